@@ -310,7 +310,7 @@ func TestAttackApprovalsAnEndedQuestionInTheTerminal(t *testing.T) {
 			p.sees("Which one?")
 			if env != nil {
 				p.types("1\n")
-				p.sees("Type a text.")
+				p.sees("Type your answer.")
 			} else {
 				p.types("\r")
 				p.sees("asked by")

@@ -371,9 +371,9 @@ func (s *socket) followsChannel(cookie, host string) (ended <-chan struct{}) {
 
 func TestAttackDoorsShortSecretsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ variable, value, says string }{
-		"a token of a letter":  {"DESKHAND_TOKEN", "a", "token is too short: of 1 characters"},
+		"a token of a letter":  {"DESKHAND_TOKEN", "a", "token has only 1 characters"},
 		"a token of 15":        {"DESKHAND_TOKEN", strings.Repeat("a", 15), "15 characters"},
-		"a key of a letter":    {"DESKHAND_PERSON_KEY", "a", "too short"},
+		"a key of a letter":    {"DESKHAND_PERSON_KEY", "a", "person-key has only 1 characters"},
 		"a key of 15":          {"DESKHAND_PERSON_KEY", strings.Repeat("a", 15), "15 characters"},
 		"a key with a space":   {"DESKHAND_PERSON_KEY", "twenty characters and", "white space"},
 		"a host of the world":  {"DESKHAND_SESSION_HOST", "example.org", "session.host"},

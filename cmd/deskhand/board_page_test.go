@@ -60,9 +60,9 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 	}
 	eventually(t, "the question", func() error {
 		_, body, _ := looks(t, s, attempt, personKey)
-		return holds(body, "waits for you", "Which team?", `action="/inbox/elc_`, "hello")
+		return holds(body, "waiting for you", "Which team?", `action="/inbox/elc_`, "hello")
 	})
-	page("/work", "waits for you")
+	page("/work", "waiting for you")
 	page(attempt+"/news?after=0", `"html":"`, "hello")
 	if status, _, _ := presses(t, s, attempt, url.Values{"act": {"queue"}, "prompt": {"say afterwards"}}); status != http.StatusSeeOther {
 		t.Errorf("queueing = %d", status)

@@ -324,7 +324,7 @@ func TestInboxLineByLine(t *testing.T) {
 	p := sits(t, nil, []string{"TERM=dumb"}, "inbox")
 	p.sees("1. Name?")
 	p.types("1\n")
-	p.sees("Type a text.")
+	p.sees("Type your answer.")
 	p.types("Ada\n")
 	if got := a.ends(); got.code != 0 || got.stdout != "Ada\n" {
 		t.Errorf("the asker: exit %d, stdout %q", got.code, got.stdout)

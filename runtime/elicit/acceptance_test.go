@@ -16,10 +16,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// The lines E-nnn and I-nnn are those of the contracts of live input requests
-// and of elicitation that speak of requests alone, and of no protocol.
+// The comments E-nnn and I-nnn name lines of the contracts for live input requests
+// and elicitation that concern only requests, not a protocol.
 
-// refusedWith wants a rejection of that code, and the request as it was.
+// refusedWith fails unless the action is rejected with the code and the request is
+// unchanged. It returns the rejection.
 func refusedWith(t *testing.T, h *Hub, a Action, code string) *Rejection {
 	t.Helper()
 	before, _ := h.Get(t.Context(), a.RequestID)
@@ -221,8 +222,8 @@ func TestAnswersAreShared(t *testing.T) {
 	})
 }
 
-// A session needs input while it has a request that is open; the word for it is
-// the channel's.
+// A session needs input while it has an open request; the channel chooses the word
+// for this.
 func TestWhatBelongsToATurnEndsWithIt(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		h := peer(t, place, Options{})
@@ -377,7 +378,7 @@ func TestWhatIsAskedEndsByItself(t *testing.T) {
 		bubble(t, func(t *testing.T, open func(Options) *Hub) {
 			many := 1000
 			if raceEnabled {
-				many = 100 // half a minute otherwise
+				many = 100 // the benchmark takes half a minute otherwise
 			}
 			h, person := open(attended), open(Options{})
 			ctx, leave := context.WithCancel(t.Context())
@@ -397,7 +398,7 @@ func TestWhatIsAskedEndsByItself(t *testing.T) {
 			if err != nil || len(list.Requests) > 0 {
 				t.Errorf("%+v, %v wait for a person, want none", list.Requests, err)
 			}
-			// One that somebody may come back for stays, and so does the way to answer.
+			// A request whose asker may come back stays and can be answered.
 			r, err := h.Ask(t.Context(), greeting())
 			if list, e := person.List(t.Context(), Filter{}); err != nil || e != nil || len(list.Requests) != 1 || list.Requests[0].ID != r.ID {
 				t.Errorf("%+v, %v wait for a person, want %s alone", list.Requests, e, r.ID)

@@ -9,13 +9,13 @@ type Action struct {
 	Request    *Request          `json:"request,omitempty"`    // Requested
 	QuestionID string            `json:"questionId,omitempty"` // AnswerChanged
 	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil removes the answer
-	IfRev      int64             `json:"ifRev,omitempty"`      // AnswerChanged: refuse if the answer changed after this revision; 0: never refuse
+	IfRev      int64             `json:"ifRev,omitempty"`      // AnswerChanged: refuse if the answer changed after this revision; 0 never refuses
 	Response   Outcome           `json:"response,omitempty"`   // CompletedBy: accept, decline or cancel
 	Answers    map[string]Answer `json:"answers,omitempty"`    // CompletedBy: merged over the drafts before they are checked
 	Final      bool              `json:"final,omitempty"`      // CompletedBy, from the hub: Answers are complete
 	Reason     string            `json:"reason,omitempty"`     // CompletedBy, Withdrawn: machine-readable
 	Note       string            `json:"note,omitempty"`       // CompletedBy: the person's own sentence
-	Deadline   Time              `json:"deadline,omitzero"`    // Extended; zero: none
+	Deadline   Time              `json:"deadline,omitzero"`    // Extended; if zero, the deadline is removed
 	Audience   *Audience         `json:"audience,omitempty"`   // Reassigned
 	Asker      string            `json:"asker,omitempty"`      // AskerReturned
 
@@ -31,7 +31,7 @@ type Action struct {
 	Origin *Origin `json:"origin,omitempty"`
 	At     Time    `json:"at,omitzero"`   // from the hub: when the store accepted it
 	Again  bool    `json:"-"`             // CompletedBy, from the hub: the same action may have been applied before
-	Rev    int64   `json:"rev,omitempty"` // from the hub: the revision it produced; 0: unknown
+	Rev    int64   `json:"rev,omitempty"` // from the hub: the revision it produced; 0 if unknown
 }
 
 // ActionType is the kind of change an action makes.
@@ -44,20 +44,20 @@ const (
 	CompletedBy   ActionType = "completed"     // the person is done
 	Extended      ActionType = "extended"      // a new deadline
 	Reassigned    ActionType = "reassigned"    // someone else may answer
-	Withdrawn     ActionType = "withdrawn"     // the asker takes it back
-	AskerLeft     ActionType = "askerLeft"     // no process waits for it any more
-	AskerReturned ActionType = "askerReturned" // a process waits for it again
-	HandBack      ActionType = "handedBack"    // the asker's call returned the id without an outcome
+	Withdrawn     ActionType = "withdrawn"     // the asker withdraws it
+	AskerLeft     ActionType = "askerLeft"     // no process is waiting for it any more
+	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
+	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
 	Collected     ActionType = "collected"     // the person's answer reached the asker
 
-	// Only the hub makes these.
+	// Only the hub creates these.
 	TimeUp         ActionType = "expired"        // the deadline passed
-	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays
+	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays open
 	Removed        ActionType = "removed"        // deleted from the history
 	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was deleted with the drafts
 )
 
-// fromClients are the actions that Dispatch takes.
+// fromClients lists the actions that Dispatch accepts.
 var fromClients = map[ActionType]bool{
 	PresentedTo: true, AnswerChanged: true, CompletedBy: true, Extended: true, Reassigned: true,
 	Withdrawn: true, AskerLeft: true, AskerReturned: true, HandBack: true, Collected: true,

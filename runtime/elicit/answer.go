@@ -35,11 +35,11 @@ type AnswerMeta struct {
 // Value is the content of an answer. Kind selects which field is used.
 type Value struct {
 	Kind     ValueKind
-	Text     string   // for text; for selected, the option's id, empty if only Freeform is set
-	Number   float64  // of number
-	Boolean  bool     // of boolean
-	Options  []string // of selected-many: ids
-	Freeform []string // of selected and selected-many: free text
+	Text     string   // for text; for selected, the option's ID, empty if only Freeform is set
+	Number   float64  // for number
+	Boolean  bool     // for boolean
+	Options  []string // for selected-many: IDs
+	Freeform []string // for selected and selected-many: free text
 }
 
 // ValueKind is the type of a value.
@@ -53,7 +53,7 @@ const (
 	SelectedManyValue ValueKind = "selected-many"
 )
 
-// valueKinds are what the kinds of questions take.
+// valueKinds maps each kind of question to the kind of value that answers it.
 var valueKinds = map[Kind]ValueKind{
 	Text: TextValue, Number: NumberValue, Integer: NumberValue, Boolean: BooleanValue,
 	SingleSelect: SelectedValue, MultiSelect: SelectedManyValue,
@@ -68,7 +68,7 @@ func (v *Value) Equal(w *Value) bool {
 		slices.Equal(v.Options, w.Options) && slices.Equal(v.Freeform, w.Freeform)
 }
 
-// wireValue is a value as it is written.
+// wireValue is a value's JSON form.
 type wireValue struct {
 	Kind     ValueKind `json:"kind"`
 	Value    any       `json:"value,omitempty"`
@@ -90,7 +90,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 			w.Value = v.Text
 		}
 	case SelectedManyValue:
-		w.Value = append([]string{}, v.Options...) // [] and not null
+		w.Value = append([]string{}, v.Options...) // [] instead of null
 	}
 	return json.Marshal(w)
 }

@@ -74,8 +74,8 @@ func TestContextKeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds bytes from outside to the decoders: nothing panics, and what
-// was read is written and read again as the same.
+// FuzzDecode passes arbitrary bytes to the decoders. They must not panic, and a
+// value that was decoded must be the same after encoding and decoding.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"type":"answerChanged","requestId":"elc_1","questionId":"style","answer":{"state":"submitted","value":{"kind":"selected","value":"CSS","freeformValues":["x"]}},"ifRev":1}`))
 	f.Add([]byte(`{"type":"completed","requestId":"elc_1","response":"accept","answers":{"name":{"state":"submitted","value":{"kind":"text","value":"abc"}},"sure":{"state":"submitted","value":{"kind":"boolean","value":true}}}}`))
@@ -87,7 +87,7 @@ func FuzzDecode(f *testing.F) {
 		a := decodeAction(store.Event{Key: "elc_1", Data: data})
 		first, err := json.Marshal(a)
 		if err != nil {
-			return // a year beyond 9999, as only arithmetic makes
+			return // a year after 9999, which only arithmetic creates
 		}
 		again := decodeAction(store.Event{Key: "elc_1", Data: first})
 		second, err := json.Marshal(again)

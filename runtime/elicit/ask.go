@@ -10,11 +10,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Surface is a way to reach a person from this process, such as the terminal or
+// Surface is a way to reach a person from this process, for example the terminal or
 // the calling client. Other processes' surfaces find a request in the store.
 type Surface interface {
-	// Offer shows r to a person and answers with h.Dispatch. It returns after
-	// that, or when ctx ends because another surface answered or no one waits
+	// Offer shows r to a person and answers with h.Dispatch. It returns after that,
+	// or when ctx ends because another surface answered or no process is waiting
 	// any more.
 	Offer(ctx context.Context, h *Hub, r Request)
 }
@@ -72,14 +72,15 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 	return ended.ForAsker(), nil
 }
 
-// unreachable records that somebody wanted to ask, and says so.
+// unreachable records r as withdrawn because no person can be reached, and returns
+// the fault no_surface.
 func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 	r, found, err := h.open(ctx, r)
 	if err != nil {
 		return Request{}, err
 	}
 	if found && r.Ended() {
-		return r.ForAsker(), nil // it was asked before, when somebody was there
+		return r.ForAsker(), nil // it was asked before, when someone could be reached
 	}
 	c, err := h.dispatch(ctx, Action{Type: Withdrawn, RequestID: r.ID, Reason: "unreachable"})
 	if err != nil {
@@ -89,10 +90,10 @@ func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 		Hint: "continue without an answer and mention that, or have someone open the inbox and ask again", Retryable: true}
 }
 
-// leaveTime bounds the last words of an asker.
+// leaveTime bounds recording that an asker left.
 const leaveTime = 5 * time.Second
 
-// left records that the asker of r is gone because of cause.
+// left records that r's asker is gone, and returns cause.
 func (h *Hub) left(r Request, cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
@@ -101,7 +102,7 @@ func (h *Hub) left(r Request, cause error) error {
 		a.Type, a.Reason = Withdrawn, askerGone
 	}
 	if h.ctx.Err() != nil {
-		return cause // the hub closes: the request waits for whoever comes back to it
+		return cause // the hub is closing, and the asker may come back to the request
 	}
 	if _, err := h.dispatch(ctx, a); err != nil && fault.Of(err) == nil {
 		return errors.Join(cause, fmt.Errorf("record that the asker left: %w", err))
@@ -109,8 +110,8 @@ func (h *Hub) left(r Request, cause error) error {
 	return cause
 }
 
-// Wait waits until the open request ends, by its deadline too, and returns it
-// as Ask does.
+// Wait waits until the open request ends, for example because its deadline passed,
+// and returns it as Ask does.
 func (h *Hub) Wait(ctx context.Context, id string) (Request, error) {
 	return h.rejoin(ctx, id, (*Request).Ended)
 }
@@ -139,7 +140,7 @@ func (h *Hub) rejoin(ctx context.Context, id string, done func(*Request) bool) (
 	}
 	if r, err = h.await(ctx, id, done); err != nil {
 		if current, e := h.Get(context.WithoutCancel(ctx), id); e == nil && current.Asker == h.instance {
-			current.OnTurnEnd = Keep // who only looked in again does not take it back
+			current.OnTurnEnd = Keep // the caller only checked again, so its departure must not withdraw the request
 			err = h.left(current, err)
 		}
 		return Request{ID: id}, err
@@ -156,16 +157,16 @@ func (h *Hub) comeBack(ctx context.Context, id string) error {
 	return err
 }
 
-// Delivered records that the asker received what the person said about r. Until
-// then r is undelivered: [Hub.Earlier] and [Filter] find it. It may be called
-// again.
+// Delivered records that the asker received the person's answer to r. Until then r
+// is undelivered: [Hub.Earlier] and [Filter] find it. Delivered may be called more
+// than once.
 func (h *Hub) Delivered(ctx context.Context, r Request) error {
 	if !r.Undelivered() {
 		return nil
 	}
 	_, err := h.dispatch(ctx, Action{Type: Collected, RequestID: r.ID})
 	if fault.Of(err) != nil {
-		return nil // it is gone, and with it what there was to deliver
+		return nil // the request was deleted, so there is nothing to deliver
 	}
 	return err
 }
@@ -174,7 +175,7 @@ func (h *Hub) Delivered(ctx context.Context, r Request) error {
 func (h *Hub) HandedBack(ctx context.Context, id string) error {
 	_, err := h.dispatch(ctx, Action{Type: HandBack, RequestID: id})
 	if fault.Of(err) != nil {
-		return nil // it has ended meanwhile
+		return nil // it ended meanwhile
 	}
 	return err
 }
@@ -218,9 +219,9 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 				if done(&r) {
 					return r.ForAsker(), nil
 				}
-			case AskerLeft: // another one that waited here, or this machine was asleep
+			case AskerLeft: // another waiting call here left, or this machine was asleep
 				if r, err = h.Get(ctx, id); err != nil || r.TurnEnd != nil {
-					continue // a call that outlived its turn is nobody's
+					continue // a call that outlived its turn is not the asker
 				}
 				if err := h.comeBack(ctx, id); err != nil {
 					return Request{}, err
@@ -235,8 +236,8 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 	}
 }
 
-// Offer shows r on a surface until stop is called, which waits for its end: for who
-// waits by other means than [Hub.Ask].
+// Offer shows r on a surface until stop is called. stop waits for the surface to
+// return. Offer is for callers that do not wait with [Hub.Ask].
 func (h *Hub) Offer(ctx context.Context, r Request, s Surface) (stop func()) {
 	offering, cancel := context.WithCancel(ctx)
 	var offer sync.WaitGroup

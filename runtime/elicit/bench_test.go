@@ -14,8 +14,8 @@ import (
 	. "github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// BenchmarkAnswerFromAnotherProcess is the time from an answer in one process
-// to the waiter in another, over SQLite: for p99 under 60 ms, run it with
+// BenchmarkAnswerFromAnotherProcess measures the time from an answer in one process
+// to the waiter in another, over SQLite. For a p99 below 60 ms, run it with
 // -benchtime 300x.
 func BenchmarkAnswerFromAnotherProcess(b *testing.B) {
 	place := b.TempDir()
@@ -41,8 +41,8 @@ func BenchmarkAnswerFromAnotherProcess(b *testing.B) {
 	b.ReportMetric(float64(late[len(late)*99/100].Microseconds())/1000, "ms-p99")
 }
 
-// BenchmarkDraft is one change of a draft through the hub: the row, the feed
-// and the rules.
+// BenchmarkDraft measures one change of a draft through the hub, including the row,
+// the feed and the rules.
 func BenchmarkDraft(b *testing.B) {
 	for _, clients := range []int{1, 8} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
@@ -69,7 +69,8 @@ func BenchmarkDraft(b *testing.B) {
 	}
 }
 
-// BenchmarkDraftSeenBy500 is one change of a draft until 500 watchers have it.
+// BenchmarkDraftSeenBy500 measures the time until 500 watchers have received a
+// change of a draft.
 func BenchmarkDraftSeenBy500(b *testing.B) {
 	const watchers = 500
 	h := peer(b, b.TempDir(), Options{})
@@ -101,15 +102,15 @@ func BenchmarkDraftSeenBy500(b *testing.B) {
 	ended.Wait()
 }
 
-// Benchmark200Asks is what 200 asks cost that wait at once, and how long until
-// all are answered.
+// Benchmark200Asks measures the resources of 200 concurrent asks, and the time
+// until all are answered.
 func Benchmark200Asks(b *testing.B) {
 	const asks = 200
 	for b.Loop() {
 		b.StopTimer()
 		place := b.TempDir()
 		h := peer(b, place, Options{Attended: true, Rate: -1})
-		mustOpen(b, h, greeting()) // warm
+		mustOpen(b, h, greeting()) // warm up
 		idle := memory()
 		var waits []<-chan outcome
 		for range asks {
@@ -129,7 +130,8 @@ func Benchmark200Asks(b *testing.B) {
 	}
 }
 
-// memory is what the process holds: from the system, without what it gave back.
+// memory returns the bytes that the process has from the system, without those it
+// returned.
 func memory() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -137,7 +139,7 @@ func memory() int64 {
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// BenchmarkReduce is the rules alone.
+// BenchmarkReduce measures only the rules.
 func BenchmarkReduce(b *testing.B) {
 	r, err := Prepare(greeting())
 	if err != nil {

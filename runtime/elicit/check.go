@@ -118,7 +118,7 @@ func (r *Request) fill() {
 	}
 }
 
-// customaryWait is how long an asker waits who does not say; 0: for ever.
+// customaryWait returns how long an asker waits by default. 0 means forever.
 func customaryWait(t Trigger) time.Duration {
 	switch t {
 	case AskUser:
@@ -129,7 +129,7 @@ func customaryWait(t Trigger) time.Duration {
 	return 0
 }
 
-// check lists what is wrong with a request that is filled in.
+// check lists the problems of a request whose defaults are set.
 func (r *Request) check() (problems []Problem) {
 	add := func(code, format string, args ...any) {
 		problems = append(problems, Problem{Code: code, Message: fmt.Sprintf(format, args...)})
@@ -143,7 +143,7 @@ func (r *Request) check() (problems []Problem) {
 	}
 	if len(r.Questions) > most {
 		add("too_many_questions", "questions array exceeds maximum of %d", most)
-		return problems // one sentence, not one for each of a thousand
+		return problems // one sentence instead of one for each of a thousand questions
 	}
 	if r.Trigger == "" {
 		add("no_trigger", "trigger is required")
@@ -191,15 +191,14 @@ func (r *Request) check() (problems []Problem) {
 	if b, err := json.Marshal(r); err != nil {
 		add("not_json", "cannot encode the request as JSON: %v", err)
 	} else if len(b) > maxRequestBytes {
-		add("too_big", "the request has %d bytes, the maximum is %d", len(b), maxRequestBytes)
+		add("too_big", "the request is %d bytes long; the maximum is %d", len(b), maxRequestBytes)
 	} else if !utf8.Valid(b) {
 		add("not_text", "the request is not valid UTF-8")
 	}
 	return problems
 }
 
-// maxWaitMS is a hundred years: the sum with any date is one that can be
-// written.
+// maxWaitMS is a hundred years. The sum of it and any date can still be encoded.
 const maxWaitMS = 100 * 365 * 24 * 3600 * 1000
 
 func (r *Request) checkMode(add func(code, format string, args ...any)) {
@@ -218,7 +217,7 @@ func (r *Request) checkMode(add func(code, format string, args ...any)) {
 	}
 }
 
-// fieldNames counts the names that the questions take in a flat form.
+// fieldNames counts the names that the questions use in a flat form.
 func (r *Request) fieldNames() map[string]int {
 	names := map[string]int{}
 	for _, q := range r.Questions {

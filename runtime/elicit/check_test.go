@@ -11,7 +11,7 @@ func TestPrepareSaysWhatIsWrongInTheWordsOfTheSpecification(t *testing.T) {
 	q := Question{Message: "What?"}
 	for name, c := range map[string]struct {
 		r    Request
-		want string // empty: taken
+		want string // empty if the request is valid
 	}{
 		"ten questions":                   {Request{Questions: slices.Repeat([]Question{q}, 10)}, ""},
 		"no questions":                    {Request{Questions: []Question{}}, "questions array must have at least 1 item"},

@@ -16,11 +16,11 @@ type Client interface {
 	// calls again. why, if not empty, explains what was wrong with the previous
 	// answers.
 	Show(r *Request, why string) error
-	// Shown returns the ID of the request that the client was to show before
-	// this call; empty if this is a first call. It fails with a fault if the
-	// request belongs to another call.
+	// Shown returns the ID of the request that the client was to show before this
+	// call, or "" if this is the first call. It fails with a fault if the request
+	// belongs to another call.
 	Shown() (id string, err error)
-	// Actions returns what the client's person did with r; none if the client
+	// Actions returns what the client's person did with r, or nothing if the client
 	// has not reported anything.
 	Actions(r *Request) []Action
 	// Unasked reports whether the client's answer to r does not come from a

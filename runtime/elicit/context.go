@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// named are the keys of a context that have a field.
+// named maps the context keys that have a field to their fields.
 func (c *Context) named() map[string]*string {
 	return map[string]*string{
 		"projectId": &c.ProjectID, "project": &c.Project, "taskId": &c.TaskID, "attemptId": &c.AttemptID, "sessionId": &c.SessionID,
@@ -14,9 +14,9 @@ func (c *Context) named() map[string]*string {
 	}
 }
 
-// text is another key that holds a text; empty: there is none.
+// text returns the string stored under another key, or "" if there is none.
 func (c *Context) text(key string) (s string) {
-	_ = json.Unmarshal(c.Other[key], &s) // what is no text is none
+	_ = json.Unmarshal(c.Other[key], &s) // "" if it is not a string
 	return s
 }
 

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// sequencer is the store in the small: it takes actions one by one.
+// sequencer is a minimal store that accepts actions one at a time.
 type sequencer struct {
 	state   State
 	changes []Change
-	states  []State // by sequence number, from 1
-	// thorough checks that Reduce leaves its argument alone, and sends what
-	// was taken over the wire and back.
+	states  []State // by sequence number, starting at 1
+	// thorough checks that Reduce does not change its argument, and encodes and
+	// decodes what was accepted.
 	thorough bool
 }
 
-// take is what a hub does with an action; the second result is a rejection.
+// take handles an action as a hub does. The error is a rejection.
 func (s *sequencer) take(t *testing.T, a Action) (Change, error) {
 	seq := int64(len(s.changes) + 1)
 	a.At = At(noon.Add(time.Duration(seq) * time.Second))
@@ -63,13 +63,13 @@ func dump(t *testing.T, v any) string {
 	return string(b)
 }
 
-// serve takes a client's next action and tells everybody.
+// serve handles a client's next action and sends the result to all clients.
 func (s *sequencer) serve(t *testing.T, c *client, all []*client) {
 	a := c.outbox[0]
 	c.outbox = c.outbox[1:]
 	change, _ := s.take(t, a)
 	if change.Seq == 0 {
-		c.inbox = append(c.inbox, a.ClientSeq) // refused, or nothing changed
+		c.inbox = append(c.inbox, a.ClientSeq) // the action was refused or changed nothing
 		return
 	}
 	for _, other := range all {
@@ -77,14 +77,13 @@ func (s *sequencer) serve(t *testing.T, c *client, all []*client) {
 	}
 }
 
-// client shows the confirmed state with its own actions over it that the hub
-// has not answered yet.
+// client shows the confirmed state with its own unconfirmed actions applied.
 type client struct {
 	name      string
 	confirmed State
 	pending   []Action
-	outbox    []Action // on the way to the hub
-	inbox     []any    // on the way here: Change, or the ClientSeq of a rejection
+	outbox    []Action // to the hub
+	inbox     []any    // to the client: a Change, or the ClientSeq of a rejection
 	number    int64
 }
 
@@ -111,14 +110,14 @@ func (c *client) settle(number int64) {
 	}
 }
 
-// act shows an action and sends it.
+// act applies an action locally and sends it.
 func (c *client) act(a Action) {
 	c.number++
 	a.Client, a.ClientSeq, a.By = c.name, c.number, c.name
 	c.pending, c.outbox = append(c.pending, a), append(c.outbox, a)
 }
 
-// shown is what the person sees.
+// shown returns the state that the person sees.
 func (c *client) shown() State {
 	s := c.confirmed
 	for _, a := range c.pending {
@@ -128,7 +127,8 @@ func (c *client) shown() State {
 	return s
 }
 
-// randomAction is mostly sensible, as what people and a hostile page do.
+// randomAction returns an action that is usually sensible, like those of people,
+// and sometimes hostile.
 func randomAction(random *rand.Rand, requests []string) Action {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	a := Action{RequestID: requests[random.IntN(len(requests))], Channel: "test"}
@@ -145,7 +145,7 @@ func randomAction(random *rand.Rand, requests []string) Action {
 		switch random.IntN(8) {
 		case 0:
 			a.Answer = &Answer{State: Skipped}
-		case 1: // taken out
+		case 1: // removed
 		case 2, 3:
 			a.Answer = &Answer{State: Draft, Value: v}
 		default:
@@ -173,10 +173,10 @@ func randomAction(random *rand.Rand, requests []string) Action {
 	return a
 }
 
-// TestEveryInterleavingConverges lets three clients act on two requests. What
-// they send and what reaches them is held up at random; order is kept on each
-// way alone. In the end all see the same, and whoever joins at any place and
-// reads on from there sees it too.
+// TestEveryInterleavingConverges lets three clients act on two requests. Messages
+// in both directions are delayed at random; only the order within a direction is
+// kept. In the end all clients have the same state, and so does a client that joins
+// at any position.
 func TestEveryInterleavingConverges(t *testing.T) {
 	runs := 10_000
 	if testing.Short() {
@@ -208,7 +208,7 @@ func TestEveryInterleavingConverges(t *testing.T) {
 	}
 }
 
-// interleave is one run, the same for the same number.
+// interleave does one run. The same number always gives the same run.
 func interleave(t *testing.T, template Request, run int) State {
 	random := rand.New(rand.NewPCG(uint64(run), 2002))
 	hub := sequencer{thorough: run%10 == 0}
@@ -251,7 +251,7 @@ func interleave(t *testing.T, template Request, run int) State {
 	}
 	from := random.IntN(len(hub.changes))
 	late := hub.states[from]
-	for _, change := range hub.changes[max(0, from-3):] { // some of it twice
+	for _, change := range hub.changes[max(0, from-3):] { // some changes come twice
 		late = late.Apply(change)
 	}
 	if got := essence(t, late); got != want {
@@ -260,7 +260,8 @@ func interleave(t *testing.T, template Request, run int) State {
 	return hub.state
 }
 
-// essence is a state without the questions, which no action here changes.
+// essence returns a state without the questions, which no action in this test
+// changes.
 func essence(t *testing.T, s State) string {
 	short := State{Seq: s.Seq, Requests: map[string]Request{}}
 	for id, r := range s.Requests {

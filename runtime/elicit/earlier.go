@@ -8,20 +8,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// An agent whose call ended before its answer came knows nothing better than to
-// ask again. What it asked before is then used: what the person said, if no live
-// call got it, or else the request that is still open and that nobody waits for.
+// An agent whose call ended before its answer came can only ask again. deskhand
+// then uses the earlier request: the person's answer, if no live call received it,
+// or otherwise the request that is still open and that no call is waiting for.
 
-// AnswersFor is how long an answer counts for the same question asked again. A
-// day is longer than people leave an agent or a server stopped.
+// AnswersFor is how long an answer is reused when the same question is asked again.
+// A day is longer than people leave an agent or a server stopped.
 const AnswersFor = 24 * time.Hour
 
-// Earlier returns a request that asks the same as r for the same asker: same
-// kind and name of source, same owner, and same attempt or else folder. The
-// newest comes first among those that a person ended and that are undelivered,
-// then among open ones whose asker is gone or got only the ID. Except for
-// tools, an answer can be read where it was asked, so then only a late answer
-// counts. Nil: none.
+// Earlier returns a request that asks the same as r for the same asker: the
+// source's kind and name, the owner, and the attempt (without an attempt, the
+// folder) are the same. It prefers requests that a person ended and that are
+// undelivered, then open requests whose asker is gone or received only the ID; in
+// both groups the newest comes first. If the asker is not a tool, an answer can be
+// read where the question was asked, so only a late answer is returned. Earlier
+// returns nil if there is none.
 func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -52,16 +53,17 @@ func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	return open, nil
 }
 
-// ofTool reports whether a tool asks that is called again for the outcome.
+// ofTool reports whether the asker is a tool that is called again for the outcome.
 func (t Trigger) ofTool() bool { return t == AskUser || t == TaskGate }
 
-// past reports whether the deadline has come, noticed or not.
+// past reports whether the deadline has passed, whether or not the request is
+// marked as expired.
 func (r *Request) past(now time.Time) bool {
 	return !r.Deadline.IsZero() && !now.Before(r.Deadline.Time)
 }
 
-// sameAsker compares what the digest does not have. An answer for one project is
-// none for another, so without an attempt the folder must be the same.
+// sameAsker compares what the digest does not contain. An answer for one project is
+// not valid for another, so without an attempt the folder must be the same.
 func sameAsker(a, b *Request) bool {
 	if a.Source.Owner != b.Source.Owner || a.Context.AttemptID != b.Context.AttemptID {
 		return false
@@ -81,7 +83,7 @@ func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
 	}
 	_, err := h.dispatch(ctx, Action{Type: Extended, RequestID: old.ID, Deadline: until, By: old.Audience.Principal, Roles: old.Audience.Roles})
 	if fault.Of(err) != nil {
-		return nil // it has ended meanwhile, which who waits is told
+		return nil // it ended meanwhile, and the waiting call learns that anyway
 	}
 	return err
 }

@@ -1,12 +1,12 @@
 // Package elicit manages questions to people: open requests, the drafts people
 // type, their answers, and deadlines.
 //
-// A [Request] changes only by an [Action], and only [Reduce] decides which
+// A [Request] changes only through an [Action], and only [Reduce] decides which
 // actions are allowed. A [Hub] keeps requests in the store that all deskhand
-// processes share: any process can see, draft and answer a request asked
-// through another, and requests outlive them all. The store and the pages use
-// the JSON of the types here; MCP, A2A and other protocols project it in their
-// own packages.
+// processes share. Any process can show, draft and answer a request that another
+// process asked, and requests outlive all processes. The store and the pages use
+// the JSON of the types in this package; MCP, A2A and other protocols convert it in
+// their own packages.
 package elicit
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Request is a question, or several, to a person. Zero values of optional
-// fields mean absent.
+// Request consists of one or more questions to a person. An optional field with its
+// zero value is absent.
 type Request struct {
 	ID  string `json:"id"`  // "elc_" and 26 characters that sort by time
 	Rev int64  `json:"rev"` // 1 when asked; each change adds one
@@ -25,15 +25,16 @@ type Request struct {
 	Trigger Trigger `json:"trigger"` // required
 	Source  Source  `json:"source"`
 	Title   string  `json:"title,omitempty"` // at most 100 characters
-	// Message is plain or lightly marked-up text of at most 4,000 characters.
-	// Zero: the title, or else the text of the first question.
+	// Message is plain or lightly marked-up text of at most 4,000 characters. If
+	// empty, it becomes the title, or the text of the first question if there is no
+	// title.
 	Message   string     `json:"message"`
 	Questions []Question `json:"questions"` // in the order to show them
-	// Proposal is the action that needs permission. Nil: the request asks for
-	// none.
+	// Proposal is the action that needs permission, or nil if the request does not
+	// ask for permission.
 	Proposal *Proposal `json:"proposal,omitempty"`
-	// URL is an http or https address. Asking the request replaces [IDInURL] in
-	// it with the request's ID.
+	// URL is an http or https address. When the request is asked, [IDInURL] in it
+	// is replaced with the request's ID.
 	URL string `json:"url,omitempty"`
 	// Schema is the original form from another protocol, byte for byte, for
 	// answering in its terms.
@@ -44,19 +45,20 @@ type Request struct {
 	Priority  Priority  `json:"priority"`            // default: normal
 	OnTurnEnd OnTurnEnd `json:"onTurnEnd,omitempty"` // default: abandon if it has a turn, otherwise keep
 
-	// WaitMS is how long the asker waits, in milliseconds. Zero: the
-	// trigger's default; negative: forever.
+	// WaitMS is how long the asker waits, in milliseconds. If zero, it is the
+	// trigger's default; a negative value means forever.
 	WaitMS int64 `json:"waitMs,omitempty"`
-	// Clock is when the wait begins. Zero: at creation.
+	// Clock is when the wait begins. If empty, it begins at creation.
 	Clock     Clock          `json:"clock,omitempty"`
 	CreatedAt Time           `json:"createdAt"`
-	Deadline  Time           `json:"deadline,omitzero"` // zero: waits forever
+	Deadline  Time           `json:"deadline,omitzero"` // zero if it waits forever
 	Presented []Presentation `json:"presented,omitempty"`
 
-	// Asker is the process that waits for the outcome; empty if none waits.
+	// Asker is the process that is waiting for the outcome; empty if none is
+	// waiting.
 	Asker string `json:"asker,omitempty"`
-	// AskerGone reports that no process waits any more. The request stays open,
-	// sorted after all others, so that an impatient client does not lose the
+	// AskerGone reports that no process is waiting any more. The request stays
+	// open, sorted after all others, so that an impatient client does not lose the
 	// answer.
 	AskerGone bool `json:"askerGone,omitempty"`
 
@@ -65,8 +67,8 @@ type Request struct {
 	// question joins this request.
 	HandedBack bool `json:"handedBack,omitempty"`
 
-	// TurnEnd is when and how the asker's turn ended, if the request outlived
-	// it: an answer then starts a follow-up. Nil: the turn has not ended.
+	// TurnEnd records when and how the asker's turn ended, if the request outlived
+	// it; an answer then starts a follow-up. It is nil if the turn has not ended.
 	TurnEnd *TurnEnd `json:"turnEnd,omitempty"`
 
 	// Key makes a repeated request return this one.
@@ -75,10 +77,11 @@ type Request struct {
 	Answers    map[string]Answer `json:"answers,omitempty"` // by question ID
 	Status     Status            `json:"status"`
 	Completion *Completion       `json:"completion,omitempty"` // nil while open
-	// EndedFrom is where the person's answer, decline or cancel came from. Nil:
-	// no person ended the request, or an earlier release recorded it.
+	// EndedFrom is where the person's answer, decline or cancel came from. It is
+	// nil if no person ended the request, or if an earlier release recorded the
+	// end.
 	EndedFrom *Origin `json:"endedFrom,omitempty"`
-	// CollectedAt is when a live call of the asker received the answer: see
+	// CollectedAt is when a live call of the asker received the answer. See
 	// [Request.Undelivered].
 	CollectedAt Time `json:"collectedAt,omitzero"`
 }
@@ -94,7 +97,7 @@ const (
 	URL  Mode = "url"  // open Request.URL, and answer questions if there are any
 )
 
-// Trigger is what caused the request. The set is open: unknown ones are kept.
+// Trigger is what caused the request. Other values are allowed and kept.
 type Trigger string
 
 const (
@@ -118,7 +121,8 @@ type Source struct {
 	// Instance is the connection or process that asked. It is temporary and
 	// does not decide who owns the request.
 	Instance string `json:"instance,omitempty"`
-	// Owner is the asker's token or principal. Empty: the user of this machine.
+	// Owner is the asker's token or principal. If empty, it is the user of this
+	// machine.
 	Owner string `json:"owner,omitempty"`
 }
 
@@ -156,7 +160,7 @@ const (
 	Urgent Priority = "urgent"
 )
 
-// priorities are in the order of rank, which the store sorts by.
+// priorities lists the priorities by rank, which the store sorts by.
 var priorities = []Priority{Low, Normal, High, Urgent}
 
 // OnTurnEnd is what happens to a request when its turn ends first.
@@ -167,7 +171,7 @@ const (
 	Keep    OnTurnEnd = "keep"
 )
 
-// Clock is the start of the time that a deadline counts.
+// Clock is when the time until the deadline starts.
 type Clock string
 
 const (
@@ -265,7 +269,7 @@ type Time struct{ time.Time }
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// At returns t truncated to that precision.
+// At returns t in UTC, truncated to milliseconds.
 func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
 // MarshalJSON implements [json.Marshaler].

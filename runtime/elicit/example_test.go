@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// One process asks a question, another answers it; they share a store.
+// One process asks a question and another answers it. They share a store.
 func Example() {
 	place, err := os.MkdirTemp("", "store")
 	if err != nil {
@@ -36,7 +36,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	answers, err := r.Fields(map[string][]string{"region": {"eu"}}) // as a form sends them
+	answers, err := r.Fields(map[string][]string{"region": {"eu"}}) // in the format of an HTML form
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func Example() {
 	// map[region:eu]
 }
 
-// Reduce has the rules: what becomes of a request by an action, and why not.
+// Reduce contains the rules: how an action changes a request, or why it is refused.
 func ExampleReduce() {
 	open := &elicit.Request{ID: "elc_1", Rev: 1, Status: elicit.Open, Questions: []elicit.Question{{ID: "name", Kind: elicit.Text, Message: "What is it called?", Required: true}}}
 	_, err := elicit.Reduce(open, elicit.Action{Type: elicit.CompletedBy, RequestID: "elc_1", Response: elicit.Accept})

@@ -11,27 +11,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// A sweep looks at everything and repairs what a process left behind that died.
-// In between the sweeper sleeps until the next deadline it knows of, but never
-// long: a machine that slept, or a clock that was set, changes how far off a
+// A sweep checks everything and repairs what a killed process left behind. In
+// between, the sweeper sleeps until the next known deadline, but never for long. A
+// machine that was asleep, or a clock that was changed, changes how far away a
 // deadline is, and timers do not notice.
 const (
 	sweepEvery = 2 * time.Minute
 	glanceAt   = 5 * time.Second
-	leaseTime  = 20 * time.Second // how long a process is believed that says nothing
+	leaseTime  = 20 * time.Second // after this time without a sign of life, a process counts as dead
 	renewEvery = 5 * time.Second
 )
 
-// sweeper is what the hub's one goroutine looks after.
+// sweeper is the state of the hub's one goroutine.
 type sweeper struct {
-	wake chan struct{} // holds one
+	wake chan struct{} // holds one token
 
 	mu       sync.Mutex
-	next     time.Time // earliest deadline known, by the wall clock; zero: none
-	waiting  int       // callers of Ask and Wait
-	leased   bool      // the asker's lease is held
+	next     time.Time // earliest known deadline, by the wall clock; zero if there is none
+	waiting  int       // number of callers of Ask and Wait
+	leased   bool      // whether the asker's lease is held
 	stations map[string]store.Lease
-	pruned   time.Time // when the history was last cut
+	pruned   time.Time // when the history was last pruned
 }
 
 func (k *sweeper) init() {
@@ -46,8 +46,8 @@ func (k *sweeper) ring() {
 	}
 }
 
-// expect makes the sweeper look for a deadline in a while, if not before: by the
-// wall clock, so the monotonic one is taken off.
+// expect makes the sweeper check for passed deadlines no later than the given time
+// from now. Deadlines go by the wall clock, so the monotonic reading is removed.
 func (h *Hub) expect(in time.Duration) {
 	k, at := &h.sweeper, h.db.Now().Round(0).Add(in)
 	k.mu.Lock()
@@ -58,8 +58,8 @@ func (h *Hub) expect(in time.Duration) {
 	}
 }
 
-// expectEnd makes the sweeper look when the deadline of a request comes, as seen
-// from when its store said it was at.
+// expectEnd makes the sweeper check when a request's deadline passes. at is the
+// store's current time.
 func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Status == Open && !r.Deadline.IsZero() {
 		h.expect(r.Deadline.Sub(at.Time))
@@ -72,8 +72,8 @@ func (h *Hub) askerLease() store.Lease {
 
 const askerPrefix = "asker/"
 
-// wait says that a caller waits from now on, and makes sure that other
-// processes can see that this one lives.
+// wait records that a caller is waiting and makes sure that other processes can see
+// that this one is alive.
 func (k *sweeper) wait(ctx context.Context, h *Hub) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,8 +124,8 @@ func (h *Hub) expireLoop() {
 	}
 }
 
-// due says whether the next deadline has come, and forgets it: a sweep finds
-// the one after.
+// due reports whether the next deadline has passed, and clears it. The following
+// sweep finds the next one.
 func (k *sweeper) due(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,7 +136,7 @@ func (k *sweeper) due(now time.Time) bool {
 	return true
 }
 
-// pause is how long there is nothing to do.
+// pause returns how long there is nothing to do.
 func (k *sweeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -150,7 +150,7 @@ func (k *sweeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 	return max(pause, time.Millisecond)
 }
 
-// renew tells the others that this process lives.
+// renew shows other processes that this process is alive.
 func (h *Hub) renew() {
 	k := &h.sweeper
 	k.mu.Lock()
@@ -175,7 +175,7 @@ func (h *Hub) warn(what string, err error) {
 	}
 }
 
-// letGo releases the leases of a hub that closes.
+// letGo releases the leases of a closing hub.
 func (h *Hub) letGo() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
@@ -196,13 +196,14 @@ func (h *Hub) letGo() {
 	}
 }
 
-// sweepAtOnce bounds one sweep; the next takes the rest.
+// sweepAtOnce is how many requests of each kind one sweep handles. The next sweep
+// handles the rest.
 const sweepAtOnce = 500
 
-// work is what a sweep found to do.
+// work lists what a sweep has to do.
 type work struct {
 	due, orphans, old []string
-	next              time.Duration // until the next deadline; 0: there is none
+	next              time.Duration // time until the next deadline; 0 if there is none
 	now               time.Time
 }
 
@@ -234,7 +235,7 @@ func (h *Hub) Sweep(ctx context.Context) error {
 	return h.prune(ctx, found.now)
 }
 
-// prune cuts the feed where the history ends, at most once an hour.
+// prune deletes feed events that are older than the history, at most once an hour.
 func (h *Hub) prune(ctx context.Context, now time.Time) error {
 	k := &h.sweeper
 	k.mu.Lock()
@@ -250,8 +251,8 @@ func (h *Hub) prune(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// orphans are open requests whose asker is a process that no longer says that
-// it lives.
+// orphans returns open requests whose asker is a process that no longer shows that
+// it is alive.
 func orphans(ctx context.Context, tx *store.Tx) ([]string, error) {
 	leases, err := tx.Leases(ctx, askerPrefix)
 	if err != nil {
@@ -261,7 +262,7 @@ func orphans(ctx context.Context, tx *store.Tx) ([]string, error) {
 	for _, l := range leases {
 		args = append(args, l.Holder)
 	}
-	known := "?" + strings.Repeat(", ?", len(leases)) // the empty asker, and those that live
+	known := "?" + strings.Repeat(", ?", len(leases)) // the empty asker and the living ones
 	return requestIDs(ctx, tx, "WHERE status = ? AND asker_gone = 0 AND asker NOT IN ("+known+") LIMIT ?", append(args, sweepAtOnce)...)
 }
 

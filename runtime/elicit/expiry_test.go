@@ -16,7 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// bubble runs f where minutes take no time, over SQLite in a folder.
+// bubble runs f with fake time, over SQLite in a folder.
 func bubble(t *testing.T, f func(t *testing.T, open func(Options) *Hub)) {
 	place := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestALateAnswerIsOfferedToWhoAsksTheSameAgain(t *testing.T) {
 			t.Errorf("Earlier for another source = %+v, %v; want none", late, err)
 		}
 		same := greeting()
-		same.Questions[0].ID = "" // made anew each time
+		same.Questions[0].ID = "" // generated each time
 		late, err := h.Earlier(t.Context(), same)
 		if err != nil || late == nil || late.ID != r.ID || late.Answers["name"].Value.Text != "Ada" {
 			t.Fatalf("Earlier = %+v, %v; want the answer to %s", late, err, r.ID)
@@ -156,7 +156,7 @@ func TestAnyPeerEndsWhatADeadOneAsked(t *testing.T) {
 		asker := open(Options{})
 		id := mustOpen(t, asker, greeting()).ID
 		asker.Close()
-		time.Sleep(7*time.Minute + time.Second) // five of the deadline, two until the sweep
+		time.Sleep(7*time.Minute + time.Second) // five minutes until the deadline, two until the sweep
 		if r, err := other.Get(t.Context(), id); err != nil || r.Status != ExpiredOpen {
 			t.Errorf("after 7 minutes: %s, %v; want expired-open", r.Status, err)
 		}
@@ -185,7 +185,7 @@ func TestAnAskerThatDiedIsNoticed(t *testing.T) {
 	}
 }
 
-// lapse makes all leases as old as they are after half a minute.
+// lapse makes all leases half a minute older.
 func lapse(t *testing.T, place string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), place)
@@ -207,7 +207,7 @@ func TestAWaiterWhoseLeaseLapsedIsNotGone(t *testing.T) {
 	h, other := peer(t, place, attended), peer(t, place, Options{})
 	done := asking(t, t.Context(), h, greeting())
 	id := asked(t, other).ID
-	lapse(t, place) // as when the machine slept
+	lapse(t, place) // as after the machine slept
 	if err := other.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestAWaiterWhoseLeaseLapsedIsNotGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Rev >= 3 && !r.AskerGone, r // it left, and returned
+		return r.Rev >= 3 && !r.AskerGone, r // the asker left and returned
 	})
 	must(t, other, accept(id, "Ada"))
 	if got := <-done; !got.r.Accepted() {
@@ -224,7 +224,7 @@ func TestAWaiterWhoseLeaseLapsedIsNotGone(t *testing.T) {
 	}
 }
 
-// overdue opens a request and waits until its deadline is over.
+// overdue opens a request and waits until its deadline has passed.
 func overdue(t *testing.T, h *Hub, r Request) (id string) {
 	t.Helper()
 	r = mustOpen(t, h, r)
@@ -278,7 +278,7 @@ func TestHistoryIsKeptForItsTimeAndNoLonger(t *testing.T) {
 	var ahead atomic.Int64
 	h := jumping(t, &ahead)
 	old, waiting := mustOpen(t, h, greeting()), greeting()
-	waiting.Trigger = CLI // without a deadline
+	waiting.Trigger = CLI // has no deadline
 	open := mustOpen(t, h, waiting)
 	must(t, h, accept(old.ID, "Ada"))
 	for _, days := range []int{89, 91} {
@@ -303,7 +303,7 @@ func TestHistoryIsKeptForItsTimeAndNoLonger(t *testing.T) {
 	}
 }
 
-// jumping is a hub whose wall clock is ahead of the machine's.
+// jumping returns a hub whose wall clock is ahead of the machine's.
 func jumping(t *testing.T, ahead *atomic.Int64) *Hub {
 	t.Helper()
 	db, err := store.Open(t.Context(), t.TempDir(), Schema())
@@ -316,7 +316,7 @@ func jumping(t *testing.T, ahead *atomic.Int64) *Hub {
 	return h
 }
 
-// TestClocksMayJump sets the wall clock of a store while requests are open.
+// TestClocksMayJump changes a store's wall clock while requests are open.
 func TestClocksMayJump(t *testing.T) {
 	var ahead atomic.Int64
 	h := jumping(t, &ahead)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Fields parses answers from named texts, as from a command line or a plain
-// form. A field is named after its question, or with [OtherSuffix] for free
-// text. Options are given by ID or label, several as several texts; booleans
-// are yes, no, true and false. A field without texts counts as absent, except
-// that it selects nothing of a multi-select; blank texts count only for text
-// questions. The answers returned are submitted; [Reduce] checks them. The
+// Fields parses answers from named texts, for example from a command line or a
+// plain form. A field is named after its question, or with [OtherSuffix] for free
+// text. Options are given by ID or label, and several options as several texts;
+// booleans are yes, no, true and false. A field without texts counts as absent,
+// except that for a multi-select it selects nothing. Blank texts count only for
+// text questions. The returned answers are submitted; [Reduce] checks them. The
 // error is a *[Rejection] that names every field that cannot be parsed.
 func (r *Request) Fields(fields map[string][]string) (map[string]Answer, error) {
 	answers := map[string]Answer{}
@@ -57,7 +57,7 @@ func notBlank(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// read makes a value of texts; code says why it cannot.
+// read converts texts to a value. code, if not empty, is the reason why it cannot.
 func (q *Question) read(texts []string) (v *Value, code, text string) {
 	v = &Value{Kind: valueKinds[q.Kind]}
 	if q.Kind != MultiSelect && len(texts) > 1 {
@@ -93,8 +93,8 @@ func (q *Question) read(texts []string) (v *Value, code, text string) {
 	return v, "", ""
 }
 
-// choose finds the option that a text means: by its id, or else by its label.
-// A text that means none is taken for an id, and refused as one.
+// choose returns the ID of the option with this ID or label. If there is none, it
+// returns s, which is then refused as an unknown ID.
 func (q *Question) choose(s string) string {
 	if _, ok := q.Option(s); ok {
 		return s

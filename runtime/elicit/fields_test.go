@@ -46,8 +46,8 @@ func TestFieldsThatCannotBeReadAreAllNamed(t *testing.T) {
 	}
 }
 
-// FuzzFields feeds texts from outside to every kind of question: what is read
-// can be dispatched, and is taken or refused.
+// FuzzFields passes arbitrary texts to every kind of question. What Fields returns
+// must be accepted or refused by Reduce.
 func FuzzFields(f *testing.F) {
 	f.Add("name", "Card", "sure", "yes")
 	f.Add("style", "CSS", "style__other", "mine")
@@ -64,7 +64,7 @@ func FuzzFields(f *testing.F) {
 		for id, a := range answers {
 			next, err := Reduce(r, Action{Type: AnswerChanged, RequestID: r.ID, QuestionID: id, Answer: &a})
 			if err == nil {
-				dump(t, next) // fails if it cannot be written
+				dump(t, next) // fails if the request cannot be encoded
 			}
 		}
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is the feed topic of this package's events. Their key is the request's
-// ID, their data an Action as JSON.
+// Topic is the feed topic of this package's events. An event's key is the request's
+// ID, and its data is an Action as JSON.
 const Topic = "elicit"
 
 // ErrClosed is returned to waiting callers when the hub closes.
@@ -28,33 +28,34 @@ const Local = "local"
 
 // Options configure a Hub. The zero value is ready to use.
 type Options struct {
-	// Principal acts when an action names no one. Zero: [Local].
+	// Principal is the acting principal of actions that name none. If empty, it is
+	// [Local].
 	Principal string
-	// Attended reports that a person can open the inbox, as on a machine with a
-	// terminal: asking then makes sense even if no surface is attached.
+	// Attended reports that a person can open the inbox, for example on a machine
+	// with a terminal. Asking then makes sense even if no surface is attached.
 	Attended bool
-	// Members are the people that the settings let this installation reach;
-	// surfaces add those that they announce. A request for anyone else is
-	// refused. Nil: any audience is accepted unchecked.
+	// Members lists the people that the settings let this installation reach.
+	// Surfaces add the people whom they announce. A request for anyone else is
+	// refused. If nil, any audience is accepted unchecked.
 	Members []Member
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
-	// Retain is how long the history keeps ended requests. Zero: 90 days.
+	// Retain is how long the history keeps ended requests. If zero, it is 90 days.
 	Retain time.Duration
 	// AllowSecrets accepts questions that ask for passwords and similar
 	// secrets.
 	AllowSecrets bool
-	// Rate is how many requests one source may open in ten minutes. Zero:
-	// 3,000, far more than any person answers; negative: no limit.
+	// Rate is how many requests one source may open in ten minutes. If zero, it is
+	// 3,000, far more than any person answers; a negative value means no limit.
 	Rate int
-	// Settle, unless nil, ends the turns whose agents have died, by
-	// [Hub.EndAttemptTurn]. It is called before a person's action on an
-	// attempt's request is applied.
+	// Settle, if not nil, ends the turns whose agents have died, with
+	// [Hub.EndAttemptTurn]. It is called before a person's action on an attempt's
+	// request is applied.
 	Settle func(context.Context) error
-	// Log receives one line for each request that opens or ends. Nil: none.
+	// Log receives one line for each request that opens or ends. It may be nil.
 	Log *slog.Logger
-	// Observe, unless nil, is called with the name of each such line and the
+	// Observe, if not nil, is called with the name of each such line and the
 	// request at that time, for tracing. It must not block.
 	Observe func(event string, r *Request)
 }
@@ -65,7 +66,7 @@ type Options struct {
 type Hub struct {
 	db         *store.DB
 	options    Options
-	instance   string // of this hub among all
+	instance   string // unique among all hubs
 	ctx        context.Context
 	stop       func()
 	background sync.WaitGroup
@@ -105,9 +106,9 @@ func (h *Hub) Close() {
 // Retain returns how long requests are kept after they end.
 func (h *Hub) Retain() time.Duration { return h.options.Retain }
 
-// Open asks r without waiting: see [Hub.Wait]. If r's key was used before, Open
-// returns the earlier request, in any state; if that was a different question,
-// it fails. Open does not check whether a person can be reached.
+// Open asks r without waiting; see [Hub.Wait]. If r's key was used before, Open
+// returns the earlier request, in any state. If that was a different question, it
+// fails. Open does not check whether a person can be reached.
 func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -119,7 +120,7 @@ func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 
 func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
-		r.Audience.Principal = h.options.Principal // whoever opens the page acts for somebody
+		r.Audience.Principal = h.options.Principal // a person who opens the page acts as a particular principal
 	}
 	r, err := Prepare(r)
 	if err == nil {
@@ -136,7 +137,8 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	return r, nil
 }
 
-// open puts a prepared request into the store. found says that it was there.
+// open adds a prepared request to the store. found reports whether its key was used
+// before.
 func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, err error) {
 	var change Change
 	err = h.db.Update(ctx, func(tx *store.Tx) error {
@@ -174,11 +176,11 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 	return opened, found, nil
 }
 
-// ratePeriod is what Options.Rate counts in.
+// ratePeriod is the period that Options.Rate applies to.
 const ratePeriod = 10 * time.Minute
 
-// admit refuses a source that asks without end: an agent in a loop would bury
-// what others ask.
+// admit refuses a source that has asked too often, because an agent in a loop would
+// hide other agents' questions.
 func (h *Hub) admit(ctx context.Context, tx *store.Tx, s Source) error {
 	if h.options.Rate < 0 {
 		return nil
@@ -192,12 +194,12 @@ func (h *Hub) admit(ctx context.Context, tx *store.Tx, s Source) error {
 	return rejected
 }
 
-// Dispatch applies an action of a person or of the asker. The change returned
-// has the request's current state; its Seq is 0 if nothing changed. The error
-// for an action that is not allowed is a *[Rejection].
+// Dispatch applies an action by a person or the asker. The returned change has the
+// request's current state; its Seq is 0 if nothing changed. If the action is not
+// allowed, the error is a *[Rejection].
 //
-// An answer after the deadline counts as late, whether or not a process has
-// marked the request as expired yet.
+// An answer after the deadline counts as late, whether or not a process has already
+// marked the request as expired.
 func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if !fromClients[a.Type] {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
@@ -257,12 +259,12 @@ func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 	}
 }
 
-// dispatch applies an action that may be the hub's own.
+// dispatch applies an action, which may be one of the hub's own.
 func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 	update := h.db.Update
 	switch a.Type {
 	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, HandBack, Collected:
-		update = h.db.UpdateFast // there are many, and a machine that crashes has few of the last second
+		update = h.db.UpdateFast // they are frequent, and losing those of the last second in a crash is acceptable
 	}
 	var changes []Change
 	err := update(ctx, func(tx *store.Tx) error {
@@ -280,7 +282,7 @@ func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 		c, err := h.apply(ctx, tx, r, a)
 		var rejected *Rejection
 		if errors.As(err, &rejected) && len(changes) > 0 {
-			// That time is up is true all the same.
+			// The deadline has passed even though the action was rejected.
 			changes = append(changes, Change{Request: r, rejected: rejected})
 			return nil
 		}
@@ -300,7 +302,7 @@ func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 	return last, nil
 }
 
-// apply reduces, writes the row and appends to the feed.
+// apply reduces the action, writes the row and appends to the feed.
 func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Change, error) {
 	a.At = At(tx.Now)
 	next, err := Reduce(r, a)
@@ -314,7 +316,7 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 		return Change{}, err
 	}
 	if a.Type == CompletedBy {
-		// What was not sent is forgotten, and what was sent is here.
+		// Unsent answers are deleted; this event has the sent ones.
 		a.Answers, a.Final = next.Answers, true
 	}
 	if next == nil || next.Status == Completed && r != nil && r.Status != Completed {
@@ -332,7 +334,7 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 	return Change{Seq: tx.Append(Topic, a.RequestID, data), Action: a, Request: next}, nil
 }
 
-// forgetDrafts takes what people typed out of the events of a request.
+// forgetDrafts removes what people typed from a request's events.
 func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	data, err := json.Marshal(Action{Type: AnswerRedacted, RequestID: id})
 	if err != nil {
@@ -341,7 +343,7 @@ func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	return tx.Redact(ctx, Topic, id, `{"type":"`+string(AnswerChanged)+`",`, data)
 }
 
-// note logs what an operator wants to know, and tells the sweeper of deadlines.
+// note logs the change and tells the sweeper the deadline.
 func (h *Hub) note(c Change) {
 	r := c.Request
 	if c.Seq == 0 || r == nil {
@@ -367,7 +369,8 @@ func (h *Hub) note(c Change) {
 	h.expectEnd(r, c.Action.At)
 }
 
-// logged are the fields of a log line of r: nothing that was asked or said.
+// logged returns the log fields for r. They contain nothing that was asked or
+// answered.
 func logged(r *Request) []any {
 	attrs := []any{"elicitationId", r.ID, "trigger", r.Trigger}
 	user := r.Audience.Principal
@@ -386,14 +389,15 @@ func logged(r *Request) []any {
 	return attrs
 }
 
-// Get returns a request; the rejection unknown_request if there is none.
+// Get returns a request. If there is none, the error is the rejection
+// unknown_request.
 func (h *Hub) Get(ctx context.Context, id string) (Request, error) {
 	r, _, err := h.GetAt(ctx, id)
 	return r, err
 }
 
-// GetAt also returns the position in the feed at which the request had this
-// state: watch from there.
+// GetAt also returns the position in the feed at which the request had this state.
+// Watch from there.
 func (h *Hub) GetAt(ctx context.Context, id string) (Request, int64, error) {
 	var r *Request
 	var seq int64

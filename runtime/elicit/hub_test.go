@@ -21,7 +21,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// peer is a hub over its own connection to the store, as another process has.
+// peer returns a hub with its own connection to the store, as in another process.
 func peer(t testing.TB, place string, o Options) *Hub {
 	t.Helper()
 	db, err := store.Open(context.Background(), place, Schema())
@@ -35,8 +35,7 @@ func peer(t testing.TB, place string, o Options) *Hub {
 
 var attended = Options{Attended: true}
 
-// greeting is a request with one question that must be answered and one that
-// need not be.
+// greeting returns a request with one required and one optional question.
 func greeting() Request {
 	return Request{Trigger: AskUser, Source: Source{Kind: "mcp", Name: "claude"}, Questions: []Question{
 		{ID: "name", Message: "Who are you?", Required: true}, {ID: "age", Kind: Integer, Message: "How old?"},
@@ -79,7 +78,7 @@ func asked(t testing.TB, h *Hub) Request {
 	return first(t, h, 1)[0]
 }
 
-// first waits until so many requests are open and returns them.
+// first waits until the given number of requests is open and returns them.
 func first(t testing.TB, h *Hub, many int) (open []Request) {
 	t.Helper()
 	waittest.Until(t, fmt.Sprintf("%d requests are open", many), func() (bool, any) {
@@ -98,7 +97,7 @@ type outcome struct {
 	err error
 }
 
-// asking runs Ask beside the test.
+// asking runs Ask in the background.
 func asking(t testing.TB, ctx context.Context, h *Hub, r Request, s ...Surface) <-chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
@@ -191,8 +190,8 @@ func TestWhatWasTypedAndNotSentIsNowhere(t *testing.T) {
 	})
 }
 
-// TestReplayFromAnyPlaceEqualsTheSnapshot compares what peers make of the feed
-// with what the store says, also when drafts were taken out of the feed.
+// TestReplayFromAnyPlaceEqualsTheSnapshot compares the state that peers compute
+// from the feed with the store, also after drafts were removed from the feed.
 func TestReplayFromAnyPlaceEqualsTheSnapshot(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		h, other := peer(t, place, Options{}), peer(t, place, Options{Principal: "bob"})

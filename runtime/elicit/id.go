@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// idDigits are Crockford's: no I, L, O and U, in the order of their bytes.
+// idDigits is Crockford's alphabet, without I, L, O and U, in byte order.
 const idDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // NewID returns a new request ID: 48 bits of milliseconds and 80 random bits,
@@ -17,7 +17,8 @@ func NewID(now time.Time) string {
 	return idAt(now, random)
 }
 
-// idAt is the id of a time; without random bits, the first one.
+// idAt returns the ID for a time. Without random bits, it is the first ID of that
+// time.
 func idAt(now time.Time, random [10]byte) string {
 	n := new(big.Int).SetInt64(now.UnixMilli() & (1<<48 - 1))
 	n.Lsh(n, 80).Or(n, new(big.Int).SetBytes(random[:]))
@@ -30,7 +31,7 @@ func idAt(now time.Time, random [10]byte) string {
 	return "elc_" + string(id)
 }
 
-// newQuestionID makes an id for a question that came without one.
+// newQuestionID generates an ID for a question that has none.
 func newQuestionID() string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	id := []byte("q_......")

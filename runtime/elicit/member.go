@@ -10,16 +10,16 @@ import (
 type Member struct {
 	Principal string   `json:"principal"`
 	Roles     []string `json:"roles,omitempty"`
-	// Surface names the surface that reaches them; empty: everything on this
+	// Surface names the surface that reaches them. If empty, everything on this
 	// machine does.
 	Surface string `json:"surface,omitempty"`
 }
 
-// maxNamed is how many members an error names.
+// maxNamed is the maximum number of members that an error names.
 const maxNamed = 12
 
-// addressable refuses an audience that no surface reaches: such a request would
-// be open for ever, and nobody could answer it.
+// addressable refuses an audience that no surface reaches. Such a request would
+// stay open forever, because no one could answer it.
 func (h *Hub) addressable(ctx context.Context, who Audience) error {
 	if h.options.Members == nil || who.Principal == "" && len(who.Roles) == 0 {
 		return nil
@@ -40,7 +40,7 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 	return reject(NobodyThere, "ask one of "+names(all)+", or leave the audience open", "no surface reaches %s", who.words())
 }
 
-// words says who may answer.
+// words names the audience for an error.
 func (who Audience) words() string {
 	var parts []string
 	if who.Principal != "" {

@@ -10,15 +10,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 )
 
-// Origin is where an answer came from: the process that accepted it, and how
-// the caller had proved to be the person. It is evidence for later, and decides
-// nothing.
+// Origin is where an answer came from: the process that accepted it, and how the
+// caller had proved to be the person. It is kept as evidence and has no other
+// effect.
 type Origin struct {
-	// SignedIn is the proof, as in [access.Caller]. "token" is a client with
-	// the agents' token that answers in its own dialog, and [Local] is a
-	// process on this machine that asks for no proof.
+	// SignedIn is the proof, as in [access.Caller]. "token" means a client with the
+	// agents' token that answers in its own dialog, and [Local] means a process on
+	// this machine, which needs no proof.
 	SignedIn string `json:"signedIn"`
-	// Address is the other end of the connection. Empty: none.
+	// Address is the other end of the connection, or "" if there is none.
 	Address string `json:"address,omitempty"`
 	// Session is the browser's session ID.
 	Session string  `json:"session,omitempty"`
@@ -39,17 +39,17 @@ type Process struct {
 	Attempt string `json:"attempt,omitempty"`
 }
 
-// here is this process, but for its command.
+// here returns this process, without its command.
 var here = sync.OnceValue(func() Process {
 	p := Process{PID: os.Getpid(), Parent: os.Getppid()}
-	p.Host, _ = os.Hostname() // without one it is empty
+	p.Host, _ = os.Hostname() // empty if unknown
 	if uid := os.Getuid(); uid >= 0 {
 		p.UID = fmt.Sprint(uid)
 	}
 	return p
 })
 
-// origin is where an action comes from that this hub is given.
+// origin returns the origin of an action that this hub receives.
 func (h *Hub) origin(ctx context.Context) *Origin {
 	o := &Origin{SignedIn: Local, Process: here()}
 	o.Process.Command, o.Process.Attempt = h.options.Command, h.options.Attempt
@@ -57,19 +57,19 @@ func (h *Hub) origin(ctx context.Context) *Origin {
 		c := access.Of(ctx)
 		o.SignedIn, o.Address, o.Session = c.How, c.Address, c.Session
 		if c.Level == access.Anyone {
-			o.SignedIn = access.ByAnswer // nothing else lets a stranger answer
+			o.SignedIn = access.ByAnswer // only this lets an unauthenticated caller answer
 		}
 	}
 	return o
 }
 
-// elsewhere reports whether another process took the action, which logs it in its
-// own log only. Nil is an action that says nothing of its origin: false.
+// elsewhere reports whether another process accepted the action and logged it only
+// in its own log. It is false for nil, which means that the origin is unknown.
 func (o *Origin) elsewhere() bool {
 	return o != nil && (o.Process.PID != here().PID || o.Process.Host != here().Host)
 }
 
-// shown words what was shown.
+// shown describes each proof.
 var shown = map[string]string{
 	access.ByLink:   "a browser signed in with a link",
 	access.ByKey:    "a browser signed in with the person's key",

@@ -18,8 +18,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// child is this test binary started as another process. It says on stdout what
-// the hub has promised it.
+// child is this test binary as another process. It writes what the hub has
+// acknowledged to stdout.
 func child(job string) int {
 	part := strings.Split(job, "\n")
 	place, what := part[0], part[1]
@@ -39,7 +39,7 @@ func child(job string) int {
 			return 1
 		}
 		fmt.Println(r.ID, r.Completion.Outcome, r.Answers["name"].Value.Text)
-	case "type": // asks, types, answers, and again, until it is killed
+	case "type": // asks, types and answers repeatedly until it is killed
 		for {
 			r, err := h.Open(ctx, greeting())
 			if err != nil {
@@ -60,7 +60,7 @@ func child(job string) int {
 			}
 			fmt.Println("answered", r.ID)
 		}
-	case "answer": // answers whatever is asked, and says when the store took it
+	case "answer": // answers every request, and reports when the store accepted the answer
 		list, err := h.List(ctx, Filter{})
 		if err != nil {
 			fmt.Println("error:", err)
@@ -123,13 +123,13 @@ func TestAnotherProcessGetsItsAnswer(t *testing.T) {
 	}
 }
 
-// An operator reads in the log of the server that asked how a question ended,
-// once, whichever process took the answer.
+// The log of the server that asked reports how a question ended, once, even if
+// another process accepted the answer.
 func TestAnEndInAnotherProcessIsLogged(t *testing.T) {
 	for _, answeredBy := range []string{"another process", "this process"} {
 		t.Run(answeredBy, func(t *testing.T) {
 			place := t.TempDir()
-			var log bytes.Buffer // the hub is closed before it is read
+			var log bytes.Buffer // read after the hub is closed
 			db, err := store.Open(t.Context(), place, Schema())
 			if err != nil {
 				t.Fatal(err)
@@ -170,12 +170,12 @@ func TestAQuestionOutlivesItsAsker(t *testing.T) {
 	}
 }
 
-// TestKilledProcessesLoseNothingAcknowledged kills one of two processes that
-// ask, type and answer over one store, at 200 random moments.
+// TestKilledProcessesLoseNothingAcknowledged kills one of two processes that ask,
+// type and answer over one store, at 200 random times.
 func TestKilledProcessesLoseNothingAcknowledged(t *testing.T) {
 	rounds := 200
 	if testing.Short() || raceEnabled {
-		rounds = 20 // the child is slow to start then; the moments are as random
+		rounds = 20 // the child starts slowly then; the times are still random
 	}
 	place := t.TempDir()
 	h := peer(t, place, Options{})
@@ -214,7 +214,7 @@ func TestKilledProcessesLoseNothingAcknowledged(t *testing.T) {
 			if a, ok := r.Answers["name"]; ok {
 				got = a.Value.Text
 			}
-			if got < want { // it may have come one step further than it could say
+			if got < want { // the child may have completed one more step than it reported
 				t.Errorf("round %d: %s has %q, promised was %q", round, id, got, want)
 			}
 		}
@@ -225,7 +225,7 @@ func TestKilledProcessesLoseNothingAcknowledged(t *testing.T) {
 	}
 	for _, r := range list.Requests {
 		if r.Status == Open {
-			must(t, h, accept(r.ID, "later")) // nothing is left half done
+			must(t, h, accept(r.ID, "later")) // nothing is incomplete
 		}
 	}
 }

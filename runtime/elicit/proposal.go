@@ -10,17 +10,16 @@ import (
 // tool call. The agent's own words are in the request's Message. A surface
 // shows Text in full, or states that it does not and offers no way to allow it.
 type Proposal struct {
-	// Action is command, edit, delete, move, read, search, fetch or tool.
+	// Action is one of command, edit, delete, move, read, search, fetch and tool.
 	Action string `json:"action"`
 	// Text is the command, the paths and diffs, the address or the arguments:
 	// at most [MaxProposal] bytes, escaped by [Visible].
 	Text string `json:"text"`
-	// Marks names what stands out, for example "network" or "outside the
-	// folder".
+	// Marks lists what is notable, for example "network" or "outside the folder".
 	Marks []string `json:"marks,omitempty"`
 }
 
-// Warning describes what stands out, on one line; empty if nothing does.
+// Warning describes on one line what is notable, or returns "" if nothing is.
 func (p *Proposal) Warning() string {
 	if len(p.Marks) == 0 {
 		return ""
@@ -29,10 +28,10 @@ func (p *Proposal) Warning() string {
 }
 
 // MaxProposal is the maximum length of a proposal in bytes. A longer one is
-// cut, and its last line states how much is missing.
+// truncated, and its last line states how much is missing.
 const MaxProposal = 64 << 10
 
-// fit makes a proposal one that can be kept and shown.
+// fit returns a copy that can be stored and shown.
 func (p *Proposal) fit() *Proposal {
 	fitted := Proposal{Action: CleanName(p.Action), Text: Visible(p.Text)}
 	for _, mark := range p.Marks {
@@ -65,8 +64,8 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// unseen reports whether c is a control character, or one of the class Cf, to
-// which marks of direction and characters without a width belong.
+// unseen reports whether c is a control character or in class Cf, which includes
+// direction marks and zero-width characters.
 func unseen(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == '\u2028' || c == '\u2029')
 }

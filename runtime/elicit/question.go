@@ -10,7 +10,7 @@ type Question struct {
 	Required    bool   `json:"required"`
 	Placeholder string `json:"placeholder,omitempty"`
 	Multiline   bool   `json:"multiline,omitempty"`
-	Format      Format `json:"format,omitempty"` // of a text
+	Format      Format `json:"format,omitempty"` // of a text answer
 	// Min and Max limit the number of characters of a text, a number's value,
 	// or how many options are chosen, free text included.
 	Min *float64 `json:"min,omitempty"`
@@ -22,7 +22,7 @@ type Question struct {
 	AllowFreeform bool `json:"allowFreeform,omitempty"`
 }
 
-// Kind is the type of answer a question takes.
+// Kind is the type of answer that a question requires.
 type Kind string
 
 const (

@@ -11,29 +11,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Station is an attached surface of some process: while one is attached, every
-// process can reach a person.
+// Station is an attached surface of a process. While one is attached, every process
+// can reach a person.
 type Station struct {
-	// Kind is inbox, terminal, slack or push, for example.
+	// Kind is, for example, inbox, terminal, slack or push.
 	Kind string `json:"kind"`
 	// Address is where a person finds it, for example a URL.
 	Address string `json:"address,omitempty"`
 	// Alone allows only one station of this kind among all processes.
 	Alone bool `json:"alone,omitempty"`
-	// Members are the people it reaches besides the user of this machine.
+	// Members lists the people it reaches in addition to the user of this machine.
 	Members []Member `json:"members,omitempty"`
 }
 
 const stationPrefix = "station/"
 
-// Attach announces a station until detach is called or this process ends. If
-// s.Alone is set and another process has that kind, held is false and other is
-// its station. When that process ends, Attach may be called again; if s has no
+// Attach announces a station until detach is called or this process exits. If
+// s.Alone is set and another process has that kind, held is false and other is its
+// station. When that process exits, Attach may be called again; if s has no
 // address, other then has the previous one.
 func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, detach func(), err error) {
 	name := stationPrefix + s.Kind
 	if !s.Alone {
-		name += "/" + rand.Text() // any number of a kind
+		name += "/" + rand.Text() // there may be several of a kind
 	}
 	l := store.Lease{Name: name, Holder: h.instance}
 	if s.Address != "" || len(s.Members) > 0 {
@@ -89,7 +89,7 @@ func (h *Hub) Reachable(ctx context.Context) (bool, error) {
 	return len(up) > 0, err
 }
 
-// station reads what Attach wrote; its kind is also in the lease's name.
+// station decodes what Attach wrote. The kind is also in the lease's name.
 func station(l store.Lease) Station {
 	var s Station
 	if json.Unmarshal([]byte(l.Data), &s) != nil || s.Kind == "" {

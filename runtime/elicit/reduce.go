@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Reduce returns the request that results from an action; nil if there is none.
-// It is pure: the same request and action give the same result everywhere, and
-// r does not change. If the action's type is unknown or it changes nothing,
+// Reduce returns the request that results from an action, or nil if the request is
+// deleted. It is pure: the same request and action give the same result everywhere,
+// and r does not change. If the action's type is unknown or it changes nothing,
 // Reduce returns r itself. An error is a *[Rejection].
 func Reduce(r *Request, a Action) (*Request, error) {
 	if a.Type == Requested {
@@ -24,12 +24,12 @@ func Reduce(r *Request, a Action) (*Request, error) {
 	}
 	if r.Status == Completed && !rule.after {
 		if a.Type == CompletedBy && (a.Again || a.Client != "") && r.endedBy(a) {
-			return r, nil // it was its own answer
+			return r, nil // the same action ended it
 		}
 		return r, rejectCompleted(r)
 	}
 	if rule.person && !r.Audience.has(a) {
-		return r, reject(NotYours, "", "this question is for somebody else")
+		return r, reject(NotYours, "", "this question is for someone else")
 	}
 	next := *r
 	next.Rev++
@@ -46,11 +46,11 @@ func Reduce(r *Request, a Action) (*Request, error) {
 	return &next, nil
 }
 
-// rules say for each type of action what it does. apply gets a copy whose maps
-// and slices are still shared with the old request.
+// rules defines what each type of action does. apply gets a copy whose maps and
+// slices are still shared with the old request.
 var rules = map[ActionType]struct {
-	person bool // only for the audience
-	after  bool // also when the request is completed
+	person bool // only the audience may do this
+	after  bool // also allowed when the request is completed
 	apply  func(next *Request, a Action) (changed bool, err error)
 }{
 	PresentedTo:    {apply: present, after: true},
@@ -69,8 +69,8 @@ var rules = map[ActionType]struct {
 	AnswerRedacted: {apply: func(*Request, Action) (bool, error) { return true, nil }, after: true},
 }
 
-// request opens a request, or asks an open one anew: drafts of questions that
-// are still there stay.
+// request opens a request or asks an open one again. Drafts of questions that still
+// exist are kept.
 func request(r *Request, a Action) (*Request, error) {
 	if a.Request == nil || a.RequestID == "" {
 		return r, reject(Malformed, "", "requested needs a request and its id")
@@ -101,7 +101,7 @@ func request(r *Request, a Action) (*Request, error) {
 	return &next, nil
 }
 
-// due is the deadline of a wait that begins at a time.
+// due returns the deadline for a wait that begins at the given time.
 func (r *Request) due(from Time) Time {
 	if r.WaitMS <= 0 {
 		return Time{}
@@ -109,7 +109,7 @@ func (r *Request) due(from Time) Time {
 	return At(from.Add(time.Duration(r.WaitMS) * time.Millisecond))
 }
 
-// put sets an answer in a map of its own.
+// put sets an answer in a copy of the map.
 func (r *Request) put(id string, answer Answer) {
 	if r.Answers = maps.Clone(r.Answers); r.Answers == nil {
 		r.Answers = map[string]Answer{}
@@ -117,7 +117,7 @@ func (r *Request) put(id string, answer Answer) {
 	r.Answers[id] = answer
 }
 
-// has says whether the one who acts may answer.
+// has reports whether the acting person may answer.
 func (who Audience) has(a Action) bool {
 	if who.Principal == "" && len(who.Roles) == 0 || who.Principal != "" && who.Principal == a.By {
 		return true
@@ -125,10 +125,10 @@ func (who Audience) has(a Action) bool {
 	return slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Roles, role) })
 }
 
-// maxAudienceBytes is far above the names of any team.
+// maxAudienceBytes far exceeds any team's names.
 const maxAudienceBytes = 8 << 10
 
-// size is how many bytes an audience takes, with one for each role.
+// size returns an audience's size in bytes, plus one for each role.
 func (who Audience) size() int {
 	n := len(who.Principal) + len(who.Roles)
 	for _, role := range who.Roles {
@@ -137,8 +137,8 @@ func (who Audience) size() int {
 	return n
 }
 
-// present records who could see the request, once for each channel and client,
-// and not without bound.
+// present records who could see the request: once for each channel and client, up
+// to a maximum number.
 func present(next *Request, a Action) (bool, error) {
 	const most = 32
 	seen := func(p Presentation) bool { return p.Channel == a.Channel && p.Client == a.Client }
@@ -179,7 +179,7 @@ func change(next *Request, a Action) (bool, error) {
 
 func somebody(name string) string {
 	if name == "" {
-		return "somebody"
+		return "someone"
 	}
 	return name
 }
@@ -188,7 +188,7 @@ func unknownQuestion(id string) Problem {
 	return Problem{id, "unknown_question", "there is no question \"" + brief(id) + "\""}
 }
 
-// stamped says who gave an answer, unless it is known.
+// stamped adds who gave an answer, if that is missing.
 func (r *Request) stamped(answer Answer, a Action) Answer {
 	if answer.Meta == nil {
 		answer.Meta = &AnswerMeta{r.Rev, a.By, a.Channel, a.At}
@@ -196,8 +196,8 @@ func (r *Request) stamped(answer Answer, a Action) Answer {
 	return answer
 }
 
-// complete merges the answers that came along, checks all, and ends the
-// request. Drafts that were not submitted end with it.
+// complete merges the action's answers, checks all answers, and ends the request.
+// Drafts that were not submitted are removed.
 func complete(next *Request, a Action) (bool, error) {
 	if utf8.RuneCountInString(a.Note)+utf8.RuneCountInString(a.Reason) > MaxMessage {
 		return false, reject(Malformed, "shorten it", "the note exceeds maximum of %d characters", MaxMessage)
@@ -249,16 +249,17 @@ func (r *Request) accepted(a Action) (map[string]Answer, error) {
 	return answers, nil
 }
 
-// end completes a request; late if its asker had been told that time was up.
+// end completes a request. The completion is late if the asker was already told
+// that the deadline has passed.
 func (r *Request) end(a Action, outcome Outcome) {
 	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, Client: a.Client,
 		At: a.At, Late: r.Status == ExpiredOpen}
 	r.Status = Completed
 }
 
-// endedBy reports whether a says what ended r, by the same one and from the same
-// place. A page sends it again that did not hear that it was taken, and so does a
-// hub whose commit was not acknowledged.
+// endedBy reports whether a is the action that ended r, from the same person and
+// client. A page repeats an action if it did not receive the confirmation, and so
+// does a hub whose commit was not acknowledged.
 func (r *Request) endedBy(a Action) bool {
 	c := r.Completion
 	if c.Outcome != a.Response || c.By != a.By || c.Channel != a.Channel || c.Client != a.Client || c.Note != a.Note || c.Reason != a.Reason {
@@ -311,9 +312,9 @@ func withdraw(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
-// leave is of an asker that still waits. One that has been told that time is up
-// may look in again as often as it likes, and the question stays where a person
-// sees it.
+// leave handles an asker that stops waiting. If the asker was already told that the
+// deadline has passed, it may check again as often as it wants, and the request's
+// position in the inbox does not change.
 func leave(next *Request, _ Action) (bool, error) {
 	changed := !next.AskerGone && next.Status == Open
 	next.AskerGone = true
@@ -329,9 +330,9 @@ func comeBack(next *Request, a Action) (bool, error) {
 	return changed, nil
 }
 
-// handBack is of a call that ends with the request's ID. The request stays where
-// a person sees it first: its agent is likely to come back. From then on it is
-// not bound to the turn.
+// handBack handles a call that ends with the request's ID. The request keeps its
+// position in the inbox, because its agent is likely to come back. From then on it
+// is not bound to the turn.
 func handBack(next *Request, _ Action) (bool, error) {
 	changed := !next.HandedBack
 	next.HandedBack, next.OnTurnEnd = true, Keep
@@ -344,8 +345,8 @@ func collect(next *Request, a Action) (bool, error) {
 	return changed, nil
 }
 
-// expire is for whoever notices first. The drafts stay: they may become a late
-// answer.
+// expire is called by any process that notices the deadline. The drafts are kept,
+// because they may become a late answer.
 func expire(next *Request, a Action) (bool, error) {
 	if next.Status != Open {
 		return false, nil

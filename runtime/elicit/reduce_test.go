@@ -15,7 +15,7 @@ var noon = time.Date(2026, 2, 25, 12, 0, 0, 0, time.UTC)
 
 func float(f float64) *float64 { return &f }
 
-// survey has a question of every kind.
+// survey returns a request with a question of every kind.
 func survey(t testing.TB) *Request {
 	t.Helper()
 	r, err := Prepare(Request{Trigger: AskUser, Title: "Component", Questions: []Question{
@@ -54,7 +54,7 @@ func words(v *Value, w ...string) *Value {
 
 func submitted(v *Value) Answer { return Answer{State: Submitted, Value: v} }
 
-// does applies actions that must be taken.
+// does applies actions that must be accepted.
 func does(t testing.TB, r *Request, actions ...Action) *Request {
 	t.Helper()
 	for _, a := range actions {
@@ -75,7 +75,7 @@ func answer(question string, a Answer) Action {
 	return Action{Type: AnswerChanged, QuestionID: question, Answer: &a, By: "ada", Channel: "web"}
 }
 
-// codes are those of a rejection: its own, and one for each question.
+// codes returns a rejection's codes: its own, and one for each question.
 func codes(err error) []string {
 	var r *Rejection
 	if !errors.As(err, &r) {
@@ -93,7 +93,7 @@ func TestAnAnswerFitsItsQuestionOrIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		question string
 		answer   Answer
-		want     string // code of the problem; empty: taken
+		want     string // the problem's code; empty if the answer is accepted
 	}{
 		"text":                         {"name", submitted(text(" ab\n\"é🎉")), ""},
 		"text too short":               {"name", submitted(text("a")), "too_short"},
@@ -284,10 +284,10 @@ func TestAskingAnewKeepsTheDraftsThatStillFit(t *testing.T) {
 	r := does(t, survey(t), answer("name", Answer{State: Draft, Value: text("Card")}),
 		answer("style", Answer{State: Draft, Value: selected("CSS")}), answer("sure", submitted(boolean(true))))
 	anew := *r
-	anew.Questions = slices.Clone(r.Questions[:6]) // without features
+	anew.Questions = slices.Clone(r.Questions[:6]) // the question without features
 	anew.Questions[5].Options = OptionsOf("Tailwind")
 	anew.Questions[4].Message = "Really sure?"
-	anew.Answers, anew.Status = nil, Completed // not for the one who asks to say
+	anew.Answers, anew.Status = nil, Completed // an asker must not set these
 	r = does(t, r, Action{Type: Requested, Request: &anew})
 	if _, there := r.Answers["style"]; there || len(r.Answers) != 2 || r.Status != Open || r.Questions[4].Message != "Really sure?" {
 		t.Errorf("asked anew: %s with answers %v", r.Status, r.Answers)

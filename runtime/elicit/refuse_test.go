@@ -37,7 +37,7 @@ func TestWhatAnAskerSendsIsBounded(t *testing.T) {
 	long := strings.Repeat("漢", MaxLabel)
 	for name, c := range map[string]struct {
 		change func(*Request)
-		code   string // empty: it is taken
+		code   string // empty if it is accepted
 	}{
 		"a long option":                 {func(r *Request) { r.Questions[0].Options[0] = Option{ID: "a", Label: long} }, ""},
 		"a longer option":               {func(r *Request) { r.Questions[0].Options[0] = Option{ID: "a", Label: long + "x"} }, "option_too_long"},

@@ -11,17 +11,17 @@ import (
 // [fault.Fault].
 type Rejection struct {
 	fault.Fault
-	// Problems names every invalid question, in their order.
+	// Problems lists every invalid question, in question order.
 	Problems []Problem
-	// Winner is how the request had already ended when the action came, if it
-	// had.
+	// Winner records how the request had already ended when the action arrived, or
+	// nil if it had not.
 	Winner *Completion
 }
 
 // Unwrap lets [fault.Of] find the fault.
 func (r *Rejection) Unwrap() error { return &r.Fault }
 
-// Problem is what is wrong with one question or its answer.
+// Problem describes what is wrong with one question or its answer.
 type Problem struct {
 	QuestionID string `json:"questionId,omitempty"`
 	Code       string `json:"code"`
@@ -53,7 +53,8 @@ func rejectExpired() *Rejection {
 	return reject(Expired, "answer anyway: a late answer is kept for the asker", "the deadline has passed and the asker was told so")
 }
 
-// rejectCompleted tells the one who came second who was first.
+// rejectCompleted returns the rejection for an action on a completed request. It
+// names who completed the request.
 func rejectCompleted(r *Request) *Rejection {
 	c := r.Completion
 	var b strings.Builder
@@ -75,7 +76,7 @@ func rejectCompleted(r *Request) *Rejection {
 	return &Rejection{Fault: fault.Fault{Code: AlreadyCompleted, Message: b.String()}, Winner: &winner}
 }
 
-// rejectProblems makes one sentence of the problems, as many as anybody reads.
+// rejectProblems joins the problems, up to a readable number, into one message.
 func rejectProblems(code string, problems []Problem) *Rejection {
 	const most = 20
 	var texts []string

@@ -22,7 +22,7 @@ var migrations embed.FS
 // Schema returns the schema that a Hub's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("elicit", migrations) }
 
-// readRequest returns nil if there is none.
+// readRequest returns the request, or nil if there is none.
 func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error) {
 	requests, err := queryRequests(ctx, tx, "WHERE id = ?", id)
 	if err != nil || len(requests) == 0 {
@@ -31,8 +31,7 @@ func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error)
 	return &requests[0], nil
 }
 
-// queryRequests reads the requests that a WHERE clause and what follows it
-// choose.
+// queryRequests reads the requests that the clauses select.
 func queryRequests(ctx context.Context, tx *store.Tx, clauses string, args ...any) ([]Request, error) {
 	rows, err := tx.Query(ctx, "SELECT data FROM requests "+clauses, args...)
 	if err != nil {
@@ -54,7 +53,7 @@ func queryRequests(ctx context.Context, tx *store.Tx, clauses string, args ...an
 	return requests, rows.Err()
 }
 
-// writeRequest puts next in the place of old. Either may be nil.
+// writeRequest replaces old with next. Either may be nil.
 func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err error) {
 	defer func() {
 		if err != nil {
@@ -99,20 +98,21 @@ func bit(b bool) int {
 	return 0
 }
 
-// milliseconds is NULL for a time that is absent.
+// milliseconds returns NULL for the zero time.
 func milliseconds(t Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
-// onceKey is what a key is unique by: two ways of asking do not collide.
+// onceKey returns a key that is unique for each trigger, so that different ways of
+// asking do not collide.
 func onceKey(r Request) string { return string(r.Trigger) + "/" + r.Key }
 
-// digest is equal for requests that ask the same from the same source. Ids of
-// questions are not in it: they may have been made.
+// digest is equal for requests that ask the same from the same source. It does not
+// include question IDs, because they may have been generated.
 func digest(r Request) string {
 	h := sha256.New()
 	parts := []string{r.Source.Kind, r.Source.Name, r.Title, r.Message, r.URL}
-	if r.Source.Owner != "" { // which requests of earlier releases do not have
+	if r.Source.Owner != "" { // requests from earlier releases have no owner
 		parts = append(parts, r.Source.Owner)
 	}
 	for _, part := range parts {
@@ -127,10 +127,10 @@ func digest(r Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Filter selects requests. The zero value selects what waits for a person: open
-// requests, and expired ones whose asker still waits or may come back.
+// Filter selects requests. The zero value selects what is waiting for a person:
+// open requests, and expired ones whose asker is still waiting or may come back.
 type Filter struct {
-	// Statuses to list; nil: Open, and ExpiredOpen unless its asker is gone.
+	// Statuses to list. If nil: Open, and ExpiredOpen unless its asker is gone.
 	Statuses []Status
 	// If not empty, these must match.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
@@ -139,7 +139,7 @@ type Filter struct {
 	Undelivered bool
 	// OfAttempts selects only requests that belong to an attempt.
 	OfAttempts bool
-	// Limit is the page size; 0: 100, at most 1,000.
+	// Limit is the page size, at most 1,000. If 0, it is 100.
 	Limit int
 	// Offset is the number of requests to skip, for the next page.
 	Offset int
@@ -149,15 +149,15 @@ type Filter struct {
 type List struct {
 	Requests []Request
 	More     bool // another page follows
-	// Seq is the position in the feed of this state: watch from there.
+	// Seq is the feed position of this state. Watch from there.
 	Seq int64
 }
 
 const mostListed = 1000
 
-// query makes clauses of a filter. What waits for a person comes in the order
-// to answer it in: open before expired, askers that wait before those that left,
-// urgent first, old first. History is newest first.
+// query converts a filter to clauses. Requests that are waiting for a person come
+// in the order in which to answer them: open before expired, askers that are
+// waiting before those that left, urgent first, old first. History is newest first.
 func (f Filter) query() (clauses string, args []any) {
 	order := "asked DESC"
 	if f.Statuses == nil {
@@ -167,7 +167,7 @@ func (f Filter) query() (clauses string, args []any) {
 	return where + " ORDER BY " + order + " LIMIT ? OFFSET ?", append(args, f.limit()+1, max(f.Offset, 0))
 }
 
-// where is the clause of what a filter chooses, on whatever page.
+// where returns the WHERE clause of a filter, without paging.
 func (f Filter) where() (clause string, args []any) {
 	var where []string
 	if f.Statuses == nil {
@@ -176,7 +176,7 @@ func (f Filter) where() (clause string, args []any) {
 	}
 	status := "status"
 	if slices.Contains(f.Statuses, Completed) {
-		status = "status || ''" // nearly all have one of these: found by it, all would be read and sorted for one page
+		status = "status || ''" // prevents the use of the index: nearly all rows have this status, so all would be read and sorted for one page
 	}
 	where = append(where, status+" IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
 	for _, s := range f.Statuses {
@@ -226,7 +226,7 @@ func countRequests(ctx context.Context, tx *store.Tx, f Filter) (n int, err erro
 	return n, nil
 }
 
-// requestIDs reads the first ids that a clause chooses.
+// requestIDs reads the IDs that the clauses select.
 func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) (ids []string, err error) {
 	rows, err := tx.Query(ctx, "SELECT id FROM requests "+clauses, args...)
 	if err != nil {
@@ -243,7 +243,8 @@ func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) 
 	return ids, rows.Err()
 }
 
-// askedSince counts the requests of a source since a time, by their ids.
+// askedSince returns the number of a source's requests since the given time, by
+// their IDs.
 func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n int, err error) {
 	if err = tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests WHERE id >= ? AND source = ?", idAt(since, [10]byte{}), s.Name).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count requests: %w", err)
@@ -251,7 +252,8 @@ func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n
 	return n, nil
 }
 
-// nextDeadline is the earliest of open requests; zero: there is none.
+// nextDeadline returns the earliest deadline of open requests, or zero if there is
+// none.
 func nextDeadline(ctx context.Context, tx *store.Tx) (time.Time, error) {
 	var at sql.NullInt64
 	err := tx.QueryRow(ctx, "SELECT MIN(deadline) FROM requests WHERE status = ?", Open).Scan(&at)

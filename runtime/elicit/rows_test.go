@@ -7,7 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// TestAPageOfTheHistoryReadsNoMoreThanItShows looks at how SQLite finds requests.
+// TestAPageOfTheHistoryReadsNoMoreThanItShows checks SQLite's query plan for
+// requests.
 func TestAPageOfTheHistoryReadsNoMoreThanItShows(t *testing.T) {
 	db, err := store.Open(t.Context(), t.TempDir(), Schema())
 	if err != nil {
@@ -43,7 +44,7 @@ func TestAPageOfTheHistoryReadsNoMoreThanItShows(t *testing.T) {
 			t.Errorf("List(%+v) is %s want an index and nothing sorted", f, got)
 		}
 	}
-	// As [Hub.Sweep] and [Hub.State] ask.
+	// The clauses of [Hub.Sweep] and [Hub.State].
 	for _, clauses := range []string{"WHERE status <> ? AND ended_at < ?", "WHERE status = ? OR ended_at >= ?"} {
 		if got := steps(clauses, Open, 1); strings.Contains(got, "SCAN") {
 			t.Errorf("%s is %s want an index", clauses, got)

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A form is no place for a secret: what is typed there goes through clients and
-// models, is shown to everybody who shares the inbox, and is kept. So a question
-// that asks for one is refused unless the hub was told otherwise. English words
-// alone are known, and a question about secrets, such as where one is kept, is
-// fine: what counts is that the secret itself is wanted.
+// A form is no place for a secret. What is typed there passes through clients and
+// models, is shown to everyone who shares the inbox, and is stored. So a question
+// that asks for a secret is refused unless the hub allows it. Only English words
+// are recognized. A question about a secret, for example where it is stored, is
+// allowed; what counts is that the secret itself is requested.
 
 // AsksForSecret is the problem code of a question that asks for a secret.
 const AsksForSecret = "asks_for_secret"
 
-// strongSecrets are secrets wherever they are asked for. The longest that fits
+// strongSecrets lists phrases that are secrets in any question. The longest match
 // counts.
 var strongSecrets = phrases("password", "passwords", "passphrase", "passcode", "passwd",
 	"api key", "api keys", "apikey", "secret key", "secret access key", "private key", "private ssh key",
@@ -24,8 +24,8 @@ var strongSecrets = phrases("password", "passwords", "passphrase", "passcode", "
 	"credit card", "credit card number", "credit card details", "card number", "cvv", "cvc", "pin code", "social security number",
 	"security code", "verification code", "one-time code", "2fa code", "mfa code", "otp", "recovery code", "recovery phrase", "seed phrase")
 
-// weakSecrets are other things too: they count if a person is told to give one,
-// or asked for their own.
+// weakSecrets lists words that also have other meanings. They count if a person is
+// told to give one, or is asked for their own.
 var weakSecrets = phrases("token", "tokens", "secret", "secrets", "pin", "credentials", "access key", "encryption key", "signing key", "license key")
 
 func phrases(list ...string) (all [][]string) {
@@ -38,12 +38,15 @@ func phrases(list ...string) (all [][]string) {
 
 var (
 	gives = setOf("enter paste provide give type share send tell supply input insert submit set choose")
-	// about is what is asked for instead of the secret beside it.
+	// about lists words for something other than the secret next to them, for
+	// example its name or location.
 	about = setOf("where how which whether when why if who name names path file folder variable var env environment location place header " +
 		"length format type kind field column policy scope id identifier lifetime expiry example uses use used using holds with without that no not of")
-	// opening words of questions about a secret; "can you", "what is" and orders are none.
+	// asking lists the opening words of questions about a secret, unlike "can you",
+	// "what is" and imperatives.
 	asking = setOf("should shall do does did is are may must have has which where how why when who")
-	// follows what is a noun of its own, and not the beginning of "password policy".
+	// follows lists words that may follow a secret. Any other word makes it part of
+	// a compound, as in "password policy".
 	follows = setOf("for of to from in on with that so please here below as and or when before if which you at into now again")
 	whose   = setOf("your you")
 )
@@ -56,7 +59,7 @@ func setOf(list string) map[string]bool {
 	return set
 }
 
-// secrets are the questions that ask for one.
+// secrets returns the questions that ask for a secret.
 func (r *Request) secrets() (problems []Problem) {
 	above := r.secretAbove()
 	for i := range r.Questions {
@@ -68,7 +71,8 @@ func (r *Request) secrets() (problems []Problem) {
 	return problems
 }
 
-// secretAbove is what the title or the message asks for, for whatever question.
+// secretAbove returns the secret that the title or the message asks for, for any
+// question.
 func (r *Request) secretAbove() string {
 	found := secretIn(r.Title, false)
 	isQuestion := func(q Question) bool { return q.Message == r.Message }
@@ -78,15 +82,16 @@ func (r *Request) secretAbove() string {
 	return found
 }
 
-// secret is what q asks for that is one; empty: nothing.
+// secret returns the secret that q asks for, or "" if there is none.
 func (q *Question) secret() string {
 	return cmp.Or(secretIn(q.Message, true), secretIn(q.Title, true))
 }
 
-// typed says that an answer is written, and not chosen.
+// typed reports whether an answer is typed instead of selected.
 func (q *Question) typed() bool { return q.Kind == Text || q.Kind == Number || q.Kind == Integer }
 
-// secretIn is the secret that a text asks for; a label does so by its name.
+// secretIn returns the secret that a text asks for. A label asks for a secret by
+// naming it.
 func secretIn(text string, label bool) string {
 	all := clauses(text)
 	label = label && len(all) == 1
@@ -105,7 +110,7 @@ func secretIn(text string, label bool) string {
 	return ""
 }
 
-// clauses are the words between marks.
+// clauses splits a text into the words between punctuation marks.
 func clauses(text string) (all [][]string) {
 	marks := func(r rune) bool { return strings.ContainsRune(".,;:?!()[]{}\n", r) }
 	plain := strings.NewReplacer("’", "'", "_", " ", "*", " ", "`", " ", `"`, " ", "api-key", "api key")
@@ -117,7 +122,7 @@ func clauses(text string) (all [][]string) {
 	return all
 }
 
-// secretAt is how many words at the beginning name a secret.
+// secretAt returns how many words at the beginning name a secret.
 func secretAt(clause []string) (n int, strong bool) {
 	for _, list := range [][][]string{strongSecrets, weakSecrets} {
 		for _, p := range list {
@@ -129,8 +134,8 @@ func secretAt(clause []string) (n int, strong bool) {
 	return 0, false
 }
 
-// wanted says that the words before a secret want it: "please enter the", "what
-// is your", "I need a".
+// wanted reports whether the words before a secret request it: "please enter the",
+// "what is your", "I need a".
 func wanted(before []string, strong bool) bool {
 	const near = 6 // words
 	if len(before) == 0 || asking[before[0]] {
@@ -154,8 +159,8 @@ func wanted(before []string, strong bool) bool {
 	return false
 }
 
-// named says that the words before a secret only say which: "Your GitHub", or
-// nothing.
+// named reports whether the words before a secret only specify it: "Your GitHub",
+// or no words.
 func named(before []string, strong bool) bool {
 	const most = 2
 	if len(before) > most || slices.ContainsFunc(before, func(w string) bool { return about[w] || asking[w] || w == "what" }) {

@@ -69,7 +69,7 @@ func TestOnlyWhatIsTypedCanBeASecret(t *testing.T) {
 	value := Question{ID: "value", Kind: Text, Message: "Value?"}
 	for name, c := range map[string]struct {
 		request Request
-		want    int // questions that ask for one
+		want    int // questions that request a secret
 	}{
 		"yes or no":                         {Request{Questions: []Question{{Kind: Boolean, Message: "Enter the password?"}}}, 0},
 		"a choice":                          {Request{Questions: []Question{{Kind: SingleSelect, Message: "Password", Options: OptionsOf("rotate", "keep")}}}, 0},

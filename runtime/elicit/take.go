@@ -28,7 +28,7 @@ func (h *Hub) Take(ctx context.Context, actions []Action, unattended bool) error
 		case errors.As(err, &rejected) && rejected.Code == InvalidAnswers:
 			h.KeepDrafts(ctx, a)
 			return fault.New("invalid_argument", rejected.Message, rejected.Hint)
-		case err != nil && rejected.Code == "": // else somebody was faster
+		case err != nil && rejected.Code == "": // otherwise someone else was faster
 			return err
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// A request that somebody waits for in a turn ends with the turn: nobody would
-// get the answer. One whose asker was told that it is pending, or that time is
-// up, stays: its answer starts a follow-up. See [Request.bound].
+// If a call is waiting for a request, the request ends with the turn, because no
+// one would receive the answer. If the asker was told that the request is pending
+// or that its deadline has passed, the request stays open, and its answer starts a
+// follow-up. See [Request.bound].
 
 // TurnEnd records when and how a turn ended.
 type TurnEnd struct {
@@ -18,7 +19,7 @@ type TurnEnd struct {
 	Reason string `json:"reason,omitempty"` // as in [Completion.Reason]
 }
 
-// Reasons why a turn ended; the requests that end with it get the same reason.
+// Reasons why a turn ended. The requests that end with it get the same reason.
 const (
 	TurnCompleted = "complete"
 	TurnFailed    = "error"
@@ -29,7 +30,7 @@ const (
 	askerGone     = "asker_gone"
 )
 
-// endWords are the reasons of requests that were taken back, for people.
+// endWords maps the reasons of withdrawn requests to words for people.
 var endWords = map[string]string{
 	TurnCompleted: "its agent has finished",
 	TurnFailed:    "its run failed",
@@ -41,8 +42,8 @@ var endWords = map[string]string{
 	"unreachable": "no person could be asked",
 }
 
-// Standing returns what a person should know before answering a request that
-// has outlived its turn; empty if it has not.
+// Standing returns what a person should know before answering a request that has
+// outlived its turn, or "" if it has not.
 func (r *Request) Standing() string {
 	if r.TurnEnd == nil || r.Status == Completed {
 		return ""
@@ -50,15 +51,15 @@ func (r *Request) Standing() string {
 	return "The agent has finished; your answer starts a follow-up."
 }
 
-// bound reports whether the request ends with its turn. A permission always
-// does: what nobody would do any more needs none.
+// bound reports whether the request ends with its turn. A request for permission
+// always does, because the action will not be done any more.
 func (r *Request) bound() bool {
 	return r.OnTurnEnd == Abandon && (r.Status == Open || r.Status == ExpiredOpen && r.Trigger == ACPPermission)
 }
 
-// awaitsTurn reports whether a request whose call has ended stays until its turn
-// does: the agent of an attempt may ask the same again, and is told the answer
-// if it does not.
+// awaitsTurn reports whether a request whose call has ended stays open until its
+// turn ends. An attempt's agent may ask the same again; if it does not, it is told
+// the answer.
 func (r *Request) awaitsTurn() bool { return r.Trigger == AskUser && r.Context.AttemptID != "" }
 
 func outlive(next *Request, a Action) (bool, error) {
@@ -78,16 +79,16 @@ type AttemptTurn struct {
 	Over bool
 }
 
-// EndAttemptTurn ends the requests of an attempt's turn in tx, the transaction
-// that ends the turn, so that nothing can come between. Requests that stay are
+// EndAttemptTurn ends the requests of an attempt's turn in tx, the transaction that
+// ends the turn, so that nothing can happen in between. Requests that stay open are
 // marked as having outlived it.
 func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) error {
 	requests, err := queryRequests(ctx, tx, "WHERE attempt = ? AND status <> ? ORDER BY asked", t.AttemptID, Completed)
 	if err != nil {
 		return err
 	}
-	// Deadlines that have passed come first, so that the feed has the order of the
-	// times: a turn that has ended waits for none of these requests.
+	// Passed deadlines are recorded first, so that the feed is in chronological
+	// order: a turn that has ended is not waiting for any of these requests.
 	for i := range requests {
 		if err := h.expireIfPast(ctx, tx, &requests[i]); err != nil {
 			return fmt.Errorf("end question %s at its deadline: %w", requests[i].ID, err)
@@ -101,8 +102,8 @@ func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) e
 	return nil
 }
 
-// expireIfPast makes r a request whose time is up, if its deadline has passed and
-// nobody has noticed it yet.
+// expireIfPast marks r as expired if its deadline has passed and r is not marked
+// yet.
 func (h *Hub) expireIfPast(ctx context.Context, tx *store.Tx, r *Request) error {
 	if r.Status != Open || !r.past(tx.Now) {
 		return nil
@@ -131,8 +132,8 @@ func (h *Hub) EndAttempt(ctx context.Context, t AttemptTurn) error {
 	return h.db.Update(ctx, func(tx *store.Tx) error { return h.EndAttemptTurn(ctx, tx, t) })
 }
 
-// settle sees to it that the turn of r, if its agent has died, has ended before
-// a person's action on r counts.
+// settle ends the turn of r if its agent has died, before a person's action on r is
+// applied.
 func (h *Hub) settle(ctx context.Context, r *Request) {
 	if h.options.Settle == nil || r.Context.AttemptID == "" || r.Status == Completed {
 		return
@@ -152,9 +153,9 @@ func (h *Hub) Settled(ctx context.Context, id string) (Request, error) {
 	return h.Get(ctx, id)
 }
 
-// EndTurn abandons the open requests of an ended turn, except those with
-// OnTurnEnd keep, and returns how many. Watchers see the reasons
-// [TurnCompleted] and [TurnFailed] as such, and any other as a cancellation.
+// EndTurn abandons the open requests of an ended turn, except those with OnTurnEnd
+// keep, and returns their number. Watchers see the reasons [TurnCompleted] and
+// [TurnFailed] as such, and any other as a cancellation.
 func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
 	if turnID == "" {
 		return 0, nil
@@ -174,7 +175,7 @@ func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err er
 		}
 		_, err = h.dispatch(ctx, Action{Type: Withdrawn, RequestID: id, Reason: reason})
 		if fault.Of(err) != nil {
-			continue // somebody was faster
+			continue // someone else was faster
 		}
 		if err != nil {
 			return n, err

@@ -6,8 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// mostTwins bounds what Twins returns. One client rarely has one question open
-// twice.
+// mostTwins is the maximum number of requests that Twins returns. One client rarely
+// has one question open twice.
 const mostTwins = 20
 
 // Twins returns the requests that ask the same as r from the same source and

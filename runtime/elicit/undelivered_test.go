@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
 
-// What a person says is undelivered until its asker got it, in time or late, and
-// the same asker finds it by asking the same.
+// An answer is undelivered until its asker received it, on time or late. The same
+// asker gets it by asking the same again.
 func TestWhatNoCallGotIsFoundByAskingTheSame(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		h := peer(t, place, attended)
@@ -65,8 +65,8 @@ func TestWhatNoCallGotIsFoundByAskingTheSame(t *testing.T) {
 	})
 }
 
-// An open question that nobody waits for is joined, with the time of the call
-// that asks again; one that somebody waits for is not.
+// Asking again joins an open question whose asker is gone and gives it the new
+// call's deadline. It does not join a question whose asker is waiting.
 func TestAnOpenQuestionThatNobodyWaitsForIsJoined(t *testing.T) {
 	bubble(t, func(t *testing.T, open func(Options) *Hub) {
 		h := open(attended)
@@ -105,7 +105,7 @@ func mustDo(t *testing.T, err error) {
 	}
 }
 
-// An answer of long ago is no answer to what is asked today.
+// An old answer does not answer a question that is asked today.
 func TestAnAnswerOfYesterdayIsAskedForAnew(t *testing.T) {
 	bubble(t, func(t *testing.T, open func(Options) *Hub) {
 		h := open(attended)
@@ -121,8 +121,8 @@ func TestAnAnswerOfYesterdayIsAskedForAnew(t *testing.T) {
 	})
 }
 
-// Sent again from the same page, an answer is its own; from anywhere else it is
-// the second.
+// An answer that the same page sends again is the same answer. From elsewhere it is
+// a second answer.
 func TestAnAnswerSentAgainIsNotRefusedBecauseOfItself(t *testing.T) {
 	h := peer(t, t.TempDir(), attended)
 	page := func(id string) Action {
@@ -152,8 +152,8 @@ func TestAnAnswerSentAgainIsNotRefusedBecauseOfItself(t *testing.T) {
 	}
 }
 
-// Rows of a release before this one keep what they meant, and those whose asker
-// had left are found.
+// Rows of an earlier release keep their meaning, and those whose asker had left are
+// found.
 func TestAnswersOfAnOlderStoreThatNobodyGotAreFound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		h := peer(t, place, attended)
@@ -169,7 +169,7 @@ func TestAnswersOfAnOlderStoreThatNobodyGotAreFound(t *testing.T) {
 			t.Fatal(sql, err)
 		}
 		mustDo(t, db.Update(t.Context(), func(tx *store.Tx) error {
-			if _, err := tx.Exec(t.Context(), "UPDATE requests SET uncollected = 0"); err != nil { // as it was
+			if _, err := tx.Exec(t.Context(), "UPDATE requests SET uncollected = 0"); err != nil { // as in the earlier release
 				return err
 			}
 			_, err := tx.Exec(t.Context(), theUpdate(t, sql[0]))
@@ -182,7 +182,7 @@ func TestAnswersOfAnOlderStoreThatNobodyGotAreFound(t *testing.T) {
 	})
 }
 
-// theUpdate is the first statement of a migration.
+// theUpdate returns the first statement of a migration.
 func theUpdate(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -10,24 +10,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// A connection that breaks behind a commit takes the acknowledgement with it: the
-// answer is in the store and its person is told of an error. Tried again, it
-// must not be refused because of itself.
+// If a connection breaks after a commit, the acknowledgement is lost: the answer is
+// in the store, but its person gets an error. A repeated answer must not be refused
+// because of the first.
 
-// unsure knows the completions whose commit was not acknowledged.
+// unsure records the completions whose commit was not acknowledged.
 type unsure struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]bool
 }
 
-// mostUnsure is far above what people answer while a database restarts.
+// mostUnsure far exceeds what people answer while a database restarts.
 const mostUnsure = 1000
 
-// complete dispatches a completion. One that was not acknowledged is tried once
-// more at once, and known again when its person sends it again.
+// complete dispatches a completion. If it is not acknowledged, complete retries it
+// once and recognizes it when its person sends it again.
 func (h *Hub) complete(ctx context.Context, a Action) (Change, error) {
 	key := keyOf(a)
-	a.Origin = h.origin(ctx) // not in the key: sent again, it may come by another connection
+	a.Origin = h.origin(ctx) // not part of the key, because a repeated action may come over another connection
 	a.Again = h.unsure.has(key)
 	c, err := h.dispatch(ctx, a)
 	if !errors.Is(err, store.ErrUncertain) {

@@ -14,8 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
 
-// PostgreSQL commits an answer, and the connection breaks before it says so: the
-// person is told that it was taken, and by whom at most once.
+// PostgreSQL commits an answer, but the connection breaks before it confirms this.
+// The person is told that the answer was accepted, or at most who gave it.
 func TestAnAnswerWhoseCommitIsLostIsNotRefusedBecauseOfItself(t *testing.T) {
 	place, breaks := cutting(t, storetest.Postgres(t))
 	h := peer(t, place, attended)
@@ -26,17 +26,17 @@ func TestAnAnswerWhoseCommitIsLostIsNotRefusedBecauseOfItself(t *testing.T) {
 	if breaks.Load() != 0 {
 		t.Fatal("no commit was cut")
 	}
-	if err != nil { // while it could not connect again at once
+	if err != nil { // while it could not reconnect immediately
 		c, err = h.Dispatch(t.Context(), accept(id, "Ada"))
 	}
 	if err != nil || c.Request == nil || !c.Request.Accepted() {
 		t.Errorf("the answer whose commit was lost: %+v, %v; want it taken", c, err)
 	}
-	refusedWith(t, other, accept(id, "Ada"), AlreadyCompleted) // it is somebody else's
+	refusedWith(t, other, accept(id, "Ada"), AlreadyCompleted) // another person's answer came first
 }
 
-// cutting stands between a hub and its PostgreSQL. It cuts a connection behind
-// the next commits, as many as breaks says, once the server has made them.
+// cutting starts a proxy between a hub and its PostgreSQL. It breaks the connection
+// after the server has done the next breaks commits.
 func cutting(t *testing.T, place string) (through string, breaks *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(place)
@@ -93,7 +93,7 @@ func relay(client net.Conn, path string, breaks *atomic.Int64) {
 	b := make([]byte, 64<<10)
 	for {
 		n, err := server.Read(b)
-		if err != nil || cut.Load() { // what the server says of its commit is kept back
+		if err != nil || cut.Load() { // the server's confirmation of the commit is not passed on
 			return
 		}
 		if _, err := io.Copy(client, bytes.NewReader(b[:n])); err != nil {

@@ -11,19 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a person can give. They are far above what people type and
-// keep one request from filling a store.
+// Limits for what a person can enter. They far exceed what people type, and keep
+// one request from filling a store.
 const (
 	maxTextBytes = 64 << 10
 	maxFreeform  = 16
 )
 
-// maxInteger is where a float64 stops telling whole numbers apart.
+// maxInteger is the limit up to which a float64 distinguishes all integers.
 const maxInteger = 1 << 53
 
-// problem is nil, or what is wrong with a as an answer to q. Drafts need only
-// be of the right kind: people are still typing. Submitted answers are checked
-// in full.
+// problem returns what is wrong with an answer to q, or nil if it is valid. Drafts
+// need only have the right kind, because people are still typing. Submitted answers
+// are checked completely.
 func (q *Question) problem(a *Answer) *Problem {
 	var code, text string
 	switch a.State {
@@ -59,10 +59,10 @@ func (q *Question) wrong(code, text string) *Problem {
 	return &Problem{QuestionID: q.ID, Code: code, Message: fmt.Sprintf("question %q: %s", q.ID, text)}
 }
 
-// misfit says why v cannot be an answer to q at all.
+// misfit reports why v can never be an answer to q.
 func (q *Question) misfit(v *Value) (code, text string) {
 	if v == nil {
-		return "value_required", "this state needs a value"
+		return "value_required", "an answer in this state requires a value"
 	}
 	if want := valueKinds[q.Kind]; v.Kind != want {
 		return "kind_mismatch", fmt.Sprintf("a %s question takes a value of kind %s, not %s", q.Kind, want, v.Kind)
@@ -119,14 +119,14 @@ func freeformBounds(words []string) (code, text string) {
 func textBounds(s string) (code, text string) {
 	switch {
 	case len(s) > maxTextBytes:
-		return "too_long", fmt.Sprintf("a text can have at most %d bytes, this one has %d", maxTextBytes, len(s))
+		return "too_long", fmt.Sprintf("the text is %d bytes long; the maximum is %d", len(s), maxTextBytes)
 	case !utf8.ValidString(s):
 		return "not_text", "the text is not valid UTF-8"
 	}
 	return "", ""
 }
 
-// invalid says why v, which fits, cannot be sent.
+// invalid reports why v, which fits, cannot be submitted.
 func (q *Question) invalid(v *Value) (code, text string) {
 	for _, w := range v.Freeform {
 		if strings.TrimSpace(w) == "" {
@@ -158,7 +158,8 @@ func (q *Question) invalid(v *Value) (code, text string) {
 	return "", ""
 }
 
-// empty says that v answers nothing: blank text, or nothing chosen.
+// empty reports whether v answers nothing: it is blank text, or nothing is
+// selected.
 func (q *Question) empty(v *Value) bool {
 	switch v.Kind {
 	case TextValue:
@@ -203,10 +204,10 @@ func (f Format) mismatch(s string) (code, text string) {
 		return "", ""
 	}
 	example := map[Format]string{Email: "ada@example.org", URI: "https://example.org/page", Date: "2026-02-25", DateTime: "2026-02-25T14:30:00Z"}[f]
-	return "bad_format", fmt.Sprintf("%q is not of the form %s, as in %s", brief(s), f, example)
+	return "bad_format", fmt.Sprintf("%q does not have the format %s, for example %s", brief(s), f, example)
 }
 
-// brief shortens what somebody sent to what fits in a sentence.
+// brief truncates a client's text so that it fits in a sentence.
 func brief(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {
@@ -215,7 +216,7 @@ func brief(s string) string {
 	return string([]rune(s)[:most]) + "..."
 }
 
-// missing lists what keeps the request from being accepted with these answers.
+// missing lists the problems that prevent accepting the request with these answers.
 func (r *Request) missing(answers map[string]Answer) []Problem {
 	var problems []Problem
 	for i := range r.Questions {

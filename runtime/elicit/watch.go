@@ -13,9 +13,9 @@ import (
 
 // Change is an applied action.
 type Change struct {
-	Seq    int64 // position in the feed; 0: nothing changed
+	Seq    int64 // position in the feed; 0 if nothing changed
 	Action Action
-	// Request is the result; nil in watched changes.
+	// Request is the result; nil for watched changes.
 	Request *Request
 
 	rejected *Rejection
@@ -63,8 +63,8 @@ func (l List) State() State {
 	return s
 }
 
-// State returns, as of one position in the feed, the requests that a person may
-// answer and those that ended at since or later.
+// State returns the requests that a person may answer and those that ended at or
+// after the given time, with their position in the feed.
 func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		requests, err := queryRequests(ctx, tx, "WHERE status IN (?, ?) OR ended_at >= ?", Open, ExpiredOpen, since.UnixMilli())
@@ -81,7 +81,7 @@ func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Chan
 		if seq > tx.Seq {
 			return store.ErrGone
 		}
-		events, err := tx.Events(ctx, seq, store.Filter{}, limit) // by place alone: the newest are few
+		events, err := tx.Events(ctx, seq, store.Filter{}, limit) // without a filter, because there are few new events
 		if err != nil {
 			return fmt.Errorf("read changes: %w", err)
 		}
@@ -98,16 +98,16 @@ func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Chan
 	return changes, seen, err
 }
 
-// Watcher follows changes of requests. It is for one goroutine; Close may be
-// called from any.
+// Watcher follows changes of requests. It is not safe for concurrent use, except
+// that Close may be called from any goroutine.
 type Watcher struct {
 	events  *store.Watcher
 	decoder *decoder
 }
 
-// Watch follows all changes after seq, which comes from a [List] or the last
-// change seen; id, if not empty, selects one request. It fails with
-// [store.ErrGone] if the feed no longer goes back that far: list again.
+// Watch follows all changes after seq, which comes from a [List] or the last change
+// seen. If id is not empty, Watch follows only that request. It fails with
+// [store.ErrGone] if the feed no longer goes back that far; then list again.
 func (h *Hub) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
 	w, err := h.db.Watch(ctx, seq, store.Filter{Topic: Topic, Key: id})
 	if err != nil {
@@ -133,7 +133,7 @@ func (w *Watcher) Next(ctx context.Context) ([]Change, error) {
 	return changes, nil
 }
 
-// decoder reads each event once for all watchers of a hub.
+// decoder decodes each event once for all of a hub's watchers.
 type decoder struct {
 	mu     sync.Mutex
 	recent [64]struct {
@@ -152,8 +152,8 @@ func (d *decoder) decode(e store.Event) Action {
 	return slot.action
 }
 
-// decodeAction reads an event. One that cannot be read, as from a version that
-// is newer, is an action of no known type, and so changes nothing.
+// decodeAction decodes an event. An event that cannot be decoded, for example from
+// a newer version, becomes an action of unknown type, which changes nothing.
 func decodeAction(e store.Event) Action {
 	var a Action
 	if json.Unmarshal(e.Data, &a) != nil || a.RequestID != e.Key {

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// What people read is the same in the terminal and on the web. The texts here
-// hold what askers wrote, as it is: a surface cleans it in its own way.
+// People read the same texts in the terminal and on the web. The texts returned
+// here contain the askers' words unchanged; each surface cleans them in its own
+// way.
 
-// Heading returns the request's title, or else its message, of which surfaces
-// show the first line.
+// Heading returns the request's title, or its message if there is no title.
+// Surfaces show the first line.
 func (r *Request) Heading() string {
 	if r.Title != "" {
 		return r.Title
@@ -20,7 +21,7 @@ func (r *Request) Heading() string {
 	return r.Message
 }
 
-// Place returns where the request comes from: its project, or else the asker's
+// Place returns where the request comes from: its project, or otherwise the asker's
 // folder; empty if unknown.
 func (r *Request) Place() string {
 	if name := cmp.Or(r.Context.Project, r.Context.ProjectID); name != "" {
@@ -34,7 +35,7 @@ func (r *Request) Place() string {
 
 // Wants describes the type of answer a question takes.
 func (q *Question) Wants() string {
-	text := map[Kind]string{Text: "a text", Number: "a number", Integer: "a whole number",
+	text := map[Kind]string{Text: "text", Number: "a number", Integer: "a whole number",
 		Boolean: "yes or no", SingleSelect: "choose one", MultiSelect: "choose any"}[q.Kind]
 	if q.Format != "" {
 		text += ", " + string(q.Format)
@@ -132,7 +133,8 @@ func (c *Completion) Words() string {
 	return what
 }
 
-// why words the reason of a request that was taken back; empty: not known.
+// why describes why a request was withdrawn, or returns "" if the reason is
+// unknown.
 func (c *Completion) why() string {
 	if c.Outcome != Abandoned {
 		return ""
@@ -140,9 +142,9 @@ func (c *Completion) why() string {
 	return endWords[c.Reason]
 }
 
-// Who returns by whom and where something was done, as text to append: " by ada
-// in the browser". It does not name the user of this machine, who is nearly
-// everybody.
+// Who returns by whom and where something was done, as text to append: " by ada in
+// the browser". It does not name the user of this machine, because that is the
+// usual case.
 func Who(by, channel string) (text string) {
 	if by != "" && by != Local {
 		text = " by " + by

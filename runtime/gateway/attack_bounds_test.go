@@ -18,11 +18,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// hugeBytes is what most answers of these tests have: 300 MB took 862 MB, and
-// 900 MB took 6 GB.
+// hugeBytes is the size of most answers in these tests. Before there was a limit,
+// 300 MB took 862 MB of memory, and 900 MB took 6 GB.
 const hugeBytes = 300_000_000
 
-// fill writes n bytes of a text.
+// fill writes n bytes of text.
 func fill(w io.Writer, n int) {
 	block := []byte(strings.Repeat("x", 1<<20))
 	for ; n > 0; n -= len(block) {
@@ -74,7 +74,7 @@ func rawCommand() {
 	}
 }
 
-// peak is how much more memory there is in use, at most, while do runs.
+// peak returns the maximum increase in memory while do runs.
 func peak(do func()) uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -93,8 +93,8 @@ func peak(do func()) uint64 {
 	}
 }
 
-// An answer that is too long costs memory no more than what is passed on, says
-// what to do, and takes no other call along.
+// An answer that is too long needs no more memory than the part that is passed on.
+// The error says what to do, and other calls continue.
 func TestAttackDoorsUpstreamAnswers(t *testing.T) {
 	const most = 1 << 20
 	sse := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }
@@ -131,7 +131,7 @@ func TestAttackDoorsUpstreamAnswers(t *testing.T) {
 		"notifications": func(w http.ResponseWriter, id json.RawMessage) {
 			sse(w)
 			one := `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("x", 10_000) + `"}}` + "\n\n"
-			for range hugeBytes / 10 / len(one) { // 30 MB, of which 4 pass: reading is what takes time
+			for range hugeBytes / 10 / len(one) { // 30 MB, of which 4 pass: reading takes the time
 				if _, err := io.WriteString(w, one); err != nil {
 					return
 				}
@@ -196,7 +196,7 @@ func TestAttackDoorsUpstreamAnswers(t *testing.T) {
 	}
 }
 
-// A list is bounded too: in a page, and in all of its pages.
+// The sizes of a list's pages and of the whole list are limited too.
 func TestAttackDoorsUpstreamLists(t *testing.T) {
 	const most = 1 << 20
 	big := func(name string) string {
@@ -229,8 +229,8 @@ func TestAttackDoorsUpstreamLists(t *testing.T) {
 	})
 }
 
-// A call ends that nobody answers. Progress has it go on, and so does a person who
-// is being asked.
+// A call that gets no answer ends. It continues if there is progress or a person is
+// being asked.
 func TestAttackDoorsUpstreamSilence(t *testing.T) {
 	const limit = 500 * time.Millisecond
 	t.Run("no answer", func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A command of an upstream sees what every program needs, what is named for it,
-// and nothing else of the environment.
+// An upstream's command sees only the environment variables that every program
+// needs and those that its configuration names.
 func TestAttackDoorsUpstreamEnvironment(t *testing.T) {
 	hidden := []string{"SLACK_BOT_TOKEN", "DESKHAND_TOKEN", "DESKHAND_STORE", "OPENAI_API_KEY", "OTHER_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "GH_TOKEN", "LD_PRELOAD_X"}
 	for _, name := range hidden {

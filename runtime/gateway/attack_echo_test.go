@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// An upstream says again what it was given: no agent sees it, in whatever place
-// and spelling of JSON.
+// An upstream repeats its credential. No agent sees it, wherever it is and however
+// JSON spells it.
 func TestAttackDoorsUpstreamEcho(t *testing.T) {
 	const token = "s3cret/token-of-alice"
 	escaped := `s3cret\/token-of-alice`

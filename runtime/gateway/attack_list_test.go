@@ -16,7 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// badTools are tools that no door can publish, by what is wrong with them.
+// badTools maps what is wrong with a tool to a tool that cannot be published.
 var badTools = map[string]string{
 	"type in another case":         `{"name":"s","inputSchema":{"type":"object","Type":"array"}}`,
 	"type in another case, number": `{"name":"s","inputSchema":{"type":"object","Type":0}}`,
@@ -53,8 +53,8 @@ var badTools = map[string]string{
 	"a megabyte of description":    `{"name":"s","description":"` + strings.Repeat("x", contract.MaxDefinition) + `","inputSchema":{"type":"object"}}`,
 }
 
-// A tool that cannot be published is left out, and nothing else is: not the other
-// tools, not the server, and not the next start of it.
+// A tool that cannot be published is left out. The other tools, the server and its
+// next start are not affected.
 func TestAttackDoorsUpstreamTools(t *testing.T) {
 	for what, bad := range badTools {
 		for _, prefix := range []string{"", noPrefix} {
@@ -80,8 +80,8 @@ func TestAttackDoorsUpstreamTools(t *testing.T) {
 	}
 }
 
-// A store that an earlier version has filled with such a tool does not stop the
-// next start either, with the upstream there or not.
+// A store in which an earlier version has saved such a tool does not prevent the
+// next start, whether or not the upstream is running.
 func TestAttackDoorsUpstreamRemembered(t *testing.T) {
 	for what, bad := range badTools {
 		t.Run(what, func(t *testing.T) {
@@ -106,8 +106,8 @@ func TestAttackDoorsUpstreamRemembered(t *testing.T) {
 	}
 }
 
-// startedOver is a server that starts over a store in which an upstream, which is
-// not there now, has this row.
+// startedOver returns a server with a store that contains this row for an upstream
+// that is not running.
 func startedOver(t *testing.T, row string) (*desk, *mcpserver.Server) {
 	t.Helper()
 	dir := t.TempDir()
@@ -131,7 +131,7 @@ func startedOver(t *testing.T, row string) (*desk, *mcpserver.Server) {
 	return d, s
 }
 
-// shownTools are the names of the tools that a client is shown.
+// shownTools returns the names of the tools that a client sees.
 func shownTools(t *testing.T, session *mcp.ClientSession) (all []string) {
 	t.Helper()
 	for one, err := range session.Tools(t.Context(), nil) {
@@ -143,7 +143,7 @@ func shownTools(t *testing.T, session *mcp.ClientSession) (all []string) {
 	return all
 }
 
-// The same of prompts, resources and templates.
+// The same for prompts, resources and templates.
 func TestAttackDoorsUpstreamEntries(t *testing.T) {
 	for what, c := range map[string]struct{ list, bad, good string }{
 		"prompt in another case":           {"prompts", `{"name":"p","Name":"up_good"}`, `{"name":"good"}`},
@@ -186,8 +186,8 @@ func TestAttackDoorsUpstreamEntries(t *testing.T) {
 	}
 }
 
-// FuzzOfferedIsPublishable: whatever an upstream offers, the door takes what the
-// gateway offers of it, and starts.
+// FuzzOfferedIsPublishable checks that the server accepts everything that the
+// gateway offers, whatever an upstream offers, and starts.
 func FuzzOfferedIsPublishable(f *testing.F) {
 	for _, bad := range badTools {
 		f.Add(bad, false)
@@ -216,7 +216,7 @@ func FuzzOfferedIsPublishable(f *testing.F) {
 			if err := contract.Publishable(&t2); err != nil {
 				t.Fatalf("%s is offered: %v", tool, err)
 			}
-			t2.Published = nil // so that the door fails and does not leave it out
+			t2.Published = nil // so that the server fails instead of leaving the tool out
 			if _, err := mcpserver.New(mcpserver.Options{}, contract.Catalog{Tools: []contract.Tool{t2}}); err != nil {
 				t.Fatalf("%s is offered and cannot be published: %v", tool, err)
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Alice has connected, and Bob's agent calls through the same server: nothing is
-// called with her credential, and the agent is told why.
+// Alice has connected, and Bob's agent calls through the same server. No call uses
+// her credential, and the agent is told why.
 func TestAttackDoorsUpstreamAnotherPersonsAgent(t *testing.T) {
 	lists := map[string]string{"tools/list": `{"tools":[` + oneGoodTool + `]}`, "prompts/list": `{"prompts":[{"name":"p"}]}`, "resources/list": `{"resources":[{"uri":"x://1","name":"r"}]}`}
 	s := newStranger(t, &stranger{lists: lists})

@@ -13,9 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Calls whose clients do not read their answers, or whose answers do not end, hold
-// what large answers share: another one ends with words that say so, a small one
-// does not wait, and what is given back is there for the next.
+// Large answers share a budget. It is used by calls whose clients do not read their
+// answers or whose answers do not end. Another large answer ends with an error that
+// explains this, a small one does not wait, and returned shares can be used again.
 func TestAttackDoorsUpstreamAnswersShareABudget(t *testing.T) {
 	const size = 3 << 20
 	how := map[string]func(w http.ResponseWriter, id json.RawMessage){
@@ -61,8 +61,8 @@ func TestAttackDoorsUpstreamAnswersShareABudget(t *testing.T) {
 	})
 }
 
-// shareOf has two clients not read what the tool answers, which is all that two
-// may have.
+// shareOf has two clients that do not read the tool's answer, which use the whole
+// budget for one tool.
 func shareOf(t *testing.T, d *desk, tool, args string, size int, small func()) {
 	t.Helper()
 	d.tool(tool)
@@ -77,7 +77,7 @@ func shareOf(t *testing.T, d *desk, tool, args string, size int, small func()) {
 			}
 			continue
 		}
-		if f := fault.Of(o.err); f == nil || f.Code != "upstream_error" || !strings.Contains(f.Message, "large answers to other calls") {
+		if f := fault.Of(o.err); f == nil || f.Code != "upstream_error" || !strings.Contains(f.Message, "other large answers") {
 			t.Fatalf("one too many ends with %v", o.err)
 		}
 		small()
@@ -93,7 +93,7 @@ func shareOf(t *testing.T, d *desk, tool, args string, size int, small func()) {
 	t.Error("twelve answers of 3 MiB that nobody reads are held")
 }
 
-// everything fails unless all of the places are free.
+// everything fails unless all places are free.
 func everything(t *testing.T, p *places) {
 	t.Helper()
 	if !p.bytes.TryAcquire(p.most) {
@@ -103,7 +103,7 @@ func everything(t *testing.T, p *places) {
 	p.bytes.Release(p.most)
 }
 
-// A waiter goes when its call does, and a place does when its time is up.
+// A waiter is removed when its call ends, and a place is freed when its time is up.
 func TestAttackDoorsUpstreamPlacesEnd(t *testing.T) {
 	s := offers(t, "")
 	s.call = func(w http.ResponseWriter, _ *http.Request, id json.RawMessage) {
@@ -119,7 +119,7 @@ func TestAttackDoorsUpstreamPlacesEnd(t *testing.T) {
 		t.Errorf("a call that waits for longer than it may ends with %v", f)
 	}
 	all.leave()
-	all.leave() // which is the same
+	all.leave() // this is the same
 	everything(t, d.places)
 
 	d.places.time = time.Millisecond

@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// errTooMuch is that somebody sent more than they may.
+// errTooMuch is returned when a sender exceeds its size limit.
 var errTooMuch = errors.New("the answer is too long")
 
-// bounded is a body of which left bytes are read at most.
+// bounded limits a body to left more bytes. Beyond them, Read returns errTooMuch.
 type bounded struct {
 	io.ReadCloser
 	left int64

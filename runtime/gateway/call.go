@@ -16,38 +16,39 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// call is one call of an agent, from its first byte to the answer.
+// call is an agent's call, from its first byte to the answer.
 type call struct {
-	name   string // of the tool, as the agent knows it
-	tool   string // as the upstream does
+	name   string // tool name for agents
+	tool   string // tool name at the upstream
 	args   json.RawMessage
-	asTask bool // the upstream takes it as a task only
-	// get asks the upstream for something else than a tool. Nil: the tool is
-	// called.
+	asTask bool // the upstream accepts it only as a task
+	// get, if not nil, requests something other than a tool from the upstream. If
+	// nil, the tool is called.
 	get func(ctx context.Context, s *session) (json.RawMessage, error)
 
-	number int64  // one more for each call of the upstream
-	round  *round // nil: its client is asked while the call is held
-	// life ends if the call is given up before it has an answer: then nobody is
-	// to answer what the upstream asks in it. Nil: nothing was sent yet.
+	number int64  // increases with each call to the upstream
+	round  *round // nil if the client is asked while the call is held
+	// life ends if the call is abandoned before it has an answer. Questions that
+	// the upstream asked in the call then need no answer. Nil until the call is
+	// sent.
 	life   context.Context
 	giveUp func()
 
 	mu      sync.Mutex
 	caller  contract.Caller
-	waiting context.Context // of the client's request; nil: none waits, as that is being asked
+	waiting context.Context // context of the client's waiting request; nil while no request is waiting
 	resumed bool            // the client has been asked and has called again
-	told    float64         // the last progress: it has to grow
-	lent    int             // how often the client has done something for the upstream
-	clock   *clock          // nil: the upstream does not have the call
+	told    float64         // last progress value; must increase
+	lent    int             // number of times that the client did something for the upstream
+	clock   *clock          // nil until the upstream has the call
 
-	place holder // of its answer
+	place holder // the answer's share of the buffer
 }
 
-// call does what a tool of the upstream is called for. The upstream hears of it
-// once, when there is a credential, if it needs one. If it then refuses the
-// credential the call was not made, so it is made again: with a renewed one, and
-// at last with that of a person who connects anew.
+// call executes a tool call. If the upstream requires a credential, the call is
+// sent only when there is one, and it takes effect once. If the upstream refuses
+// the credential, it has not executed the call. call then retries with a renewed
+// credential and finally asks a person to connect again.
 func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 	credential, err := u.usable(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 		switch {
 		case asked || credential == nil:
 			return contract.Result{}, u.unwelcome(asked)
-		case wantsMore: // what there is stays good for other calls, whatever the person says
+		case wantsMore: // the current credential stays valid for other calls, whatever the person decides
 			credential = nil
 		case credential.Refresh != "" && !renewed:
 			renewed = true
@@ -95,11 +96,11 @@ func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 	}
 }
 
-// insufficientScope is how an upstream says that a credential is good, but not
-// for this call (RFC 6750 section 3.1).
+// insufficientScope is the error with which an upstream reports that a credential
+// is valid but not sufficient for this call (RFC 6750 section 3.1).
 const insufficientScope = "insufficient_scope"
 
-// discard forgets a credential that the upstream does not take any more.
+// discard removes a credential that the upstream no longer accepts.
 func (u *upstream) discard(ctx context.Context, c *Credential) error {
 	v, err := u.g.open(ctx)
 	if err == nil {
@@ -109,26 +110,27 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 	return err
 }
 
-// unwelcome is that the upstream takes nobody, or not even who has just
-// connected.
+// unwelcome returns the error for an upstream that accepts no credential, or not
+// the one that was just connected.
 func (u *upstream) unwelcome(connected bool) error {
 	if connected {
 		return fault.New("credential_refused", fmt.Sprintf("%s refused the credential that was just connected", u.Title),
 			"tell the user: the account may lack a permission; it may help to run deskhand disconnect "+u.Name+" and connect another account")
 	}
 	return fault.New("credential_refused", u.Title+" requires a credential, but none is configured for it",
-		"tell the server's operator: set credential_scope and auth, or headers, of upstream "+u.Name)
+		"tell the server's operator: set credential_scope and auth, or headers, for upstream "+u.Name)
 }
 
-// apart is the context of a call as an upstream's side of the SDK gets it: it
-// ends with the call, and of its values there are the call alone, under callKey,
-// because the SDK answers an upstream's question with a function of ours that it
-// gives nothing else, and the credential that it goes with, for the same reason. What the SDK's other side has noted of the agent, as the
-// version of the protocol that it speaks, is not so of the upstream.
+// apart is the context passed to the upstream's side of the SDK. It ends with the
+// call, but its only values are the call (callKey) and its credential
+// (credentialKey). They are needed because the SDK answers an upstream's question
+// with one of our functions and passes it only this context. Other values are
+// hidden: what the SDK recorded about the agent, for example its protocol version,
+// does not apply to the upstream.
 type apart struct {
 	context.Context
 	call       *call
-	credential *Credential // nil: what there is
+	credential *Credential // nil for the upstream's current one
 }
 
 type (
@@ -147,7 +149,7 @@ func (a apart) Value(key any) any {
 	return nil
 }
 
-// send makes the call. An error that is no *unauthorized is for the agent.
+// send makes the call. Any error other than *unauthorized is returned to the agent.
 func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (contract.Result, error) {
 	waiting, clock, stop := u.timed(ctx)
 	defer stop()
@@ -165,7 +167,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			c.giveUp()
 		}
 	}()
-	params.SetProgressToken(token) // for the clock, if nobody else is to be told
+	params.SetProgressToken(token) // resets the clock even if the client wants no progress
 	for renewed, opened := false, false; ; {
 		s, err := u.session(apart{waiting, c, credential}, credential)
 		if err != nil {
@@ -181,7 +183,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		switch {
 		case err == nil:
 			return result, nil
-		case errors.Is(err, mcp.ErrSessionMissing) && !renewed: // the server was started anew and has not taken the call
+		case errors.Is(err, mcp.ErrSessionMissing) && !renewed: // the server restarted and has not executed the call
 			u.lost(s)
 			renewed = true
 		case errors.As(err, &said) && said.Code == mcp.CodeURLElicitationRequired && !opened:
@@ -199,7 +201,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 	}
 }
 
-// make makes the call on a connection.
+// make makes the call on connection s.
 func (u *upstream) make(ctx context.Context, s *session, c *call, params *mcp.CallToolParams) (contract.Result, error) {
 	if c.get != nil {
 		raw, err := c.get(ctx, s)
@@ -212,22 +214,22 @@ func (u *upstream) make(ctx context.Context, s *session, c *call, params *mcp.Ca
 	return u.result(result)
 }
 
-// rejected is the code that the SDK gives to a call which did not get out.
+// rejected is the SDK's error code for a call that was not sent.
 const rejected = -32005
 
-// left is an error of a call that may have got out.
+// left is an error from a call that may have been sent.
 type left struct{ error }
 
 func (l left) Unwrap() error { return l.error }
 
-// arrivedSomewhere says that somebody may have got the call: it did not fail
-// because nobody was there to connect to.
+// arrivedSomewhere reports whether the server may have received the call. It is
+// false if no connection was made or the connection was already closed.
 func (l left) arrivedSomewhere() bool {
 	dial := new(net.OpError)
 	return !(errors.As(l.error, &dial) && dial.Op == "dial") && !errors.Is(l.error, mcp.ErrConnectionClosed)
 }
 
-// failed words an error for the agent.
+// failed returns an error with a message for the agent.
 func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 	said, out := new(jsonrpc.Error), left{}
 	switch {
@@ -248,7 +250,7 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 	return u.unreachable(err)
 }
 
-// result is an answer as the upstream gave it, in the order it gave it.
+// result converts an upstream's answer, keeping its order.
 func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 	u.relink(r.Content)
 	content, err := json.Marshal(r.Content)
@@ -270,7 +272,7 @@ func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 	return out, nil
 }
 
-// enter notes a call in flight under a token, until done.
+// enter records a call in flight under a token until done is called.
 func (u *upstream) enter(c *call) (token string, done func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -286,7 +288,7 @@ func (u *upstream) enter(c *call) (token string, done func()) {
 	}
 }
 
-// inFlight are the calls that the upstream has not answered.
+// inFlight returns the calls that the upstream has not answered.
 func (u *upstream) inFlight() (all []*call) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -296,7 +298,7 @@ func (u *upstream) inFlight() (all []*call) {
 	return all
 }
 
-// progressed passes on how far a call is.
+// progressed forwards an upstream's progress message.
 func (u *upstream) progressed(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	u.mu.Lock()
@@ -308,9 +310,9 @@ func (u *upstream) progressed(_ context.Context, req *mcp.ProgressNotificationCl
 	}
 }
 
-// progress tells the client, on the stream of the request that waits. A call that
-// waited for a person has told it of the seconds; what follows counts on from
-// there.
+// progress tells the client on the stream of the waiting request. Progress must
+// increase: if the call waited for a person and reported seconds, later values
+// continue from there.
 func (c *call) progress(p contract.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

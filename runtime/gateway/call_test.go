@@ -22,7 +22,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// eachEra runs a test against the double in both eras of HTTP.
+// eachEra runs a test with an upstream of each of HTTP's two protocol eras.
 func eachEra(t *testing.T, test func(t *testing.T, double *upstreamServer, url string)) {
 	for era, stateless := range map[string]bool{"legacy": false, "modern": true} {
 		t.Run(era, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestProgressLogAndCancellationPassThrough(t *testing.T) {
 			ended <- err
 		}()
 		want := []string{"half"}
-		if strings.HasSuffix(t.Name(), "legacy") { // 2026-07-28 logs what a request asks to be logged
+		if strings.HasSuffix(t.Name(), "legacy") { // in 2026-07-28 a request asks for its log messages
 			want = append(want, "warning linear/disk nearly full")
 		}
 		waittest.Until(t, fmt.Sprintf("the caller is told %q", want), func() (bool, any) {
@@ -116,19 +116,19 @@ func TestProgressLogAndCancellationPassThrough(t *testing.T) {
 	})
 }
 
-// hears waits until the upstream has been told something once.
+// hears waits until the upstream has received something once.
 func (s *upstreamServer) hears(t *testing.T, what string) {
 	t.Helper()
 	waittest.Until(t, "the upstream hears: "+what, func() (bool, any) { n := s.called(what); return n == 1, n })
 }
 
-// works waits until a call of a tool comes to an answer.
+// works waits until calling a tool returns the answer.
 func (d *desk) works(tool, args, answer string) {
 	d.t.Helper()
 	waittest.Until(d.t, tool+" works", func() (bool, any) { o := d.now(tool, args); return o.err == nil && o.text() == answer, o.text() })
 }
 
-// listed waits until a tool is listed, or is no longer.
+// listed waits until a tool is listed, or until it is no longer listed.
 func (d *desk) listed(tool string, want bool) {
 	d.t.Helper()
 	waittest.Until(d.t, fmt.Sprintf("listed: %s %v", tool, want), func() (bool, any) {
@@ -148,7 +148,7 @@ func TestListOfAnUpstreamIsFollowed(t *testing.T) {
 	})
 }
 
-// An agent that is told to call again may have the upstream do a thing twice.
+// If an agent is told to call again, the upstream may do something twice.
 func TestCallThatIsLostOnTheWayIsNotToBeRepeated(t *testing.T) {
 	double := newUpstreamServer()
 	inner := double.handler(true)
@@ -180,7 +180,7 @@ func TestDeadUpstreamIsToldAndComesBack(t *testing.T) {
 	server.Close()
 	o := d.now("linear_echo", `{"zeta":"z"}`)
 	f := fault.Of(o.err)
-	if f != nil && f.Code == "upstream_lost" { // it went out on a connection that had just ended
+	if f != nil && f.Code == "upstream_lost" { // it was sent on a connection that had just ended
 		o = d.now("linear_echo", `{"zeta":"z"}`)
 		f = fault.Of(o.err)
 	}
@@ -190,7 +190,7 @@ func TestDeadUpstreamIsToldAndComesBack(t *testing.T) {
 	d.end()
 
 	d = at(t, dir, nil, Upstream{Name: "linear", URL: server.URL})
-	d.tool("linear_echo") // remembered
+	d.tool("linear_echo") // remembered from the store
 	again := newUpstreamServer()
 	revived := restart(t, address, again)
 	defer func() { revived.CloseClientConnections(); revived.Close() }()
@@ -256,7 +256,7 @@ func TestPageThatAnUpstreamWantsOpenedFirst(t *testing.T) { // I-036
 	}
 }
 
-// restart serves a double where another one was.
+// restart starts a server at the address of an earlier one.
 func restart(t *testing.T, address string, double *upstreamServer) *httptest.Server {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

@@ -16,8 +16,8 @@ const callInput = `{"type":"object","properties":{` +
 	`"arguments":{"type":"object","description":"The tool's arguments, as find_tools described them.","additionalProperties":true}},` +
 	`"required":["name"],"additionalProperties":false}`
 
-// callTool is the tool that calls the others. It is published as one that may do
-// anything, since some of the others may.
+// callTool returns the tool that calls the others. It is published as destructive,
+// because some of the others may be.
 func (g *Gateway) callTool() contract.Tool {
 	t := contract.Tool{
 		Name: g.ours("call_tool"), Title: "Call a tool",
@@ -35,8 +35,8 @@ func (g *Gateway) callTool() contract.Tool {
 	return t
 }
 
-// callByName makes the same call as the tool of that name makes where it is
-// listed. A refusal says what to change.
+// callByName makes the same call as the listed tool with that name. A refusal says
+// what to change.
 func (g *Gateway) callByName(ctx context.Context, caller contract.Caller, name string, args json.RawMessage) (contract.Result, error) {
 	s, done, err := g.shelf()
 	if err != nil {
@@ -50,10 +50,10 @@ func (g *Gateway) callByName(ctx context.Context, caller contract.Caller, name s
 	return t.Call(ctx, caller, args)
 }
 
-// checked is the tool of that name, if its schema allows args.
+// checked returns the tool with that name if its schema allows args.
 func (g *Gateway) checked(ctx context.Context, s *toolShelf, name string, args json.RawMessage) (offeredTool, error) {
 	t, ok := s.byName[name]
-	if !ok { // models repeat the prefix that their client puts before the names of a server
+	if !ok { // models repeat the prefix that their client puts before a server's tool names
 		if i := strings.LastIndex(name, "__"); i >= 0 {
 			t, ok = s.byName[name[i+2:]]
 		}
@@ -69,8 +69,8 @@ func (g *Gateway) checked(ctx context.Context, s *toolShelf, name string, args j
 	return t, nil
 }
 
-// readCall takes the arguments of call_tool apart. Arguments in a text are
-// understood, as some models write them so.
+// readCall parses the arguments of call_tool. It accepts arguments in a JSON
+// string, because some models write them so.
 func (g *Gateway) readCall(raw json.RawMessage) (name string, args json.RawMessage, err error) {
 	self := g.ours("call_tool")
 	bad := func(message string) (string, json.RawMessage, error) {
@@ -112,17 +112,18 @@ func (g *Gateway) readCall(raw json.RawMessage) (name string, args json.RawMessa
 	return name, args, nil
 }
 
-// unknown is that no tool has this name, with those that come nearest.
+// unknown returns the error for an unknown tool name. It suggests the closest
+// names.
 func (g *Gateway) unknown(ctx context.Context, s *toolShelf, name string) error {
 	hint := "find it with " + g.ours("find_tools")
 	near, err := s.finder.Find(ctx, oneLine(name, 100), "", 3)
 	if err == nil && len(near) > 0 {
-		hint = "the nearest are " + strings.Join(near, ", ") + "; or " + hint
+		hint = "similar tools: " + strings.Join(near, ", ") + "; or " + hint
 	}
 	return fault.New("unknown_tool", fmt.Sprintf("No connected service has a tool named '%s'", oneLine(name, 80)), hint)
 }
 
-// misfit is a call that the schema of its tool refuses.
+// misfit returns the error for a call that the tool's schema refuses.
 func misfit(t offeredTool, r *contract.Refusal) error {
 	args := signature(t.Input, types)
 	if len(args) > answerBytes/2 {

@@ -11,21 +11,22 @@ import (
 // maximum regardless of progress (2025-11-25, basic/lifecycle).
 const DefaultTimeout = 10 * time.Minute
 
-// longestCall is that end: as long as an upstream is asked to keep a task.
+// longestCall is that maximum. It equals the time for which an upstream is asked to
+// keep a task.
 const longestCall = taskTTL
 
-// clock ends a call that is silent for too long. It stands still while a person,
-// or the client, is asked for something.
+// clock ends a call that is silent for too long. It is paused while a person or the
+// client is being asked something.
 type clock struct {
 	limit time.Duration
 	end   func()
 
 	mu    sync.Mutex
 	timer *time.Timer
-	held  int // how many are being asked
+	held  int // number of questions that are being asked
 }
 
-// timed is ctx with a clock, until stop.
+// timed returns ctx with a clock that runs until stop is called.
 func (u *upstream) timed(ctx context.Context) (_ context.Context, c *clock, stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, longestCall)
 	c = &clock{limit: u.patience(), end: cancel}
@@ -33,7 +34,7 @@ func (u *upstream) timed(ctx context.Context) (_ context.Context, c *clock, stop
 	return ctx, c, func() { c.timer.Stop(); cancel() }
 }
 
-// patience is how long a call may be silent.
+// patience returns how long a call may be silent.
 func (u *upstream) patience() time.Duration {
 	if u.Timeout > 0 {
 		return u.Timeout
@@ -41,7 +42,8 @@ func (u *upstream) patience() time.Duration {
 	return DefaultTimeout
 }
 
-// heard says that the upstream works on the call. c may be nil.
+// heard restarts the clock because the upstream is working on the call. c may be
+// nil.
 func (c *clock) heard() {
 	if c == nil {
 		return
@@ -53,7 +55,7 @@ func (c *clock) heard() {
 	}
 }
 
-// hold stops the clock until release. c may be nil.
+// hold stops the clock until release is called. c may be nil.
 func (c *clock) hold() (release func()) {
 	if c == nil {
 		return func() {}
@@ -71,8 +73,8 @@ func (c *clock) hold() (release func()) {
 	})
 }
 
-// holdFor stops the clock of the call that something is asked for, or of all if
-// nobody knows which it is.
+// holdFor pauses the clock of the call that a question belongs to, or of all calls
+// if that call is unknown.
 func (u *upstream) holdFor(c *call) (release func()) {
 	all := []*call{c}
 	if c == nil {
@@ -89,7 +91,7 @@ func (u *upstream) holdFor(c *call) (release func()) {
 	}
 }
 
-// clockNow is the clock of a call; nil: it is not being made.
+// clockNow returns a call's clock, or nil if the call is not being made.
 func (c *call) clockNow() *clock {
 	c.mu.Lock()
 	defer c.mu.Unlock()

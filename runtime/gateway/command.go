@@ -16,13 +16,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/proc"
 )
 
-// stopTime is how long a command may take to exit after its stdin was closed, and
+// stopTime is how long a command may take to exit after its stdin is closed, and
 // again after SIGTERM.
 const stopTime = 2 * time.Second
 
-// commandTransport starts a command in its own process group and exchanges
-// messages with it over stdin and stdout, one per line. Unlike the SDK's, it
-// bounds their size.
+// commandTransport starts a command in its own process group and exchanges messages
+// with it over stdin and stdout, one per line. Unlike the SDK's transport, it
+// limits their size.
 type commandTransport struct {
 	cmd *exec.Cmd
 	in  *inflow
@@ -60,7 +60,7 @@ func (c commandConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	return c.Connection.Write(ctx, outward(message))
 }
 
-// process is the stdin of a command. Closing it ends the command.
+// process is a command's stdin. Closing it stops the command.
 type process struct {
 	cmd   *exec.Cmd
 	group *proc.Group
@@ -90,12 +90,12 @@ func (p process) Close() error {
 	return errors.New("the command does not exit")
 }
 
-// messageLines reads messages, a line each.
+// messageLines reads messages, one per line.
 type messageLines struct {
 	in      *inflow
 	reader  *bufio.Reader
 	pending pieces
-	place   *place // of a message that is no call's, while it is read; nil: none
+	place   *place // buffer space of a message that belongs to no call, while it is read; nil if there is none
 	err     error
 }
 
@@ -110,13 +110,13 @@ func (l *messageLines) Read(p []byte) (int, error) {
 	return 0, l.err
 }
 
-// next is the next message as it is passed on; empty: it is not. Of one that is
-// too long, or has no place, only the ends are kept. While one waits for its place
-// nothing else is read of the command.
+// next returns the next message to forward, or nothing if it is not forwarded. If a
+// message is too long or gets no buffer space, only its ends are kept. While a
+// message is waiting for buffer space, nothing else is read from the command.
 func (l *messageLines) next() (pieces, *place, error) {
 	line := l.in.gather(context.Background())
 	var head, tail []byte
-	var why error // nil: it is passed on
+	var why error // nil if the message is forwarded
 	for {
 		part, err := l.reader.ReadSlice('\n')
 		if why == nil && line.size+len(part) > smallAnswer && line.place == nil {
@@ -146,7 +146,7 @@ func (l *messageLines) next() (pieces, *place, error) {
 		case answer != nil:
 			return pieces{answer, newLine}, nil, err
 		case errors.Is(why, errTooMuch), errors.Is(why, errNoPlace), errors.Is(why, errTooSlow):
-			return nil, nil, errTooMuch // nobody can be told
+			return nil, nil, errTooMuch // the caller is unknown and cannot be told
 		}
 		return nil, nil, err
 	}
@@ -154,8 +154,8 @@ func (l *messageLines) next() (pieces, *place, error) {
 
 var newLine = []byte("\n")
 
-// whole is a line as it is passed on. Its place becomes that of the call to which
-// it is the answer.
+// whole returns a line as it is forwarded. If the line is the answer to a call, the
+// call takes over its buffer space.
 func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) {
 	taken, id, isAnswer := []byte(nil), []byte(nil), false
 	if text := bytes.TrimSpace(line.taken()); len(text) > 0 {
@@ -172,7 +172,7 @@ func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) 
 	return pieces{taken, newLine}, line.handTo(c), err
 }
 
-// pieces are what is passed on, without copying it together.
+// pieces holds data to forward, without joining it.
 type pieces [][]byte
 
 func (p *pieces) empty() bool {
@@ -182,7 +182,7 @@ func (p *pieces) empty() bool {
 	return len(*p) == 0
 }
 
-// read reads as [io.Reader] does; 0: there is no more.
+// read works like [io.Reader.Read]. It returns 0 at the end.
 func (p *pieces) read(into []byte) int {
 	if p.empty() {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// TestMain makes of this program an MCP server on stdin and stdout, for tests of
+// TestMain makes this program an MCP server on stdin and stdout, for tests of
 // upstreams that are commands.
 func TestMain(m *testing.M) {
 	if os.Getenv("GATEWAY_TEST_SERVER") == "" {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		rawCommand()
 		return
 	}
-	// A server of before 2026-07-28, which may ask by itself.
+	// A server from before 2026-07-28 may ask on its own.
 	server := mcp.NewServer(&mcp.Implementation{Name: "command", Version: "1"}, &mcp.ServerOptions{SupportedProtocolVersions: []string{"2025-11-25"}})
 	say := func(text string) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
@@ -69,7 +69,7 @@ func TestCommandThatDiesIsStartedAgain(t *testing.T) {
 	if f := fault.Of(o.err); f == nil || f.Code != "upstream_lost" || f.Retryable || !strings.Contains(f.Hint, "before you call again") {
 		t.Errorf("a call that ends the server = %s, want that nobody knows what it did", o.text())
 	}
-	d.works("notes_key", `{}`, "the key has ") // the command is started again
+	d.works("notes_key", `{}`, "the key has ") // the command is restarted
 }
 
 func TestKeyOfACommandIsInItsEnvironment(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// TestWhatACommandStartedEndsWithIt: an upstream is often behind a wrapper such
-// as npx or a shell.
+// TestWhatACommandStartedEndsWithIt exists because a wrapper such as npx or a shell
+// often starts the upstream.
 func TestWhatACommandStartedEndsWithIt(t *testing.T) {
 	u, file := command(t), filepath.Join(t.TempDir(), "child")
 	u.Command = []string{"sh", "-c", `sleep 1000 >/dev/null 2>&1 </dev/null & echo $! >` + file + `; exec "$0"`, u.Command[0]}

@@ -24,11 +24,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// browser is that of a person.
+// browser is a person's browser.
 type browser struct {
 	*http.Client
 	t   *testing.T
-	who string // empty: the person the agent works for
+	who string // if empty, the person the agent works for
 }
 
 func newBrowser(t *testing.T) *browser {
@@ -72,7 +72,7 @@ func (b *browser) get(address string) seen {
 
 var tokenField = regexp.MustCompile(`name="token" value="([^"]*)"`)
 
-// press opens a page and presses a button of it.
+// press opens a page and presses one of its buttons.
 func (b *browser) press(address, act string, fields ...string) seen {
 	b.t.Helper()
 	at := b.get(address)
@@ -269,7 +269,7 @@ func TestRefusedCredentialIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
-// ages makes the token of linear one that has ended.
+// ages makes linear's token expire.
 func (d *desk) ages(t *testing.T) {
 	t.Helper()
 	c, err := d.vault.credential(t.Context(), "linear", "local")
@@ -351,13 +351,13 @@ func TestGuardedListIsOneToolUntilTheFirstSignIn(t *testing.T) {
 	d.end()
 	before := g.noted("anonymous initialize") + g.noted("anonymous server/discover")
 	d = at(t, dir, nil, userScoped(g))
-	d.tool("linear_echo") // remembered
+	d.tool("linear_echo") // remembered from the store
 	if after := g.noted("anonymous initialize") + g.noted("anonymous server/discover"); after != before {
 		t.Error("an upstream that is known was asked without a credential")
 	}
 }
 
-// A server that knows no version with initialize refuses both of the SDK's
+// A server that supports no version with initialize refuses both of the SDK's
 // attempts, the second for another reason.
 func TestGuardedServerOfTheNewEraAloneCanBeConnected(t *testing.T) {
 	g := newGuard(t)
@@ -408,7 +408,8 @@ func TestSomebodyElseCannotConnect(t *testing.T) { // I-057
 			t.Errorf("%s by somebody else: %d, want 403", name, page.status)
 		}
 	}
-	// The link that the authorization server leads back to is of one person, too.
+	// The link to which the authorization server sends the browser back is also for
+	// one person only.
 	mine := newBrowser(t)
 	mine.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if r.URL.Path == callbackPath {
@@ -494,7 +495,7 @@ func TestSignInSurvivesTheServer(t *testing.T) { // I-003
 	}
 	cancel()
 	<-ended
-	d.end() // between consent and the way back
+	d.end() // between consent and the redirect back
 	d = at(t, dir, nil, userScoped(g))
 	d2, _ := url.Parse(d.front.URL)
 	back.Host = d2.Host

@@ -13,13 +13,13 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// client is what a door can do with the client that calls, as the tools that ask
-// a person have it.
+// client is the interface to the calling client, shared with the tools that ask a
+// person.
 type client = elicit.Client
 
-// obtain gets the credential that a call lacks, from the person: one request,
-// however many calls wait for it. A nil credential comes with how the call ends
-// instead.
+// obtain asks the person for the credential that a call lacks. All calls that are
+// waiting for it share one request. If the credential is nil, the result or the
+// error ends the call.
 func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.Result, error) {
 	if u.Scope == ProjectScope {
 		return nil, contract.Result{}, fault.New("not_connected", fmt.Sprintf("Tool %s needs this project's shared credential for %s, which is missing.", c.name, u.Title),
@@ -36,7 +36,7 @@ func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.R
 	if err != nil {
 		return nil, contract.Result{}, err
 	}
-	if err := hub.Delivered(ctx, r); err != nil { // this call heard of it: nobody else has to be told
+	if err := hub.Delivered(ctx, r); err != nil { // this call got the outcome, so no one else needs to be told
 		return nil, contract.Result{}, err
 	}
 	if !r.Accepted() {
@@ -50,13 +50,13 @@ func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.R
 	return credential, contract.Result{}, err
 }
 
-// What agents are told, in the words of the specification.
+// These messages for agents are fixed by the specification.
 const (
 	needsConnecting = "Tool %s requires user authentication. The user needs to connect their %s account before this tool can be used."
 	notProvided     = "Authentication required but not provided."
 )
 
-// unconnected says why nobody has connected.
+// unconnected explains to the agent why there is no connection.
 func (u *upstream) unconnected(tool string, r *elicit.Request) (sentence, detail string) {
 	retry := fmt.Sprintf("Continue without %s, or ask the user to connect %s and call it again.", tool, u.Title)
 	switch {
@@ -67,7 +67,7 @@ func (u *upstream) unconnected(tool string, r *elicit.Request) (sentence, detail
 	case r.Completion.Outcome == elicit.Timeout:
 		waited := r.Completion.At.Sub(r.CreatedAt.Time).Round(time.Second)
 		return fmt.Sprintf("%s The request timed out after %v.", notProvided, waited),
-			fmt.Sprintf("%s is not connected yet. The user still can connect it, at %s; call %s again after that.", u.Title, r.URL, tool)
+			fmt.Sprintf("%s is not connected yet. The user can still connect it at %s; call %s again after that.", u.Title, r.URL, tool)
 	case r.Completion.Outcome == elicit.Decline:
 		return notProvided, fmt.Sprintf("The user declined to connect %s. ", u.Title) + retry
 	case r.Completion.Outcome == elicit.Cancel:
@@ -84,10 +84,10 @@ func refusal(sentence, detail string) contract.Result {
 	return result
 }
 
-// errNobody is that no person can be asked to connect.
+// errNobody is returned if no person can be asked to connect.
 var errNobody = errors.New("no person can be asked to connect")
 
-// requested asks the person and returns how that ended. The error is errNobody,
+// requested asks the person and returns the ended request. The error is errNobody
 // or one that ends the call.
 func (u *upstream) requested(ctx context.Context, hub *elicit.Hub, c *call) (elicit.Request, error) {
 	asked, _ := c.who().Client.(client)
@@ -133,7 +133,7 @@ func (u *upstream) requested(ctx context.Context, hub *elicit.Hub, c *call) (eli
 	return u.wait(ctx, hub, c, r)
 }
 
-// request is what to ask.
+// request returns the request to open.
 func (u *upstream) request(ctx context.Context, c *call) (elicit.Request, error) {
 	if u.g.options.Base == nil {
 		return elicit.Request{}, errNobody
@@ -163,8 +163,7 @@ func (u *upstream) request(ctx context.Context, c *call) (elicit.Request, error)
 	return r, nil
 }
 
-// opened is the request that is open for this upstream, or r as it is opened
-// now.
+// opened returns the open request for this upstream, or opens r.
 func (u *upstream) opened(ctx context.Context, hub *elicit.Hub, r elicit.Request) (_ elicit.Request, isNew bool, err error) {
 	u.asking.Lock()
 	defer u.asking.Unlock()
@@ -180,7 +179,7 @@ func (u *upstream) opened(ctx context.Context, hub *elicit.Hub, r elicit.Request
 	return r, true, err
 }
 
-// wait waits until a request has ended, and tells the client meanwhile.
+// wait waits for a request to end and reports progress to the client meanwhile.
 func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
 	since := time.Now()
 	telling, stop := context.WithCancel(ctx)
@@ -206,8 +205,9 @@ func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.
 	return ended, err
 }
 
-// shown goes on with a request that the client was to show between two calls.
-// That its person has opened the page is not to have connected: the page says.
+// shown continues with a request that the client was to show between two calls.
+// That the person opened the page does not mean that they connected; only the page
+// can tell.
 func (u *upstream) shown(ctx context.Context, hub *elicit.Hub, c *call, asked client, id string) (elicit.Request, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
@@ -226,15 +226,14 @@ func (u *upstream) shown(ctx context.Context, hub *elicit.Hub, c *call, asked cl
 	return u.wait(ctx, hub, c, r)
 }
 
-// Looks for a credential after a person said that it is there: the page may
-// still be storing it.
+// After a person says that the credential is there, arrived looks for it several
+// times, because the page may still be storing it.
 const (
 	arrivals     = 3
 	betweenLooks = 500 * time.Millisecond
 )
 
-// arrived looks for the credential, and again a little later. Nil: it has not
-// come.
+// arrived looks for the credential several times. It returns nil if there is none.
 func (u *upstream) arrived(ctx context.Context) (*Credential, error) {
 	for look := 0; ; look++ {
 		c, err := u.usable(ctx)
@@ -249,7 +248,7 @@ func (u *upstream) arrived(ctx context.Context) (*Credential, error) {
 	}
 }
 
-// connect is what the tool does that stands for an upstream until somebody has
+// connect implements the tool that represents an upstream until someone has
 // connected.
 func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error) {
 	credential, err := u.usable(ctx)
@@ -278,9 +277,10 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 	return contract.Result{Text: []string{text}}, nil
 }
 
-// credentialChanged looks whether somebody has connected by another way than the
-// request that waits, such as the command line, and ends it then. One that was
-// only renewed is taken over for requests that are under way.
+// credentialChanged checks whether someone connected in another way than through
+// the waiting request, for example on the command line, and then ends the request.
+// If the credential was only renewed, it is used for later requests and nothing
+// else happens.
 func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	v, err := u.g.open(ctx)
 	if err != nil {
@@ -311,21 +311,21 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	}
 }
 
-// complete ends a request, if it has not ended.
+// complete ends a request if it has not ended.
 func complete(ctx context.Context, hub *elicit.Hub, id string, outcome elicit.Outcome, by, channel string) error {
 	_, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: outcome, By: by, Channel: channel})
 	if fault.Of(err) != nil {
-		return nil // somebody was faster
+		return nil // someone else was faster
 	}
 	return err
 }
 
-// forOne is that a credential of one person would serve another: nobody knows
-// whose agent calls.
+// forOne returns an error if one person's credential would serve other people,
+// because the calling agent's user is unknown.
 func (u *upstream) forOne() error {
 	if u.Scope != UserScope || u.g.options.Many == "" {
 		return nil
 	}
 	return fault.New("not_one_person", fmt.Sprintf("%s is called with one person's credential, but several people's agents may reach this server (%s)", u.Title, u.g.options.Many),
-		"tell the server's operator: set credential_scope: project of upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if no one else has its token")
+		"tell the server's operator: set credential_scope: project for upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if no one else has its token")
 }

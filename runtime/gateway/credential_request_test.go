@@ -6,8 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// I-033: a request that was taken back because its conversation shows none is
-// worded as one that could not be made.
+// I-033: if a request was withdrawn because its conversation cannot show it, the
+// error is the same as for a request that could not be created.
 func TestAConversationThatShowsNothingIsToldAtOnce(t *testing.T) {
 	u := &upstream{}
 	u.Title = "Linear"

@@ -16,34 +16,35 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// An upstream may lead back to where it is asked from: the address of this very
-// server, or a command that starts deskhand with the same configuration. Each
-// round would have more tools than the one before, or start one more process. So
-// tools and processes carry the marks of the upstreams that they came through.
+// An upstream may lead back to this server: its URL may be this server's address,
+// or its command may start deskhand with the same configuration. Each round would
+// add tools or start another process. So tools and processes carry the marks of the
+// upstreams that they came through.
 
-// viaKey is where a tool has its marks, among its _meta; viaVariable is where a
-// process has them, with commas between.
+// viaKey is the member of a tool's _meta that holds its marks. viaVariable is the
+// environment variable that holds a process's marks, separated by commas.
 const (
 	viaKey      = "deskhand/via"
 	viaVariable = "DESKHAND_VIA"
 )
 
-// mark is the same for an upstream wherever it is configured alike.
+// mark returns a value that is the same for an upstream wherever it has the same
+// configuration.
 func (u *Upstream) mark() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", u.Name, u.Command, u.Dir, u.URL)))
 	return hex.EncodeToString(sum[:6])
 }
 
-// cameThrough says that a tool has come through u before.
+// cameThrough reports whether a tool has come through u before.
 func (u *upstream) cameThrough(t *mcp.Tool) bool { return u.passed(t.Meta) }
 
-// passed says that what has this meta has come through u before.
+// passed reports whether the object with this meta has come through u before.
 func (u *upstream) passed(meta mcp.Meta) bool {
 	marks, _ := meta[viaKey].([]any)
 	return slices.Contains(marks, any(u.mark()))
 }
 
-// through is t with the mark of u.
+// through returns a copy of t that carries u's mark.
 func (u *upstream) through(t *mcp.Tool) *mcp.Tool {
 	marked := *t
 	marked.Meta = u.withMark(t.Meta)
@@ -58,7 +59,7 @@ func (u *upstream) withMark(meta mcp.Meta) mcp.Meta {
 	return marked
 }
 
-// marked is an entry that has meta, with the mark of u.
+// marked returns an entry with u's mark added to meta.
 func (u *upstream) marked(raw json.RawMessage, meta mcp.Meta) (json.RawMessage, error) {
 	value, err := json.Marshal(u.withMark(meta))
 	if err != nil {
@@ -67,8 +68,8 @@ func (u *upstream) marked(raw json.RawMessage, meta mcp.Meta) (json.RawMessage, 
 	return contract.With(raw, "_meta", value)
 }
 
-// marksWith are the marks of this process and that of u, for its command. The
-// error is that this process was started for u.
+// marksWith returns the marks of this process and of u, for u's command. It fails
+// if this process was itself started for u.
 func (u *Upstream) marksWith() (string, error) {
 	marks := strings.FieldsFunc(os.Getenv(viaVariable), func(c rune) bool { return c == ',' })
 	if slices.Contains(marks, u.mark()) {

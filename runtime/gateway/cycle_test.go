@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An upstream may be the server that asks it, so that it has what it was asked
-// for as tools of its own.
+// An upstream may be the server that is calling it, so that it lists this server's
+// tools as its own.
 func TestToolsThatCameThroughAnUpstreamAreNotTakenFromItAgain(t *testing.T) {
 	double := newUpstreamServer()
 	server := httptest.NewServer(double.handler(false))

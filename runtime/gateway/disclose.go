@@ -22,8 +22,8 @@ const (
 	DiscloseAuto   Disclosure = "auto"
 )
 
-// mostShown is how many tools DiscloseAuto shows: real ones take 340 tokens each
-// (docs/tools.md), so 40 take as many as the tools of a coding agent.
+// mostShown is the maximum number of tools that DiscloseAuto shows. Real tools take
+// 340 tokens each (docs/tools.md), so 40 take as many as a coding agent's tools.
 const mostShown = 40
 
 // Described is the description of a tool for a Finder.
@@ -41,20 +41,20 @@ type Described struct {
 
 // Finder ranks tools. It may be used concurrently.
 type Finder interface {
-	// Find returns the names of at most limit tools that match need, best
-	// first: of all upstreams if upstream is empty, otherwise of that one.
+	// Find returns the names of at most limit tools that match need, best first. If
+	// upstream is not empty, it searches only that upstream's tools.
 	Find(ctx context.Context, need, upstream string, limit int) ([]string, error)
 	Close() error
 }
 
-// offeredTool is a tool as agents call it, and where it comes from.
+// offeredTool is a tool as agents call it, and its origin.
 type offeredTool struct {
 	contract.Tool
 	from   *upstream
-	remote string // its name there; empty: it is ours, to connect the upstream
+	remote string // its name there; empty for deskhand's own tool that connects the upstream
 }
 
-// searched says that the model gets find_tools instead of the n tools there are.
+// searched reports whether the model gets find_tools instead of the n tools.
 func (g *Gateway) searched(n int) bool {
 	switch {
 	case g.options.Index == nil || n == 0:
@@ -65,18 +65,18 @@ func (g *Gateway) searched(n int) bool {
 	return g.options.Disclosure == DiscloseAuto && n > mostShown
 }
 
-// toolShelf is all offeredTool tools, ready to be found and called by name.
+// toolShelf holds all offeredTool tools, ready to be found and called by name.
 type toolShelf struct {
-	version int64 // of the lists that it was made of
+	version int64 // version of the lists that it was created from
 	byName  map[string]offeredTool
 	finder  Finder
 
 	mu     sync.Mutex
-	checks map[string]*contract.Checker // by name, made when first needed; nil: not checked by us
+	checks map[string]*contract.Checker // by name, created when first needed; nil if deskhand cannot check the arguments
 }
 
-// shelf is that of the tools which there are now. It is made when it is first
-// needed after a change, and must be given back.
+// shelf returns the shelf with the current tools. It is created when first needed
+// after a change. The caller must call the returned function when done.
 func (g *Gateway) shelf() (*toolShelf, func(), error) {
 	g.shelving.Lock()
 	defer g.shelving.Unlock()
@@ -92,7 +92,8 @@ func (g *Gateway) shelf() (*toolShelf, func(), error) {
 	return g.current, g.borrowed.Done, nil
 }
 
-// dropShelf closes the current finder when nobody uses it. g.shelving is held.
+// dropShelf closes the current finder when it is no longer in use. g.shelving must
+// be held.
 func (g *Gateway) dropShelf() {
 	if g.current == nil {
 		return
@@ -129,8 +130,8 @@ func (g *Gateway) newShelf(version int64) (*toolShelf, error) {
 	return s, nil
 }
 
-// check returns what checks the arguments of a tool; nil: its schema is one that
-// only the upstream can check.
+// check returns the checker for a tool's arguments, or nil if only the upstream can
+// check its schema.
 func (s *toolShelf) check(t offeredTool) *contract.Checker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +147,8 @@ func (s *toolShelf) check(t offeredTool) *contract.Checker {
 	return c
 }
 
-// upstreamNames are those that have tools, in the order of the configuration.
+// upstreamNames returns the names of the upstreams that have tools, in
+// configuration order.
 func upstreamNames(all []offeredTool) (names []string) {
 	for _, t := range all {
 		if !slices.Contains(names, t.from.Name) {
@@ -156,7 +158,7 @@ func upstreamNames(all []offeredTool) (names []string) {
 	return names
 }
 
-// ours is the name of a tool of the gateway's own.
+// ours returns the prefixed name of one of the gateway's own tools.
 func (g *Gateway) ours(name string) string {
 	if g.options.Prefix != "" {
 		return g.options.Prefix + "_" + name

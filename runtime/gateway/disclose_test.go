@@ -19,8 +19,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// plainFinder finds the tools that have a word of the need in their name, in
-// their order. cmd/deskhand has the real one.
+// plainFinder finds the tools whose name contains a word of the need, in their
+// order. cmd/deskhand has the real finder.
 type plainFinder struct {
 	tools  []Described
 	closed bool
@@ -43,13 +43,14 @@ func (f *plainFinder) Find(_ context.Context, need, upstream string, limit int) 
 
 func (f *plainFinder) Close() error { f.closed = true; return nil }
 
-// searching changes the options of a gateway to search its tools.
+// searching changes a gateway's options so that it searches its tools.
 func searching(o *Options) {
 	o.Disclosure = DiscloseSearch
 	o.Index = func(all []Described) (Finder, error) { return &plainFinder{tools: all}, nil }
 }
 
-// doubled is the address of the double over HTTP, of the era without sessions.
+// doubled returns the address of an upstream over HTTP, of the era without
+// sessions.
 func doubled(t *testing.T, double *upstreamServer) string {
 	server := httptest.NewServer(double.handler(true))
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
@@ -58,7 +59,7 @@ func doubled(t *testing.T, double *upstreamServer) string {
 
 func TestModelSeesTwoToolsInPlaceOfMany(t *testing.T) {
 	many := newUpstreamServer()
-	for i := range mostShown - 4 { // beside the double's own five: one too many
+	for i := range mostShown - 4 { // with the upstream's own five, one too many
 		many.AddTool(&mcp.Tool{Name: fmt.Sprintf("more_%d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, many.slow)
 	}
 	few, lots := doubled(t, newUpstreamServer()), doubled(t, many)
@@ -97,9 +98,9 @@ func TestFoundToolsAreDescribedAndCalled(t *testing.T) {
 		`{"query":"echo"}`:                     "linear_echo {zeta: string, alpha?: integer}\n  says it again\n  zeta: last letter first",
 		`{"query":"linear_echo"}`:              "linear_echo {zeta: string, alpha?: integer}\n  says it again\n  zeta: last letter first",
 		`{"query":"linear","limit":2}`:         "linear_ask {}\nlinear_echo {zeta: string, alpha?: integer}\n  says it again\n  zeta: last letter first",
-		`{"query":"refuse"}`:                   "No tool fits. Search again in other words: the action and the thing. Services: linear.",
+		`{"query":"refuse"}`:                   "No tool matches. Search again with other words for the action and the object. Services: linear.",
 		`{"query":"echo","upstream":"linear"}`: "linear_echo {zeta: string, alpha?: integer}\n  says it again\n  zeta: last letter first",
-		`{"query":"echo","upstream":"github"}`: "error: No service is named 'github'. upstream is one of linear, or left out",
+		`{"query":"echo","upstream":"github"}`: "error: No service is named 'github'. set upstream to one of linear, or omit it",
 		`{"query":" "}`:                        "error: query must be a non-empty string",
 		`{"query":"echo","limit":100}`:         "error: limit must be between 1 and 20",
 	} {
@@ -113,7 +114,7 @@ func TestFoundToolsAreDescribedAndCalled(t *testing.T) {
 		`{"name":"mcp__deskhand__linear_echo","arguments":{"zeta":"z"}}`:  `{"zeta":"z"}`,
 		`{"name":"linear_echo"}`:                                          "error: linear_echo: zeta is required. its arguments are {zeta: string, alpha?: integer}",
 		`{"name":"linear_echo","arguments":{"zeta":"z","alpha":"first"}}`: "error: linear_echo: alpha must be an integer. its arguments are {zeta: string, alpha?: integer}",
-		`{"name":"linear_refuse"}`:                                        "error: No connected service has a tool named 'linear_refuse'. the nearest are linear_ask, linear_echo, linear_open; or find it with find_tools",
+		`{"name":"linear_refuse"}`:                                        "error: No connected service has a tool named 'linear_refuse'. similar tools: linear_ask, linear_echo, linear_open; or find it with find_tools",
 		`{"name":"linear_echo","zeta":"z"}`:                               `error: Unexpected field 'zeta': put it into arguments. call call_tool with {"name": "...", "arguments": {...}}`,
 		`{"name":"linear_echo","arguments":["z"]}`:                        `error: arguments must be an object. call call_tool with {"name": "...", "arguments": {...}}`,
 		`{"arguments":{}}`:                                                `error: name is required. call call_tool with {"name": "...", "arguments": {...}}`,
@@ -128,7 +129,7 @@ func TestFoundToolsAreDescribedAndCalled(t *testing.T) {
 	}
 }
 
-// saying is an outcome with the hint of its fault, as a door words it.
+// saying returns an outcome with its fault's hint, in the words of a server.
 func saying(o outcome) string {
 	if f := fault.Of(o.err); f != nil && f.Hint != "" {
 		return "error: " + f.Message + ". " + f.Hint
@@ -180,7 +181,7 @@ func TestToolsCalledLatelyArePinnedForTheNextConversation(t *testing.T) {
 	if i := slices.IndexFunc(pinned, func(t contract.Tool) bool { return !t.Unannounced }); i >= 0 {
 		t.Errorf("%s is announced: clients would change the tools of a conversation", pinned[i].Name)
 	}
-	d.now("linear_made_1", `{}`) // a call of a pinned tool counts as one too
+	d.now("linear_made_1", `{}`) // calling a pinned tool counts as a use too
 	d.now("call_tool", `{"name":"linear_large"}`)
 	want := []string{"linear_made_1", "linear_made_3", "linear_made_4", "linear_made_5"}
 	if got := names(d.Tools()[2:]); !slices.Equal(got, want) {
@@ -192,8 +193,8 @@ func TestToolsCalledLatelyArePinnedForTheNextConversation(t *testing.T) {
 	}
 }
 
-// A call through call_tool is the same call: it waits for the person to connect,
-// passes on progress and ends with its caller.
+// A call through call_tool is the same as a direct call: it waits for the person to
+// connect, passes on progress and ends with its caller.
 func TestCallThroughCallToolWaitsForThePerson(t *testing.T) {
 	g := newGuard(t)
 	d := at(t, t.TempDir(), searching, userScoped(g))

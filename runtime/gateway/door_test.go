@@ -22,7 +22,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// through is a gateway behind the door that clients come through.
+// through returns a gateway with the MCP server that clients use.
 func through(t *testing.T, upstreams ...Upstream) (*desk, *mcpserver.Server) {
 	t.Helper()
 	var server atomic.Pointer[mcpserver.Server]
@@ -48,8 +48,7 @@ func through(t *testing.T, upstreams ...Upstream) (*desk, *mcpserver.Server) {
 	return d, s
 }
 
-// visit is a client that comes over HTTP, without a stream beside its requests,
-// or over stdio.
+// visit connects a client over stdio, or over HTTP without an additional stream.
 func visit(t *testing.T, s *mcpserver.Server, way, version string, o *mcp.ClientOptions, roots ...*mcp.Root) *mcp.ClientSession {
 	t.Helper()
 	var transport mcp.Transport
@@ -101,7 +100,7 @@ func eachWay(t *testing.T, test func(t *testing.T, double *upstreamServer, url, 
 	}
 }
 
-// says is the text of a tool's answer, or its error.
+// says returns the text of a tool's answer, or its error.
 func says(ctx context.Context, session *mcp.ClientSession, tool, args string) string {
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
 	if err != nil {
@@ -116,8 +115,8 @@ func says(ctx context.Context, session *mcp.ClientSession, tool, args string) st
 	return strings.Join(all, "\n")
 }
 
-// The progress of a call has to go out on the stream of the call's request:
-// clients over HTTP need not have another one.
+// A call's progress must be sent on the stream of the call's request, because HTTP
+// clients need not have another stream.
 func TestProgressReachesClientsOverEveryTransport(t *testing.T) {
 	eachWay(t, func(t *testing.T, double *upstreamServer, url, way, version string) {
 		_, s := through(t, Upstream{Name: "linear", URL: url})
@@ -144,8 +143,8 @@ func TestProgressReachesClientsOverEveryTransport(t *testing.T) {
 	})
 }
 
-// A client of each era is asked an upstream's question itself: while its call is
-// held, or between two calls.
+// A client of each era is asked an upstream's question directly: during the call,
+// or between two calls.
 func TestQuestionOfAnUpstreamIsShownByTheClient(t *testing.T) { // I-037 I-040 I-042 I-045
 	eachWay(t, func(t *testing.T, double *upstreamServer, url, way, version string) {
 		double.AddTool(&mcp.Tool{Name: "elicit", InputSchema: json.RawMessage(`{"type":"object"}`)}, double.ask)
@@ -173,7 +172,7 @@ func TestQuestionOfAnUpstreamIsShownByTheClient(t *testing.T) { // I-037 I-040 I
 				t.Errorf("after %s the upstream was told %s, want %s", c.how, got, c.want)
 			}
 		}
-		if n := double.called("ask"); n != 6 { // each once before and once after its question
+		if n := double.called("ask"); n != 6 { // each client calls once before and once after its question
 			t.Errorf("the upstream was called %d times, want 6", n)
 		}
 		if d.upstreams[0].parked.waiting() != 0 {
@@ -198,8 +197,7 @@ func (d *desk) answerTeam(team string) {
 	}
 }
 
-// A call whose server is not there any more when its client comes back is not
-// made a second time.
+// If a call's server is gone when its client comes back, the call is not repeated.
 func TestParkedCallThatIsGoneIsTold(t *testing.T) {
 	double := newUpstreamServer()
 	server := httptest.NewServer(double.handler(false))
@@ -225,8 +223,8 @@ func TestParkedCallThatIsGoneIsTold(t *testing.T) {
 	})
 }
 
-// lending gives a double a tool that is there only for clients that lend, and one
-// for each thing that is lent.
+// lendingTools adds a tool that exists only for clients that lend, and one tool for
+// each thing that is lent.
 func lendingTools(s *upstreamServer) {
 	text := func(v any) *mcp.CallToolResult {
 		raw, _ := json.Marshal(v)
@@ -301,7 +299,8 @@ func TestUpstreamUsesWhatItsCallerLends(t *testing.T) {
 	})
 }
 
-// A server that asks outside of any call is told so, and gets nobody's model.
+// A server that sends a request outside of a call gets an error, and no client's
+// model.
 func TestNothingIsLentOutsideOfACall(t *testing.T) {
 	double := newUpstreamServer()
 	server := httptest.NewServer(double.handler(false))
@@ -331,8 +330,8 @@ func TestNothingIsLentOutsideOfACall(t *testing.T) {
 	}
 }
 
-// A person who has opened an upstream's page has said yes to it: the upstream
-// hears that, and does not have to say that the page is done.
+// A person who opened an upstream's page has accepted its request. The upstream is
+// told so, and need not report that the page is done.
 func TestLinkOfAnUpstreamThatTheClientOpensIsAcceptedAtOnce(t *testing.T) { // I-036 I-040
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
 		for era, stateless := range map[string]bool{"legacy": false, "modern": true} {
@@ -389,8 +388,8 @@ func TestLinkOfAnUpstreamThatTheClientOpensIsAcceptedAtOnce(t *testing.T) { // I
 	}
 }
 
-// A call that is refused until a page is done is made again when the upstream says
-// so, or a little later; if it is refused again, the agent is told what to do.
+// A call that is refused until a page is done is repeated when the upstream reports
+// this, or a little later. If it is refused again, the agent is told what to do.
 func TestCallThatNeedsAPageIsMadeAgainOnceItIsOpened(t *testing.T) { // I-036
 	defer func(before time.Duration) { doneTime = before }(doneTime)
 	doneTime = 200 * time.Millisecond

@@ -30,8 +30,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// echoSchema is in an order that sorting would change, and has a keyword that
-// no Go type knows.
+// echoSchema is in an order that sorting would change, and has a keyword that no Go
+// type contains.
 const echoSchema = `{"type":"object","properties":{"zeta":{"type":"string","description":"last letter first"},"alpha":{"type":"integer"}},"required":["zeta"],"x-order":["zeta","alpha"]}`
 
 // upstreamServer is a real MCP server with the tools that tests call.
@@ -78,7 +78,7 @@ func newDouble(o *mcp.ServerOptions) *upstreamServer {
 	return s
 }
 
-// slow tells of its progress and its log, and then waits to be cancelled.
+// slow reports progress and logs, and then waits to be cancelled.
 func (s *upstreamServer) slow(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	s.count("slow")
 	if token := r.Params.GetProgressToken(); token != nil {
@@ -92,7 +92,7 @@ func (s *upstreamServer) slow(ctx context.Context, r *mcp.CallToolRequest) (*mcp
 
 const askSchema = `{"type":"object","properties":{"team":{"type":"string","title":"Team","oneOf":[{"const":"b","title":"Blue"},{"const":"a","title":"Amber"}]},"age":{"type":"integer","minimum":1}},"required":["team"]}`
 
-// ask asks the person before it answers, in the way of the era.
+// ask asks the person before it answers, as its era does.
 func (s *upstreamServer) ask(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	s.count("ask")
 	if reply, ok := r.Params.InputResponses["q"].(*mcp.ElicitResult); ok {
@@ -103,7 +103,7 @@ func (s *upstreamServer) ask(_ context.Context, r *mcp.CallToolRequest) (*mcp.Ca
 		"q": &mcp.ElicitParams{Mode: "form", Message: "Which team?", RequestedSchema: json.RawMessage(askSchema)}}}, nil
 }
 
-// open refuses its first call until a page of its own was opened.
+// open refuses its first call until its own page was opened.
 func (s *upstreamServer) open(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	s.count("open")
 	if s.called("paid") == 0 {
@@ -112,36 +112,36 @@ func (s *upstreamServer) open(context.Context, *mcp.CallToolRequest) (*mcp.CallT
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "paid"}}}, nil
 }
 
-// legacy and modern are the two eras of HTTP, behind nothing.
+// handler serves one of HTTP's two eras, without authorization.
 func (s *upstreamServer) handler(stateless bool) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.Server },
 		&mcp.StreamableHTTPOptions{Stateless: stateless, PropagateRequestCancellation: true})
 }
 
-// guard is an MCP server that asks for a token, and the OAuth server that gives
-// one, at one address.
+// guard is an MCP server that requires a token, and the OAuth server that issues
+// it, at one address.
 type guard struct {
 	*httptest.Server
 	upstream  *upstreamServer
 	onlyCalls bool     // initialize and lists need no token
-	guards    []string // methods that need one all the same
+	guards    []string // methods that need a token even so
 
 	mu       sync.Mutex
-	codes    map[string]url.Values // of authorization requests
-	valid    map[string]bool       // access tokens
+	codes    map[string]url.Values // authorization requests by code
+	valid    map[string]bool       // valid access tokens
 	refresh  string
 	issued   int
-	log      []string // what came, in words: "anonymous tools/call", "refresh"
+	log      []string // requests in words, for example "anonymous tools/call" or "refresh"
 	requests []url.Values
-	lifetime int // seconds; 0: not said
+	lifetime int // in seconds; 0 if it is not sent
 	noDCR    bool
 	issParam string // overrides the issuer in the answer
-	deny     bool   // the person says no there
-	reject   bool   // no token is ever good
+	deny     bool   // the person refuses on its page
+	reject   bool   // refuses every token
 	slow     time.Duration
-	wants    string // a scope that calls need beyond what was granted
-	issuer   string // another authorization server than this; empty: none
-	newEra   bool   // versions with initialize are refused
+	wants    string // a scope that calls need in addition to those granted
+	issuer   string // another authorization server; if empty, this one
+	newEra   bool   // refuses versions with initialize
 }
 
 func newGuard(t testing.TB) *guard {
@@ -314,7 +314,7 @@ func (g *guard) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, answer)
 }
 
-// desk is a gateway with its store, its pages, and what came of it.
+// desk is a gateway with its store, its pages and its log.
 type desk struct {
 	*Gateway
 	t     *testing.T
@@ -325,7 +325,7 @@ type desk struct {
 	dir   string
 }
 
-// syncText is what was logged.
+// syncText is a log that can be used concurrently.
 type syncText struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -343,7 +343,7 @@ func (s *syncText) String() string {
 	return s.b.String()
 }
 
-// at opens a gateway over a folder, which others may have used before.
+// at opens a gateway with a folder that may have been used before.
 func at(t *testing.T, dir string, change func(*Options), upstreams ...Upstream) *desk {
 	t.Helper()
 	d := &desk{t: t, log: &syncText{}, dir: dir}
@@ -388,7 +388,7 @@ func (d *desk) end() {
 	d.Gateway = nil
 }
 
-// tool finds one; the test fails if it does not come.
+// tool returns a tool. The test fails if the tool does not appear.
 func (d *desk) tool(name string) contract.Tool {
 	d.t.Helper()
 	var found contract.Tool
@@ -412,7 +412,7 @@ func names(tools []contract.Tool) (all []string) {
 	return all
 }
 
-// outcome is how a call ended.
+// outcome is a call's result.
 type outcome struct {
 	result contract.Result
 	err    error
@@ -463,7 +463,7 @@ func (d *desk) wait(ended <-chan outcome) outcome {
 	}
 }
 
-// asked is the open request; the test fails if none comes.
+// asked returns the open request. The test fails if there is none.
 func (d *desk) asked() elicit.Request {
 	d.t.Helper()
 	var open elicit.Request
@@ -488,7 +488,7 @@ func (d *desk) answer(id string, how elicit.Outcome) {
 	}
 }
 
-// folder is all that the files of a folder hold, but for the key.
+// folder returns the content of all files in a folder except the key.
 func folder(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := os.ReadDir(dir)

@@ -15,10 +15,11 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// completeTime bounds a completion: the person types on after that.
+// completeTime bounds a completion. Later, the person has already typed something
+// else.
 const completeTime = 10 * time.Second
 
-// prompt has an upstream fill in a prompt.
+// prompt gets a filled-in prompt from an upstream.
 func (r *routes) prompt(ctx context.Context, caller contract.Caller, name string, args map[string]string) (json.RawMessage, error) {
 	to, ok := r.prompts[name]
 	if !ok {
@@ -40,7 +41,7 @@ func (r *routes) prompt(ctx context.Context, caller contract.Caller, name string
 	})
 }
 
-// read has an upstream read a resource.
+// read reads a resource from an upstream.
 func (r *routes) read(ctx context.Context, caller contract.Caller, uri string) (json.RawMessage, error) {
 	u, original := r.to(uri)
 	if u == nil {
@@ -65,7 +66,7 @@ func (r *routes) read(ctx context.Context, caller contract.Caller, uri string) (
 	})
 }
 
-// complete has an upstream suggest values.
+// complete gets suggested values from an upstream.
 func (r *routes) complete(ctx context.Context, caller contract.Caller, c contract.Completing) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
@@ -85,7 +86,7 @@ func (r *routes) complete(ctx context.Context, caller contract.Caller, c contrac
 	}
 	none := json.RawMessage(`{"completion":{"values":[]}}`)
 	if usable, err := to.u.usable(ctx); err != nil || usable == nil && to.u.Scope != NoScope {
-		return none, err // nobody is asked to sign in for a suggestion
+		return none, err // a suggestion is not worth a sign-in request
 	}
 	return to.u.fetch(ctx, caller, "completion", func(ctx context.Context, s *session) (json.RawMessage, error) {
 		if opened := s.InitializeResult(); opened == nil || opened.Capabilities == nil || opened.Capabilities.Completions == nil {
@@ -107,9 +108,9 @@ func (r *routes) complete(ctx context.Context, caller contract.Caller, c contrac
 	})
 }
 
-// fetch asks the upstream for something else than a tool, as [upstream.call] asks
-// for a tool: with a credential, for which a person is asked. name is what people
-// are told.
+// fetch requests something other than a tool from the upstream. Like
+// [upstream.call], it uses a credential and asks a person for a missing one. name
+// is shown to people.
 func (u *upstream) fetch(ctx context.Context, caller contract.Caller, name string, get func(context.Context, *session) (json.RawMessage, error)) (json.RawMessage, error) {
 	result, err := u.handle(ctx, &call{caller: caller, name: name, get: get})
 	if err != nil {
@@ -121,8 +122,8 @@ func (u *upstream) fetch(ctx context.Context, caller contract.Caller, name strin
 	return result.Structured.(json.RawMessage), nil
 }
 
-// answer is an answer of the upstream, with its meta but for what is the
-// protocol's own.
+// answer returns the upstream's answer with its meta, except for the protocol's own
+// members.
 func (u *upstream) answer(meta mcp.Meta, members map[string]any) (json.RawMessage, error) {
 	if meta = foreignMeta(meta); len(meta) > 0 {
 		members["_meta"] = meta
@@ -132,7 +133,7 @@ func (u *upstream) answer(meta mcp.Meta, members map[string]any) (json.RawMessag
 		return nil, fmt.Errorf("pass on the answer from %s: %w", u.Name, err)
 	}
 	if len(raw) > u.in.most() {
-		return nil, fault.New("too_large", fmt.Sprintf("the answer from %s has %d bytes, the maximum is %d", u.Title, len(raw), u.in.most()), "request a part of it")
+		return nil, fault.New("too_large", fmt.Sprintf("the answer from %s is %d bytes long; the maximum is %d", u.Title, len(raw), u.in.most()), "request a part of it")
 	}
 	return raw, nil
 }

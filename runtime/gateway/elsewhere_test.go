@@ -15,7 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// withShelf gives a double prompts, resources, a template, completions and links.
+// withShelf gives an upstream prompts, resources, a template, completions and
+// links.
 func withShelf(s *upstreamServer, name string) {
 	s.AddPrompt(&mcp.Prompt{Name: "greet.me", Title: "Greet", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
 		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
@@ -55,7 +56,7 @@ func withShelf(s *upstreamServer, name string) {
 	})
 }
 
-// shelved serves a double that has more than tools.
+// shelved starts an upstream that has more than tools.
 func shelved(t *testing.T, name string, stateless bool) (*upstreamServer, string) {
 	t.Helper()
 	double := newDouble(&mcp.ServerOptions{
@@ -78,7 +79,7 @@ func shelved(t *testing.T, name string, stateless bool) (*upstreamServer, string
 	return double, server.URL
 }
 
-// eachShelf runs a test with a double of each era.
+// eachShelf runs a test with such an upstream of each era.
 func eachShelf(t *testing.T, test func(t *testing.T, double *upstreamServer, url string)) {
 	for era, stateless := range map[string]bool{"legacy": false, "modern": true} {
 		t.Run(era, func(t *testing.T) {
@@ -90,7 +91,7 @@ func eachShelf(t *testing.T, test func(t *testing.T, double *upstreamServer, url
 
 func none(string) bool { return false }
 
-// shelves is what clients see, once key is there.
+// shelves returns what clients see when key is listed.
 func (d *desk) shelves(key string) *contract.Elsewhere {
 	d.t.Helper()
 	var all *contract.Elsewhere

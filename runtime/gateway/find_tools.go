@@ -11,29 +11,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits of an answer of find_tools. With the definitions of both tools it has at
-// most 1,200 tokens, whatever the limit (docs/tools.md).
+// Limits of find_tools answers. With the definitions of both tools, an answer has
+// at most 1,200 tokens, whatever the limit argument is (docs/tools.md).
 const (
 	foundByDefault = 8
 	foundAtMost    = 20
 	answerBytes    = 2800
-	// wholeBytes bounds the answer to the exact name of a tool, which has all of
-	// its arguments.
+	// wholeBytes limits the answer to an exact tool name, which shows all of the
+	// tool's arguments.
 	wholeBytes = 8000
 )
 
 const findInput = `{"type":"object","properties":{` +
-	`"query":{"type":"string","minLength":1,"maxLength":500,"description":"What to do, to what and in which service, as in \"create an issue on github\". An exact tool name shows all its arguments."},` +
+	`"query":{"type":"string","minLength":1,"maxLength":500,"description":"What to do, to what and in which service, for example \"create an issue on github\". An exact tool name shows all its arguments."},` +
 	`"upstream":{"type":"string","description":"Only tools of this service."},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"How many tools, 1 to 20. Default 8."}},` +
 	`"required":["query"],"additionalProperties":false}`
 
-// findTool is the tool that finds the others.
+// findTool returns the tool that finds the others.
 func (g *Gateway) findTool(all []offeredTool) contract.Tool {
 	return contract.Define(contract.Spec{
 		Name: g.ours("find_tools"), Title: "Find tools",
 		Description: fmt.Sprintf("Find tools of connected services (%s). Returns the best matches with their arguments. Call one with %s. "+
-			"If none fits, search again in other words.", listed(upstreamNames(all)), g.ours("call_tool")),
+			"If none fits, search again with other words.", listed(upstreamNames(all)), g.ours("call_tool")),
 		Input: json.RawMessage(findInput), ReadOnly: true,
 	}, func(ctx context.Context, _ contract.Caller, in struct {
 		Query, Upstream string
@@ -46,7 +46,7 @@ func (g *Gateway) findTool(all []offeredTool) contract.Tool {
 	})
 }
 
-// listedNames is how many upstreams a description names.
+// listedNames is the maximum number of upstreams that a description names.
 const listedNames = 30
 
 func listed(names []string) string {
@@ -67,7 +67,7 @@ func (g *Gateway) find(ctx context.Context, query, upstream string, limit int) (
 	}
 	if upstream != "" && (g.named(upstream) == nil || !s.has(upstream)) {
 		return contract.Result{}, fault.New("invalid_argument", fmt.Sprintf("No service is named '%s'", oneLine(upstream, 60)),
-			"upstream is one of "+listed(s.upstreams())+", or left out")
+			"set upstream to one of "+listed(s.upstreams())+", or omit it")
 	}
 	names, err := s.finder.Find(ctx, query, upstream, limit)
 	if err != nil {
@@ -80,14 +80,14 @@ func (g *Gateway) find(ctx context.Context, query, upstream string, limit int) (
 		}
 	}
 	if len(hits) == 0 {
-		return contract.Result{Text: []string{"No tool fits. Search again in other words: the action and the thing. Services: " + listed(s.upstreams()) + "."}}, nil
+		return contract.Result{Text: []string{"No tool matches. Search again with other words for the action and the object. Services: " + listed(s.upstreams()) + "."}}, nil
 	}
 	return contract.Result{Text: []string{g.answer(hits)}}, nil
 }
 
 func (s *toolShelf) has(upstream string) bool { return slices.Contains(s.upstreams(), upstream) }
 
-// upstreams are those with tools, sorted.
+// upstreams returns the sorted names of the upstreams that have tools.
 func (s *toolShelf) upstreams() (names []string) {
 	for _, t := range s.byName {
 		if !slices.Contains(names, t.from.Name) {
@@ -98,8 +98,8 @@ func (s *toolShelf) upstreams() (names []string) {
 	return names
 }
 
-// answer describes hits within answerBytes: each as briefly as can be, and then
-// in the order of their rank with as much detail as there is room for.
+// answer describes hits within answerBytes: first each as briefly as possible,
+// then, in ranking order, with as much detail as fits.
 func (g *Gateway) answer(hits []offeredTool) string {
 	said, level := make([]string, len(hits)), make([]detail, len(hits))
 	size := 0
@@ -110,7 +110,7 @@ func (g *Gateway) answer(hits []offeredTool) string {
 	for d := essentials; d < whole; d++ {
 		for i, t := range hits {
 			if level[i] < d-1 {
-				continue // it had no room for less
+				continue // even less detail did not fit
 			}
 			more := described(t, d, answerBytes)
 			if size+len(more)-len(said[i]) > answerBytes {
@@ -128,7 +128,7 @@ func (g *Gateway) answer(hits []offeredTool) string {
 	return strings.Join(said, "\n")
 }
 
-// described is a tool in at most limit bytes.
+// described describes a tool in at most limit bytes.
 func described(t offeredTool, d detail, limit int) string {
 	about := map[detail]int{namesOnly: 80, essentials: 100, types: 140, notes: 180, whole: 4000}[d]
 	line := t.Name

@@ -8,14 +8,14 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// fitting is o without what no door can publish, with a line in the log for each
-// thing that is left out. Lists come from strangers, and from a store that an
-// earlier version has filled.
+// fitting returns o without what cannot be published, and logs everything that it
+// leaves out. Lists come from third parties and from a store that an earlier
+// version may have filled.
 func (u *upstream) fitting(o offered) offered {
 	var tools []remote
 	for _, r := range o.Tools {
 		if contract.SchemaError(r.Output) == nil && !isObject(r.Output) {
-			r.Output = nil // clients of before 2026-07-28 read no list with such a tool
+			r.Output = nil // clients from before 2026-07-28 reject the whole list because of such a tool
 		}
 		if err := u.fits(r); err != nil {
 			u.g.log.Warn("an upstream's tool is left out", "upstream", u.Name, "tool", textutil.Shorten(r.Name, 200), "error", err)
@@ -30,7 +30,8 @@ func (u *upstream) fitting(o offered) offered {
 	return o
 }
 
-// fits reports why a tool cannot be published; nil: it can, or it is not to be.
+// fits reports why a tool cannot be published. It returns nil if the tool can be
+// published or is hidden anyway.
 func (u *upstream) fits(r remote) error {
 	switch {
 	case !u.takes(r.Name):
@@ -44,7 +45,7 @@ func (u *upstream) fits(r remote) error {
 	return contract.Publishable(&t)
 }
 
-// isObject says that a schema is of type object.
+// isObject reports whether a schema has type object.
 func isObject(schema []byte) bool {
 	return string(member(schema, "type")) == `"object"`
 }

@@ -11,33 +11,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// foreignPages are the pages of an upstream that people were asked to open, by the
-// upstream's own id. A person who opens one says so at once; the upstream may say
-// later that the page is done with.
+// foreignPages holds an upstream's pages that people were asked to open, by the
+// upstream's own ID. A person who opens a page says so immediately; the upstream
+// may report later that the page is done.
 type foreignPages struct {
 	mu  sync.Mutex
 	all map[string]*foreignPage
 }
 
 type foreignPage struct {
-	request string        // the id of our request; empty: nobody was asked yet
-	done    chan struct{} // closed when the upstream says so
+	request string        // ID of our request; empty until a person is asked
+	done    chan struct{} // closed when the upstream reports that the page is done
 	tell    func(context.Context, string)
 	until   *time.Timer
 }
 
-// Bounds of pages that upstreams say nothing of.
+// Limits for pages that an upstream never reports as done.
 const (
 	maxForeignPages = 1000
 	pageLife        = time.Hour
 )
 
-// doneTime is how long a call waits for an upstream to say that a page is done
-// which the person has opened: upstreams need not say it.
-// A variable for tests.
+// doneTime is how long a call waits for an upstream to report an opened page as
+// done. The report is optional for upstreams. It is a variable for tests.
 var doneTime = 30 * time.Second
 
-// expect notes that a page may be done from now on.
+// expect prepares for the report that a page is done. It returns nil if id is empty
+// or there are too many pages.
 func (p *foreignPages) expect(id string) (done <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,7 @@ func (p *foreignPages) expect(id string) (done <-chan struct{}) {
 	return p.of(id).done
 }
 
-// of is the page of an id. p.mu is held.
+// of returns the page with this ID, creating it if necessary. p.mu must be held.
 func (p *foreignPages) of(id string) *foreignPage {
 	if p.all == nil {
 		p.all = map[string]*foreignPage{}
@@ -73,7 +73,7 @@ func (p *foreignPages) wait(ctx context.Context, id string, done <-chan struct{}
 	}
 }
 
-// take is the page of an id, which is forgotten; nil: there is none.
+// take removes and returns the page with this ID, or returns nil if there is none.
 func (p *foreignPages) take(id string) *foreignPage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,8 +85,8 @@ func (p *foreignPages) take(id string) *foreignPage {
 	return one
 }
 
-// noting is a surface that shows nothing: it notes which request is open for a
-// page, and who is told when the page is done.
+// noting is a surface that shows nothing. It records which request is open for a
+// page and which function to call when the page is done.
 type noting struct {
 	u    *upstream
 	tell func(ctx context.Context, id string)
@@ -95,7 +95,7 @@ type noting struct {
 // Offer implements [elicit.Surface].
 func (n *noting) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
 	var id string
-	_ = json.Unmarshal(r.Context.Other[theirID], &id) // none: it cannot say that it is done
+	_ = json.Unmarshal(r.Context.Other[theirID], &id) // if empty, the upstream cannot report the page as done
 	p := &n.u.foreign
 	p.mu.Lock()
 	if id != "" && len(p.all) < maxForeignPages {
@@ -106,8 +106,8 @@ func (n *noting) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
 	<-ctx.Done()
 }
 
-// elicitationDone ends the request whose page the upstream says is done. A client
-// whose person has opened the page is told.
+// elicitationDone ends the request whose page the upstream reports as done. If the
+// person opened the page through their client, the client is told.
 func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
 	page := u.foreign.take(req.Params.ElicitationID)
 	if page == nil {

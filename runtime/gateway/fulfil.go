@@ -10,14 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An upstream of 2026-07-28 asks by ending a call with what it wants to know.
-// Then the call is made again with the replies. The SDK does so too, but with one
-// list of roots for all calls.
+// An upstream of version 2026-07-28 asks by ending a call with its questions. Then
+// the call is made again with the replies. The SDK can do this too, but only with
+// one list of roots for all calls.
 
-// maxRounds is how often an upstream may ask in one call, as the SDK has it.
+// maxRounds is how often an upstream may ask in one call. It is the SDK's limit.
 const maxRounds = 10
 
-// rounds makes calls again as long as the upstream asks.
+// rounds repeats calls as long as the upstream asks for input.
 func (u *upstream) rounds(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		for range maxRounds {
@@ -41,7 +41,7 @@ func (u *upstream) rounds(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// inputOf is what a result asks for; nil: nothing.
+// inputOf returns the input that a result asks for, or nil if it asks for none.
 func inputOf(result mcp.Result) (mcp.InputRequestMap, string) {
 	switch r := result.(type) {
 	case *mcp.CallToolResult:
@@ -54,7 +54,7 @@ func inputOf(result mcp.Result) (mcp.InputRequestMap, string) {
 	return nil, ""
 }
 
-// withReplies is a copy of a request with replies; nil if it takes none.
+// withReplies returns a copy of a request with replies, or nil if it accepts none.
 func withReplies(req mcp.Request, replies mcp.InputResponseMap, state string) mcp.Request {
 	session, ok := req.GetSession().(*mcp.ClientSession)
 	var params mcp.Params
@@ -78,7 +78,7 @@ func withReplies(req mcp.Request, replies mcp.InputResponseMap, state string) mc
 	return &mcp.ClientRequest[mcp.Params]{Session: session, Params: params}
 }
 
-// fulfil answers all that an upstream asks for at once.
+// fulfil answers all of an upstream's questions concurrently.
 func (u *upstream) fulfil(ctx context.Context, asks mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -116,8 +116,7 @@ func (u *upstream) reply(ctx context.Context, one mcp.InputRequest) (mcp.InputRe
 	return result, err
 }
 
-// addDefaults fills in fields of a form that the person left out and that have a
-// default.
+// addDefaults sets form fields that the person left empty to their defaults.
 func (u *upstream) addDefaults(result *mcp.ElicitResult, schema any) error {
 	raw, err := u.rawCache.of(schema)
 	if err != nil {
@@ -127,7 +126,7 @@ func (u *upstream) addDefaults(result *mcp.ElicitResult, schema any) error {
 		Properties map[string]struct{ Default any }
 	}
 	if json.Unmarshal(raw, &form) != nil {
-		return nil // asRequest has read it
+		return nil // asRequest has already read it
 	}
 	for name, p := range form.Properties {
 		if _, given := result.Content[name]; p.Default != nil && !given {

@@ -1,17 +1,17 @@
-// Package gateway connects deskhand's agents to other MCP servers, the
-// upstreams. It offers their tools, prompts and resources beside deskhand's
-// own. Their questions become requests to a person, and so do missing sign-ins.
+// Package gateway connects deskhand's agents to other MCP servers, the upstreams.
+// It offers their tools, prompts and resources next to deskhand's own. Their
+// questions become requests to a person, and so do missing sign-ins.
 //
-// Credentials never pass through the agent. A call that lacks a credential
-// waits before anything is sent to the upstream; a person connects on a page of
-// deskhand's own ([Gateway.Mounts]); then the call goes through once. The store
-// holds the credentials, encrypted with a key in the state folder.
+// Credentials never pass through the agent. A call that lacks a credential waits
+// before anything is sent to the upstream. A person connects on one of deskhand's
+// own pages ([Gateway.Mounts]), and then the call is made once. The store holds the
+// credentials, encrypted with a key in the state folder.
 //
 // Read the files in this order: upstream.go has the configuration, reconnect.go
-// keeps an upstream connected, call.go makes a call, rounds.go asks its client
+// keeps an upstream connected, call.go makes a call, rounds.go asks the client
 // between two of its calls, elsewhere.go has prompts and resources,
-// credential_request.go asks a person to connect, and page.go and oauth.go are
-// what that person then sees.
+// credential_request.go asks a person to connect, and page.go and oauth.go contain
+// the pages that the person then uses.
 package gateway
 
 import (
@@ -36,39 +36,40 @@ type Options struct {
 	// Open opens the request hub and its store, which must include [Schema]. The
 	// gateway does not close them; close them after it.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// StateDir holds the key of the credentials.
+	// StateDir is the folder with the credentials' key.
 	StateDir string
-	// Principal is the person that this server's agents work for. Zero:
+	// Principal is the person that this server's agents work for. If empty, it is
 	// [elicit.Local].
 	Principal string
-	// Many is why several people's agents may call; then no call uses a single
-	// person's credential, see [UserScope]. Empty: only Principal's agents
-	// call.
+	// Many explains why agents of several people may call. If set, no call uses a
+	// single person's credential; see [UserScope]. If empty, only Principal's
+	// agents call.
 	Many string
-	// Base returns the address at which that person's browser finds
-	// [Gateway.Mounts], for example http://127.0.0.1:20310, and may start the
-	// server for it. Nil: there is none, and no one is asked to connect.
+	// Base returns the address at which a person's browser finds [Gateway.Mounts],
+	// for example http://127.0.0.1:20310. It may start the HTTP server at that
+	// address. If nil, there is no such server and no one is asked to connect.
 	Base func(ctx context.Context) (string, error)
 	// Context is what requests belong to, for example an attempt.
 	Context elicit.Context
-	// Wait is how long a call waits for a person to connect. Zero:
+	// Wait is how long a call waits for a person to connect. If zero, it is
 	// [elicit.CredentialWait].
 	Wait time.Duration
 	// Heartbeat is the interval of progress messages to a client that asked for
-	// progress. Zero: 15 seconds.
+	// progress. If zero, it is 15 seconds.
 	Heartbeat time.Duration
-	// Disclosure is how a model learns about the tools. Zero: [DiscloseAll].
+	// Disclosure is how a model learns about the tools. If empty, it is
+	// [DiscloseAll].
 	Disclosure Disclosure
-	// Index returns what finds tools. Nil: Disclosure is DiscloseAll.
+	// Index returns a Finder for tools. If nil, Disclosure is DiscloseAll.
 	Index func([]Described) (Finder, error)
-	// Prefix is put before find_tools and call_tool, joined by "_". Zero: no
-	// prefix.
+	// Prefix is put before find_tools and call_tool, joined by "_". If empty, they
+	// have no prefix.
 	Prefix string
-	// Changed, unless nil, is called when [Gateway.Tools] has changed.
+	// Changed, if not nil, is called when [Gateway.Tools] has changed.
 	Changed func()
 	// Version is the version that the gateway reports to upstreams.
 	Version string
-	// Log receives messages for the operator. Nil discards them.
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -81,7 +82,7 @@ type Gateway struct {
 	ctx       context.Context
 	stop      func()
 	running   sync.WaitGroup
-	routes    atomic.Pointer[routes] // nil until somebody asked for Elsewhere
+	routes    atomic.Pointer[routes] // nil until Elsewhere is called
 	linked    links
 	lends     lending
 	places    *places
@@ -90,10 +91,10 @@ type Gateway struct {
 	hub     *elicit.Hub // nil until open
 	vault   *vault
 
-	version  atomic.Int64 // one more for each change of a list
+	version  atomic.Int64 // increases with each change of a list
 	shelving sync.Mutex
-	current  *toolShelf      // nil: not made yet
-	borrowed *sync.WaitGroup // those who use it
+	current  *toolShelf      // nil until created
+	borrowed *sync.WaitGroup // its current users
 	pins     pins
 }
 
@@ -125,8 +126,9 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Start connects to the upstreams and reconnects as needed until Close. It
-// returns when each has answered or is known from before, or after patience.
+// Start connects to the upstreams and reconnects as needed until Close. It returns
+// when each upstream has answered or is remembered from an earlier run, or after
+// the given patience.
 func (g *Gateway) Start(patience time.Duration) {
 	if g.options.Index != nil && g.options.Disclosure != DiscloseAll {
 		g.recallPins(g.ctx)
@@ -147,8 +149,8 @@ func (g *Gateway) Start(patience time.Duration) {
 	}
 }
 
-// Close ends the connections and the commands that were started. No call may be
-// running or come after it.
+// Close closes the connections and stops the commands that were started. No call
+// may be running or be made afterwards.
 func (g *Gateway) Close() {
 	g.stop()
 	for _, u := range g.upstreams {
@@ -174,8 +176,8 @@ func (g *Gateway) Tools() []contract.Tool {
 	return tools
 }
 
-// offered are the tools of all upstreams, in their order. Of two with the same
-// name the first counts.
+// offered returns the tools of all upstreams, in configuration order. If two have
+// the same name, the first is kept.
 func (g *Gateway) offered() (all []offeredTool) {
 	taken := map[string]bool{}
 	for _, u := range g.upstreams {
@@ -207,7 +209,7 @@ func (g *Gateway) tellChanged() {
 	}
 }
 
-// named finds an upstream; nil: there is none.
+// named returns the upstream with that name, or nil if there is none.
 func (g *Gateway) named(name string) *upstream {
 	for _, u := range g.upstreams {
 		if u.Name == name {
@@ -217,7 +219,7 @@ func (g *Gateway) named(name string) *upstream {
 	return nil
 }
 
-// open opens the store, when something first needs it.
+// open opens the store when it is first needed.
 func (g *Gateway) open(ctx context.Context) (*vault, error) {
 	g.opening.Lock()
 	defer g.opening.Unlock()
@@ -242,7 +244,7 @@ func (g *Gateway) openHub(ctx context.Context) (*elicit.Hub, error) {
 	return g.hub, err
 }
 
-// follow wakes an upstream whose credential some process has changed.
+// follow wakes each upstream whose credential was changed by any process.
 func (g *Gateway) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := g.following(ctx); err != nil && ctx.Err() == nil {

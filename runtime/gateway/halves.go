@@ -9,28 +9,30 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// A result has two halves: content, and structuredContent beside it. Some clients
-// give their model only one of them (package clients), so what an upstream says in
-// the other half would be lost. Such a result is changed as little as is needed;
-// one whose halves say the same passes as it is.
+// A result has two halves: content and structuredContent. Some clients give their
+// model only one of them (package clients), so what an upstream says in the other
+// half would be lost. Such a result is changed as little as possible. A result
+// whose halves say the same is not changed.
 
-// textMember is the member that carries the text to clients we do not know.
+// textMember is the member that carries the text to clients we do not recognize.
 const textMember = "content_text"
 
-// delivered is r as the client of that name gets it, so that its model misses
-// nothing. output is the schema that is published for r.Structured; nil: none is.
+// delivered returns r as the client with that name gets it, so that its model
+// misses nothing. output is the schema published for r.Structured, or nil if there
+// is none.
 //
-//   - A client whose model sees only the structured half gets no structured half
-//     if the content says more: then its model sees the content. Those clients do
-//     not mind that a tool with an output schema has none. What only the structured
-//     half says is added to the content.
-//   - A client whose model sees only the content gets in it what only the
-//     structured half says, and the structured half too: its SDK wants it.
-//   - Any other client gets both halves, and the text in the structured half too
-//     if the schema leaves room for it.
+//   - If a client's model sees only the structured half, and the content says more,
+//     the client gets no structured half, and the model sees the content. These
+//     clients accept a missing structured half even if the tool has an output
+//     schema. What only the structured half says is added to the content.
+//   - If a client's model sees only the content, what only the structured half says
+//     is added to the content. The structured half is kept because the client's
+//     SDK requires it.
+//   - Any other client gets both halves. The text is added to the structured half
+//     if the schema allows it.
 //
-// A refusal goes without a structured half to clients that we know, since each of
-// them shows another half of those.
+// A refusal has no structured half for clients that we recognize, because they
+// differ in the half that they show.
 func delivered(client string, output json.RawMessage, r contract.Result) contract.Result {
 	structured, ok := r.Structured.(json.RawMessage)
 	if !ok || len(r.Content) == 0 {
@@ -61,11 +63,11 @@ func delivered(client string, output json.RawMessage, r contract.Result) contrac
 	return r
 }
 
-// blocks are the content of a result.
+// blocks holds a result's content.
 type blocks []json.RawMessage
 
 func readContent(raw json.RawMessage) (b blocks) {
-	_ = json.Unmarshal(raw, &b) // nil: it is no list, which the SDK has refused before
+	_ = json.Unmarshal(raw, &b) // nil if it is not a list, which the SDK has already refused
 	return b
 }
 
@@ -73,7 +75,7 @@ func (b blocks) otherThanText() bool {
 	return slices.ContainsFunc(b, func(one json.RawMessage) bool { return text(member(one, "type")) != "text" })
 }
 
-// text is that of all text blocks.
+// text returns the text of all text blocks.
 func (b blocks) text() string {
 	var all []string
 	for _, one := range b {
@@ -84,7 +86,7 @@ func (b blocks) text() string {
 	return strings.Join(all, "\n")
 }
 
-// with is the content with a value as one more text.
+// with returns the content with a value appended as text.
 func (b blocks) with(value json.RawMessage) json.RawMessage {
 	block, err := json.Marshal(struct {
 		Type string `json:"type"`
@@ -100,8 +102,8 @@ func (b blocks) with(value json.RawMessage) json.RawMessage {
 	return all
 }
 
-// says reports whether a text of the content has all the data of a value: as JSON,
-// or each text and number of it in words.
+// says reports whether the content's text has all the data of a value: either as
+// JSON, or each string and number somewhere in the text.
 func (b blocks) says(value json.RawMessage) bool {
 	var want any
 	if json.Unmarshal(value, &want) != nil {
@@ -121,15 +123,16 @@ func (b blocks) says(value json.RawMessage) bool {
 		case float64:
 			number, _ := json.Marshal(leaf)
 			all = all && hasWord(said, string(number))
-		case bool: // true and false say nothing without their names
+		case bool: // true and false mean nothing without their names
 			all = false
 		}
 	})
 	return all
 }
 
-// saysText reports whether a value has all that a text says: the text is JSON of
-// it or of a part of it, or each of its lines stands in a text of the value.
+// saysText reports whether a value has everything that a text says. The text must
+// be JSON of the value or a part of it, or each of its lines must occur in one of
+// the value's strings.
 func saysText(value json.RawMessage, said string) bool {
 	if strings.TrimSpace(said) == "" {
 		return true
@@ -155,7 +158,7 @@ func saysText(value json.RawMessage, said string) bool {
 	return true
 }
 
-// holds reports whether part is value or a part of it: objects may have further
+// holds reports whether part is value or a part of it. Objects may have additional
 // members.
 func holds(value, part any) bool {
 	switch part := part.(type) {
@@ -192,10 +195,11 @@ func eachLeaf(value any, visit func(any)) {
 	}
 }
 
-// squeezed is text with one space for each run of white space.
+// squeezed returns text with each run of white space replaced by one space.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hasWord reports whether a number stands in a text, and is not a part of another.
+// hasWord reports whether a number occurs in a text and is not part of a longer
+// number.
 func hasWord(text, number string) bool {
 	digit := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= '0' && text[at] <= '9' }
 	for from := 0; ; {
@@ -211,7 +215,7 @@ func hasWord(text, number string) bool {
 	}
 }
 
-// hasRoom reports whether a value of this schema may have a member that the
+// hasRoom reports whether a value with this schema may have a member that the
 // schema does not name.
 func hasRoom(schema, value json.RawMessage) bool {
 	if member(value, textMember) != nil {
@@ -231,14 +235,14 @@ func hasRoom(schema, value json.RawMessage) bool {
 			if string(m.Value) != "true" && string(m.Value) != "{}" {
 				return false
 			}
-		default: // conditions that we do not follow
+		default: // keywords that we do not evaluate
 			return false
 		}
 	}
 	return member(member(schema, "properties"), textMember) == nil
 }
 
-// withMember is an object with one more member behind the others.
+// withMember returns an object with one member appended.
 func withMember(object json.RawMessage, name, value string) json.RawMessage {
 	members, err := contract.Fields(object)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestNoHalfOfAResultIsLostToAClient(t *testing.T) {
 	for name, c := range map[string]struct {
 		client, output, content, structured string
 		refused                             bool
-		wantContent, wantStructured         string // empty: as it was; "none": none
+		wantContent, wantStructured         string // empty if unchanged; "none" if absent
 	}{
 		"claude: halves that say the same":           {client: "claude-code", content: asJSON, structured: data},
 		"claude: words beside data":                  {client: "claude-code", content: words, structured: data, wantContent: both, wantStructured: "none"},

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// take puts the answer to a request over HTTP through the inflow.
+// take passes an HTTP response through the inflow.
 func (in *inflow) take(r *http.Request, answer *http.Response) error {
 	c, _ := r.Context().Value(callKey{}).(*call)
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") && answer.StatusCode < http.StatusBadRequest {
@@ -40,7 +40,8 @@ func (in *inflow) take(r *http.Request, answer *http.Response) error {
 	return nil
 }
 
-// wholeBody is a body that was read. Its place, if it is no call's, is left at its end.
+// wholeBody is a body that was read completely. place is its buffer space if it
+// belongs to no call; Close releases it.
 type wholeBody struct {
 	*bytes.Reader
 	place *place
@@ -51,7 +52,7 @@ func (w *wholeBody) Close() error {
 	return nil
 }
 
-// idOf is the id of the request in a body that can be read again; nil: it has
+// idOf returns the ID of a request whose body can be read again, or nil if it has
 // none.
 func idOf(r *http.Request) []byte {
 	if r.GetBody == nil {
@@ -69,17 +70,17 @@ func idOf(r *http.Request) []byte {
 	return m.ID
 }
 
-// events is a stream of events, each of which is a message. It ends with the
-// answer to the request whose stream it is.
+// events is an event stream in which each event is a message. It ends with the
+// answer to its request.
 type events struct {
 	in      *inflow
 	from    io.Closer
 	reader  *bufio.Reader
-	ctx     context.Context // of the request
-	call    *call           // that the request is of; nil: none
-	id      []byte          // of the request; nil: it is the stream of none
+	ctx     context.Context // the request's context
+	call    *call           // the request's call, or nil
+	id      []byte          // the request's ID; nil if the stream belongs to no request
 	pending pieces
-	place   *place // of what is pending, if it is no call's; nil: none
+	place   *place // buffer space of pending if it belongs to no call; otherwise nil
 	err     error
 }
 
@@ -99,17 +100,17 @@ func (e *events) Read(p []byte) (int, error) {
 	return 0, e.err
 }
 
-// event is one event as it is read.
+// event is an event that is being read.
 type event struct {
-	fields []byte    // those that are no data, each with the end of its line
-	data   *gathered // the lines of data, as one
-	isData bool      // of the line that is being read
-	lines  int       // of data
-	size   int       // of all of it, in bytes
-	why    error     // it is not passed on; nil: it is
+	fields []byte    // the lines other than data, with their line ends
+	data   *gathered // the data lines, joined
+	isData bool      // whether the current line is data
+	lines  int       // number of data lines
+	size   int       // total size in bytes
+	why    error     // why it is not forwarded; nil if it is
 }
 
-// next is the next event as it is passed on; empty: it is not.
+// next returns the next event to forward, or nothing if it is not forwarded.
 func (e *events) next() (pieces, *place, error) {
 	ev := &event{data: e.in.gather(e.ctx)}
 	for starts, blank := true, false; ; {
@@ -119,16 +120,16 @@ func (e *events) next() (pieces, *place, error) {
 		}
 		ev.add(part, starts)
 		switch starts = !errors.Is(err, bufio.ErrBufferFull); {
-		case ev.why != nil && e.id != nil: // it ends the stream
+		case ev.why != nil && e.id != nil: // the error ends the stream
 			return e.whole(ev, nil)
 		case !starts:
-		case err != nil || blank: // the end of the event, or of the stream
+		case err != nil || blank: // end of the event or of the stream
 			return e.whole(ev, err)
 		}
 	}
 }
 
-// add adds a part of a line, or of what stands for one: the first if it starts it.
+// add adds part of a line. starts reports whether it is the first part.
 func (ev *event) add(part []byte, starts bool) {
 	ev.size += len(part)
 	if starts {
@@ -136,7 +137,7 @@ func (ev *event) add(part []byte, starts bool) {
 		if value, ev.isData = bytes.CutPrefix(part, []byte("data:")); ev.isData {
 			part = bytes.TrimLeft(value, " ")
 			if ev.lines++; ev.lines > 1 {
-				part = append([]byte(" "), part...) // a newline would end the line anew
+				part = append([]byte(" "), part...) // a newline would start another line
 			}
 		}
 	}
@@ -157,8 +158,9 @@ func (ev *event) add(part []byte, starts bool) {
 	}
 }
 
-// whole is one event as it is passed on, with its place if that is not its call's,
-// and what ends the stream, which err does.
+// whole returns an event as it is forwarded, and its buffer space if its call does
+// not hold it. The returned error ends the stream; err, if not nil, ends it as
+// well.
 func (e *events) whole(ev *event, err error) (pieces, *place, error) {
 	if ev.why != nil {
 		data := e.in.instead(e.id, ev.why)
@@ -167,12 +169,12 @@ func (e *events) whole(ev *event, err error) (pieces, *place, error) {
 		}
 		return dataEvent(nil, data), nil, io.EOF
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // half of it
+	if err != nil && !errors.Is(err, io.EOF) { // the event is incomplete
 		ev.data.drop()
 		return nil, nil, err
 	}
 	if ev.data.size == 0 {
-		return pieces{ev.fields, newLine}, nil, err // as one that says where the stream can be taken up
+		return pieces{ev.fields, newLine}, nil, err // for example an event that says where the stream can be resumed
 	}
 	taken, _, isAnswer := e.in.message(bytes.TrimSpace(ev.data.taken()))
 	if taken == nil {

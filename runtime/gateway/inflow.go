@@ -15,24 +15,23 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Everything that an upstream sends comes through here, message by message,
-// before anybody decodes it: over the pipe of a command (command.go) and over
-// HTTP (http_in.go).
+// All data from an upstream passes through here, message by message, before it is
+// decoded: from a command's stdout (command.go) and over HTTP (http_in.go).
 
 // DefaultMaxBytes limits one message from an upstream: an answer, a stream
 // event, or a page of a list.
 const DefaultMaxBytes = 16 << 20
 
-// inflow is what an upstream sends.
+// inflow checks what an upstream sends.
 type inflow struct {
 	u     *upstream
 	flood flood
 
 	mu   sync.Mutex
-	sent map[string]context.Context // of the calls of a command, by id, as long as they wait
+	sent map[string]context.Context // contexts of a command's waiting calls, by ID
 }
 
-// most is how long a message may be, in bytes.
+// most returns the maximum size of a message in bytes.
 func (in *inflow) most() int {
 	if in.u.MaxBytes > 0 {
 		return in.u.MaxBytes
@@ -40,19 +39,20 @@ func (in *inflow) most() int {
 	return DefaultMaxBytes
 }
 
-// maxSeen bounds a message whose order of fields is kept: to keep it takes
-// several times as much memory.
+// maxSeen is the maximum size of a message whose field order is kept, in bytes.
+// Keeping the order takes several times as much memory.
 const maxSeen = 4 << 20
 
-// message is one message as it is taken: without secrets, or nil if it is one of
-// too many; and its id, and whether it is an answer.
+// message checks one message. taken is the message without secrets, or nil if there
+// were too many messages. message also returns the ID and whether the message is an
+// answer.
 func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	var head struct {
 		Method *string
 		ID     json.RawMessage
 	}
 	if json.Unmarshal(raw, &head) != nil {
-		return raw, nil, false // whoever reads it says what is wrong
+		return raw, nil, false // the reader of the message reports the error
 	}
 	if head.Method != nil {
 		if !in.flood.lets(len(raw), time.Now()) {
@@ -69,8 +69,8 @@ func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	return raw, head.ID, head.Method == nil
 }
 
-// instead is the answer that replaces one that is not passed on, and why; nil if
-// the answer's call is unknown or has ended.
+// instead returns the answer that replaces an answer that is not forwarded, with
+// the reason. It returns nil if the answer's call is unknown or has ended.
 func (in *inflow) instead(id []byte, why error) []byte {
 	switch {
 	case errors.Is(why, errTooMuch):
@@ -87,8 +87,8 @@ func (in *inflow) instead(id []byte, why error) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%s}}`, id, data)
 }
 
-// callOf is the call that an ID was sent for; nil: it is not a call's, or has
-// ended.
+// callOf returns the call that an ID was sent for. The call is nil if the ID
+// belongs to none or the call has ended.
 func (in *inflow) callOf(id []byte) (context.Context, *call) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -100,7 +100,7 @@ func (in *inflow) callOf(id []byte) (context.Context, *call) {
 	return ctx, c
 }
 
-// notes notes for which call a message was sent, until that ends.
+// notes records the call that a message was sent for, until the call ends.
 func (in *inflow) notes(ctx context.Context, message jsonrpc.Message) {
 	r, ok := message.(*jsonrpc.Request)
 	if !ok || !r.IsCall() || ctx.Value(callKey{}) == nil {
@@ -119,20 +119,20 @@ func (in *inflow) notes(ctx context.Context, message jsonrpc.Message) {
 	context.AfterFunc(ctx, func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		if in.sent[string(id)] == ctx { // and not that of a call on a newer connection
+		if in.sent[string(id)] == ctx { // not replaced by a call on a newer connection
 			delete(in.sent, string(id))
 		}
 	})
 }
 
-// endBytes is how much of both ends of a message that is too long is kept, to
-// find its id there.
+// endBytes is how many bytes at each end of an oversized message are kept to find
+// its ID.
 const endBytes = 512
 
 var idMember = regexp.MustCompile(`"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")`)
 
-// idIn finds the id of a message of which both ends are known: it stands before or
-// behind the result.
+// idIn finds the ID of a message from its first and last bytes. The ID comes before
+// or after the result.
 func idIn(head, tail []byte) []byte {
 	if i := bytes.Index(head, []byte(`"result"`)); i >= 0 {
 		head = head[:i]
@@ -146,16 +146,16 @@ func idIn(head, tail []byte) []byte {
 	return nil
 }
 
-// What an upstream may send beside answers: notifications and requests, which the
-// SDK keeps in memory until somebody has heard of them. floodCost is what one
-// takes beside its bytes.
+// Limits for messages other than answers. The SDK keeps these notifications and
+// requests in memory until they are handled. floodCost is the cost of one in
+// addition to its size.
 const (
 	floodBurst = 4 << 20
-	floodRate  = 1 << 20 // bytes a second
+	floodRate  = 1 << 20 // bytes per second
 	floodCost  = 4 << 10
 )
 
-// flood lets through what comes no faster than that.
+// flood drops messages that exceed these limits.
 type flood struct {
 	mu     sync.Mutex
 	used   float64
@@ -175,7 +175,7 @@ func (f *flood) lets(size int, now time.Time) bool {
 	return true
 }
 
-// tell calls say once a minute at most.
+// tell calls say, at most once a minute.
 func (f *flood) tell(say func()) {
 	f.mu.Lock()
 	due := time.Since(f.toldAt) > time.Minute

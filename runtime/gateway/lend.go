@@ -1,6 +1,6 @@
 package gateway
 
-//lint:file-ignore SA1019 2026-07-28 deprecates sampling and roots, and servers have them
+//lint:file-ignore SA1019 2026-07-28 deprecates sampling and roots, but servers still use them
 
 import (
 	"context"
@@ -14,28 +14,29 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// A client may lend an upstream its model (sampling) and its folders (roots), in
-// a call of its own and at no other time. Upstreams are told of it once a client
-// has come that does, since some offer other tools then.
+// A client may lend an upstream its model (sampling) and its folders (roots), but
+// only during one of its own calls. Upstreams are told once such a client has
+// connected, because some then offer other tools.
 
-// lender is what a door can have a client do for an upstream.
+// lender makes a client do something for an upstream.
 type lender interface {
-	// Lends says that the client has declared that it does this.
+	// Lends reports whether the client has declared that it supports this.
 	Lends(what mcp.InputRequest) bool
-	// Lend has the client do it while the call is held.
+	// Lend makes the client do it while the call is held.
 	Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error)
-	// Borrow is the error that ends the call for the client to do it, and Lent
-	// what the client's next call says of it; nil: nothing.
+	// Borrow returns the error that ends the call so that the client can do it.
+	// Lent returns the result from the client's next call, or nil if it has none.
 	Borrow(id string, what mcp.InputRequest) error
 	Lent() mcp.InputResponse
-	// Conversation is the same for all calls of one client, if the door can tell.
+	// Conversation returns a value that is the same for all calls from one client,
+	// if the transport can tell.
 	Conversation() any
 }
 
-// maxLent bounds how often one call may use what its client lends.
+// maxLent is how often one call may use what its client lends.
 const maxLent = 50
 
-// lend has the client of a call do what the upstream asks for.
+// lend makes a call's client do what the upstream asks for.
 func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
 	refuse := func(format string, args ...any) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
@@ -96,8 +97,9 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 	}
 }
 
-// borrower is the call that an upstream's request belongs to: the one that says
-// so, or the newest in flight if all are of one client. Nil: it cannot be told.
+// borrower returns the call that an upstream's request belongs to: the call that
+// the request names, or the newest in flight if all are from one client. Otherwise
+// the call is nil, and why gives the reason.
 func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c, ""
@@ -123,7 +125,8 @@ func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 	return c, ""
 }
 
-// lendingMiddleware answers what the SDK would answer for all calls alike.
+// lendingMiddleware answers roots/list for each call. The SDK would give the same
+// answer for all calls.
 func (u *upstream) lendingMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method != "roots/list" {
@@ -144,7 +147,7 @@ func (u *upstream) lendingMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// sample answers sampling/createMessage.
+// sample handles sampling/createMessage.
 func (u *upstream) sample(ctx context.Context, req *mcp.CreateMessageWithToolsRequest) (*mcp.CreateMessageWithToolsResult, error) {
 	response, err := u.lend(ctx, req.Params)
 	if err != nil {

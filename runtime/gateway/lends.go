@@ -1,6 +1,6 @@
 package gateway
 
-//lint:file-ignore SA1019 2026-07-28 deprecates sampling and roots, and servers have them
+//lint:file-ignore SA1019 2026-07-28 deprecates sampling and roots, but servers still use them
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// What an upstream is told that clients lend is the most that any client has
-// declared so far. When one comes that lends more, the connection is made anew.
+// Upstreams are told the most that any client so far has offered to lend. When a
+// client lends more, the connection is replaced.
 
-// lending is what clients have been found to lend.
+// lending records what clients lend.
 type lending struct {
 	mu    sync.Mutex
 	all   contract.Lends
-	until time.Time // clients wait for upstreams to know of it; zero: they do not
+	until time.Time // until when clients wait for upstreams to learn of it; zero if they do not wait
 }
 
-// add notes what a client lends, and whether none has lent as much before: then
-// clients wait for patience.
+// add records what a client lends. isNew reports whether no earlier client lent as
+// much; then clients wait up to patience for the upstreams.
 func (l *lending) add(more contract.Lends, patience time.Duration) (all contract.Lends, isNew bool, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +41,7 @@ func (l *lending) get() contract.Lends {
 	return l.all
 }
 
-// declare is what an upstream is told of the clients.
+// declare adds what clients lend to the capabilities that an upstream is told.
 func (u *upstream) declare(o *mcp.ClientOptions, l contract.Lends) {
 	if l.Sampling {
 		o.Capabilities.Sampling = &mcp.SamplingCapabilities{}
@@ -68,7 +68,7 @@ func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Durat
 	}
 	for _, u := range g.upstreams {
 		if isNew {
-			u.wake() // and it connects anew
+			u.wake() // which reconnects it
 		}
 	}
 	over := time.NewTimer(time.Until(until))
@@ -90,15 +90,15 @@ func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Durat
 	}
 }
 
-// lastLook is what was lent when the upstream was last looked at, and closed when
-// it is looked at again.
+// lastLook returns what was lent when the upstream was last checked, and a channel
+// that is closed at the next check.
 func (u *upstream) lastLook() (again <-chan struct{}, with contract.Lends) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.looked, u.lookedWith
 }
 
-// lookedAt notes that the upstream was looked at, however that ended.
+// lookedAt records that the upstream was checked, successfully or not.
 func (u *upstream) lookedAt(with contract.Lends) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -106,8 +106,8 @@ func (u *upstream) lookedAt(with contract.Lends) {
 	u.looked, u.lookedWith = make(chan struct{}), with
 }
 
-// hold keeps a connection from being retired until release; ok is false if it is
-// already.
+// hold keeps a connection from being closed until release is called. ok is false if
+// the connection has already been retired.
 func (u *upstream) hold(s *session) (release func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -124,8 +124,8 @@ func (u *upstream) hold(s *session) (release func(), ok bool) {
 	}, true
 }
 
-// retire replaces a connection over which less was lent: it is closed once the
-// calls on it have ended.
+// retire replaces a connection for which clients lent less. The connection is
+// closed when its calls have ended.
 func (u *upstream) retire(s *session) {
 	u.mu.Lock()
 	if u.live == s {
@@ -141,6 +141,6 @@ func (u *upstream) retire(s *session) {
 		case <-s.idle:
 		case <-u.g.ctx.Done():
 		}
-		_ = s.Close() // nobody needs to know how it ends
+		_ = s.Close() // the error does not matter
 	})
 }

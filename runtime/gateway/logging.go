@@ -1,6 +1,6 @@
 package gateway
 
-//lint:file-ignore SA1019 2026-07-28 deprecates logging, and servers of before do it
+//lint:file-ignore SA1019 2026-07-28 deprecates logging, but earlier servers use it
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 
 func (u *upstream) hearLogs(o *mcp.ClientOptions) { o.LoggingMessageHandler = u.logged }
 
-// askForLogs asks a server for all that it logs: what a client does not want to
-// hear its own door leaves out.
+// askForLogs asks a server for everything that it logs. The client's own transport
+// leaves out what the client does not want.
 func (s *session) askForLogs(ctx context.Context) {
 	opened := s.InitializeResult()
 	if opened != nil && opened.Capabilities != nil && opened.Capabilities.Logging != nil && opened.ProtocolVersion < modernVersion {
-		_ = s.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"}) // one that refuses logs nothing
+		_ = s.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"}) // a server that refuses logs nothing
 	}
 }
 
-// logged passes on what an upstream says for its client to log, to the clients
-// of all calls that it may belong to.
+// logged forwards an upstream's log message to the clients of all calls that it may
+// belong to.
 func (u *upstream) logged(_ context.Context, req *mcp.LoggingMessageRequest) {
 	logger := u.Name
 	if req.Params.Logger != "" {

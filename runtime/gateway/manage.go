@@ -27,7 +27,7 @@ type Connection struct {
 	// automatically.
 	Expires time.Time `json:"expires,omitzero"`
 	Renews  bool      `json:"renews,omitempty"`
-	Tools   int       `json:"tools"` // number last seen
+	Tools   int       `json:"tools"` // number when last seen
 }
 
 // Connections lists the upstreams in configuration order.
@@ -55,7 +55,7 @@ func (g *Gateway) Connections(ctx context.Context) (all []Connection, err error)
 	return all, nil
 }
 
-// connectable finds an upstream that somebody can connect to.
+// connectable returns an upstream that can be connected.
 func (g *Gateway) connectable(name string) (*upstream, error) {
 	u := g.named(name)
 	if u == nil {
@@ -63,9 +63,9 @@ func (g *Gateway) connectable(name string) (*upstream, error) {
 		for _, one := range g.upstreams {
 			names = append(names, one.Name)
 		}
-		hint := "there is none under upstreams in the configuration file"
+		hint := "none is configured under upstreams in the configuration file"
 		if len(names) > 0 {
-			hint = "there are " + strings.Join(names, ", ")
+			hint = "configured upstreams: " + strings.Join(names, ", ")
 		}
 		return nil, fault.New("unknown_upstream", fmt.Sprintf("no upstream is named %q", name), hint)
 	}
@@ -75,7 +75,7 @@ func (g *Gateway) connectable(name string) (*upstream, error) {
 	return u, nil
 }
 
-// Takes returns the kind of credential that an upstream takes. The error is a
+// Takes returns the kind of credential that an upstream accepts. The error is a
 // fault.
 func (g *Gateway) Takes(name string) (AuthKind, error) {
 	u, err := g.connectable(name)
@@ -85,19 +85,19 @@ func (g *Gateway) Takes(name string) (AuthKind, error) {
 	return u.Auth.Kind, nil
 }
 
-// Connect stores a key for an upstream that takes one.
+// Connect stores a key for an upstream that accepts one.
 func (g *Gateway) Connect(ctx context.Context, name, key string) error {
 	u, err := g.connectable(name)
 	if err != nil {
 		return err
 	}
 	if u.Auth.Kind != Key {
-		return fault.New("wrong_kind", u.Title+" takes no key: people sign in to it", "leave the key out")
+		return fault.New("wrong_kind", u.Title+" accepts no key: people sign in to it", "omit the key")
 	}
 	return g.store(ctx, u, key, g.options.Principal)
 }
 
-// Ask opens a request to connect an upstream; the caller waits for it.
+// Ask opens a request to connect an upstream. The caller waits for its end.
 func (g *Gateway) Ask(ctx context.Context, name string) (elicit.Request, error) {
 	u, err := g.connectable(name)
 	if err != nil {
@@ -130,7 +130,7 @@ func (g *Gateway) Disconnect(ctx context.Context, name string) (was bool, err er
 		return false, err
 	}
 	c, err := v.credential(ctx, u.Name, u.principal())
-	if err != nil && fault.Of(err) == nil { // one that cannot be read is forgotten all the same
+	if err != nil && fault.Of(err) == nil { // an unreadable credential is removed anyway
 		return false, err
 	}
 	was, err = v.drop(ctx, u.Name, u.principal(), 0)

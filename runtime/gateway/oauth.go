@@ -20,12 +20,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// oauthClient is what deskhand is to an authorization server.
+// oauthClient is deskhand's registration with an authorization server.
 type oauthClient struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
-	Style  string `json:"style,omitempty"` // header, params, or empty: found out
-	// Until is when a secret ends that was registered by itself; zero: never.
+	Style  string `json:"style,omitempty"` // header, params, or empty to detect it
+	// Until is when an automatically registered secret expires; zero if never.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -40,14 +40,15 @@ func (c *oauthClient) config(tokenURL, redirect string, scopes []string) *oauth2
 	}
 }
 
-// provider is where the people of an upstream sign in.
+// provider is where an upstream's users sign in.
 type provider struct {
 	meta     *oauthex.AuthServerMeta
-	resource string // that a token is for
+	resource string // resource that a token is for
 	scopes   []string
 }
 
-// host is the provider's, for people to judge whether they know it.
+// host returns the provider's host. People use it to judge whether they trust the
+// provider.
 func (p *provider) host() string { return hostOf(p.meta.AuthorizationEndpoint) }
 
 func hostOf(address string) string {
@@ -57,9 +58,9 @@ func hostOf(address string) string {
 	return "the authorization server"
 }
 
-// discover asks the upstream where its people sign in (RFC 9728), and that
-// server for its addresses (RFC 8414). challenge is the header with which the
-// upstream last refused a call; empty: it was not asked. The error is a fault.
+// discover asks the upstream where its users sign in (RFC 9728), and that server
+// for its addresses (RFC 8414). challenge is the header with which the upstream
+// last refused a call, or empty if it was not called. The error is a fault.
 func (u *upstream) discover(ctx context.Context, challenge string) (*provider, error) {
 	failed := func(err error) (*provider, error) {
 		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: u.clean(fmt.Sprintf("cannot find out where to sign in for %s: %v", u.Title, err)),
@@ -86,8 +87,8 @@ func (u *upstream) discover(ctx context.Context, challenge string) (*provider, e
 		}
 		break
 	}
-	if issuer == "" { // as 2025-03-26 has it, the upstream is its own
-		at, _ := url.Parse(u.URL) // Check has read it
+	if issuer == "" { // in 2025-03-26, the upstream is its own authorization server
+		at, _ := url.Parse(u.URL) // Check has parsed it
 		issuer = at.Scheme + "://" + at.Host
 	}
 	if u.Auth.Scopes != nil {
@@ -104,16 +105,16 @@ func (u *upstream) discover(ctx context.Context, challenge string) (*provider, e
 		return failed(errors.New(hostOf(issuer) + " does not support PKCE with S256"))
 	}
 	if slices.Contains(meta.ScopesSupported, "offline_access") && u.Auth.Scopes == nil && !slices.Contains(p.scopes, "offline_access") {
-		p.scopes = append(slices.Clone(p.scopes), "offline_access") // for a refresh token
+		p.scopes = append(slices.Clone(p.scopes), "offline_access") // to get a refresh token
 	}
 	p.meta = meta
 	return p, nil
 }
 
-// knownFor is how long it is believed where people sign in.
+// knownFor is how long a discovered provider is cached.
 const knownFor = time.Minute
 
-// signsInAt is discover, remembered for a little while.
+// signsInAt is discover with a cache.
 func (u *upstream) signsInAt(ctx context.Context) (*provider, error) {
 	challenge := ""
 	if last := u.challenge.Load(); last != nil {
@@ -135,14 +136,14 @@ func (u *upstream) signsInAt(ctx context.Context) (*provider, error) {
 	return p, nil
 }
 
-// providerThen is a provider as it was found out.
+// providerThen is a cached provider.
 type providerThen struct {
 	*provider
-	of string // the challenge
+	of string // the challenge it was discovered with
 	at time.Time
 }
 
-// bearer are the parameters of a challenge.
+// bearer returns the parameters of a Bearer challenge.
 func bearer(challenge string) map[string]string {
 	all, err := oauthex.ParseWWWAuthenticate([]string{challenge})
 	if err != nil || challenge == "" {
@@ -156,15 +157,15 @@ func bearer(challenge string) map[string]string {
 	return nil
 }
 
-// document is where a resource may be described, and which one it then has to
-// be.
+// document is an address that may describe a resource, and the resource that it
+// must describe.
 type document struct{ address, resource string }
 
 func metadataOf(named, resource string) (all []document) {
 	if named != "" {
 		all = append(all, document{named, resource})
 	}
-	at, _ := url.Parse(resource) // Check has read it
+	at, _ := url.Parse(resource) // Check has parsed it
 	root := at.Scheme + "://" + at.Host
 	const place = "/.well-known/oauth-protected-resource"
 	if path := strings.TrimRight(at.Path, "/"); path != "" {
@@ -177,9 +178,9 @@ func metadataOf(named, resource string) (all []document) {
 	return append(all, document{root + place, root + "/"})
 }
 
-// clientAt is what deskhand is at a provider: the client that was registered by
-// hand, or the one that a document describes, or one that is registered now and
-// kept.
+// clientAt returns deskhand's client registration with a provider: the one
+// registered manually, the one described by a client metadata document, or one that
+// is registered now and stored.
 func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect string) (*oauthClient, error) {
 	switch {
 	case u.Auth.ClientID != "":
@@ -204,7 +205,7 @@ func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect
 	if style := cmp.Or(u.Auth.Style, styleOf(p.meta)); style != "" && !slices.Contains(p.meta.TokenEndpointAuthMethodsSupported, "none") && len(p.meta.TokenEndpointAuthMethodsSupported) > 0 {
 		method = map[string]string{"header": "client_secret_basic", "params": "client_secret_post"}[style]
 	}
-	kind := "native" // one on this machine, as the way back says
+	kind := "native" // on this machine, as the redirect address shows
 	if strings.HasPrefix(redirect, "https://") {
 		kind = "web"
 	}
@@ -221,7 +222,7 @@ func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect
 	return c, v.putClient(ctx, p.meta.Issuer, redirect, c)
 }
 
-// styleOf is how a server takes a client's secret; empty: it does not say.
+// styleOf returns how a server accepts a client's secret, or "" if it does not say.
 func styleOf(meta *oauthex.AuthServerMeta) string {
 	for _, one := range [][2]string{{"client_secret_post", "params"}, {"client_secret_basic", "header"}} {
 		if slices.Contains(meta.TokenEndpointAuthMethodsSupported, one[0]) {
@@ -231,8 +232,8 @@ func styleOf(meta *oauthex.AuthServerMeta) string {
 	return ""
 }
 
-// begin is the address to send a person to, who comes back to redirect with a
-// state that works once.
+// begin returns the address to send a person to. The person comes back to the
+// redirect address with a state that can be used once.
 func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (address string, err error) {
 	client, err := u.clientAt(ctx, v, p, s.Redirect)
 	if err != nil {
@@ -260,8 +261,8 @@ func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (
 	return config.AuthCodeURL(state, options...), nil
 }
 
-// withGranted are scopes and those that were granted before, which a new token
-// would lose otherwise.
+// withGranted returns the given scopes plus those granted before, which a new token
+// would otherwise lose.
 func (u *upstream) withGranted(scopes []string) []string {
 	all := slices.Clone(scopes)
 	if c := u.current.Load(); c != nil {
@@ -274,8 +275,8 @@ func (u *upstream) withGranted(scopes []string) []string {
 	return all
 }
 
-// finish exchanges the code with which a person came back, and stores what it
-// is good for. iss is who says to have sent the person (RFC 9207).
+// finish exchanges the code that a person returned with, and stores the token. iss
+// is the issuer that claims to have sent the person (RFC 9207).
 func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, by string) error {
 	if iss != "" && iss != s.Issuer || iss == "" && s.WantsIss {
 		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "start again; if it happens again, do not trust that sign-in page")
@@ -303,8 +304,8 @@ func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, b
 	})
 }
 
-// revoke tells the issuer that a credential is not used any more (RFC 7009).
-// That it could not be told is no error: the credential is gone from here.
+// revoke tells the issuer that a credential is no longer used (RFC 7009). A failure
+// is only logged, because the credential is already deleted here.
 func (u *upstream) revoke(ctx context.Context, c *Credential) {
 	if c == nil || c.RevokeURL == "" {
 		return
@@ -323,6 +324,6 @@ func (u *upstream) revoke(ctx context.Context, c *Credential) {
 		u.g.log.Warn("cannot revoke the credential at its issuer", "upstream", u.Name, "issuer", c.Issuer)
 		return
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // only that it ends
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // only waits for the end
 	answer.Body.Close()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// offer is what agents see of the upstream: its tools, under its prefix, or a
-// tool to connect it with as long as it shows none.
+// offer returns the upstream's tools as agents see them, with its prefix. As long
+// as the upstream shows no tools, it returns a tool to connect it.
 func (u *upstream) offer() (tools []offeredTool) {
 	u.mu.Lock()
 	known, guarded, all := u.known, u.guarded, u.Tools
@@ -29,7 +29,7 @@ func (u *upstream) offer() (tools []offeredTool) {
 	return tools
 }
 
-// tool is one of the upstream's tools as agents see it.
+// tool returns one of the upstream's tools as agents see it.
 func (u *upstream) tool(r remote) contract.Tool {
 	t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: objectSchema(r.Input), Output: r.Output, Published: r.Published}
 	t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
@@ -39,11 +39,11 @@ func (u *upstream) tool(r remote) contract.Tool {
 	return t
 }
 
-// longest is how long the name of a tool may be.
+// longest is the maximum length of a tool name.
 const longest = 64
 
-// named is the name of one of its tools for agents. What clients would refuse in
-// a name becomes "_"; a name that is too long ends with a digest.
+// named returns a tool's name for agents. Characters that clients would refuse
+// become "_". A name that is too long ends with a digest.
 func (u *upstream) named(tool string) string {
 	name := []byte(tool)
 	for i, c := range name {
@@ -62,7 +62,7 @@ func (u *upstream) named(tool string) string {
 	return full
 }
 
-// objectSchema is a schema with a type, which some leave out.
+// objectSchema returns a schema with a type, which some servers omit.
 func objectSchema(raw json.RawMessage) json.RawMessage {
 	members, err := contract.Fields(raw)
 	switch {
@@ -74,7 +74,8 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 	return slices.Concat([]byte(`{"type":"object",`), bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("{")))
 }
 
-// connectTool is what an upstream is until somebody has connected to it.
+// connectTool returns the tool that represents an upstream until someone has
+// connected to it.
 func (u *upstream) connectTool() contract.Tool {
 	t := contract.Tool{
 		Name: u.named("connect"), Title: "Connect " + u.Title,

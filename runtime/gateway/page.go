@@ -20,11 +20,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Path is the path of the page to connect on, followed by the request's ID.
+// Path is the path of the page for connecting an upstream, followed by the
+// request's ID.
 const Path = "/connect/"
 
-// callbackPath is where authorization servers send people back to, and
-// clientPath has what deskhand says of itself to them.
+// callbackPath is where authorization servers send people back to. clientPath
+// serves deskhand's client metadata document.
 const (
 	callbackPath = Path + "callback"
 	clientPath   = Path + "client.json"
@@ -36,17 +37,18 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// pages are the handlers.
+// pages holds the handlers.
 type pages struct {
 	g     *Gateway
 	shell *page.Shell
 	page  *template.Template
-	// who is the person at a browser.
+	// who returns the person at a browser.
 	who func(*http.Request) string
 }
 
-// Mounts returns the pages to connect on, by path, for people who have signed
-// in. who identifies such a person; nil: every person is [Options.Principal].
+// Mounts returns the pages for connecting upstreams, by path, for people who have
+// signed in. who identifies such a person. If nil, every person is
+// [Options.Principal].
 func (g *Gateway) Mounts(shell *page.Shell, who func(*http.Request) string) map[string]http.Handler {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -70,8 +72,8 @@ func (g *Gateway) Public() map[string]http.Handler {
 	return map[string]http.Handler{"GET " + clientPath: http.HandlerFunc(g.describe)}
 }
 
-// ComesBack reports whether a request comes from a browser that returns from an
-// authorization server, with the state of a sign-in begun here.
+// ComesBack reports whether a browser is returning from an authorization server
+// with the state of a sign-in that began here.
 func (g *Gateway) ComesBack(r *http.Request) bool {
 	if r.URL.Path != callbackPath {
 		return false
@@ -84,20 +86,20 @@ func (g *Gateway) ComesBack(r *http.Request) bool {
 	return err == nil && begun
 }
 
-// view is what the page shows.
+// view holds what the page shows.
 type view struct {
-	State    string // open, done, ended, or empty: there is nothing to connect
-	At       string // path of the request, where its form goes from wherever it is shown
-	Title    string // of the upstream
-	Host     string // where it is
+	State    string // open, done, ended, or empty if there is nothing to connect
+	At       string // the request's path, to which the form is sent wherever it is shown
+	Title    string // the upstream's title
+	Host     string // the upstream's host
 	Asker    string
 	Tool     string
-	Key      bool     // to be pasted
+	Key      bool     // whether a key is to be pasted
 	Provider string   // host to sign in at
-	Scopes   []string // to be asked for
-	Trouble  string   // empty: none
+	Scopes   []string // scopes to request
+	Trouble  string   // empty if there is none
 	Hint     string
-	Return   string // path to go on to; empty: the tab may be closed
+	Return   string // path to return to; if empty, the tab may be closed
 }
 
 func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, v view, formsTo string) {
@@ -108,7 +110,7 @@ func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, v view
 	p.shell.Write(w, r, status, p.page, "", page.Page{Title: title, Here: "/", Data: v, FormsTo: formsTo})
 }
 
-// handler answers for errors.
+// handler wraps h and writes its errors as pages.
 func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
@@ -141,7 +143,7 @@ const (
 	notChecked = "not_checked"
 )
 
-// find is the request of a page and its upstream, for the person it is for.
+// find returns a page's request and upstream, if the request is for this person.
 func (p *pages) find(r *http.Request, id string) (*elicit.Hub, *elicit.Request, *upstream, error) {
 	hub, err := p.g.openHub(r.Context())
 	if err != nil {
@@ -161,7 +163,7 @@ func (p *pages) find(r *http.Request, id string) (*elicit.Hub, *elicit.Request, 
 	return hub, &request, u, nil
 }
 
-// show is the page of a request.
+// show handles the page of a request.
 func (p *pages) show(w http.ResponseWriter, r *http.Request) error {
 	hub, request, u, err := p.find(r, r.PathValue("id"))
 	if err != nil {
@@ -176,7 +178,8 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request) error {
 	return p.open(w, r, http.StatusOK, request, u, nil)
 }
 
-// open shows a request as it is; trouble, if not nil, is what went wrong before.
+// open shows a request in its current state. trouble, if not nil, is the last
+// error.
 func (p *pages) open(w http.ResponseWriter, r *http.Request, status int, request *elicit.Request, u *upstream, trouble *fault.Fault) error {
 	v := view{State: "open", At: Path + request.ID, Title: u.Title, Host: u.host(), Asker: cmp.Or(request.Source.Name, "An agent"), Tool: request.Context.ToolName,
 		Key: u.Auth.Kind == Key, Return: page.Local(r.FormValue("return"))}
@@ -217,7 +220,7 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// act does what a person pressed.
+// act handles the button that a person pressed.
 func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 	if !p.shell.Checked(r) {
 		return fault.New(notChecked, "this page was open too long, or cookies are disabled", "open the link again")
@@ -241,7 +244,7 @@ func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// again leads to the page, so that reloading it sends nothing twice.
+// again redirects to the page, so that reloading it sends nothing twice.
 func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Request) error {
 	to := Path + request.ID
 	if back := page.Local(r.FormValue("return")); back != "" {
@@ -251,10 +254,10 @@ func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Re
 	return nil
 }
 
-// maxKey is the longest key that is taken, in bytes.
+// maxKey is the maximum length of a key in bytes.
 const maxKey = 8 << 10
 
-// paste stores a key.
+// paste handles a pasted key.
 func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, request *elicit.Request, u *upstream) error {
 	if err := p.g.store(r.Context(), u, r.PostFormValue("key"), p.who(r)); err != nil {
 		f := fault.Of(err)
@@ -269,7 +272,7 @@ func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, r
 	return p.again(w, r, request)
 }
 
-// store keeps a key that somebody has given.
+// store tries and stores a key.
 func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error {
 	key = strings.TrimSpace(key)
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsPrint(c) }) {
@@ -298,7 +301,7 @@ func (p *pages) leave(w http.ResponseWriter, r *http.Request, request *elicit.Re
 	return nil
 }
 
-// begin is the address to send a person to for a sign-in.
+// begin returns the address to send a person to for a sign-in.
 func (g *Gateway) begin(ctx context.Context, u *upstream, s signIn) (string, error) {
 	v, err := g.open(ctx)
 	if err != nil {
@@ -316,7 +319,7 @@ func (g *Gateway) begin(ctx context.Context, u *upstream, s signIn) (string, err
 	return u.begin(ctx, v, provider, s)
 }
 
-// back takes a person who comes from an authorization server.
+// back handles a person's return from an authorization server.
 func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.g.open(r.Context())
 	if err != nil {
@@ -359,16 +362,16 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// alias takes the address in its older shape, of which only the id counts: who
-// somebody is the sign-in says, and back leads to nowhere but here.
+// alias redirects the older form of the address. Only its ID is used: the sign-in
+// identifies the person, and returnUrl must be on this server.
 func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 	back := r.FormValue("returnUrl")
 	if back != "" && origin(back) == "http://"+r.Host || origin(back) == "https://"+r.Host {
-		u, _ := url.Parse(back) // origin has read it
+		u, _ := url.Parse(back) // origin has parsed it
 		back = u.RequestURI()
 	}
 	if back != "" && page.Local(back) == "" {
-		p.write(w, r, http.StatusBadRequest, view{Trouble: "This link leads to another site, which is not trusted.", Hint: "Open the request in the inbox."}, "")
+		p.write(w, r, http.StatusBadRequest, view{Trouble: "This link points to another site, which is not trusted.", Hint: "Open the request in the inbox."}, "")
 		return
 	}
 	to := Path + url.PathEscape(r.FormValue("elicitationId"))
@@ -378,8 +381,8 @@ func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// describe is what deskhand says of itself to authorization servers that read
-// such a document instead of registering clients.
+// describe serves deskhand's client metadata document, for authorization servers
+// that read it instead of registering clients.
 func (g *Gateway) describe(w http.ResponseWriter, r *http.Request) {
 	if g.options.Base == nil {
 		http.NotFound(w, r)
@@ -391,25 +394,25 @@ func (g *Gateway) describe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{ // nobody is left to tell
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client is gone
 		"client_id": base + clientPath, "client_name": "deskhand", "redirect_uris": []string{base + callbackPath},
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
 	})
 }
 
-// try asks an upstream over HTTP whether it takes a key, before anybody is told
-// that it is connected. An upstream that cannot be asked now may take it later:
-// only a refusal is an error.
+// try asks an HTTP upstream whether it accepts a key before the key counts as
+// connected. Only a refusal is an error: an upstream that cannot be reached now may
+// accept the key later.
 func (u *upstream) try(ctx context.Context, c *Credential) error {
 	if u.URL == "" {
 		return nil
 	}
 	s, err := u.dial(context.WithValue(ctx, credentialKey{}, c), c)
 	if errors.As(err, new(*unauthorized)) {
-		return fault.New("bad_key", u.Title+" refuses this key", "copy it again, or make a new one there")
+		return fault.New("bad_key", u.Title+" refuses this key", "copy it again, or create a new one there")
 	}
 	if err == nil {
-		_ = s.Close() // it was only to be asked
+		_ = s.Close() // it was opened only for this check
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// silent is an upstream that takes requests and answers none.
+// silent returns an upstream that accepts requests and answers none.
 func silent(t *testing.T) Upstream {
 	stop := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -22,13 +22,13 @@ func silent(t *testing.T) Upstream {
 	return Upstream{Name: "silent", URL: server.URL}
 }
 
-// One upstream that does not answer costs a start, or the first client that lends
-// something, its patience once, and hides no other upstream.
+// An upstream that does not answer delays a start, or the first client that lends
+// something, only once and only for its patience. It hides no other upstream.
 func TestUpstreamThatDoesNotAnswerIsWaitedForOnce(t *testing.T) {
 	_, url := shelved(t, "one", true)
 	since := time.Now()
 	d := at(t, t.TempDir(), nil, silent(t), Upstream{Name: "linear", URL: url}) // starts with 5 s of patience
-	const slack = 3 * time.Second                                               // of a busy machine
+	const slack = 3 * time.Second                                               // for a busy machine
 	if took := time.Since(since); took < 5*time.Second || took > 5*time.Second+slack {
 		t.Errorf("the start took %v, want its 5 s", took)
 	}

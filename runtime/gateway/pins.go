@@ -9,31 +9,31 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// The tools that were called last are listed beside find_tools, so that the next
-// conversation need not look for them. They are kept in the store, for all
-// processes over it. A client is not told when one is added: it would read the
-// list again in the middle of a conversation, and a model whose tools change
-// reads the whole conversation anew without its prompt cache (docs/tools.md has
-// what that costs).
+// The tools that were called last are listed next to find_tools, so that the next
+// conversation need not search for them. They are kept in the store, for all
+// processes that use it. A client is not told when one is added. It would read the
+// list again in the middle of a conversation, and when a model's tools change, it
+// reads the whole conversation again without its prompt cache (docs/tools.md has
+// the cost).
 
-// Limits of the pinned tools: their number, and what their definitions may take
-// together, some 1,000 tokens.
+// Limits for the pinned tools: their number and the total size of their
+// definitions, about 1,000 tokens.
 const (
 	maxPins     = 5
 	maxPinBytes = 4000
 )
 
-// pinsRow is the row of upstream_tools that has them, under a name that no
-// upstream can have.
+// pinsRow is the row of upstream_tools that holds the pinned tools. No upstream can
+// have this name.
 const pinsRow = "*pinned*"
 
-// pins are names of tools, the last one called first.
+// pins holds tool names, the most recently called first.
 type pins struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// recallPins reads what was pinned before.
+// recallPins reads the stored pins.
 func (g *Gateway) recallPins(ctx context.Context) {
 	v, err := g.open(ctx)
 	var kept offered
@@ -51,7 +51,7 @@ func (g *Gateway) recallPins(ctx context.Context) {
 	}
 }
 
-// pin puts a tool that was called to the front.
+// pin moves a called tool to the front.
 func (g *Gateway) pin(ctx context.Context, name string) {
 	g.pins.mu.Lock()
 	at := slices.Index(g.pins.names, name)
@@ -81,8 +81,8 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 	}
 }
 
-// pinned are the pinned ones of all tools, in the order of all: a call of one
-// that is there changes nothing.
+// pinned returns the pinned tools in the order of all, so that calling one that is
+// already pinned changes nothing.
 func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	g.pins.mu.Lock()
 	names := slices.Clone(g.pins.names)
@@ -105,10 +105,10 @@ func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	return tools
 }
 
-// size is what a model reads of a tool.
+// size returns how many bytes of a tool a model reads.
 func size(t contract.Tool) int { return len(t.Name) + len(t.Description) + len(t.Input) }
 
-// counted is t with its calls noted.
+// counted returns a copy of t whose successful calls pin the tool.
 func (g *Gateway) counted(t contract.Tool) contract.Tool {
 	call := t.Call
 	t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {

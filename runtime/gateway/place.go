@@ -12,28 +12,30 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// An answer of 15 MB is written anew some ten times on its way from an upstream to
-// a client, and many calls may be answered at once. So those that are large have a
-// place: from before most of one was read until it was written to the client.
+// An answer of 15 MB is copied about ten times on its way from an upstream to a
+// client, and many calls may be answered concurrently. So large answers share a
+// limited buffer space. Each holds a place, from before most of it was read until
+// it was written to the client.
 
 const (
-	// smallAnswer is what a message may have without a place, in bytes: it never
-	// waits.
+	// smallAnswer is the maximum size of a message without a place, in bytes. Such
+	// a message never waits.
 	smallAnswer = 1 << 20
-	// placesBytes is what those with a place have together.
+	// placesBytes is the total size of all places.
 	placesBytes = 32 << 20
-	// placeWait is how long one waits for a place, if its call has that long.
+	// placeWait is how long a message waits for a place, unless its call ends
+	// earlier.
 	placeWait = time.Minute
-	// placeTime is how long one is kept, which is more than a client has to read an
-	// answer. What comes no faster than that is not read to its end.
+	// placeTime is how long a place is kept, which is more than a client needs to
+	// read an answer. A message that takes longer to arrive is not read to its end.
 	placeTime = 2 * time.Minute
 )
 
-// places are the bytes that large answers share.
+// places is the buffer space that large answers share.
 type places struct {
 	bytes *semaphore.Weighted
 	most  int64
-	// wait and time are placeWait and placeTime.
+	// wait and time are placeWait and placeTime, except in tests.
 	wait, time time.Duration
 }
 
@@ -41,14 +43,14 @@ func newPlaces() *places {
 	return &places{semaphore.NewWeighted(placesBytes), placesBytes, placeWait, placeTime}
 }
 
-// Why a message that is large is not passed on.
+// Reasons why a large message is not forwarded.
 var (
-	errNoPlace = errors.New("large answers of others are all that is passed on at once")
+	errNoPlace = errors.New("too many other large answers are being passed on")
 	errTooSlow = errors.New("the answer came too slowly")
 )
 
-// take waits for a place for so many bytes, of which no more than there are count.
-// The error is errNoPlace, or that of ctx.
+// take waits for a place of size bytes, or of the whole buffer space if that is
+// less. The error is errNoPlace or ctx's error.
 func (p *places) take(ctx context.Context, size int) (*place, error) {
 	held := min(int64(size), p.most)
 	waiting, cancel := context.WithTimeout(ctx, p.wait)
@@ -66,16 +68,16 @@ func (p *places) take(ctx context.Context, size int) (*place, error) {
 	return taken, nil
 }
 
-// place is what one message holds of the places. Nil: it is small.
+// place is one message's share of the buffer space. It is nil for a small message.
 type place struct {
 	of *places
 
 	mu   sync.Mutex
-	held int64 // bytes; 0: none any more
+	held int64 // bytes; 0 once released
 	end  *time.Timer
 }
 
-// keep gives back what is held beyond so many bytes.
+// keep releases what exceeds size bytes.
 func (p *place) keep(size int) {
 	if p == nil {
 		return
@@ -93,7 +95,7 @@ func (p *place) keep(size int) {
 
 func (p *place) leave() { p.keep(0) }
 
-// lost says that its time was up.
+// lost reports whether the place has expired.
 func (p *place) lost() bool {
 	if p == nil {
 		return false
@@ -103,14 +105,14 @@ func (p *place) lost() bool {
 	return p.held == 0
 }
 
-// holder has the place of a call's answer. Its zero value has none.
+// holder holds the place of a call's answer. Its zero value holds none.
 type holder struct {
 	mu    sync.Mutex
 	place *place
 	over  bool
 }
 
-// hold takes p over, in place of what it had.
+// hold takes over p and releases the previous place.
 func (h *holder) hold(p *place) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +122,7 @@ func (h *holder) hold(p *place) {
 	}
 }
 
-// leave gives the place back, and what comes later at once.
+// leave releases the place. Any later place is released immediately.
 func (h *holder) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,11 +130,11 @@ func (h *holder) leave() {
 	h.place.leave()
 }
 
-// gathered is one message as it is read. What it has at most goes by the upstream,
-// and by whether there is a place for it.
+// gathered is a message that is being read. The upstream's limit and the available
+// places limit its size.
 type gathered struct {
 	in    *inflow
-	ctx   context.Context // of the call; ends waiting for a place
+	ctx   context.Context // the call's context; ends waiting for a place
 	most  int             // bytes
 	parts [][]byte
 	size  int
@@ -140,8 +142,8 @@ type gathered struct {
 }
 
 const (
-	// partBytes is how long a part of a message is at most, and readBytes how much
-	// is read at once.
+	// partBytes is the maximum size of a message part, and readBytes is how much is
+	// read at a time.
 	partBytes = 1 << 20
 	readBytes = 64 << 10
 )
@@ -150,9 +152,9 @@ func (in *inflow) gather(ctx context.Context) *gathered {
 	return &gathered{in: in, ctx: ctx, most: in.most()}
 }
 
-// need waits for a place if there are to be size bytes, which may become expected.
-// The error is that the message will not be passed on: errTooMuch, errNoPlace,
-// errTooSlow, or that of the context.
+// need waits for a place if the message will have size bytes, growing to at most
+// expected. The error is the reason why the message is not forwarded: errTooMuch,
+// errNoPlace, errTooSlow, or the context's error.
 func (g *gathered) need(size, expected int) (err error) {
 	if size > g.most {
 		return errTooMuch
@@ -168,8 +170,8 @@ func (g *gathered) need(size, expected int) (err error) {
 	return nil
 }
 
-// add adds what came. expected is how long all of it may be, in bytes. Its errors
-// are those of need.
+// add appends p. expected is the maximum size of the whole message in bytes. The
+// errors are those of need.
 func (g *gathered) add(p []byte, expected int) error {
 	if err := g.need(g.size+len(p), expected); err != nil {
 		return err
@@ -183,7 +185,7 @@ func (g *gathered) add(p []byte, expected int) error {
 	return nil
 }
 
-// free is where more can be written.
+// free returns free space to write to.
 func (g *gathered) free() []byte {
 	last := len(g.parts) - 1
 	if last < 0 || len(g.parts[last]) == cap(g.parts[last]) {
@@ -194,15 +196,15 @@ func (g *gathered) free() []byte {
 	return part[len(part):cap(part)]
 }
 
-// wrote says that n bytes were written there.
+// wrote records that n bytes were written to the free space.
 func (g *gathered) wrote(n int) {
 	last := len(g.parts) - 1
 	g.parts[last] = g.parts[last][:len(g.parts[last])+n]
 	g.size += n
 }
 
-// all reads r to its end, which comes after length bytes if that is not below
-// zero. Its errors are those of need, and of r.
+// all reads r to its end. length is the total number of bytes, or negative if it is
+// unknown. The errors are those of need and of r.
 func (g *gathered) all(r io.Reader, length int64) ([]byte, error) {
 	expected := g.most
 	if length >= 0 {
@@ -213,7 +215,7 @@ func (g *gathered) all(r io.Reader, length int64) ([]byte, error) {
 		if err := g.need(expected, expected); err != nil {
 			return nil, err
 		}
-		g.parts = [][]byte{make([]byte, 0, expected+1)} // and one in which to find the end
+		g.parts = [][]byte{make([]byte, 0, expected+1)} // one more byte to find the end
 	}
 	for {
 		n, err := r.Read(g.free())
@@ -230,7 +232,7 @@ func (g *gathered) all(r io.Reader, length int64) ([]byte, error) {
 	}
 }
 
-// taken is the message. What it holds of the places is what it needs from here on.
+// taken returns the message and reduces its place to the message's size.
 func (g *gathered) taken() []byte {
 	g.place.keep(g.size)
 	if len(g.parts) == 1 {
@@ -241,8 +243,8 @@ func (g *gathered) taken() []byte {
 	return whole
 }
 
-// handTo gives the place to the call whose answer this is. What it returns is the
-// place if there is none, which is left when the message was passed on.
+// handTo gives the place to the call whose answer this is. If there is no call, it
+// returns the place, which the caller releases after forwarding the message.
 func (g *gathered) handTo(c *call) *place {
 	if c == nil || g.place == nil {
 		return g.place
@@ -251,7 +253,7 @@ func (g *gathered) handTo(c *call) *place {
 	return nil
 }
 
-// ends are what is kept of a message that is not passed on.
+// ends returns the first and last bytes of a message that is not forwarded.
 func (g *gathered) ends() (head, tail []byte) {
 	if g.size == 0 {
 		return nil, nil
@@ -260,19 +262,19 @@ func (g *gathered) ends() (head, tail []byte) {
 	return bytes.Clone(first[:min(len(first), endBytes)]), bytes.Clone(last[max(0, len(last)-endBytes):])
 }
 
-// drop forgets what there is.
+// drop discards the data and releases the place.
 func (g *gathered) drop() {
 	g.place.leave()
 	g.parts, g.size, g.place = nil, 0, nil
 }
 
-// notPassed words why an answer is not passed on.
+// notPassed tells the agent why an answer is not forwarded.
 func (in *inflow) notPassed(why error) string {
 	switch {
 	case errors.Is(why, errNoPlace):
-		return fmt.Sprintf("the answer has more than %d bytes, and large answers to other calls are all that is passed on at once: it was done, so ask for the answer, or a part of it, again later", smallAnswer)
+		return fmt.Sprintf("the answer is larger than %d bytes, and too many other large answers are being passed on. The call was executed: request the answer, or a part of it, again later", smallAnswer)
 	case errors.Is(why, errTooSlow):
-		return fmt.Sprintf("the answer has more than %d bytes and did not arrive within %v: ask for a part", smallAnswer, in.u.g.places.time)
+		return fmt.Sprintf("the answer is larger than %d bytes and did not arrive within %v: request a part of it", smallAnswer, in.u.g.places.time)
 	}
-	return fmt.Sprintf("the answer has more than the %d bytes that are passed on: ask for a part, or set max_bytes of upstream %s", in.most(), in.u.Name)
+	return fmt.Sprintf("the answer is larger than the maximum of %d bytes: request a part of it, or increase max_bytes of upstream %s", in.most(), in.u.Name)
 }

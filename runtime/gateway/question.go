@@ -15,9 +15,9 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// elicited answers an upstream's question with a request of ours: with an id of
-// its own, shown by whoever reaches the person, and bound to that one. What the
-// upstream gets is what the person sent.
+// elicited answers an upstream's question through a request of ours. The request
+// has its own ID, is shown on every surface that reaches the person, and is bound
+// to that person. The upstream gets exactly what the person sent.
 func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c, ok := ctx.Value(callKey{}).(*call)
 	if !ok {
@@ -39,7 +39,7 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	defer u.holdFor(c)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if c != nil && c.life != nil { // the upstream may not be able to take its question back
+	if c != nil && c.life != nil { // the upstream may not be able to withdraw its question
 		defer context.AfterFunc(c.life, cancel)()
 	}
 	ended, err := u.askPerson(ctx, hub, c, r)
@@ -59,12 +59,11 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	return result, nil
 }
 
-// maxOpen is how many questions of one upstream a person has at a time.
+// maxOpen is the maximum number of open questions per upstream.
 const maxOpen = 16
 
-// openPages has the person open the pages that a call was refused for (error
-// -32042 of the protocol), and says that they are done. Anything else ends the
-// call.
+// openPages asks the person to open the pages that a call requires (protocol error
+// -32042) and waits until they are done. Any other outcome ends the call.
 func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage) error {
 	var wanted struct{ Elicitations []*mcp.ElicitParams }
 	if err := json.Unmarshal(data, &wanted); err != nil || len(wanted.Elicitations) == 0 || len(wanted.Elicitations) > maxPages {
@@ -95,11 +94,11 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 	return nil
 }
 
-// maxPages is how many pages a person is asked to open for one call.
+// maxPages is how many pages a person may be asked to open for one call.
 const maxPages = 5
 
-// only is the call that a question belongs to which does not say: the one that
-// is in flight, if there is one alone.
+// only returns the call for a question that does not name one: the only call in
+// flight, or nil if there are none or several.
 func (u *upstream) only() *call {
 	if all := u.inFlight(); len(all) == 1 {
 		return all[0]
@@ -107,8 +106,8 @@ func (u *upstream) only() *call {
 	return nil
 }
 
-// askPerson asks through the client whose call it is, if that can show it while
-// the call is held, and through all other surfaces.
+// askPerson asks on all surfaces, and through the call's client if the client can
+// show the question during the call.
 func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
 	var surfaces []elicit.Surface
 	var tell func(context.Context, string)
@@ -132,11 +131,11 @@ func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r el
 	if err != nil {
 		return ended, err
 	}
-	return ended, hub.Delivered(ctx, ended) // the upstream has it: nobody else has to be told
+	return ended, hub.Delivered(ctx, ended) // the upstream has it, so no one else needs to be told
 }
 
-// conversing is the client of a call as a surface: while the call is held on the
-// stream of the client's request, or else between two requests.
+// conversing is a call's client as a surface. It shows a request on the stream of
+// the client's request while the call is held, or between two requests.
 type conversing struct {
 	call *call
 	client
@@ -148,14 +147,14 @@ func (s *conversing) Offer(ctx context.Context, hub *elicit.Hub, r elicit.Reques
 		s.client.Offer(s.call.within(ctx), hub, r)
 		return
 	}
-	_ = s.call.round.putTo(ctx, &ask{id: r.ID, // or the request has ended
+	_ = s.call.round.putTo(ctx, &ask{id: r.ID, // fails only if the request has ended
 		show: func(to client) error { return to.Show(&r, "") },
 		take: func(ctx context.Context, from client) (again, err error) { return replied(ctx, hub, r.ID, from) },
 	})
 }
 
-// replied does what a client's reply to a request says. again has the client
-// shown it once more.
+// replied applies a client's reply to a request. again, if not nil, is the error
+// that makes the client show the request again.
 func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (again, err error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil || r.Ended() {
@@ -190,7 +189,7 @@ func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (agai
 	return nil, nil
 }
 
-// unasked is what an upstream is told whose question is not one, or cannot be
+// unasked returns the error for an upstream whose question is invalid or cannot be
 // asked.
 func (u *upstream) unasked(err error) error {
 	if f := fault.Of(err); f != nil {
@@ -200,8 +199,8 @@ func (u *upstream) unasked(err error) error {
 	return err
 }
 
-// asRequest is an upstream's question as a request. What is no flat form of
-// simple fields is refused, as the protocol has it.
+// asRequest converts an upstream's question to a request. As the protocol requires,
+// it refuses anything other than a flat form with simple fields.
 func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, error) {
 	r := elicit.Request{
 		Trigger: elicit.MCPElicitation, Message: textutil.Shorten(p.Message, elicit.MaxMessage), Title: textutil.Shorten(u.Title+" asks", elicit.MaxTitle),
@@ -214,7 +213,7 @@ func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, erro
 	}
 	if p.Mode == "url" {
 		r.Mode, r.URL = elicit.URL, p.URL
-		if p.ElicitationID != "" { // theirs, to know it when they say that it is done
+		if p.ElicitationID != "" { // the upstream's ID, by which it will report the page as done
 			id, err := json.Marshal(p.ElicitationID)
 			if err != nil {
 				return r, err
@@ -234,6 +233,6 @@ func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, erro
 	return r, nil
 }
 
-// theirID is where the context of a request has the upstream's own id of it. It
-// goes nowhere else.
+// theirID is the key under which a request's context holds the upstream's own ID.
+// It is never sent anywhere else.
 const theirID = "upstreamElicitationId"

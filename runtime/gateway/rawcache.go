@@ -8,12 +8,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK decodes schemas and structured answers into maps, in which the order
-// of fields is lost; people and models see that order. So what arrives is read
-// here too, on its way to the SDK, and each such value is found again by what
-// it says.
+// The SDK decodes schemas and structured answers into maps, which lose the order of
+// fields; people and models see that order. So each message is also read here on
+// its way to the SDK, and the original bytes of a value are found again by the
+// value's canonical JSON.
 
-// rawCache are the bytes of values as they arrived, by what they say.
+// rawCache holds the original bytes of values, by their canonical JSON.
 type rawCache struct {
 	mu    sync.Mutex
 	raw   map[string]json.RawMessage
@@ -21,15 +21,16 @@ type rawCache struct {
 	tasks map[string]bool // tools that can only be called as a task
 }
 
-// maxRawCache bounds the bytes that are kept; beyond, the order of fields is
-// lost, and nothing else.
+// maxRawCache is how many bytes are kept. Beyond that, only the order of fields is
+// lost.
 const maxRawCache = 8 << 20
 
-// kept are the names of the members whose bytes are kept.
+// kept lists the members whose bytes are kept.
 var kept = []string{`"inputSchema"`, `"outputSchema"`, `"requestedSchema"`, `"structuredContent"`}
 
-// keptEntries are members that hold entries whose bytes are kept, and how the SDK
-// decodes one: it drops what it does not know and members that say false.
+// keptEntries lists the members whose entries are kept, with the type that the SDK
+// decodes each entry into. The SDK drops unknown members and members that are
+// false.
 var keptEntries = map[string]func() any{
 	"prompts":           func() any { return new(mcp.Prompt) },
 	"resources":         func() any { return new(mcp.Resource) },
@@ -54,7 +55,7 @@ func (o *rawCache) see(message []byte) {
 	}
 }
 
-// note notes tools that can only be called as a task.
+// note records tools that can only be called as a task.
 func (o *rawCache) note(names []string) {
 	if len(names) == 0 {
 		return
@@ -75,7 +76,7 @@ func (o *rawCache) onlyTask(tool string) bool {
 	return o.tasks[tool]
 }
 
-// maxNesting is deeper than any of these members is in a message.
+// maxNesting exceeds the nesting depth of all these members in a message.
 const maxNesting = 8
 
 func (o *rawCache) walk(raw json.RawMessage, depth int) {
@@ -170,7 +171,7 @@ func (o *rawCache) keepEntries(kind string, raw json.RawMessage) {
 	}
 }
 
-// entry is an entry, as the SDK has decoded it, in the bytes that arrived.
+// entry returns the original bytes of an entry that the SDK has decoded.
 func (o *rawCache) entry(kind string, decoded any) (json.RawMessage, error) {
 	says, err := json.Marshal(decoded)
 	if err != nil {
@@ -184,7 +185,7 @@ func (o *rawCache) entry(kind string, decoded any) (json.RawMessage, error) {
 	return says, nil
 }
 
-// of is a value as it arrived; nil for nil.
+// of returns the original bytes of a value. It returns nil for nil.
 func (o *rawCache) of(value any) (json.RawMessage, error) {
 	if value == nil {
 		return nil, nil

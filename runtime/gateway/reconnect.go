@@ -18,54 +18,54 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// upstream is a configured one and what is known of it now.
+// upstream is a configured upstream and its current state.
 type upstream struct {
 	Upstream
 	g         *Gateway
 	http      *http.Client      // nil for a command
-	outward   http.RoundTripper // to where people sign in
+	outward   http.RoundTripper // for requests to authorization servers
 	rawCache  rawCache
 	in        inflow
-	secrets   secrets // that it was given
+	secrets   secrets // secrets given to the upstream
 	questions atomic.Int32
 
-	current   atomic.Pointer[Credential] // what requests go with; nil: nothing
-	challenge atomic.Pointer[string]     // with which it last asked for one
-	renewing  sync.Mutex                 // one renewal at a time
-	dialing   chan struct{}              // holds one token: one dial at a time
-	woken     chan struct{}              // something has changed: look again
-	settled   chan struct{}              // closed when its tools are known, or that they are not
+	current   atomic.Pointer[Credential] // sent with requests; nil if there is none
+	challenge atomic.Pointer[string]     // from the last refusal
+	renewing  sync.Mutex                 // held during a renewal
+	dialing   chan struct{}              // holds one token, so that there is one dial at a time
+	woken     chan struct{}              // signals that the connection must be checked again
+	settled   chan struct{}              // closed after the first attempt to connect, successful or not
 	settle    func()
 
-	asking   sync.Mutex // one request to connect at a time
-	pending  string     // the id of the last one
+	asking   sync.Mutex // held while a request to connect is opened
+	pending  string     // ID of the last request to connect
 	foreign  foreignPages
 	watchers watchers
 	parked   parked
 
 	mu       sync.Mutex
-	live     *session // nil: not connected
-	offered           // what it offers, or did
-	known    bool     // offered is not empty for want of knowing
-	guarded  bool     // it shows its tools to those it knows alone
-	trouble  error    // why it is not connected; nil: nobody tried, or it is
+	live     *session // nil if not connected
+	offered           // what it offers or last offered
+	known    bool     // whether offered was read from the upstream or the store
+	guarded  bool     // whether it shows its tools only to callers with a credential
+	trouble  error    // why it is not connected; nil if connected or not tried
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	// looked is closed when the upstream was looked at once more, after it was
-	// with lookedWith.
+	// looked is closed at the next look. lookedWith is what clients lent at the
+	// last look.
 	looked     chan struct{}
 	lookedWith contract.Lends
 	lastCall   int64
 }
 
-// remote is a tool as an upstream has it.
+// remote is an upstream's tool as the upstream describes it.
 type remote struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"input"`
 	Output      json.RawMessage `json:"output,omitempty"`
-	Published   json.RawMessage `json:"published"`          // all of it, but for the schemas
+	Published   json.RawMessage `json:"published"`          // the whole definition except the schemas
 	OnlyTask    bool            `json:"onlyTask,omitempty"` // it can only be called as a task
 }
 
@@ -79,7 +79,8 @@ func newUpstream(g *Gateway, checked Upstream) *upstream {
 	return u
 }
 
-// principal is whose credential it is called with.
+// principal returns the owner of the credential for calls, or "" for a shared
+// credential.
 func (u *upstream) principal() string {
 	if u.Scope == UserScope {
 		return u.g.options.Principal
@@ -90,7 +91,7 @@ func (u *upstream) principal() string {
 func (u *upstream) wake() {
 	select {
 	case u.woken <- struct{}{}:
-	default: // it is about to look
+	default: // a check is already due
 	}
 }
 
@@ -100,7 +101,8 @@ const (
 	lastPause  = time.Minute
 )
 
-// stayConnected holds the connection and the list of tools until ctx ends.
+// stayConnected keeps the connection and the list of tools up to date until ctx
+// ends.
 func (u *upstream) stayConnected(ctx context.Context) {
 	defer u.settle()
 	u.recall(ctx)
@@ -123,7 +125,8 @@ func (u *upstream) stayConnected(ctx context.Context) {
 		case <-ctx.Done():
 		case <-again:
 		case <-u.woken:
-			// One that ends as soon as it was started is not started all the time.
+			// A command that exits right after it starts must not be restarted in a
+			// tight loop.
 			time.Sleep(max(0, firstPause/4-time.Since(began)))
 		}
 	}
@@ -143,14 +146,14 @@ func (u *upstream) recall(ctx context.Context) {
 	}
 	if known {
 		u.know(u.fitting(offer))
-		if offer.Lends == u.g.lends.get() { // else it may offer something else now
+		if offer.Lends == u.g.lends.get() { // otherwise the upstream may now offer something else
 			u.settle()
 		}
 	}
 }
 
-// look connects if need be and reads the tools. An upstream of people that is
-// known is left alone until somebody has connected: it would only refuse.
+// look connects if necessary and reads the tools. A known upstream with per-user
+// credentials is skipped until someone has connected, because it would only refuse.
 func (u *upstream) look(ctx context.Context) error {
 	c, err := u.usable(ctx)
 	if err != nil {
@@ -167,7 +170,7 @@ func (u *upstream) look(ctx context.Context) error {
 		return err
 	}
 	release, ok := u.hold(s)
-	if !ok { // replaced already: look at what is there now
+	if !ok { // it was just replaced, so look at the new one
 		return u.look(ctx)
 	}
 	defer release()
@@ -192,7 +195,7 @@ func (u *upstream) look(ctx context.Context) error {
 	return nil
 }
 
-// maxTools bounds what one upstream may offer.
+// maxTools is the maximum number of entries in one upstream's list.
 const maxTools = 2000
 
 func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err error) {
@@ -229,12 +232,12 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 	return tools, nil
 }
 
-// size is how much of a list a tool takes, in bytes.
+// size returns how many bytes of a list a tool takes.
 func (r *remote) size() int {
 	return len(r.Name) + len(r.Title) + len(r.Description) + len(r.Input) + len(r.Output) + len(r.Published)
 }
 
-// know takes over what the upstream offers.
+// know records what the upstream offers.
 func (u *upstream) know(offer offered) {
 	u.mu.Lock()
 	same := u.known && reflect.DeepEqual(u.offered, offer)
@@ -245,7 +248,7 @@ func (u *upstream) know(offer offered) {
 	}
 }
 
-// noted keeps and logs how connecting went.
+// noted records and logs the result of connecting.
 func (u *upstream) noted(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -266,8 +269,8 @@ func (u *upstream) noted(ctx context.Context, err error) {
 	}
 }
 
-// session is the connection, made if there is none. A command that was started
-// with another credential is started again.
+// session returns the connection, creating it if there is none. A command that was
+// started with another credential is restarted.
 func (u *upstream) session(ctx context.Context, c *Credential) (*session, error) {
 	select {
 	case u.dialing <- struct{}{}:
@@ -286,7 +289,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 		u.retire(live)
 	case live != nil:
 		u.lost(live)
-		_ = live.Close() // it is replaced, however it ends
+		_ = live.Close() // it is replaced anyway
 	}
 	s, err := u.dial(ctx, c)
 	if err != nil {
@@ -297,7 +300,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.mu.Unlock()
 	u.g.running.Go(func() { u.resubscribe(u.g.ctx, s) })
 	u.g.running.Go(func() {
-		_ = s.Wait() // why it ended is told by the next attempt
+		_ = s.Wait() // the next attempt to connect reports the reason
 		if u.lost(s) && u.g.ctx.Err() == nil {
 			u.g.log.Warn("the connection to the upstream ended", "upstream", u.Name)
 			u.wake()
@@ -309,7 +312,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	return s, nil
 }
 
-// lost forgets a connection and says whether it was the current one.
+// lost removes a connection and reports whether it was the current one.
 func (u *upstream) lost(s *session) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -325,11 +328,11 @@ func (u *upstream) hangUp() {
 	s := u.live
 	u.mu.Unlock()
 	if s != nil {
-		_ = s.Close() // nobody needs to know how it ends
+		_ = s.Close() // the error does not matter
 	}
 }
 
-// unreachable is the fault of a call to an upstream that is not there.
+// unreachable returns the fault for a call to an upstream that cannot be reached.
 func (u *upstream) unreachable(err error) error {
 	if f := fault.Of(err); f != nil {
 		return f
@@ -339,7 +342,7 @@ func (u *upstream) unreachable(err error) error {
 		Hint: "call again in a moment; if that does not help, tell the operator of the server " + u.host(), Retryable: true}
 }
 
-// clean takes out of a text what only the upstream may know.
+// clean replaces in a text what only the upstream may know.
 func (u *upstream) clean(text string) string {
 	secrets := append(u.secrets.list(), u.current.Load().known()...)
 	for _, value := range u.Headers {
@@ -354,7 +357,7 @@ func (u *upstream) clean(text string) string {
 	}
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, s := range secrets {
-		if len(s) >= 6 { // less is a word, and no secret
+		if len(s) >= 6 { // shorter values are likely to be ordinary words
 			text = strings.ReplaceAll(text, s, hidden)
 		}
 	}

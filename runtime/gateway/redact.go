@@ -12,21 +12,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// An upstream knows its credential, and some say it again: in an error, in a
-// debugging tool that echoes headers, in a log. Agents are not to see it, so it is
-// taken out of each message. An upstream that means to hand it on can do so in
-// many ways, by turning it around for example; this is for those that do not.
+// An upstream knows its credential, and some repeat it: in an error, in a debugging
+// tool that echoes headers, or in a log. Agents must not see it, so it is removed
+// from every message. This protects against accidents only: an upstream that wants
+// to leak the credential can do so in many ways, for example reversed.
 
-// secrets are what an upstream was given and nobody else is to see.
+// secrets holds what an upstream was given and no one else may see.
 type secrets struct {
 	mu  sync.Mutex
-	all []string // the longest first
+	all []string // longest first
 }
 
 const (
-	// minSecret is how long a secret is at least: less is a word.
+	// minSecret is the minimum length of a secret. Anything shorter may be an
+	// ordinary word.
 	minSecret = 8
-	// maxSecrets bounds them; the shortest are forgotten.
+	// maxSecrets is the maximum number of secrets. The shortest are dropped.
 	maxSecrets = 64
 	hidden     = "[secret]"
 )
@@ -43,14 +44,14 @@ func (s *secrets) add(values ...string) {
 	s.all = s.all[:min(len(s.all), maxSecrets)]
 }
 
-// list are the secrets; nobody changes what it returns.
+// list returns a copy of the secrets.
 func (s *secrets) list() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
 }
 
-// configured are the secrets that the configuration has for an upstream.
+// configured returns the secrets in an upstream's configuration.
 func (u *Upstream) configured() (all []string) {
 	for name, value := range u.Headers {
 		if executor.SecretName(name) || strings.EqualFold(name, "Cookie") {
@@ -65,7 +66,8 @@ func (u *Upstream) configured() (all []string) {
 		for name, value := range u.Env {
 			env, pass = append(env, name+"="+value), append(pass, name)
 		}
-		// By name: what an upstream answers with its settings in it is for the agent.
+		// Secrets are recognized by name. Other settings that an upstream repeats
+		// are for the agent.
 		passed, _ := executor.Environment(env, pass)
 		for _, v := range passed {
 			if name, value, _ := strings.Cut(v, "="); executor.SecretName(name) {
@@ -76,7 +78,7 @@ func (u *Upstream) configured() (all []string) {
 	return append(all, u.Auth.ClientSecret)
 }
 
-// known are the secrets of a credential.
+// known returns a credential's secrets.
 func (c *Credential) known() []string {
 	if c == nil {
 		return nil
@@ -84,7 +86,7 @@ func (c *Credential) known() []string {
 	return []string{c.Key, c.Access, c.Refresh, c.Client.Secret}
 }
 
-// redact takes the secrets out of a message in JSON.
+// redact removes the secrets from a JSON message.
 func (s *secrets) redact(raw []byte) []byte {
 	all := s.list()
 	if len(all) == 0 {
@@ -104,8 +106,8 @@ func without(text string, all []string) string {
 	return text
 }
 
-// eachText changes the strings of a JSON text, names of members among them, and
-// copies nothing if none changes.
+// eachText applies change to all strings in a JSON text, including member names. It
+// copies nothing if no string changes.
 func eachText(raw []byte, change func(string) string) []byte {
 	var out []byte
 	copied := 0

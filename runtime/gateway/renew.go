@@ -17,11 +17,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// renewTime bounds one renewal, and how long others wait for it.
+// renewTime bounds a renewal and how long others wait for it.
 const renewTime = 30 * time.Second
 
-// usable is the credential of an upstream, renewed if it is about to end. Nil:
-// there is none, or none that can be renewed, so that somebody has to connect.
+// usable returns the upstream's credential, renewed if it is about to expire. It
+// returns nil if there is none or it cannot be renewed; then someone has to
+// connect.
 func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	if u.Scope == NoScope {
 		return nil, nil
@@ -40,8 +41,8 @@ func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	return u.renew(ctx, v, c)
 }
 
-// use makes c what requests outside of calls are sent with, unless a newer one
-// already is: whoever read c may have been overtaken.
+// use makes c the credential for requests outside calls, unless a newer one is
+// already in use.
 func (u *upstream) use(c *Credential) *Credential {
 	for {
 		now := u.current.Load()
@@ -51,9 +52,9 @@ func (u *upstream) use(c *Credential) *Credential {
 	}
 }
 
-// renew exchanges the refresh token, once at a time among all processes: a
-// server that rotates them takes each of them once. old is the one that is to
-// be renewed; if another process was faster, its result is used.
+// renew exchanges the refresh token. Only one process does so at a time, because a
+// server that rotates refresh tokens accepts each of them once. old is the
+// credential to renew. If another process was faster, its result is used.
 func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Credential, error) {
 	u.renewing.Lock()
 	defer u.renewing.Unlock()
@@ -63,8 +64,8 @@ func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Crede
 		if err != nil {
 			return nil, err
 		}
-		if held { // and so it returns
-			defer v.db.Release(context.WithoutCancel(ctx), lease.Name, lease.Holder) // or it lapses
+		if held { // the loop always returns in this case
+			defer v.db.Release(context.WithoutCancel(ctx), lease.Name, lease.Holder) // if this fails, the lease expires
 		}
 		c, err := v.credential(ctx, u.Name, u.principal())
 		switch {
@@ -76,7 +77,7 @@ func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Crede
 			return u.exchange(ctx, v, c)
 		}
 		if time.Now().After(limit) {
-			return nil, errors.New("another process started to renew the credential and does not finish")
+			return nil, errors.New("another process started renewing the credential but did not finish")
 		}
 		select {
 		case <-ctx.Done():
@@ -86,16 +87,16 @@ func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Crede
 	}
 }
 
-// exchange asks for a new token and stores it before anybody uses it.
+// exchange requests a new token and stores it before it is used.
 func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Credential, error) {
 	if c.Refresh == "" {
 		if time.Now().Before(c.Expires) {
-			return u.use(c), nil // to its last second
+			return u.use(c), nil // still valid until then
 		}
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a token that was used up must be stored
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // the new token must be stored, because the old one is used up
 	defer cancel()
 	config := c.Client.config(c.TokenURL, "", nil)
 	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(extraFields{"resource": c.Resource}))
@@ -107,7 +108,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	case err != nil && time.Now().Before(c.Expires):
-		return u.use(c), nil // the next call tries again
+		return u.use(c), nil // the next call retries
 	case err != nil:
 		return nil, u.notRenewed(c)
 	}
@@ -123,16 +124,16 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	return u.use(&next), nil
 }
 
-// notRenewed is that a credential which has ended may be good again later.
+// notRenewed returns the error for an expired credential that may be renewed later.
 func (u *upstream) notRenewed(c *Credential) error {
 	return &fault.Fault{Code: "sign_in_unreachable", Message: "the credential for " + u.Title + " has expired and " + hostOf(c.Issuer) + ", which renews it, cannot be reached",
 		Hint: "call again in a moment", Retryable: true}
 }
 
-// final says that an issuer will not renew a credential, now or later: it says
-// why in the words of RFC 6749 section 5.2, or at least with the status codes of
-// it. Whatever stands between may answer too, as the sign-in page of a hotel or
-// a firewall, and is not the issuer.
+// final reports whether an issuer will never renew a credential: it gives an error
+// code of RFC 6749 section 5.2, or at least one of its status codes. Other systems
+// on the way, for example a hotel's sign-in page or a firewall, may answer too and
+// are not the issuer.
 func final(refused *oauth2.RetrieveError) bool {
 	switch refused.ErrorCode {
 	case "":
@@ -143,10 +144,11 @@ func final(refused *oauth2.RetrieveError) bool {
 	return refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests
 }
 
-// extraFields are parameters that go with every request to a token endpoint.
+// extraFields holds parameters that are sent with every request to a token
+// endpoint.
 type extraFields map[string]string
 
-// carry adds them.
+// carry adds the fields to a request.
 func (f extraFields) carry(r *http.Request) (*http.Request, error) {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return r, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// What renews a credential is worth keeping until the issuer itself says that it
-// is not: a person would have to sign in again.
+// A refresh token is kept until the issuer itself rejects it. Otherwise a person
+// would have to sign in again.
 func TestOnlyTheIssuerEndsACredential(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -87,7 +87,7 @@ func TestAnIssuerThatIsAwayForAMomentCostsNoSignIn(t *testing.T) {
 	}
 }
 
-// swapping makes another credential that of the upstream just before each request.
+// swapping replaces the upstream's credential just before each request.
 type swapping struct {
 	u    *upstream
 	old  *Credential
@@ -101,9 +101,9 @@ func (s swapping) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r)
 }
 
-// A call goes with the credential that it has found. Another call, which has read
-// an older one a moment before, is not to change that: the upstream would refuse
-// the call, and in the end a good credential would be thrown away.
+// A call uses the credential that it read. Another call, which read an older one
+// just before, must not change it. Otherwise the upstream would refuse the call,
+// and in the end a good credential would be discarded.
 func TestParallelCallsDoNotSwapCredentials(t *testing.T) {
 	g := newGuard(t)
 	d := at(t, t.TempDir(), nil, userScoped(g))

@@ -12,18 +12,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// A client of 2026-07-28 cannot be asked while its call is held: the call ends
-// with what it is asked for, and the client makes the same call again with the
-// reply. The upstream must not notice, so its call goes on in between, parked
-// under the id of what was asked.
+// A client of version 2026-07-28 cannot be asked while its call is held. The call
+// ends with the question, and the client makes the same call again with the reply.
+// The upstream must not notice, so its call continues in between, parked under the
+// question's ID.
 
-// round is a call of an upstream whose client is asked between calls of its own.
+// round is a call to an upstream whose client is asked between its own calls.
 type round struct {
 	call   *call
 	cancel func()
-	ended  chan ended // the upstream's answer; it waits here for its client
-	asks   chan *ask  // what the client is to be asked next
-	asked  *ask       // what it is asked now, while parked
+	ended  chan ended // the upstream's answer, until the client takes it
+	asks   chan *ask  // the client's next question
+	asked  *ask       // the current question, while parked
 }
 
 type ended struct {
@@ -31,18 +31,18 @@ type ended struct {
 	err    error
 }
 
-// ask is something that a client is asked for between two calls.
+// ask is a question for a client between two calls.
 type ask struct {
 	id string
-	// show is the error that ends the client's call, for it to be asked.
+	// show returns the error that ends the client's call with the question.
 	show func(client) error
-	// take takes what the client's next call says. A non-nil again is the error
-	// that has the client asked once more.
+	// take handles the reply in the client's next call. If again is not nil, it is
+	// the error that asks the client once more.
 	take func(ctx context.Context, from client) (again, err error)
 }
 
-// handle makes a call for its client, or goes on with the one that the client was
-// asked in.
+// handle makes a call for its client, or continues the call in which the client was
+// asked.
 func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error) {
 	asked, ok := c.who().Client.(client)
 	if !ok || !asked.Rounds() {
@@ -74,7 +74,8 @@ func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error)
 	return u.follow(ctx, r, c.who(), asked)
 }
 
-// connects says that an id is of a request to connect, which no call waits for.
+// connects reports whether an ID belongs to a request to connect. No parked call
+// waits for such a request.
 func (u *upstream) connects(ctx context.Context, id string) bool {
 	hub, err := u.g.openHub(ctx)
 	if err != nil {
@@ -84,9 +85,9 @@ func (u *upstream) connects(ctx context.Context, id string) bool {
 	return err == nil && r.Trigger == elicit.CredentialRequired
 }
 
-// start makes the call, which does not end with its client's.
+// start starts the call. It does not end when the client's call ends.
 func (u *upstream) start(ctx context.Context, c *call) *round {
-	c.attach(ctx, c.who()) // before the upstream tells of its progress; follow detaches
+	c.attach(ctx, c.who()) // attached before the upstream reports progress; follow detaches it
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(u.g.ctx, cancel)
 	r := &round{call: c, cancel: cancel, ended: make(chan ended, 1), asks: make(chan *ask)}
@@ -100,8 +101,8 @@ func (u *upstream) start(ctx context.Context, c *call) *round {
 	return r
 }
 
-// follow waits for a call as long as its client does, or until the client is to
-// be asked.
+// follow waits for a call until it ends, the client stops waiting, or the client is
+// to be asked.
 func (u *upstream) follow(ctx context.Context, r *round, caller contract.Caller, asked client) (contract.Result, error) {
 	defer r.call.attach(ctx, caller)()
 	select {
@@ -119,8 +120,8 @@ func (u *upstream) follow(ctx context.Context, r *round, caller contract.Caller,
 	}
 }
 
-// putTo has the client of the call asked, between two of its calls. It returns
-// when the client is, or with ctx's error.
+// putTo asks the call's client between two of its calls. It returns when follow has
+// received the question, or with ctx's error.
 func (r *round) putTo(ctx context.Context, a *ask) error {
 	select {
 	case r.asks <- a:
@@ -130,7 +131,8 @@ func (r *round) putTo(ctx context.Context, a *ask) error {
 	}
 }
 
-// attach notes that a request of the client waits for the call, until detach.
+// attach records that a request from the client is waiting for the call, until
+// detach is called.
 func (c *call) attach(ctx context.Context, caller contract.Caller) (detach func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +146,7 @@ func (c *call) attach(ctx context.Context, caller contract.Caller) (detach func(
 	}
 }
 
-// who is whose call it is.
+// who returns the caller.
 func (c *call) who() contract.Caller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,15 +159,16 @@ func (c *call) isResumed() bool {
 	return c.resumed
 }
 
-// wait is the context of the request that waits for the call; nil: none does.
+// wait returns the context of the request that is waiting for the call, or nil if
+// there is none.
 func (c *call) wait() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waiting
 }
 
-// within is ctx with the values of the request that waits for the call, by which
-// the SDK finds the stream of that request.
+// within returns ctx with the values of the request that is waiting for the call.
+// The SDK uses them to find the request's stream.
 func (c *call) within(ctx context.Context) context.Context {
 	if waiting := c.wait(); waiting != nil {
 		return valued{ctx, waiting}
@@ -186,7 +189,7 @@ func (v valued) Value(key any) any {
 	return v.Context.Value(key)
 }
 
-// parked are the calls whose clients are being asked, by what they are asked.
+// parked holds the calls whose clients are being asked, by question ID.
 type parked struct {
 	mu    sync.Mutex
 	calls map[string]*parkedCall
@@ -197,10 +200,10 @@ type parkedCall struct {
 	until *time.Timer
 }
 
-// Bounds of calls that wait for their clients to come back.
+// Limits for calls that wait for their clients to return.
 const (
 	maxParked  = 256
-	parkedOver = 10 * time.Minute // beyond what a person may take to answer
+	parkedOver = 10 * time.Minute // in addition to the time that a person has to answer
 )
 
 func (p *parked) put(u *upstream, r *round) {
@@ -222,7 +225,8 @@ func (p *parked) put(u *upstream, r *round) {
 	})}
 }
 
-// take is the call that was parked under an id, which is so no more; nil: none.
+// take removes and returns the call parked under an ID, or returns nil if there is
+// none.
 func (p *parked) take(id string) *round {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,26 +13,26 @@ import (
 )
 
 // A URI is an upstream's own name for a resource, and its texts mention it, so it
-// is kept. It is shown as deskhand:UPSTREAM/URI only if it would lead somewhere
-// else: another upstream, or this server, has the same one.
+// is kept. It is shown as deskhand:UPSTREAM/URI only if it would be ambiguous
+// because another upstream, or this server, has the same URI.
 
-// ownScheme begins the URIs that say which upstream has the resource.
+// ownScheme is the prefix of URIs that name the upstream that has the resource.
 const ownScheme = "deskhand:"
 
-// routes say which upstream has a prompt or resource. They are made anew when
-// what an upstream offers has changed, and then do not change.
+// routes maps prompts and resources to upstreams. It is replaced, not modified,
+// when what an upstream offers has changed.
 type routes struct {
 	gateway   *Gateway
-	own       func(uri string) bool // this server has it
+	own       func(uri string) bool // reports whether this server has the resource
 	prompts   map[string]route      // by the name that clients see
-	listed    map[string]*upstream  // by URI: the first that lists it
+	listed    map[string]*upstream  // by URI: the first upstream that lists it
 	templates []templateRoute
 	linked    *links
 }
 
 type route struct {
 	u    *upstream
-	name string // as the upstream has it
+	name string // name at the upstream
 }
 
 type templateRoute struct {
@@ -42,9 +42,9 @@ type templateRoute struct {
 	fits     *regexp.Regexp
 }
 
-// Elsewhere returns the upstreams' prompts and resources. ownPrompt and
-// ownResource report the keys of this server's own, which take precedence;
-// between upstreams, the one configured first does.
+// Elsewhere returns the upstreams' prompts and resources. ownPrompt and ownResource
+// report whether a key is one of this server's own, which take precedence. Between
+// upstreams, the first configured one takes precedence.
 func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contract.Elsewhere {
 	r := &routes{gateway: g, own: ownResource, prompts: map[string]route{}, listed: map[string]*upstream{}, linked: &g.linked}
 	all := &contract.Elsewhere{Prompt: r.prompt, Read: r.read, Complete: r.complete, Watch: r.watch}
@@ -89,12 +89,12 @@ func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contr
 	return all
 }
 
-// addTemplate shows a template, under the name of its upstream if an earlier one
-// of another upstream may fit the same URIs.
+// addTemplate adds a template. If an earlier template from another upstream may
+// match the same URIs, it is shown with its upstream's name.
 func (r *routes) addTemplate(u *upstream, e entry, all *contract.Elsewhere) {
 	parsed, err := uritemplate.New(e.Key)
 	if err != nil {
-		return // listShelf has read it
+		return // listShelf has parsed it
 	}
 	t := templateRoute{u: u, original: e.Key, shown: e.Key, fits: parsed.Regexp()}
 	if strings.HasPrefix(e.Key, ownScheme) {
@@ -112,7 +112,7 @@ func (r *routes) addTemplate(u *upstream, e entry, all *contract.Elsewhere) {
 	}
 }
 
-// renamed is an entry under another key.
+// renamed returns an entry with another key.
 func renamed(e entry, member, key string) (entry, error) {
 	raw := e.Published
 	if key != e.Key {
@@ -127,8 +127,8 @@ func renamed(e entry, member, key string) (entry, error) {
 	return entry{Key: key, Published: raw}, nil
 }
 
-// to finds the upstream that has the resource which clients know by uri, and the
-// URI that it has there. Nil: none has.
+// to returns the upstream that has the resource with this URI, and the resource's
+// URI there. The upstream is nil if there is none.
 func (r *routes) to(uri string) (*upstream, string) {
 	if rest, ok := strings.CutPrefix(uri, ownScheme); ok {
 		name, original, ok := strings.Cut(rest, "/")
@@ -153,8 +153,8 @@ func (r *routes) to(uri string) (*upstream, string) {
 	return only, uri
 }
 
-// owner is the upstream to which a URI leads as it is: the one that lists it, or
-// has linked to it, or has the first template that it fits.
+// owner returns the upstream that serves a URI unchanged: the one that lists it,
+// has linked to it, or has the first matching template.
 func (r *routes) owner(uri string) *upstream {
 	if u := r.listed[uri]; u != nil {
 		return u
@@ -170,8 +170,8 @@ func (r *routes) owner(uri string) *upstream {
 	return nil
 }
 
-// shown is how clients see a URI of u. One that leads nowhere else leads to u
-// from then on.
+// shown returns u's URI as clients see it. From then on, a URI with no other owner
+// resolves to u.
 func (r *routes) shown(u *upstream, uri string) string {
 	if uri == "" || len(uri) > maxURI {
 		return uri
@@ -190,7 +190,7 @@ func (r *routes) shown(u *upstream, uri string) string {
 	return escaped
 }
 
-// relink shows the links in an answer of u as clients can follow them.
+// relink rewrites the links in u's answer so that clients can follow them.
 func (u *upstream) relink(content []mcp.Content) {
 	r := u.g.routes.Load()
 	if r == nil || u.NoResources {
@@ -208,21 +208,21 @@ func (u *upstream) relink(content []mcp.Content) {
 	}
 }
 
-// hasResources says that resources of the upstream may be read.
+// hasResources reports whether the upstream's resources may be read.
 func (u *upstream) hasResources() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return !u.NoResources && u.shelf.Readable
 }
 
-// links are URIs that answers of upstreams have linked to, and no list has.
+// links holds URIs that upstreams' answers have linked to and that are in no list.
 type links struct {
 	mu    sync.Mutex
 	by    map[string]*upstream
-	order []string // the oldest first
+	order []string // oldest first
 }
 
-// maxLinks bounds them; the oldest are forgotten.
+// maxLinks is the maximum number of links. The oldest are dropped.
 const maxLinks = 10_000
 
 func (l *links) of(uri string) *upstream {

@@ -18,16 +18,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// keyFile is what the store's secrets are encrypted with, in the state folder:
-// who has the store alone, as in a backup of the database, has none of them.
+// keyFile is the file in the state folder with the key that encrypts the store's
+// secrets. The store alone, for example in a database backup, reveals none of them.
 const keyFile = "credentials.key"
 
-// sealer encrypts with the key of an installation.
+// sealer encrypts with an installation's key.
 type sealer struct{ key *age.X25519Identity }
 
-// newSealer reads the key of a state folder, and makes it if there is none. Any
-// number of processes may do so at once. A file that holds no key is a fault,
-// code "bad_key".
+// newSealer reads the key from a state folder and creates it if there is none.
+// Several processes may do so concurrently. If the file contains no key, the error
+// is a fault with code "bad_key".
 func newSealer(dir string, log *slog.Logger) (*sealer, error) {
 	path := filepath.Join(dir, keyFile)
 	key, err := readKey(path, log)
@@ -35,7 +35,7 @@ func newSealer(dir string, log *slog.Logger) (*sealer, error) {
 		return key, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make state folder: %w", err)
+		return nil, fmt.Errorf("create state folder: %w", err)
 	}
 	if err := createKey(dir, path); err != nil {
 		return nil, err
@@ -43,12 +43,12 @@ func newSealer(dir string, log *slog.Logger) (*sealer, error) {
 	return readKey(path, log)
 }
 
-// createKey writes a whole key beside path and links it there: whoever links
-// first wins, and nobody reads half of one.
+// createKey writes a whole key to a temporary file and links it to path. The first
+// process to link wins, and no process reads a partial key.
 func createKey(dir, path string) error {
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
-		return fmt.Errorf("make the credentials' key: %w", err)
+		return fmt.Errorf("generate the credentials' key: %w", err)
 	}
 	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
 	if err != nil {
@@ -71,12 +71,12 @@ func readKey(path string, log *slog.Logger) (*sealer, error) {
 		return nil, fmt.Errorf("read the credentials' key: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fault.New("bad_key", path+" is not a file", "remove it and connect again")
+		return nil, fault.New("bad_key", path+" is not a regular file", "remove it and connect again")
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there, access is not in the mode
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // on Windows, the mode does not show access
 		log.Warn("other users could read the credentials' key; it is now private. Disconnect and connect again if you do not trust them", "path", path)
 		if err := os.Chmod(path, 0o600); err != nil {
-			return nil, fmt.Errorf("close the credentials' key: %w", err)
+			return nil, fmt.Errorf("restrict access to the credentials' key: %w", err)
 		}
 	}
 	data, err := os.ReadFile(path)
@@ -84,7 +84,7 @@ func readKey(path string, log *slog.Logger) (*sealer, error) {
 		return nil, fmt.Errorf("read the credentials' key: %w", err)
 	}
 	key, err := age.ParseX25519Identity(string(bytes.TrimSpace(data)))
-	if err != nil { // whose text may show the key
+	if err != nil { // the error's text may show the key
 		return nil, fault.New("bad_key", path+" does not contain a key", "restore the file from a backup, or remove it and connect again")
 	}
 	return &sealer{key}, nil
@@ -110,8 +110,8 @@ func (s *sealer) seal(v any) (string, error) {
 	return base64.StdEncoding.EncodeToString(sealed.Bytes()), nil
 }
 
-// open decrypts into v. What was sealed with another key is a fault, code
-// "bad_key".
+// open decrypts into v. If the value was sealed with another key, the error is a
+// fault with code "bad_key".
 func (s *sealer) open(sealed string, v any) error {
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *sealer) open(sealed string, v any) error {
 	}
 	r, err := age.Decrypt(bytes.NewReader(raw), s.key)
 	if err != nil {
-		return fault.New("bad_key", "the credentials in the store were encrypted with another key", "put back "+keyFile+" in the state folder, or disconnect and connect again")
+		return fault.New("bad_key", "the credentials in the store were encrypted with another key", "restore "+keyFile+" in the state folder, or disconnect and connect again")
 	}
 	plain, err := io.ReadAll(r)
 	if err != nil {

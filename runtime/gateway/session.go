@@ -16,23 +16,24 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// connectTime bounds starting a server, or reaching it, and agreeing with it.
+// connectTime bounds starting or reaching a server, including initialization.
 const connectTime = 20 * time.Second
 
 // session is one connection to an upstream.
 type session struct {
 	*mcp.ClientSession
-	rev    int64          // of the credential that a command was started with
-	stderr *textutil.Tail // of a command
+	rev    int64          // revision of the credential that a command was started with
+	stderr *textutil.Tail // stderr of a command; nil for a URL
 	lends  contract.Lends
 
 	// The upstream's mu guards these.
-	using   int           // calls on it
-	retired bool          // another one is there for new calls
+	using   int           // number of calls on it
+	retired bool          // new calls use another session
 	idle    chan struct{} // closed when it is retired and not in use
 }
 
-// dial starts or reaches the upstream, with c if it is not nil.
+// dial starts the upstream's command or connects to its URL, with c if it is not
+// nil.
 func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
@@ -57,7 +58,7 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	client.AddReceivingMiddleware(u.lendingMiddleware)
 	var transport mcp.Transport
 	if u.URL != "" {
-		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http, MaxEventSize: -1} // inflow bounds them
+		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http, MaxEventSize: -1} // inflow limits them
 	} else {
 		s.stderr = &textutil.Tail{}
 		cmd := exec.Command(u.Command[0], u.Command[1:]...)
@@ -80,7 +81,7 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	var err error
 	if s.ClientSession, err = client.Connect(ctx, transport, nil); err != nil {
 		if refused := u.challenge.Load(); refused != before {
-			return nil, &unauthorized{*refused} // after which the SDK has tried another version
+			return nil, &unauthorized{*refused} // after it, the SDK has tried another version
 		}
 		if s.stderr != nil {
 			err = &commandError{err, s.stderr.String()}
@@ -91,16 +92,17 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	return s, nil
 }
 
-// modernVersion began to say on each request who calls.
+// modernVersion is the first version in which every request names its caller.
 const modernVersion = "2026-07-28"
 
-// unauthorized is that an upstream wants a credential, or a better one.
+// unauthorized is returned if an upstream requires a credential or one with more
+// scopes.
 type unauthorized struct{ challenge string }
 
 func (*unauthorized) Error() string { return "the upstream requires a credential" }
 
-// carrier sends requests to the origin of an upstream, and to no other, with what belongs to it, and
-// reads answers along.
+// carrier sends requests, with the upstream's headers and credential, only to the
+// upstream's origin. It also passes the answers through the inflow.
 type carrier struct {
 	u      *upstream
 	origin string
@@ -139,7 +141,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer.Body.Close()
 		c.u.challenge.Store(&challenge)
 		c.u.mu.Lock()
-		c.u.provider = providerThen{} // it may be another one now
+		c.u.provider = providerThen{} // it may have changed
 		c.u.mu.Unlock()
 		return nil, &unauthorized{challenge}
 	}
@@ -149,7 +151,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// httpClient is what an upstream is asked with.
+// httpClient returns the client for requests to the upstream, or nil for a command.
 func (u *upstream) httpClient() *http.Client {
 	at, err := url.Parse(u.URL)
 	if err != nil || u.URL == "" {

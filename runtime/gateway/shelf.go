@@ -16,29 +16,29 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// offered is what an upstream offers, as it is remembered.
+// offered is what an upstream offers, as it is stored.
 type offered struct {
 	Tools []remote `json:"tools"`
 	shelf
-	// Lends is what it was told that clients lend.
+	// Lends is what the upstream was told that clients lend.
 	Lends contract.Lends `json:"lends,omitzero"`
 }
 
-// shelf is what an upstream offers beside tools, in its order.
+// shelf holds what an upstream offers in addition to tools, in its order.
 type shelf struct {
 	Prompts   []entry `json:"prompts,omitempty"`
 	Resources []entry `json:"resources,omitempty"`
 	Templates []entry `json:"templates,omitempty"`
-	// Readable says that it has resources, which need not be in a list.
+	// Readable reports whether it has resources, which need not be in a list.
 	Readable bool `json:"readable,omitempty"`
 }
 
-// entry is one of them as the upstream publishes it. Key is its name, URI or URI
-// template.
+// entry is a prompt, resource or template as the upstream publishes it. Key is its
+// name, URI or URI template.
 type entry = contract.Entry
 
-// decodeOffered reads what was remembered. Earlier versions remembered a list of
-// tools and nothing else.
+// decodeOffered decodes a stored offer. Earlier versions stored only a list of
+// tools.
 func decodeOffered(data []byte) (o offered, err error) {
 	if first(data) == '[' {
 		return o, json.Unmarshal(data, &o.Tools)
@@ -46,8 +46,8 @@ func decodeOffered(data []byte) (o offered, err error) {
 	return o, json.Unmarshal(data, &o)
 }
 
-// listShelf asks an upstream for what it has beside tools. A list that it cannot
-// give is logged and counts as empty: its tools are worth having all the same.
+// listShelf lists what an upstream offers in addition to tools. If a list fails,
+// the failure is logged and the list is empty, because the tools are still useful.
 func (u *upstream) listShelf(ctx context.Context, s *session) (all shelf, err error) {
 	opened := s.InitializeResult()
 	if opened == nil || opened.Capabilities == nil {
@@ -77,10 +77,10 @@ func (u *upstream) listShelf(ctx context.Context, s *session) (all shelf, err er
 	return all, err
 }
 
-// maxURI bounds a URI that is passed on, in bytes.
+// maxURI is the maximum length of a URI that is passed on, in bytes.
 const maxURI = 4 << 10
 
-// entries reads one list. An error is that of the connection.
+// entries reads one list. It fails only if the connection fails.
 func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read func(*T) (key string, meta mcp.Meta, ok bool)) (all []entry, err error) {
 	taken, room := map[string]bool{}, u.in.most()
 	for one, err := range from {
@@ -120,7 +120,7 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 	return all, nil
 }
 
-// literal is what every URI of a template begins with.
+// literal returns what every URI of a template begins with.
 func literal(template string) string {
 	for i, c := range template {
 		if c == '{' {

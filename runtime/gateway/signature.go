@@ -16,8 +16,8 @@ type argument struct {
 	required bool
 }
 
-// argumentsOf are the properties of a schema of type object, the required ones
-// first, else as written.
+// argumentsOf returns the properties of an object schema, the required ones first,
+// otherwise in schema order.
 func argumentsOf(schema json.RawMessage) (all []argument) {
 	required := requiredOf(schema)
 	properties, err := contract.Fields(member(schema, "properties"))
@@ -39,12 +39,12 @@ func argumentsOf(schema json.RawMessage) (all []argument) {
 	return all
 }
 
-// values are the texts that the schema lists for the argument, or for an item of
-// it.
+// values returns the strings that the schema lists for the argument or for its
+// items.
 func (a argument) values() (texts []string) {
 	for _, schema := range []json.RawMessage{a.schema, member(a.schema, "items")} {
 		var list []any
-		_ = json.Unmarshal(member(schema, "enum"), &list) // nil: it lists none
+		_ = json.Unmarshal(member(schema, "enum"), &list) // nil if it lists none
 		for _, one := range list {
 			if s, ok := one.(string); ok {
 				texts = append(texts, s)
@@ -55,11 +55,11 @@ func (a argument) values() (texts []string) {
 }
 
 func requiredOf(schema json.RawMessage) (names []string) {
-	_ = json.Unmarshal(member(schema, "required"), &names) // nil: none are
+	_ = json.Unmarshal(member(schema, "required"), &names) // nil if there are none
 	return names
 }
 
-// member is one member of a JSON object; nil if there is none.
+// member returns a member of a JSON object, or nil if there is none.
 func member(object json.RawMessage, name string) json.RawMessage {
 	members, err := contract.Fields(object)
 	if err != nil {
@@ -74,24 +74,24 @@ func member(object json.RawMessage, name string) json.RawMessage {
 }
 
 func text(raw json.RawMessage) (s string) {
-	_ = json.Unmarshal(raw, &s) // "" for what is no string
+	_ = json.Unmarshal(raw, &s) // "" if it is not a string
 	return s
 }
 
-// detail is how much a signature says.
+// detail is how much a signature shows.
 type detail int
 
 const (
 	namesOnly  detail = iota // no arguments
 	essentials               // the required arguments in full, the names of the others
 	types                    // all arguments with their types
-	notes                    // and a line for each that has a description
-	whole                    // and all of the description, and all values of enums
+	notes                    // plus a line for each argument that has a description
+	whole                    // plus full descriptions and all enum values
 	details
 )
 
-// signature is the input schema of a tool as a model needs it to fill it in:
-// {owner: string, state?: "open"|"closed"} and a line for each description.
+// signature writes a tool's input schema in the form that a model needs to fill it
+// in: {owner: string, state?: "open"|"closed"} and a line for each description.
 func signature(schema json.RawMessage, d detail) string {
 	if d == namesOnly {
 		return ""
@@ -118,11 +118,11 @@ type signer struct {
 	detail detail
 	b      strings.Builder
 	values int                        // written so far
-	refs   map[string]json.RawMessage // what references lead to, as far as followed; nil: nowhere
+	refs   map[string]json.RawMessage // resolved references; nil for one that resolves to nothing
 }
 
-// maxSigned is how deep objects within objects are written, maxValues how many
-// values: a schema whose parts refer to each other has no end of them.
+// maxSigned is how many levels of nested objects are written, and maxValues how
+// many values. A schema whose parts refer to each other would otherwise never end.
 const (
 	maxSigned = 3
 	maxValues = 2000
@@ -217,7 +217,7 @@ func (w *signer) items(schema json.RawMessage, depth int) {
 	w.b.WriteString("[]")
 }
 
-// shownValues is how many values of an enum are written.
+// shownValues is how many enum values are written.
 const shownValues = 12
 
 func (w *signer) enum(values []json.RawMessage) {
@@ -249,8 +249,8 @@ func (w *signer) either(list []json.RawMessage, depth int) {
 	w.b.WriteString(strings.Join(said, "|"))
 }
 
-// deref follows a reference within the schema; one that leads nowhere, or out of
-// it, stays as it is.
+// deref follows a reference within the schema. A reference that resolves to
+// nothing, or points outside the schema, is returned unchanged.
 func (w *signer) deref(schema json.RawMessage) json.RawMessage {
 	for range 8 {
 		ref := text(member(schema, "$ref"))
@@ -273,7 +273,8 @@ func (w *signer) deref(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// lookUp is what a path leads to from the root (RFC 6901); nil: nowhere.
+// lookUp resolves a JSON pointer (RFC 6901) from the root. It returns nil if
+// nothing is there.
 func (w *signer) lookUp(path string) json.RawMessage {
 	at := w.root
 	for part := range strings.SplitSeq(path, "/") {
@@ -284,8 +285,8 @@ func (w *signer) lookUp(path string) json.RawMessage {
 	return at
 }
 
-// oneLine is text without line ends and repeated spaces, cut to limit bytes at a
-// word.
+// oneLine returns text on one line, without repeated spaces, truncated to limit
+// bytes at a word boundary.
 func oneLine(text string, limit int) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if len(line) <= limit {

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// stranger is a server over HTTP that answers with whatever bytes a test wants.
+// stranger is an HTTP server that answers with any bytes that a test chooses.
 type stranger struct {
 	*httptest.Server
 	mu     sync.Mutex
-	tokens map[string]int // how often each was shown
-	// lists are the results of the list methods, in JSON.
+	tokens map[string]int // number of requests by token
+	// lists maps the list methods to their results in JSON.
 	lists map[string]string
-	// list is the result of tools/list. Nil: that of lists.
+	// list returns the result of tools/list. If nil, it is in lists.
 	list func() string
-	// call answers tools/call. Nil: with one text.
+	// call answers tools/call. If nil, the answer is one text.
 	call func(w http.ResponseWriter, r *http.Request, id json.RawMessage)
 }
 
@@ -33,7 +33,7 @@ func newStranger(t *testing.T, s *stranger) *stranger {
 	return s
 }
 
-// offers is a stranger with these tools beside a good one.
+// offers returns a stranger with these tools and a good one.
 func offers(t *testing.T, tools string) *stranger {
 	t.Helper()
 	return newStranger(t, &stranger{lists: map[string]string{"tools/list": `{"tools":[` + tools + oneGoodTool + `]}`}})
@@ -81,14 +81,15 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, m.ID, result)
 }
 
-// seen is how often a token was shown.
+// seen returns the number of requests with a token.
 func (s *stranger) seen(token string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tokens[token]
 }
 
-// answer sends a result; empty: that there is no such method.
+// answer sends a result. If the result is empty, it answers that the method does
+// not exist.
 func answer(w http.ResponseWriter, id json.RawMessage, result string) {
 	w.Header().Set("Content-Type", "application/json")
 	if result == "" {

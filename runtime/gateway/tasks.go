@@ -16,15 +16,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Some tools of upstreams can only be called as a task: those that say
+// Some upstream tools can only be called as a task: those with
 // execution.taskSupport: required (2025-11-25), and those that refuse a call
-// without the extension io.modelcontextprotocol/tasks (2026-07-28). Such a call
-// is made as a task and followed here until it ends, so for an agent it is a
-// call like any other. All other tools are called without a task.
+// without the extension io.modelcontextprotocol/tasks (2026-07-28). Such a call is
+// made as a task and followed here until it ends, so for an agent it is an ordinary
+// call. All other tools are called without a task.
 
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// callTool makes a call, as a task if it has to be one.
+// callTool makes a call, as a task if necessary.
 func (u *upstream) callTool(ctx context.Context, s *session, c *call, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	if !c.asTask {
 		result, err := s.CallTool(ctx, params)
@@ -32,7 +32,7 @@ func (u *upstream) callTool(ctx context.Context, s *session, c *call, params *mc
 			return result, err
 		}
 	}
-	defer c.clockNow().hold()() // one that is followed, or that nothing is heard of until it ends
+	defer c.clockNow().hold()() // a task is polled, or reports nothing until it ends
 	t := &upstreamTask{u: u, s: s, c: c, told: map[string]bool{}}
 	if opened := s.InitializeResult(); opened != nil {
 		t.modern = opened.ProtocolVersion >= modernVersion
@@ -53,18 +53,18 @@ func wantsTask(err error) bool {
 	return wanted
 }
 
-// upstreamTask is one call that is a task.
+// upstreamTask is a call that runs as a task.
 type upstreamTask struct {
 	u      *upstream
 	s      *session
 	c      *call
-	modern bool // of 2026-07-28
+	modern bool // version 2026-07-28 or later
 
 	asking sync.WaitGroup
-	told   map[string]bool // the questions that were passed on, by key
+	told   map[string]bool // keys of the questions already passed on
 }
 
-// send sends one request.
+// send sends a request.
 func (t *upstreamTask) send(ctx context.Context, method string, p *taskParams) (json.RawMessage, error) {
 	if t.modern {
 		if p.Meta == nil {
@@ -82,7 +82,7 @@ func (t *upstreamTask) send(ctx context.Context, method string, p *taskParams) (
 	return answer.raw, nil
 }
 
-// taskState is what an upstream says of a task, in either version.
+// taskState is what an upstream reports about a task, in either version.
 type taskState struct {
 	ResultType    string
 	TaskID        string
@@ -93,7 +93,7 @@ type taskState struct {
 	RequestState  json.RawMessage
 	Result        json.RawMessage
 	Error         *jsonrpc.Error
-	Task          *taskState // where 2025-11-25 has all of this
+	Task          *taskState // in 2025-11-25, contains all of the above
 }
 
 // run makes the call and follows its task.
@@ -117,7 +117,7 @@ func (t *upstreamTask) run(ctx context.Context, params *mcp.CallToolParams) (*mc
 		case t.modern && state.ResultType == "task" && state.TaskID != "":
 			return t.follow(ctx, state)
 		case !t.modern || state.ResultType != "input_required":
-			return t.read(raw) // it was quick
+			return t.read(raw) // it finished without a task
 		}
 		if p.InputResponses, err = t.answers(ctx, state.InputRequests); err != nil {
 			return nil, err
@@ -139,8 +139,7 @@ func (t *upstreamTask) odd(err error) error {
 	return fault.New("upstream_error", t.u.clean(fmt.Sprintf("%s did not answer with a task: %v", t.u.Title, err)), "")
 }
 
-// result waits for a task of 2025-11-25. What the upstream asks meanwhile comes
-// as a request of its own.
+// result waits for a 2025-11-25 task. Its questions arrive as separate requests.
 func (t *upstreamTask) result(ctx context.Context, id string) (*mcp.CallToolResult, error) {
 	raw, err := t.send(ctx, "tasks/result", &taskParams{TaskID: id})
 	if err != nil {
@@ -150,14 +149,14 @@ func (t *upstreamTask) result(ctx context.Context, id string) (*mcp.CallToolResu
 	return t.read(raw)
 }
 
-// Bounds of how often a task is looked at.
+// Limits for the interval at which a task is polled.
 const (
 	leastPoll   = 100 * time.Millisecond
 	defaultPoll = 2 * time.Second
 	mostPoll    = time.Minute
 )
 
-// follow looks at a task until it has ended, and answers what it asks.
+// follow polls a task until it ends, and answers its questions.
 func (t *upstreamTask) follow(ctx context.Context, state taskState) (*mcp.CallToolResult, error) {
 	id := state.TaskID
 	ctx, stop := context.WithCancelCause(ctx)
@@ -202,11 +201,11 @@ func (t *upstreamTask) follow(ctx context.Context, state taskState) (*mcp.CallTo
 	}
 }
 
-// maxQuestions bounds what one task may ask.
+// maxQuestions is how many questions one task may ask.
 const maxQuestions = 100
 
-// pass has a person answer what is asked for the first time. Each answer is
-// passed on when it is there; a failure stops the call.
+// pass asks a person the questions that are new. Each answer is sent when it is
+// available. A failure stops the call.
 func (t *upstreamTask) pass(ctx context.Context, stop context.CancelCauseFunc, id string, requests mcp.InputRequestMap) {
 	for key, request := range requests {
 		if t.told[key] || len(t.told) >= maxQuestions {
@@ -225,7 +224,7 @@ func (t *upstreamTask) pass(ctx context.Context, stop context.CancelCauseFunc, i
 	}
 }
 
-// answers has a person answer all of requests.
+// answers asks a person all of the requests.
 func (t *upstreamTask) answers(ctx context.Context, requests mcp.InputRequestMap) (map[string]any, error) {
 	answers := map[string]any{}
 	for key, request := range requests {
@@ -242,7 +241,7 @@ func (t *upstreamTask) answers(ctx context.Context, requests mcp.InputRequestMap
 	return answers, nil
 }
 
-// cancelTime bounds telling an upstream that nobody waits for a task any more.
+// cancelTime bounds telling an upstream that a task is no longer needed.
 const cancelTime = 5 * time.Second
 
 func (t *upstreamTask) cancel(ctx context.Context, id string) {

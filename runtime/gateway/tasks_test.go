@@ -20,8 +20,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// oldTasks is an upstream of 2025-11-25 with one tool, which can only be called
-// as a task.
+// oldTasks is an upstream of 2025-11-25 with one tool, which can only be called as
+// a task.
 type oldTasks struct {
 	release   chan struct{}
 	cancelled chan string
@@ -105,8 +105,8 @@ func TestToolsThatWantTasksCanBeCalledAtOldUpstreams(t *testing.T) {
 	})
 }
 
-// newTasks is an upstream of 2026-07-28 whose tool can only be called as a task,
-// and asks before it is one or while it is.
+// newTasks starts an upstream of 2026-07-28 whose tool can only be called as a
+// task. The tool asks before it becomes a task or during the task.
 func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 	t.Helper()
 	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema(), callroom.Schema())

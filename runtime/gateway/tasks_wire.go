@@ -12,11 +12,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What the SDK does not know of tasks: members of tools/call, its other results,
-// the methods, what tools say of themselves, and the headers.
+// This file has what the SDK does not support about tasks: additional members and
+// results of tools/call, the task methods, the tools' task settings, and the
+// headers.
 
-// rawCall is tools/call as the SDK lets it be sent with members it does not
-// know; its name is put right on the way out.
+// rawCall is the method name under which the SDK sends tools/call with unsupported
+// members. It is replaced by tools/call when the message is sent.
 const rawCall = "deskhand/tools/call"
 
 var taskMethods = []string{rawCall, "tasks/get", "tasks/update", "tasks/cancel", "tasks/result"}
@@ -25,7 +26,7 @@ type taskParams struct {
 	mcp.ParamsBase
 	Name           string          `json:"name,omitempty"`
 	Arguments      any             `json:"arguments,omitempty"`
-	Task           *taskWish       `json:"task,omitempty"` // of 2025-11-25
+	Task           *taskWish       `json:"task,omitempty"` // 2025-11-25 only
 	InputResponses map[string]any  `json:"inputResponses,omitempty"`
 	RequestState   json.RawMessage `json:"requestState,omitempty"`
 	TaskID         string          `json:"taskId,omitempty"`
@@ -38,7 +39,7 @@ type taskWish struct {
 // taskTTL is how long an upstream is asked to keep a task.
 const taskTTL = 24 * time.Hour
 
-// rawAnswer is a result that the SDK has not read.
+// rawAnswer is a result that the SDK has not decoded.
 type rawAnswer struct {
 	mcp.ResultBase
 	raw json.RawMessage
@@ -50,7 +51,7 @@ func (r *rawAnswer) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// speaksTasks lets client send the methods.
+// speaksTasks registers the task methods with the client.
 func speaksTasks(client *mcp.Client) error {
 	for _, method := range taskMethods {
 		if err := mcp.AddSendingCustomMethod[*taskParams, *rawAnswer](client, method); err != nil {
@@ -60,7 +61,7 @@ func speaksTasks(client *mcp.Client) error {
 	return nil
 }
 
-// outward puts the name of a raw call right, over stdio.
+// outward replaces the method name of a raw call, for stdio.
 func outward(message jsonrpc.Message) jsonrpc.Message {
 	if r, ok := message.(*jsonrpc.Request); ok && r.Method == rawCall {
 		own := *r
@@ -70,11 +71,11 @@ func outward(message jsonrpc.Message) jsonrpc.Message {
 	return message
 }
 
-// maxHead is more than stands before the method of a request.
+// maxHead exceeds the number of bytes before a request's method.
 const maxHead = 256
 
-// outwardHTTP does so over HTTP, and sets the headers that name what a request
-// is about, which the SDK does not set for methods it does not know.
+// outwardHTTP does the same over HTTP. It also sets the headers that name a
+// request's method and target, which the SDK does not set for unsupported methods.
 func outwardHTTP(r *http.Request) error {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return nil
@@ -104,8 +105,8 @@ func outwardHTTP(r *http.Request) error {
 	return nil
 }
 
-// taskTools are the names of the tools in a message that can only be called as
-// a task. The SDK does not read that.
+// taskTools returns the names of the tools in a message that can only be called as
+// a task. The SDK does not read this setting.
 func taskTools(message []byte) (names []string) {
 	if !bytes.Contains(message, []byte(`"taskSupport"`)) {
 		return nil

@@ -19,25 +19,25 @@ import (
 // Command or URL are required; other zero values are defaults.
 type Upstream struct {
 	Name string
-	// Title is the display name. Zero: the name, capitalized.
+	// Title is the display name. If empty, it is the capitalized name.
 	Title string
-	// Command starts a server in Dir that speaks over its stdin and stdout.
-	// From the environment it gets what every program needs
-	// ([executor.Environment]) and the variables that match Pass, in which a
-	// trailing * matches any rest; Env is added.
+	// Command starts a server in Dir that communicates over its stdin and stdout.
+	// Its environment contains what every program needs ([executor.Environment]),
+	// the variables that match Pass, in which a trailing * matches any rest, and
+	// Env.
 	Command []string
 	Dir     string
 	Pass    []string
 	Env     map[string]string
-	// URL is the address of a server that speaks over HTTP. Headers are sent
-	// only to it, with every request.
+	// URL is the address of a server that communicates over HTTP. Headers are sent
+	// with every request, and only to this server.
 	URL     string
 	Headers map[string]string
-	// Inside reports that URL is on this machine or its network although its
+	// Inside reports whether URL is on this machine or its network although its
 	// name does not show it. Its sign-in pages may then be there too.
 	Inside bool
-	// Prefix is put before the names of its tools, joined by "_". Zero: the
-	// name; "-": no prefix.
+	// Prefix is put before its tool names, joined by "_". If empty, it is the name;
+	// "-" means no prefix.
 	Prefix string
 	// Allow and Deny are patterns for its tool and prompt names, as in
 	// path.Match. The gateway offers names that Allow matches (all if it is
@@ -49,14 +49,15 @@ type Upstream struct {
 	Scope Scope
 	Auth  Auth
 	// Timeout is how long a call may take without an answer or progress, not
-	// counting the time for which a person is asked. Zero: [DefaultTimeout].
+	// counting the time during which a person is being asked. If zero, it is
+	// [DefaultTimeout].
 	Timeout time.Duration
-	// MaxBytes limits one message from it (an answer, an event, a page of a
-	// list), and a list as a whole. Zero: [DefaultMaxBytes].
+	// MaxBytes limits the size of one message from it (an answer, an event, a page
+	// of a list), and of a whole list. If zero, it is [DefaultMaxBytes].
 	MaxBytes int
 }
 
-// noPrefix is the prefix of tools that are named as the upstream names them.
+// noPrefix is the Prefix for tools that keep their upstream's names.
 const noPrefix = "-"
 
 // Scope is whose credential a call uses.
@@ -71,26 +72,27 @@ const (
 // Auth configures how an upstream authenticates callers, including the
 // differences between providers.
 type Auth struct {
-	Kind AuthKind // zero: oauth for a URL with a scope, header for a command
+	Kind AuthKind // if empty, oauth for a URL with a scope, header for a command
 
-	// Header and Format are how a key is sent. Zero: Authorization and "Bearer
-	// %s"; with another header, "%s". Env is the variable in which a command
-	// gets it. Zero: <NAME>_TOKEN.
+	// Header and Format define how a key is sent. If empty, they are Authorization
+	// and "Bearer %s"; with another header, Format is "%s". Env is the environment
+	// variable in which a command gets the key. If empty, it is <NAME>_TOKEN.
 	Header, Format, Env string
 
-	// Issuer is the authorization server. Zero: the one that the upstream
+	// Issuer is the authorization server. If empty, it is the one that the upstream
 	// names.
 	Issuer string
 	// ClientID and ClientSecret identify a manually registered client. The
 	// secret may be empty. ClientURL is the https address of a client metadata
 	// document. Without either, a client is registered when needed.
 	ClientID, ClientSecret, ClientURL string
-	// Scopes to request. Nil: those that the upstream requests.
+	// Scopes are the scopes to request. If nil, they are those that the upstream
+	// requests.
 	Scopes []string
 	// OmitResource omits the parameter "resource", for servers that reject it.
 	OmitResource bool
-	// Style is how the client sends its secret: header, params, or zero for
-	// what the server supports.
+	// Style is how the client sends its secret: header, params, or empty for what
+	// the server supports.
 	Style string
 	// Params are extra parameters of the authorization request, for example
 	// prompt.
@@ -112,10 +114,10 @@ var upstreamName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 // "bad_upstream". Checking a checked Upstream changes nothing.
 func Check(u Upstream) (Upstream, error) {
 	bad := func(format string, args ...any) (Upstream, error) {
-		return u, fault.New("bad_upstream", fmt.Sprintf("upstream %q: ", u.Name)+fmt.Sprintf(format, args...), "correct it under upstreams in the configuration file")
+		return u, fault.New("bad_upstream", fmt.Sprintf("upstream %q: ", u.Name)+fmt.Sprintf(format, args...), "fix it under upstreams in the configuration file")
 	}
 	if !upstreamName.MatchString(u.Name) {
-		return bad("a name must have 1 to 32 of a-z, 0-9, _ and -")
+		return bad("a name consists of 1 to 32 characters from a-z, 0-9, _ and -")
 	}
 	if (len(u.Command) == 0) == (u.URL == "") {
 		return bad("requires either a command or a url")
@@ -143,7 +145,7 @@ func Check(u Upstream) (Upstream, error) {
 		return bad("max_bytes is %d, the minimum is %d", u.MaxBytes, minMaxBytes)
 	}
 	if u.Timeout < 0 {
-		return bad("timeout is %v, and the default is %v", u.Timeout, DefaultTimeout)
+		return bad("timeout is %v, but must not be negative (default: %v)", u.Timeout, DefaultTimeout)
 	}
 	switch u.Scope {
 	case "":
@@ -200,19 +202,19 @@ func (u *Upstream) checkAuth(bad func(string, ...any) (Upstream, error)) error {
 	return err
 }
 
-// minMaxBytes is more than the definition of a tool takes.
+// minMaxBytes exceeds the size of any tool definition.
 const minMaxBytes = 64 << 10
 
-// takes says whether a tool or prompt of this name is passed on.
+// takes reports whether the tool or prompt with this name is passed on.
 func (u *Upstream) takes(tool string) bool {
 	matches := func(pattern string) bool {
-		ok, _ := path.Match(pattern, tool) // Check has read it
+		ok, _ := path.Match(pattern, tool) // Check has validated it
 		return ok
 	}
 	return (len(u.Allow) == 0 || slices.ContainsFunc(u.Allow, matches)) && !slices.ContainsFunc(u.Deny, matches)
 }
 
-// host is where the upstream is, for people.
+// host returns the upstream's host or command, to be shown to people.
 func (u *Upstream) host() string {
 	if at, err := url.Parse(u.URL); err == nil && at.Host != "" {
 		return at.Host
@@ -220,7 +222,7 @@ func (u *Upstream) host() string {
 	return strings.Join(u.Command[:min(1, len(u.Command))], " ")
 }
 
-// environment is that of a command, with key in its place if there is one.
+// environment returns a command's environment, including key if it is not empty.
 func (u *Upstream) environment(key string) []string {
 	env, _ := executor.Environment(os.Environ(), u.Pass)
 	for name, value := range u.Env {

@@ -18,12 +18,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema returns the schema of the gateway's tables: credentials and sign-ins under way, encrypted,
-// and what upstreams were last seen to offer.
+// Schema returns the schema of the gateway's tables: encrypted credentials and
+// unfinished sign-ins, and what upstreams offered when last seen.
 func Schema() store.Schema { return store.NewSchema("gateway", migrations) }
 
-// topic is that of the gateway's events in the feed: their key is the upstream
-// whose credential changed, and they say nothing of it.
+// topic is the topic of the gateway's events in the feed. An event's key is the
+// upstream whose credential changed. The event does not contain the credential.
 const topic = "gateway"
 
 // Credential is what authenticates a caller to an upstream.
@@ -38,7 +38,7 @@ type Credential struct {
 	Access    string      `json:"access,omitempty"`
 	Refresh   string      `json:"refresh,omitempty"`
 	Got       time.Time   `json:"got,omitzero"`     // when the issuer issued the token
-	Expires   time.Time   `json:"expires,omitzero"` // zero: unknown
+	Expires   time.Time   `json:"expires,omitzero"` // zero if unknown
 	Scopes    []string    `json:"scopes,omitempty"`
 	Issuer    string      `json:"issuer,omitempty"`
 	TokenURL  string      `json:"token_url,omitempty"`
@@ -46,10 +46,10 @@ type Credential struct {
 	Resource  string      `json:"resource,omitempty"`
 	Client    oauthClient `json:"client,omitzero"`
 
-	rev int64 // in the store
+	rev int64 // revision in the store
 }
 
-// secret is what is sent with a request.
+// secret returns what is sent with a request.
 func (c *Credential) secret() string {
 	if c.Kind == OAuth {
 		return c.Access
@@ -57,9 +57,10 @@ func (c *Credential) secret() string {
 	return c.Key
 }
 
-// stale says that the token has to be renewed before it is used: shortly before
-// its end, so that it does not end on its way, and never in the first three
-// quarters of its life, so that a short one is used at all.
+// stale reports whether the token must be renewed before use. That is shortly
+// before it expires, so that it does not expire in transit. It is never in the
+// first three quarters of the token's lifetime, so that a short-lived token is used
+// at all.
 func (c *Credential) stale(now time.Time) bool {
 	margin := min(renewBefore, c.Expires.Sub(c.Got)/4)
 	return c.Kind == OAuth && !c.Expires.IsZero() && !now.Add(margin).Before(c.Expires)
@@ -67,20 +68,21 @@ func (c *Credential) stale(now time.Time) bool {
 
 const renewBefore = 30 * time.Second
 
-// vault keeps the gateway's rows.
+// vault stores the gateway's rows.
 type vault struct {
 	db *store.DB
 	*sealer
-	// known are credentials as they were last decrypted, by whose they are: that
-	// takes half a millisecond, and a call looks each time
+	// known caches decrypted credentials by owner. Decryption takes half a
+	// millisecond, and every call needs the credential
 	// (BenchmarkCredentialOfACall).
 	known sync.Map
 }
 
-// owner is whose credential one is.
+// owner identifies a credential's owner.
 type owner struct{ upstream, principal string }
 
-// credential is that of a principal; nil if there is none. Nobody changes it.
+// credential returns a principal's credential, or nil if there is none. Callers
+// must not modify it.
 func (v *vault) credential(ctx context.Context, upstream, principal string) (c *Credential, err error) {
 	var sealed string
 	var rev int64
@@ -105,14 +107,14 @@ func (v *vault) credential(ctx context.Context, upstream, principal string) (c *
 	return c, nil
 }
 
-// What an event says: somebody has connected or disconnected, or the same
-// credential has a new token.
+// Event data: someone connected or disconnected, or the same credential has a new
+// token.
 const (
 	eventChanged = `{"type":"changed"}`
 	eventRenewed = `{"type":"renewed"}`
 )
 
-// put stores what somebody has connected, and tells all processes.
+// put stores a connected credential and notifies all processes.
 func (v *vault) put(ctx context.Context, upstream, principal string, c *Credential) error {
 	return v.write(ctx, upstream, principal, c, eventChanged)
 }
@@ -135,7 +137,8 @@ func (v *vault) write(ctx context.Context, upstream, principal string, c *Creden
 	return nil
 }
 
-// drop removes a credential, if it is still the one of rev; 0: whichever it is.
+// drop removes a credential if its revision is rev. If rev is 0, it removes any
+// revision.
 func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64) (dropped bool, err error) {
 	err = v.db.Update(ctx, func(tx *store.Tx) error {
 		result, err := tx.Exec(ctx, "DELETE FROM credentials WHERE upstream = ? AND principal = ? AND (rev = ? OR ? = 0)", upstream, principal, rev, rev)
@@ -157,16 +160,16 @@ func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64)
 	return dropped, nil
 }
 
-// signIn is what the way back from an authorization server needs.
+// signIn holds what is needed when a person returns from an authorization server.
 type signIn struct {
-	Request   string      `json:"request"` // empty: nobody waits for it
+	Request   string      `json:"request"` // empty if no request is waiting
 	Upstream  string      `json:"upstream"`
-	Principal string      `json:"principal"` // who began it
+	Principal string      `json:"principal"` // person who began it
 	Verifier  string      `json:"verifier"`
 	Redirect  string      `json:"redirect"`
-	Return    string      `json:"return,omitempty"` // path to lead to afterwards
+	Return    string      `json:"return,omitempty"` // path to redirect to afterwards
 	Issuer    string      `json:"issuer"`
-	WantsIss  bool        `json:"wants_iss,omitempty"` // the issuer says that it names itself
+	WantsIss  bool        `json:"wants_iss,omitempty"` // whether the issuer declares that it names itself
 	TokenURL  string      `json:"token_url"`
 	RevokeURL string      `json:"revoke_url,omitempty"`
 	Resource  string      `json:"resource,omitempty"`
@@ -174,7 +177,7 @@ type signIn struct {
 	Client    oauthClient `json:"client"`
 }
 
-// signInTime is how long a person may be at the authorization server.
+// signInTime is how long a person may take at the authorization server.
 const signInTime = 10 * time.Minute
 
 func digestOf(text string) string {
@@ -200,7 +203,7 @@ func (v *vault) putSignIn(ctx context.Context, state string, s *signIn) error {
 	return nil
 }
 
-// hasSignIn reports whether a sign-in with that state waits to be finished.
+// hasSignIn reports whether an unfinished sign-in has that state.
 func (v *vault) hasSignIn(ctx context.Context, state string) (has bool, err error) {
 	err = v.db.View(ctx, func(tx *store.Tx) error {
 		var n int
@@ -209,13 +212,13 @@ func (v *vault) hasSignIn(ctx context.Context, state string) (has bool, err erro
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("look for sign-in: %w", err)
+		return false, fmt.Errorf("look up sign-in: %w", err)
 	}
 	return has, nil
 }
 
-// takeSignIn finds a sign-in by its state, which then is used up; nil: there is
-// none, or no more.
+// takeSignIn removes and returns the sign-in with that state, or returns nil if
+// there is none or it has expired.
 func (v *vault) takeSignIn(ctx context.Context, state string) (*signIn, error) {
 	var sealed string
 	err := v.db.Update(ctx, func(tx *store.Tx) error {
@@ -236,7 +239,8 @@ func (v *vault) takeSignIn(ctx context.Context, state string) (*signIn, error) {
 	return s, v.open(sealed, s)
 }
 
-// client is what an issuer registered for a redirect address; nil: nothing.
+// client returns the client that an issuer registered for a redirect address, or
+// nil if there is none.
 func (v *vault) client(ctx context.Context, issuer, redirect string) (*oauthClient, error) {
 	var sealed string
 	err := v.db.View(ctx, func(tx *store.Tx) error {
@@ -268,8 +272,8 @@ func (v *vault) putClient(ctx context.Context, issuer, redirect string, c *oauth
 	return nil
 }
 
-// remembered is what an upstream offered when it was last seen; known says that
-// it was.
+// remembered returns what an upstream offered when it was last seen. known reports
+// whether it was seen before.
 func (v *vault) remembered(ctx context.Context, upstream, principal string) (offer offered, known bool, err error) {
 	var data string
 	err = v.db.View(ctx, func(tx *store.Tx) error {

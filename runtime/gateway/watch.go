@@ -12,18 +12,18 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// watchers are who wants to hear of changes of an upstream's resources, by its
-// URIs. The upstream is asked once for each URI.
+// watchers holds functions to call when an upstream's resources change, by the
+// upstream's URIs. The upstream gets one subscription for each URI.
 type watchers struct {
 	mu   sync.Mutex
 	by   map[string]map[int]func()
 	last int
 }
 
-// maxWatched bounds the resources of one upstream that are watched.
+// maxWatched is how many of one upstream's resources can be watched.
 const maxWatched = 1000
 
-// watch has an upstream tell of changes of a resource.
+// watch subscribes to an upstream's resource.
 func (r *routes) watch(ctx context.Context, caller contract.Caller, uri string, changed func()) (stop func(), err error) {
 	u, original := r.to(uri)
 	if u == nil {
@@ -32,7 +32,7 @@ func (r *routes) watch(ctx context.Context, caller contract.Caller, uri string, 
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
 	if usable, err := u.usable(ctx); err != nil || usable == nil && u.Scope != NoScope {
-		return nil, err // nobody is asked to sign in to hear of changes
+		return nil, err // a subscription is not worth a sign-in request
 	}
 	id, begun, err := u.watchers.add(original, changed)
 	if err != nil {
@@ -60,13 +60,13 @@ func (r *routes) watch(ctx context.Context, caller contract.Caller, uri string, 
 	return stop, nil
 }
 
-// tellsChanges says that a resource can be subscribed to.
+// tellsChanges reports whether the server's resources can be subscribed to.
 func (s *session) tellsChanges() bool {
 	opened := s.InitializeResult()
 	return opened != nil && opened.Capabilities != nil && opened.Capabilities.Resources != nil && opened.Capabilities.Resources.Subscribe
 }
 
-// add notes who watches a URI; begun says that somebody did already.
+// add adds a watcher for a URI. begun reports whether the URI already had one.
 func (w *watchers) add(uri string, changed func()) (id int, begun bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +85,7 @@ func (w *watchers) add(uri string, changed func()) (id int, begun bool, err erro
 	return w.last, begun, nil
 }
 
-// remove forgets who watches; last says that nobody else does.
+// remove removes a watcher. last reports whether it was the URI's last.
 func (w *watchers) remove(uri string, id int) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +108,8 @@ func (w *watchers) uris() (all []string) {
 	return all
 }
 
-// unsubscribe tells the upstream that nobody watches, if it is there.
+// unsubscribe ends the upstream's subscription for a URI, if the upstream is
+// connected.
 func (u *upstream) unsubscribe(uri string) {
 	u.mu.Lock()
 	s := u.live
@@ -123,8 +124,8 @@ func (u *upstream) unsubscribe(uri string) {
 	}
 }
 
-// resubscribe has a new connection tell of what is watched, and of what may have
-// changed meanwhile.
+// resubscribe subscribes on a new connection to everything that is watched, and
+// notifies all watchers, because the resources may have changed meanwhile.
 func (u *upstream) resubscribe(ctx context.Context, s *session) {
 	if !s.tellsChanges() {
 		return
@@ -137,7 +138,7 @@ func (u *upstream) resubscribe(ctx context.Context, s *session) {
 	}
 }
 
-// updated tells all who watch a URI.
+// updated notifies all of a URI's watchers.
 func (u *upstream) updated(uri string) {
 	u.watchers.mu.Lock()
 	var all []func()

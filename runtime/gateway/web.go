@@ -12,14 +12,14 @@ import (
 // webTime bounds one request to an authorization server.
 const webTime = 15 * time.Second
 
-// maxWeb bounds an answer of an authorization server, in bytes.
+// maxWeb is the maximum size of an answer from an authorization server, in bytes.
 const maxWeb = 1 << 20
 
-// web is a client for authorization servers: never with what belongs to an
-// upstream, never somewhere else than asked with a token request, and never
-// where the guard says no. Where people sign in, the upstream tells, and
-// redirections of that place: one on the internet is not to lead to what only
-// this machine or its network reaches.
+// web returns a client for authorization servers. It never sends what belongs to an
+// upstream, never redirects a token request, and never connects where the guard
+// refuses. The guard is needed because the upstream names the authorization server,
+// and that server may redirect: a server on the internet must not send deskhand to
+// addresses that only this machine or its network can reach.
 func (u *upstream) web(extra extraFields) *http.Client {
 	return &http.Client{
 		Timeout:   webTime,
@@ -37,8 +37,7 @@ func (u *upstream) web(extra extraFields) *http.Client {
 	}
 }
 
-// signingIn sends requests to authorization servers, each POST with what extra
-// has.
+// signingIn sends requests to authorization servers and adds extra to each POST.
 type signingIn struct {
 	u     *upstream
 	extra extraFields
@@ -61,7 +60,8 @@ func (s signingIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// mayNotReach says what to do if an address is right all the same.
+// mayNotReach returns the error for a refused address, with what to do if the
+// address is correct.
 func (u *upstream) mayNotReach(r *netguard.Refused) error {
 	if r.Ever {
 		return fmt.Errorf("%w, and %s may not point there", r, u.Title)
@@ -69,8 +69,8 @@ func (u *upstream) mayNotReach(r *netguard.Refused) error {
 	return fmt.Errorf("%w, and %s may not point there; set inside: true under upstream %s if that is on your network too", r, u.Title, u.Name)
 }
 
-// guard is for what the upstream says: inside counts as the owner of the
-// configuration has it, whatever the DNS of the upstream says.
+// guard returns the guard for addresses that the upstream names. Whether they may
+// be inside the network is decided by the configuration, not by the upstream's DNS.
 func (u *Upstream) guard() netguard.Guard {
 	return netguard.Guard{Inside: u.Inside || netguard.IsInside(u.URL) || netguard.IsInside(u.Auth.Issuer)}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The upstream says where its people sign in, so whoever runs it could have
-// deskhand ask at places that only this machine reaches.
+// The upstream names its authorization server. So its operator could otherwise make
+// deskhand send requests to addresses that only this machine reaches.
 func TestAnUpstreamOnTheInternetLeadsNowhereInside(t *testing.T) {
 	asked := 0
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// commandError is a command that ended before it had answered, and the end of what it
-// wrote to stderr.
+// commandError is the error of a command that exited before it answered, with the
+// end of its stderr.
 type commandError struct {
 	error
 	said string
@@ -28,13 +28,13 @@ func (e *commandError) Error() string {
 	if e.said == "" {
 		return e.error.Error()
 	}
-	return e.error.Error() + "; it said: " + e.said
+	return e.error.Error() + "; it printed: " + e.said
 }
 
 func (e *commandError) Unwrap() error { return e.error }
 
-// why says in words what kept an upstream from answering. The log has the error
-// itself, which tells of calls and packages.
+// why describes what kept an upstream from answering. The log has the original
+// error, which names calls and packages.
 func (u *upstream) why(err error) string {
 	dns, wrongCert, said := new(net.DNSError), new(tls.CertificateVerificationError), new(commandError)
 	command := "its command"
@@ -50,7 +50,7 @@ func (u *upstream) why(err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the host " + dns.Name + " is not found"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing listens at " + u.host()
+		return "nothing is listening at " + u.host()
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection broke"
 	case errors.As(err, &wrongCert):
@@ -62,9 +62,9 @@ func (u *upstream) why(err error) string {
 	case len(u.Command) > 0 && errors.Is(err, os.ErrPermission):
 		return command + " may not be run: permission denied"
 	case errors.As(err, &said) && said.said != "":
-		return command + " ended and said: " + said.said
+		return command + " exited and printed: " + said.said
 	case len(u.Command) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
-		return command + " ended"
+		return command + " exited"
 	case len(u.Command) == 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
 		return "the server at " + u.host() + " does not speak MCP, or closed the connection"
 	case strings.Contains(text, "unsupported content type"):

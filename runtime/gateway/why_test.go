@@ -10,8 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// What Go says of a failure is for the log: an agent is told what is wrong, and
-// what to do.
+// Go's error is for the log. The agent is told what is wrong and what to do.
 func TestWhyAnUpstreamCannotBeReachedIsWorded(t *testing.T) {
 	missing := httptest.NewServer(http.NotFoundHandler())
 	defer missing.Close()
@@ -25,14 +24,14 @@ func TestWhyAnUpstreamCannotBeReachedIsWorded(t *testing.T) {
 		u    Upstream
 		want string
 	}{
-		"refused":       {Upstream{URL: closed.URL}, "nothing listens at " + strings.TrimPrefix(closed.URL, "http://")},
+		"refused":       {Upstream{URL: closed.URL}, "nothing is listening at " + strings.TrimPrefix(closed.URL, "http://")},
 		"no host":       {Upstream{URL: "http://nobody.invalid/mcp"}, "the host nobody.invalid is not found"},
 		"no such path":  {Upstream{URL: missing.URL}, "404 Not Found"},
 		"web page":      {Upstream{URL: page.URL}, "does not speak MCP"},
 		"certificate":   {Upstream{URL: secure.URL}, "its certificate is not trusted"},
 		"no command":    {Upstream{Command: []string{"no-such-program-here"}}, "the command no-such-program-here is not found"},
-		"command fails": {Upstream{Command: []string{"sh", "-c", "echo cannot open config >&2; exit 3"}}, "the command sh ended and said: cannot open config"},
-		"silent end":    {Upstream{Command: []string{"sh", "-c", "exit 3"}}, "the command sh ended"},
+		"command fails": {Upstream{Command: []string{"sh", "-c", "echo cannot open config >&2; exit 3"}}, "the command sh exited and printed: cannot open config"},
+		"silent end":    {Upstream{Command: []string{"sh", "-c", "exit 3"}}, "the command sh exited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.u.Name = "linear"

@@ -19,7 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// guarded is a house with a few more rooms.
+// guarded starts a server with additional routes.
 func guarded(t *testing.T, more Options) *running {
 	t.Helper()
 	ok := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,19 +30,19 @@ func guarded(t *testing.T, more Options) *running {
 	more.Token, more.People, more.Shell = rightToken, in, page.New([]byte("key"))
 	chunk := make([]byte, 64<<10)
 	big := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for range 256 { // far more than a socket holds
+		for range 256 { // far more than a socket buffers
 			if _, err := w.Write(chunk); err != nil {
 				return
 			}
 		}
 	})
 	more.Mounts = map[string]http.Handler{"/mcp": ok, "/in": ok, "/answer/{code}": ok, "/big": big}
-	more.Access = map[string]access.Level{"/mcp": access.Agents, "/answer/{code}": access.Anyone, "/big": access.Anyone} // /in is for people, as nothing else is said
+	more.Access = map[string]access.Level{"/mcp": access.Agents, "/answer/{code}": access.Anyone, "/big": access.Anyone} // /in is for people, because no other level is given
 	return run(t, more)
 }
 
-// Before somebody has signed in nothing may be expensive: strangers who are slow
-// keep nobody out, whatever route they are slow on.
+// Before a sign-in nothing may be expensive. Slow strangers keep no one out,
+// whatever route they use.
 func TestAttackDoorsSlowStrangersKeepNobodyOut(t *testing.T) {
 	const most = 32
 	post := func(path, more string) string {
@@ -69,8 +69,8 @@ func TestAttackDoorsSlowStrangersKeepNobodyOut(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { c.Close() })
-				_ = c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)) // the server may be waiting for us to read
-				_, _ = io.WriteString(c, begin)                                // one that was ended for another cannot be written to
+				_ = c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)) // the server may be waiting for the test to read
+				_, _ = io.WriteString(c, begin)                                // a connection that was closed for another one cannot be written to
 			}
 			for range 3 {
 				began := time.Now()
@@ -88,7 +88,7 @@ func TestAttackDoorsSlowStrangersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Those who are known stay: a flood of strangers ends no call of an agent.
+// Signed-in callers stay connected: a flood of strangers ends no agent's call.
 func TestAttackDoorsAFloodOfStrangersEndsNoCall(t *testing.T) {
 	const most = 16
 	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), MaxConns: most, Access: map[string]access.Level{"/slow": access.Agents},
@@ -152,7 +152,7 @@ func TestAttackDoorsASlowFormIsLetGo(t *testing.T) {
 	}
 }
 
-// signedInBrowser comes in by a link, and is at home then.
+// signedInBrowser returns a browser that signed in by a link, and its home page.
 func signedInBrowser(t *testing.T, rt *running) (browser *http.Client, home string) {
 	t.Helper()
 	browser, home = newBrowser(t), in.Home("http://"+rt.addr)
@@ -308,8 +308,8 @@ func TestAttackDoorsASessionEnds(t *testing.T) {
 	})
 }
 
-// streams is a server with a page that lasts, /last, which says in calls when it
-// has begun and when it has ended.
+// streams starts a server with a page that lasts, /last. The page reports in calls
+// when it begins and ends.
 func streams(t *testing.T, in People, ledger Ledger) (rt *running, calls chan string) {
 	t.Helper()
 	calls = make(chan string, 16)
@@ -323,7 +323,8 @@ func streams(t *testing.T, in People, ledger Ledger) (rt *running, calls chan st
 		})}}), calls
 }
 
-// follows opens /last as a browser or a program and leaves it open until the test ends.
+// follows opens /last as a browser or a program and leaves it open until the test
+// ends.
 func follows(t *testing.T, rt *running, calls chan string, header ...string) (ended <-chan error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+rt.addr+"/last", nil)
@@ -356,7 +357,7 @@ func follows(t *testing.T, rt *running, calls chan string, header ...string) (en
 	return done
 }
 
-// begins signs a browser in and gives what it sends from then on.
+// begins signs a browser in and returns the headers that it sends from then on.
 func begins(t *testing.T, rt *running, in People) (header []string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, in.LoginLink("http://"+rt.addr, "/nope"), nil)
@@ -377,8 +378,8 @@ func begins(t *testing.T, rt *running, in People) (header []string) {
 	return nil
 }
 
-// What a browser follows ends with its session: it would go on to be told of
-// every question otherwise.
+// A browser's stream ends with its session. Otherwise the browser would still be
+// told of every question.
 func TestAttackDoorsAStreamEndsWithItsSession(t *testing.T) {
 	over := func(t *testing.T, ended <-chan error, calls chan string) {
 		t.Helper()
@@ -443,7 +444,7 @@ func TestAttackDoorsAStreamEndsWithItsSession(t *testing.T) {
 	})
 }
 
-// Guessing is limited, and whoever guesses locks no person out.
+// Guessing is limited, and a guesser locks no person out.
 func TestAttackDoorsGuessingTheKeyIsLimited(t *testing.T) {
 	rt := guarded(t, Options{})
 	stranger, base := newBrowser(t), "http://"+rt.addr
@@ -478,8 +479,8 @@ func TestAttackDoorsGuessingTheKeyIsLimited(t *testing.T) {
 	})
 }
 
-// Wrong secrets of programs are limited too; the right ones, from the same
-// address and meanwhile, are not.
+// Wrong secrets from programs are limited too. Correct ones are accepted meanwhile,
+// even from the same address.
 func TestAttackDoorsGuessingATokenIsLimited(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, guess string
@@ -580,7 +581,7 @@ func TestAttackDoorsSecretsThatCanBeGuessedAreRefused(t *testing.T) {
 	}
 }
 
-// A body that is too big is said to be so, with and without a length.
+// A body that is too large is refused with that reason, with and without a length.
 func TestAttackDoorsBodiesThatAreTooBig(t *testing.T) {
 	rt := guarded(t, Options{MaxBodyBytes: 1 << 20})
 	browser, home := signedInBrowser(t, rt)
@@ -606,7 +607,7 @@ func TestAttackDoorsBodiesThatAreTooBig(t *testing.T) {
 	}
 }
 
-// The bodies of those who are known are bounded together.
+// Request bodies from signed-in callers share a limit.
 func TestAttackDoorsBodiesAreBoundedTogether(t *testing.T) {
 	const most = 1 << 20
 	arrived, answer := make(chan int), make(chan struct{})
@@ -621,12 +622,12 @@ func TestAttackDoorsBodiesAreBoundedTogether(t *testing.T) {
 				<-answer
 			})}})
 	}
-	// send posts a body, whose header has no length if it goes in chunks.
+	// send posts a body. If chunks is set, the header has no length.
 	send := func(t *testing.T, rt *running, n int, chunks bool) <-chan *http.Response {
 		got := make(chan *http.Response, 1)
 		var body io.Reader = strings.NewReader(strings.Repeat("x", n))
 		if chunks {
-			body = io.MultiReader(body) // whose length nobody knows
+			body = io.MultiReader(body) // of unknown length
 		}
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+rt.addr+"/mcp", body)
 		if err != nil {

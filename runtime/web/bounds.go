@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// bounded limits the size of a body and the time that it and each piece of the
-// answer may take. http.Server's own ReadTimeout and WriteTimeout would end
-// streams too, as they count on while a handler runs. Deadlines cannot be set
-// on a connection that has none, such as a test's recorder; that is no error.
+// bounded limits a body's size and the time that the body and each piece of the
+// answer may take. http.Server's own ReadTimeout and WriteTimeout would also end
+// streams, because they continue while a handler runs. On a connection without
+// deadlines, for example a test's recorder, setting one fails; that error is
+// ignored.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timed := &timedWriter{ResponseWriter: w, control: http.NewResponseController(w), time: s.opts.WriteTime}
-		timed.extend() // a deadline of the request before may have passed
+		timed.extend() // the previous request's deadline may have passed
 		if r.ContentLength > s.opts.MaxBodyBytes {
-			w.Header().Set("Connection", "close") // none of it is read
-			refuse(timed, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has %d bytes, the maximum is %d", r.ContentLength, s.opts.MaxBodyBytes), "send less")
+			w.Header().Set("Connection", "close") // the body is not read
+			refuse(timed, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is %d bytes long; the maximum is %d", r.ContentLength, s.opts.MaxBodyBytes), "send less")
 			return
 		}
 		if r.ContentLength != 0 {
@@ -32,8 +33,8 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// timedBody lifts the deadline once the body has arrived: what follows on the
-// connection is the next request, at its own time.
+// timedBody removes the deadline when the body has arrived, because the
+// connection's next request has its own time.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -47,8 +48,8 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timedWriter gives each write its own time, so that a stream may be silent
-// but a client that does not read is let go.
+// timedWriter sets a new deadline for each write, so that a stream may be silent
+// but a client that does not read is disconnected.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -71,8 +72,9 @@ func (w *timedWriter) FlushError() error {
 
 func (w *timedWriter) Flush() { _ = w.FlushError() }
 
-// recovered answers for a handler that panics, with an ID whose log line has
-// the rest. Of the path it has the pattern: what a link carries may be a secret.
+// recovered answers for a handler that panics, with the ID of the log line that has
+// the details. The log line has the path's pattern instead of the path, because a
+// link may contain a secret.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -81,11 +83,11 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 				return
 			}
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(p) // how a handler cuts a connection
+				panic(p) // how a handler closes a connection
 			}
 			id := rand.Text()[:8]
 			s.opts.Logger.Error("internal error", "error_id", id, "path", r.Pattern, "panic", p, "stack", string(debug.Stack()))
-			// After the first byte of an answer this can only be ignored.
+			// After the answer's first byte, this has no effect.
 			refuse(w, http.StatusInternalServerError, "internal", "internal error (id "+id+")", "")
 		}()
 		next.ServeHTTP(w, r)

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// smallBody is what a body may have without being counted, in bytes: with one for
-// each connection they are bounded already.
+// smallBody is the maximum size of a body that is not counted, in bytes. The limit
+// on connections is enough for such bodies.
 const smallBody = 64 << 10
 
-// budgeted bounds the bodies of all requests in flight together. A request takes
-// what its header says, or the most there may be, before anything of it is read;
-// it gives back what did not come once the body has ended, and the rest with the
-// answer. One that waits in vain is told when to come back.
+// budgeted limits the total size of all running requests' bodies. Before a body is
+// read, its request reserves the length given in the header, or the maximum. It
+// releases the unused part at the end of the body, and the rest with the answer. A
+// request that waits in vain is told when to retry.
 func (s *Server) budgeted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength >= 0 && r.ContentLength <= smallBody {
@@ -33,25 +33,25 @@ func (s *Server) budgeted(next http.Handler) http.Handler {
 		err := s.bodies.Acquire(ctx, b.held)
 		cancel()
 		if err != nil {
-			w.Header().Set("Connection", "close") // none of it is read
+			w.Header().Set("Connection", "close") // the body is not read
 			w.Header().Set("Retry-After", strconv.Itoa(int(s.opts.BodyWait/time.Second)+1))
 			refuse(w, http.StatusServiceUnavailable, "busy", "other requests already use as much memory as this server allows for bodies", "retry, or send less in one request")
 			return
 		}
 		defer func() { b.shrinkTo(0) }()
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.BodyTime)) // a test's recorder has none
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.BodyTime)) // a test's recorder has no deadline
 		r.Body = b
 		next.ServeHTTP(w, r)
 	})
 }
 
-// budgetedBody is a body that has a part of the budget. It is read by one
-// goroutine at a time, the last one that of the handler.
+// budgetedBody is a body with a part of the budget. It is read by one goroutine at
+// a time, last by the handler's.
 type budgetedBody struct {
 	io.ReadCloser
 	of   *semaphore.Weighted
 	read int64
-	held int64 // bytes of the budget
+	held int64 // reserved bytes
 }
 
 func (b *budgetedBody) Read(p []byte) (int, error) {
@@ -63,7 +63,7 @@ func (b *budgetedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// shrinkTo gives back the part of the reservation beyond n bytes.
+// shrinkTo releases what exceeds n bytes.
 func (b *budgetedBody) shrinkTo(n int64) {
 	if b.held > n {
 		b.of.Release(b.held - n)

@@ -11,13 +11,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// checkTime bounds Check: what asks for it, such as a container's health check,
-// asks again soon.
+// checkTime bounds Check. Its callers, for example a container's health check, soon
+// ask again.
 const checkTime = 5 * time.Second
 
-// Check asks a server, such as http://127.0.0.1:20310, for /healthz or, if ready,
-// for /readyz, and returns the first 4 KiB of its answer. It fails with code
-// unhealthy if the server does not answer with status 200 within 5 seconds.
+// Check requests /healthz (if ready, /readyz) from the server at base, for example
+// http://127.0.0.1:20310, and returns the first 4 KiB of the answer. It fails with
+// code unhealthy if the server does not answer with status 200 within 5 seconds.
 func Check(ctx context.Context, base string, ready bool) (string, error) {
 	path := "/healthz"
 	if ready {
@@ -28,9 +28,10 @@ func Check(ctx context.Context, base string, ready bool) (string, error) {
 	url := strings.TrimSuffix(base, "/") + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil || req.URL.Host == "" {
-		return "", fault.New("bad_address", fmt.Sprintf("%q is not the address of a server", base), "name it as in http://127.0.0.1:20310")
+		return "", fault.New("bad_address", fmt.Sprintf("%q is not the address of a server", base), "write it, for example, as http://127.0.0.1:20310")
 	}
-	// Not through a proxy of the environment: it is this server that is asked.
+	// No proxy from the environment is used, because the question is about this
+	// server.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
@@ -39,7 +40,7 @@ func Check(ctx context.Context, base string, ready bool) (string, error) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 	if err != nil {
-		return "", fault.New("unhealthy", fmt.Sprintf("the answer of %s broke off: %v", url, err), "see the server's log")
+		return "", fault.New("unhealthy", fmt.Sprintf("the answer from %s was cut off: %v", url, err), "see the server's log")
 	}
 	text := strings.TrimSpace(string(body))
 	if res.StatusCode != http.StatusOK {

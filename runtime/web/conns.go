@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// limitedListener keeps no more than a number of connections open at once. One
-// more takes the place of the one that has been silent for longest: that waits
-// for a request or for the rest of its header, or whose request is of a stranger,
-// who may send its body or read the answer as slowly as it likes. So connections
-// that have shown nothing keep nobody out. While all are those of agents and
-// people, with requests, it waits for one to end.
+// limitedListener limits the number of open connections. At the limit, a new
+// connection replaces the one that has been silent for longest. A connection is
+// silent if it is waiting for a request or the rest of its header, or if its
+// request is from a stranger, who may send the body or read the answer arbitrarily
+// slowly. So strangers cannot keep agents and people out. If all connections belong
+// to requests from agents and people, the new one waits until one of them ends.
 type limitedListener struct {
 	net.Listener
 	max int
 
 	mu     sync.Mutex
-	freed  sync.Cond // a place is free, a connection began to wait, or Close
+	freed  sync.Cond // signals that a connection ended or became silent, or that the listener was closed
 	open   int
-	silent []*limitedConn // those that may be ended for another, the longest first
+	silent []*limitedConn // connections that may be closed for another, the longest silent first
 	closed bool
 }
 
@@ -64,8 +64,8 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// follow is the server's ConnState. A request is a stranger's until [keep] says
-// otherwise.
+// follow is the server's ConnState. A request counts as a stranger's until
+// [keepOpen] is called.
 func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	limited, ok := c.(*limitedConn)
 	if !ok {
@@ -82,12 +82,12 @@ func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 
 type connKey struct{}
 
-// withConn lets [keep] find the connection of a request.
+// withConn lets [keepOpen] find a request's connection.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// keepOpen has the connection of a request stay until it is answered: its caller is
+// keepOpen keeps a request's connection until it is answered, because its caller is
 // known.
 func keepOpen(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
@@ -97,7 +97,7 @@ func keepOpen(r *http.Request) {
 	}
 }
 
-// forget takes c from those that wait; l.mu is held.
+// forget removes c from the silent connections. l.mu must be held.
 func (l *limitedListener) forget(c *limitedConn) {
 	if at := slices.Index(l.silent, c); at >= 0 {
 		l.silent = slices.Delete(l.silent, at, at+1)
@@ -123,9 +123,8 @@ func (c *limitedConn) Close() error {
 	return err
 }
 
-// CloseWrite lets http.Server end an answer to a client that is still sending,
-// for example one whose header is too long, without a reset that would lose the
-// answer.
+// CloseWrite lets http.Server end an answer to a client that is still sending, for
+// example one whose header is too long, without a reset that would lose the answer.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

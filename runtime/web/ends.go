@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// endsEvery is how often the sessions with a request that lasts are looked up:
-// another process over the same ledger may have ended them.
+// endsEvery is how often the sessions of long requests are checked, because another
+// process that uses the ledger may have ended them.
 const endsEvery = time.Second
 
-// lasting are the requests of browsers, by session, so that they end with it: a
-// stream of events asks for nothing again. The zero value is ready to use.
+// lasting holds the running browser requests by session, so that they end with the
+// session. An event stream would otherwise never check its session again. The zero
+// value is ready to use.
 type lasting struct {
 	mu sync.Mutex
 	by map[string]*lastingSession
@@ -19,11 +20,11 @@ type lasting struct {
 
 type lastingSession struct {
 	session
-	requests map[*time.Time]context.CancelFunc // by when each began
+	requests map[*time.Time]context.CancelFunc // by the time when each began
 }
 
-// begin gives a request of a session a context that ends with the session; over
-// is called when it is answered.
+// begin returns a context that ends with the session. over must be called when the
+// request is answered.
 func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, over func()) {
 	ctx, cancel := context.WithDeadline(ctx, one.until)
 	began := time.Now()
@@ -49,7 +50,7 @@ func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, ov
 	}
 }
 
-// end ends the requests of a session.
+// end ends a session's requests.
 func (l *lasting) end(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +61,7 @@ func (l *lasting) end(id string) {
 	}
 }
 
-// old are the sessions with a request that was there at a time.
+// old returns the sessions that have a request from before the given time.
 func (l *lasting) old(at time.Time) (all []session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,9 +76,8 @@ func (l *lasting) old(at time.Time) (all []session) {
 	return all
 }
 
-// endSessions ends the requests that last of sessions that have been ended
-// elsewhere, until ctx ends. While the ledger cannot be read they stay: there is
-// nothing to be told either.
+// endSessions ends the long requests of sessions that were ended by another
+// process, until ctx ends. While the ledger cannot be read, the requests continue.
 func (s *Server) endSessions(ctx context.Context) {
 	every := time.NewTicker(endsEvery)
 	defer every.Stop()

@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// ours refuses a Host that is not this server's, so that a name which an
-// attacker lets resolve to 127.0.0.1 is no way in.
+// ours refuses a Host that is not this server's. It prevents attacks with a name
+// that resolves to 127.0.0.1.
 func (s *Server) ours(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.ownHost(r) {
@@ -33,14 +33,14 @@ func (s *Server) ownHost(r *http.Request) bool {
 	if page.ThisMachine(host) || slices.ContainsFunc(s.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		return true
 	}
-	// An address cannot be made to resolve elsewhere: it is ours if the
-	// connection came to it.
+	// An IP address cannot be redirected. It is this server's if the connection was
+	// made to it.
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	ip := net.ParseIP(host)
 	return ok && ip != nil && ip.Equal(local.IP)
 }
 
-// hostname is a Host header without its port and brackets.
+// hostname returns a Host header without its port and brackets.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -48,8 +48,8 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// sameOrigin refuses pages of other origins, and answers the preflight of
-// those that are allowed. Programs send no Origin.
+// sameOrigin refuses pages from other origins, and answers preflight requests from
+// allowed ones. Programs send no Origin.
 func (s *Server) sameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origins := r.Header.Values("Origin")
@@ -86,8 +86,9 @@ func ownOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-// caller finds out who sends a request, and with which session if it is a browser.
-// One that sends a wrong secret is a stranger, whatever else it sends.
+// caller identifies who sends a request, and the session if it comes from a
+// browser. A caller that sends a wrong secret is a stranger, whatever else it
+// sends.
 func (s *Server) caller(r *http.Request) (c access.Caller, one session) {
 	c.Address = r.RemoteAddr
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -111,16 +112,17 @@ func (s *Server) caller(r *http.Request) (c access.Caller, one session) {
 	return c, one
 }
 
-// is compares by hashes, so that the time taken tells nothing of the secret, not
-// even its length. An empty secret is nobody's.
+// is reports whether two secrets are equal. It compares hashes, so that the time
+// reveals nothing about the secret, not even its length. An empty secret never
+// matches.
 func is(secret, given string) bool {
 	want, got := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(given))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && secret != ""
 }
 
-// admitting lets in who is of a level, and says to the handler who it is. The
-// connection of anybody who is known is kept; see [limitedListener]. What a
-// browser asked for ends with its session.
+// admitting admits callers with the required level and passes them to the handler
+// through the context. It keeps the connection of a known caller; see
+// [limitedListener]. A browser's request ends with its session.
 func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
 	if level > access.Anyone {
 		next = s.budgeted(next)
@@ -146,36 +148,37 @@ func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
 	})
 }
 
-// maxStranger bounds the body of a request to a route that is for anyone, in
-// bytes. The forms there hold a key or a note.
+// maxStranger is the maximum size of a request body on a route that is open to
+// anyone, in bytes. The forms on these routes contain only a key or a note.
 const maxStranger = 64 << 10
 
-// boundStranger bounds what a route that is for anyone reads, in bytes and time.
+// boundStranger limits the size and the time of a body on a route that is open to
+// anyone.
 func (s *Server) boundStranger(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.StrangerTime)) // a test's recorder has none
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.StrangerTime)) // a test's recorder has no deadline
 	for {
 		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
 			break
 		}
-		w = outer.Unwrap() // the server's own, which then lets the client read the refusal
+		w = outer.Unwrap() // the server's own writer, which then lets the client read the refusal
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxStranger)
 }
 
-// turnAway answers who may not come in. Wrong secrets are limited as those of the
-// page to sign in are, but the right ones are known before anything is counted:
-// whoever guesses at an address keeps no other program there out.
+// turnAway answers a caller without access. Wrong secrets are limited as on the
+// sign-in page. Correct secrets are accepted before anything is counted, so that
+// guesses from an address do not lock out other programs there.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Caller) {
 	if c.How == "" && r.Header.Get("Authorization") != "" {
 		if wait := s.wrong.take(r.RemoteAddr, time.Now()); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-			w.Header().Set("Connection", "close") // nothing more of it is read
-			refuse(w, http.StatusTooManyRequests, "too_many_tries", "the token is wrong, and too many wrong ones were sent",
-				sendToken+"; the right one is accepted immediately")
+			w.Header().Set("Connection", "close") // the rest is not read
+			refuse(w, http.StatusTooManyRequests, "too_many_tries", "the token is wrong, and too many wrong tokens were sent",
+				sendToken+"; the correct one is accepted immediately")
 			return
 		}
 	}
@@ -189,7 +192,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 		return
 	}
 	if c.Level == access.Agents {
-		refuse(w, http.StatusForbidden, "for_people", "this is for a person: the token of agents does not open it",
+		refuse(w, http.StatusForbidden, "for_people", "only people have access: the agents' token is not accepted",
 			"sign in with the link that deskhand inbox --web prints; programs send the person's key instead of the token")
 		return
 	}
@@ -198,8 +201,8 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 		sendToken+"; it is DESKHAND_TOKEN as set for the server, or in the file token of its state folder")
 }
 
-// sealed sets the headers that keep an answer from being framed, sniffed or
-// kept. A handler that serves pages sets its own policy.
+// sealed sets the headers that prevent an answer from being framed, sniffed or
+// cached. A handler that serves pages sets its own policy.
 func sealed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -22,16 +22,16 @@ var static embed.FS
 
 const loginPath = "/login"
 
-// loginPage is what the page that lets people in shows.
+// loginPage is the data of the sign-in page.
 type loginPage struct {
-	To      string // path to go to afterwards
-	Trouble string // empty: none
-	Days    int    // how long this browser stays signed in; 0: less than two
-	Onward  string // address to go on at; empty: there is a form
-	Away    bool   // sessions do not belong to the name that was asked for
+	To      string // path to redirect to afterwards
+	Trouble string // empty if there is none
+	Days    int    // how many days this browser stays signed in; 0 if less than two
+	Onward  string // address to continue at; empty if there is a form
+	Away    bool   // the requested host name is not the one that sessions belong to
 }
 
-// login lets a browser in: by a link of [People.LoginLink], or by a form that
+// login signs a browser in, with a link from [People.LoginLink] or with a form that
 // asks for the person's key.
 func (s *Server) login() http.Handler {
 	files, err := fs.Sub(static, "static")
@@ -61,7 +61,7 @@ func (s *Server) login() http.Handler {
 		case r.Method == http.MethodPost:
 			s.loginByKey(w, r, p, show)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "read /login with GET", "")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "/login accepts only GET and POST", "")
 		case in:
 			http.Redirect(w, r, p.To, http.StatusSeeOther)
 		case r.Method == http.MethodHead || fetchedAhead(r) || r.FormValue("key") == "":
@@ -72,7 +72,8 @@ func (s *Server) login() http.Handler {
 	})
 }
 
-// readForm reads a form. A status other than 0 says why it was not read.
+// readForm parses a form. A status other than 0 means that it failed; trouble is
+// the reason.
 func readForm(r *http.Request) (status int, trouble string) {
 	err := page.ReadForm(r)
 	switch {
@@ -84,7 +85,7 @@ func readForm(r *http.Request) (status int, trouble string) {
 	return 0, ""
 }
 
-// loginByKey takes the person's key from the form.
+// loginByKey handles the person's key from the form.
 func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
 	if !s.opts.Shell.Checked(r) {
 		p.Trouble = "This page was open too long, or cookies are disabled. Please retry."
@@ -106,7 +107,8 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 		return
 	}
 	if !s.opts.People.atHome(r) {
-		// No redirect: the policy of the page lets its form lead nowhere else.
+		// A redirect does not work: the page's policy forbids its form to lead
+		// elsewhere.
 		p.Onward = s.opts.People.LoginLink("http://"+r.Host, p.To)
 		w.Header().Set("Refresh", "1; url="+p.Onward)
 		show(w, r, http.StatusOK, p)
@@ -116,7 +118,8 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
 }
 
-// fetchedAhead says that a browser looks at a link that nobody has pressed yet.
+// fetchedAhead reports whether a browser is fetching a link before a person has
+// opened it.
 func fetchedAhead(r *http.Request) bool {
 	return r.Header.Get("Sec-Purpose") != "" || r.Header.Get("Purpose") != ""
 }
@@ -124,7 +127,7 @@ func fetchedAhead(r *http.Request) bool {
 func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
 	until, id, ok := readPass(s.opts.People.Key, "login", r.FormValue("key"), time.Now())
 	if ok && !s.opts.People.atHome(r) {
-		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther) // who has a link may know the name
+		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther) // a person with a link may learn the name
 		return
 	}
 	if ok {
@@ -143,8 +146,8 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
 }
 
-// wantsPage says that a person's browser asks, to whom a refusal in JSON says
-// nothing.
+// wantsPage reports whether the request comes from a person's browser, for which a
+// JSON refusal is useless.
 func (s *Server) wantsPage(r *http.Request) bool {
 	return s.opts.Shell != nil && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

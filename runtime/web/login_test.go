@@ -21,11 +21,11 @@ const (
 	rightKey   = "the-key-of-the-person"
 )
 
-// in is how people come in at the servers of these tests.
+// in configures how people sign in at the servers of these tests.
 var in = People{Key: rightKey}
 
-// Chromium and Firefox find names under .localhost by themselves; Go asks the
-// system, which need not know them.
+// Chromium and Firefox resolve names under .localhost themselves. Go asks the
+// system, which may not resolve them.
 func init() {
 	http.DefaultTransport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) { //nolint:errcheck // it is one
 		if host, port, err := net.SplitHostPort(address); err == nil && page.ThisMachine(host) {
@@ -35,7 +35,7 @@ func init() {
 	}
 }
 
-// house is a server with pages, and a browser in front of it.
+// house starts a server with pages and returns it with a browser.
 func house(t *testing.T) (rt *running, browser *http.Client) {
 	t.Helper()
 	rt = run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), Access: map[string]access.Level{"/in": access.Agents}, Mounts: map[string]http.Handler{
@@ -53,7 +53,7 @@ func newBrowser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// visit opens an address as a browser does and gives where it ended.
+// visit opens an address as a browser does and returns where it ended.
 func visit(t *testing.T, browser *http.Client, address string, header ...string) (path, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -126,7 +126,7 @@ func TestThePersonsKeyLetsABrowserIn(t *testing.T) {
 	for _, c := range []struct{ key, to, want string }{
 		{"wrong", "/in", "/login"}, {rightToken, "/in", "/login"}, {rightKey, "//evil.example/", "/"}, {rightKey, "/in", "/in"},
 	} {
-		browser.Jar, _ = cookiejar.New(nil) // it has no error
+		browser.Jar, _ = cookiejar.New(nil) // never returns an error
 		_, body := visit(t, browser, base+"/login")
 		form := url.Values{"token": {regexp.MustCompile(`name="token" content="(\w+)"`).FindStringSubmatch(body)[1]}, "key": {c.key}, "to": {c.to}}
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/login", strings.NewReader(form.Encode()))
@@ -209,7 +209,7 @@ func TestOnceIsAskedForLinks(t *testing.T) {
 	}
 }
 
-// asked is a ledger that says what it was asked.
+// asked is a ledger that records its calls.
 type asked struct {
 	memory
 	once string

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what /metrics shows of the front itself. The route is the mount's
-// path, never the client's, so their number is fixed.
+// metrics holds the front's own metrics. Their route label is the mount's path,
+// never the client's, so their number is limited.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -25,12 +25,12 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: "deskhand_http_requests_total", Help: "Requests answered, by route and status.",
 		}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, without streams.",
-			// From a cached answer to a call that waits.
+			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, excluding streams.",
+			// from the time of a cached answer to that of a call that waits for a person
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"route"}),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "deskhand_http_requests_in_flight", Help: "Requests being answered, open streams included.",
+			Name: "deskhand_http_requests_in_flight", Help: "Requests being answered, including open streams.",
 		}, []string{"route"}),
 	}
 	registry.MustRegister(m.requests, m.seconds, m.inFlight, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -38,7 +38,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	return m
 }
 
-// counted keeps the metrics of one route.
+// counted records one route's metrics.
 func (s *Server) counted(route string, next http.Handler) http.Handler {
 	inFlight := s.metrics.inFlight.WithLabelValues(route)
 	seconds := s.metrics.seconds.WithLabelValues(route)
@@ -62,7 +62,7 @@ func (s *Server) counted(route string, next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter remembers the status; 0 before there is one.
+// statusWriter records the status code. code is 0 before there is one.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

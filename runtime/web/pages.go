@@ -9,9 +9,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// refusal is what the front answers for itself. Its names are those of OAuth (RFC
-// 6749 section 5.2), as an MCP client that was refused looks for a way to sign
-// in and shows what it then reads.
+// refusal is the body of the front's own refusals. Its members are those of OAuth
+// (RFC 6749 section 5.2), because a refused MCP client looks for a way to sign in
+// and shows these members.
 type refusal struct {
 	Code    string `json:"error"`
 	Message string `json:"error_description"`
@@ -22,11 +22,11 @@ func refuse(w http.ResponseWriter, status int, code, message, hint string) {
 	writeJSON(w, status, refusal{code, message, hint})
 }
 
-// sendToken is the next step of who is not let in.
+// sendToken is the hint for a refused caller.
 const sendToken = "send this server's token as Authorization: Bearer TOKEN"
 
-// missing answers for all paths that have no handler: a person with a page, if
-// there are any.
+// missing answers requests for unknown paths: with a page for people if there is a
+// shell, otherwise with JSON.
 func (s *Server) missing() http.Handler {
 	if s.opts.Shell == nil {
 		return http.HandlerFunc(refuseMissing)
@@ -61,10 +61,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // nobody is left to tell
+	_, _ = w.Write(append(data, '\n')) // the client is gone
 }
 
-// reads serves GET and HEAD only.
+// reads serves only GET and HEAD.
 func reads(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -76,7 +76,7 @@ func reads(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// health says that the process lives, and which build it is.
+// health answers that the process is alive, with build information.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	build := s.opts.Build
 	if build == nil {
@@ -88,7 +88,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	}{"ok", build})
 }
 
-// ready says whether requests can be answered now.
+// ready reports whether requests can currently be answered.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.opts.Ready != nil {
 		if err := s.opts.Ready(); err != nil {
@@ -99,7 +99,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }
 
-// shorten bounds what an answer repeats of a request, in bytes.
+// shorten limits how much of a request an answer repeats, in bytes.
 func shorten(s string) string {
 	return strings.ToValidUTF8(textutil.Excerpt(s, 200), "?")
 }

@@ -17,16 +17,16 @@ import (
 // People configures how people sign in: with a single-use link, or with their
 // key.
 type People struct {
-	// Key is the person's secret. It signs everything that browsers get, so
-	// every process with the key accepts it, and a new key ends all sessions.
-	// Empty: no one can sign in.
+	// Key is the person's secret. It signs everything that browsers get. So every
+	// process with the key accepts it, and a new key ends all sessions. If empty,
+	// no one can sign in.
 	Key string
-	// Host is the host name that sessions on this machine belong to. Zero: a
-	// name under .localhost derived from Key. Cookies ignore ports, and any
-	// program on this machine may serve a page at 127.0.0.1; a program that
-	// does not know the name gets no cookie.
+	// Host is the host name that sessions on this machine belong to. If empty, it
+	// is a name under .localhost derived from Key. Cookies ignore ports, and any
+	// program on this machine may serve a page at 127.0.0.1; a program that does
+	// not know the name gets no cookie.
 	Host string
-	// Time is how long a session lasts. Zero: 30 days.
+	// Time is how long a session lasts. If zero, it is 30 days.
 	Time time.Duration
 }
 
@@ -53,8 +53,8 @@ func (p People) Home(base string) string {
 	return u.String()
 }
 
-// LoginLink returns an address that signs a browser in, once and within some
-// minutes, and leads to the path to. base is the server's address, for example
+// LoginLink returns an address that signs a browser in once, within ten minutes,
+// and then leads to the given path. base is the server's address, for example
 // http://127.0.0.1:20311.
 func (p People) LoginLink(base, to string) string {
 	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), "")}}
@@ -64,27 +64,27 @@ func (p People) LoginLink(base, to string) string {
 	return strings.TrimSuffix(p.Home(base), "/") + loginPath + "?" + query.Encode()
 }
 
-// atHome reports whether a request came to a name that sessions belong to: the
-// one of this machine, or any that is not of this machine.
+// atHome reports whether a request's host is one that sessions belong to:
+// People.Host, or any name that is not this machine.
 func (p People) atHome(r *http.Request) bool {
 	host := hostname(r.Host)
 	return !page.ThisMachine(host) || strings.EqualFold(strings.TrimSuffix(host, "."), p.host())
 }
 
-// homeOf is the same request at the name that sessions belong to.
+// homeOf returns the request's address at the host that sessions belong to.
 func (p People) homeOf(r *http.Request) string {
 	return p.Home("http://"+r.Host) + r.URL.RequestURI()
 }
 
-// Ledger remembers used links and ended sessions, for all processes that accept
-// the same links and sessions. After until, an entry may be forgotten.
+// Ledger records used links and ended sessions, for all processes that accept the
+// same links and sessions. After until, an entry may be deleted.
 type Ledger interface {
 	// Once reports whether this is the first call with id.
 	Once(ctx context.Context, id string, until time.Time) (first bool, err error)
 	// End ends a session.
 	End(ctx context.Context, session string, until time.Time) error
-	// Ended reports whether a session that began at a time has been ended, by
-	// itself or with all others.
+	// Ended reports whether a session has been ended, individually or together with
+	// all others. began is when the session began.
 	Ended(ctx context.Context, session string, began time.Time) (bool, error)
 }
 

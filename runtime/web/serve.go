@@ -14,16 +14,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Serve listens and answers until ctx ends. It then accepts no more
-// connections, lets running requests finish for Options.Grace, cuts the rest,
-// and returns nil. Call it once. If the address is the cause, the error is a
-// fault: code "port_in_use", "port_denied" or "bad_address".
+// Serve listens and answers until ctx ends. It then accepts no more connections,
+// lets running requests finish for Options.Grace, ends the rest, and returns nil.
+// Call it once. If the address is the cause, the error is a fault with code
+// "port_in_use", "port_denied" or "bad_address".
 func (s *Server) Serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", s.opts.Addr)
 	if err != nil {
 		return s.listenError(err)
 	}
-	// Requests see the end of base, not of ctx: those in flight go on at first.
+	// Requests get base instead of ctx, because running requests first continue
+	// when ctx ends.
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	limited := limit(listener, s.opts.MaxConns)
@@ -61,14 +62,14 @@ func (s *Server) Serve(ctx context.Context) error {
 		cut()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
 		defer cancel()
-		_ = server.Shutdown(last) // those that listen to their context end now
-		_ = server.Close()        // the connections of the others
+		_ = server.Shutdown(last) // requests that check their context now end
+		_ = server.Close()        // closes the connections of the others
 	}
 	<-ended
 	return nil
 }
 
-// cutTime is how long a request that was cut may take to notice.
+// cutTime is how long a cancelled request may take to end.
 const cutTime = 250 * time.Millisecond
 
 func (s *Server) listenError(err error) error {
@@ -78,11 +79,11 @@ func (s *Server) listenError(err error) error {
 		return fault.New("port_in_use", fmt.Sprintf("port %s is already in use on %s", port, host),
 			"stop the program that uses it, or choose another with --http HOST:PORT; port 0 picks a free one")
 	case errors.Is(err, syscall.EACCES):
-		return fault.New("port_denied", fmt.Sprintf("port %s on %s needs more rights than this user has", port, host),
+		return fault.New("port_denied", fmt.Sprintf("this user has no permission to listen on port %s of %s", port, host),
 			"choose a port above 1023 with --http HOST:PORT")
 	}
 	if unknown := new(net.DNSError); errors.As(err, &unknown) || errors.Is(err, syscall.EADDRNOTAVAIL) {
-		return fault.New("bad_address", fmt.Sprintf("cannot listen on '%s': it is no address of this machine", s.opts.Addr),
+		return fault.New("bad_address", fmt.Sprintf("cannot listen on '%s': it is not an address of this machine", s.opts.Addr),
 			"use, for example, 127.0.0.1:20310, or 0.0.0.0:20310 for all addresses")
 	}
 	return fmt.Errorf("listen on %s: %w", s.opts.Addr, err)

@@ -13,11 +13,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 )
 
-// A browser sends no bearer token. It gets a cookie, by a link that works once or
-// by the person's key. Both are signed with the key.
+// A browser sends no bearer token. It gets a cookie, through a link that works once
+// or with the person's key. Cookie and link are signed with the key.
 const (
 	sessionCookie = "deskhand_session"
-	// linkTime is how long a link that lets somebody in may lie about.
+	// linkTime is how long a sign-in link is valid.
 	linkTime = 10 * time.Minute
 )
 
@@ -28,8 +28,8 @@ func Key(secret, use string) []byte {
 	return mac.Sum(nil)
 }
 
-// pass is a signed text "<until>.<id>.<signature>", until in Unix seconds. An
-// empty id is a random one.
+// pass returns a signed text "<until>.<id>.<signature>", with until in Unix
+// seconds. If id is empty, it is random.
 func pass(key, use string, until time.Time, id string) string {
 	if id == "" {
 		id = rand.Text()
@@ -44,7 +44,7 @@ func signature(key, use, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// readPass checks a pass and says until when it is good, and its id.
+// readPass checks a pass and returns its expiry time and ID.
 func readPass(key, use, given string, now time.Time) (until time.Time, id string, ok bool) {
 	i := strings.LastIndexByte(given, '.')
 	if i < 0 || key == "" || !hmac.Equal([]byte(given[i+1:]), []byte(signature(key, use, given[:i]))) {
@@ -56,11 +56,11 @@ func readPass(key, use, given string, now time.Time) (until time.Time, id string
 	return until, id, err == nil && now.Before(until)
 }
 
-// sessionUse ties a session to the name that it was begun at.
+// sessionUse binds a session to the host name at which it began.
 func sessionUse(r *http.Request) string { return "session@" + strings.ToLower(hostname(r.Host)) }
 
-// session is a browser that has signed in. Its id, which the cookie has, says
-// when and how: "<Unix milliseconds>-<how>-<random>".
+// session is a signed-in browser. Its ID, which is in the cookie, says when and how
+// it signed in: "<Unix milliseconds>-<how>-<random>".
 type session struct {
 	id    string
 	how   string
@@ -77,7 +77,7 @@ func readSession(id string, until time.Time) (s session, ok bool) {
 	return session{id, parts[1], time.UnixMilli(ms), until}, err == nil
 }
 
-// signedIn is the session whose cookie the request has.
+// signedIn returns the session of the request's cookie.
 func (s *Server) signedIn(r *http.Request) (session, bool) {
 	for _, c := range r.CookiesNamed(sessionCookie) { // another port of this host may have set one too
 		until, id, ok := readPass(s.opts.People.Key, sessionUse(r), c.Value, time.Now())
@@ -99,7 +99,7 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 	return session{}, false
 }
 
-// signIn begins a session; how says what the browser has shown.
+// signIn begins a session. how is what the browser has proved.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request, how string) {
 	now := time.Now()
 	until := now.Add(s.opts.People.sessionTime())
@@ -112,7 +112,7 @@ func (s *Server) setSession(w http.ResponseWriter, r *http.Request, value string
 		HttpOnly: true, Secure: s.opts.Shell.Secure(r), SameSite: http.SameSiteLaxMode})
 }
 
-// logoutPath ends the session of a browser.
+// logoutPath is the path that ends a browser's session.
 const logoutPath = "/logout"
 
 func (s *Server) logout() http.Handler {

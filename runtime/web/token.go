@@ -15,16 +15,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// minSecret is the shortest secret that is believed, in characters: half of what
-// we write, 26 characters of 5 bits each.
+// minSecret is the minimum length of a secret in characters. Generated secrets have
+// 26 characters of 5 bits each.
 const minSecret = 16
 
-// CheckSecret refuses a secret that is easy to guess or that a header cannot
-// carry, with fault code "bad_secret". name is its display name.
+// CheckSecret refuses a secret that is easy to guess or cannot be sent in a header,
+// with fault code "bad_secret". name is its display name.
 func CheckSecret(name, secret string) error {
 	switch {
 	case len(secret) < minSecret:
-		return fault.New("bad_secret", fmt.Sprintf("%s is too short: of %d characters it can be guessed", name, len(secret)),
+		return fault.New("bad_secret", fmt.Sprintf("%s has only %d characters, so it can be guessed", name, len(secret)),
 			fmt.Sprintf("use %d characters or more, for example from openssl rand -hex 32", minSecret))
 	case unprintable(secret):
 		return fault.New("bad_secret", name+" contains white space or characters that a header cannot carry", "use letters and digits, for example from openssl rand -hex 32")
@@ -36,13 +36,14 @@ func unprintable(secret string) bool {
 	return strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// checkSecrets refuses options with which somebody could come in who should not.
+// checkSecrets refuses options that would give access to people or programs that
+// should have none.
 func (o *Options) checkSecrets() error {
 	switch {
 	case o.People.Key == "" && o.Shell != nil:
-		return fault.New("token_required", "there are pages but no key for people to sign in with", "set DESKHAND_PERSON_KEY")
+		return fault.New("token_required", "the pages for people require a key to sign in with", "set DESKHAND_PERSON_KEY")
 	case o.People.Key != "" && o.People.Key == o.Token:
-		return fault.New("bad_secret", "the person's key equals the agents' token, so agents could answer as a person", "set DESKHAND_PERSON_KEY to another text, or unset it")
+		return fault.New("bad_secret", "the person's key equals the agents' token, so agents could answer as a person", "set DESKHAND_PERSON_KEY to another value, or unset it")
 	}
 	for name, secret := range map[string]string{"the token": o.Token, "the person's key": o.People.Key} {
 		if secret != "" {
@@ -54,11 +55,11 @@ func (o *Options) checkSecrets() error {
 	return nil
 }
 
-// Token returns the token of this installation's agents from the file "token"
-// in stateDir, and creates both if they are missing. Any number of processes
-// may call it concurrently and get the same token. If others can read the file,
-// Token makes it private and logs a warning. If it contains no token, the error
-// is a fault with code "bad_token".
+// Token returns the token of this installation's agents from the file "token" in
+// stateDir, and creates both if they are missing. Any number of processes may call
+// it concurrently, and all get the same token. If other users can read the file,
+// Token makes it private and logs a warning. If the file contains no token, the
+// error is a fault with code "bad_token".
 func Token(stateDir string, log *slog.Logger) (string, error) {
 	return secretOf(stateDir, "token", log)
 }
@@ -78,7 +79,7 @@ func secretOf(stateDir, name string, log *slog.Logger) (string, error) {
 		return token, err
 	}
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return "", fmt.Errorf("make state folder: %w", err)
+		return "", fmt.Errorf("create state folder: %w", err)
 	}
 	if err := createToken(stateDir, path); err != nil {
 		return "", err
@@ -86,9 +87,9 @@ func secretOf(stateDir, name string, log *slog.Logger) (string, error) {
 	return readToken(path, log)
 }
 
-// createToken writes a whole token beside path and links it there, so that
-// nobody reads half of it. Whoever links first wins; the others find the
-// winner's.
+// createToken writes a whole token to a temporary file and links it to path, so
+// that no process reads a partial token. The first process to link wins, and the
+// others use the winner's token.
 func createToken(dir, path string) error {
 	f, err := os.CreateTemp(dir, ".token-*") // mode 0600
 	if at := new(fs.PathError); errors.As(err, &at) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)) {
@@ -117,10 +118,10 @@ func readToken(path string, log *slog.Logger) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fault.New("bad_token", path+" is not a file", "remove it; a new token is then created")
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there, access is not in the mode
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // on Windows, the mode does not show access
 		log.Warn("other users could read the token file; it is now private. Create a new token if you do not trust them", "path", path, "mode", info.Mode().Perm().String())
 		if err := os.Chmod(path, 0o600); err != nil {
-			return "", fmt.Errorf("close token file: %w", err)
+			return "", fmt.Errorf("restrict access to token file: %w", err)
 		}
 	}
 	data, err := os.ReadFile(path)
@@ -129,7 +130,7 @@ func readToken(path string, log *slog.Logger) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < minSecret || unprintable(token) {
-		return "", fault.New("bad_token", path+" holds no secret of 16 characters or more", "remove it; a new one is then created")
+		return "", fault.New("bad_token", path+" contains no secret of at least 16 characters", "remove it; a new one is then created")
 	}
 	return token, nil
 }

@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// How many keys may be tried on the page to sign in, within a window, and how many
-// wrong secrets programs may send. Links that work once are not counted, nor are
-// right secrets of programs: whoever fills the window keeps nobody out.
+// Limits for wrong secrets: how many keys may be tried on the sign-in page within a
+// window, and how many wrong secrets programs may send. Single-use links and
+// programs' correct secrets are not counted, so that an attacker who reaches the
+// limit locks no one out.
 const (
 	triesWindow    = time.Minute
 	triesOfAddress = 10
 	triesOfAll     = 100
 )
 
-// tries counts the keys that were tried. The zero value is ready to use.
+// tries counts failed attempts. The zero value is ready to use.
 type tries struct {
 	mu    sync.Mutex
-	since time.Time // of the window
+	since time.Time // start of the window
 	by    map[netip.Prefix]int
 	all   int
 }
 
-// take counts one try from an address, HOST:PORT. If there were too many it says
-// how long to wait.
+// take counts one try from an address in the form HOST:PORT. If there were too
+// many, it returns how long to wait.
 func (t *tries) take(address string, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,8 +42,8 @@ func (t *tries) take(address string, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// network is what one caller has of addresses: one, or 64 bits of the sixth
-// version.
+// network returns the addresses that one caller has: a single IPv4 address, or an
+// IPv6 prefix of 64 bits.
 func network(address string) netip.Prefix {
 	host, _, _ := net.SplitHostPort(address)
 	ip, err := netip.ParseAddr(host)
@@ -54,6 +55,6 @@ func network(address string) netip.Prefix {
 	if ip.Is4() {
 		bits = 32
 	}
-	p, _ := ip.Prefix(bits) // bits fits
+	p, _ := ip.Prefix(bits) // the number of bits is valid
 	return p
 }

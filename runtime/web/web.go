@@ -1,13 +1,13 @@
-// Package web is the HTTP front: it listens, decides who has access, limits
-// what callers may cost, and passes requests to the handlers mounted on it. It
+// Package web is the HTTP front: it listens, decides who has access, limits the
+// resources that callers use, and passes requests to the handlers mounted on it. It
 // does not know their protocols.
 //
-// It is closed by default. A page in a browser on this machine can reach a
-// loopback port, so three checks run before every handler: the Host must be
-// ours (otherwise a name that is made to resolve here could pass as us), the
-// Origin, if any, must be ours, and the caller needs the level that
-// Options.Access requires for the route: a program with the agents' token, or a
-// person, who has another secret. Routes without an entry are for people.
+// It is closed by default. A page in a browser on this machine can reach a loopback
+// port, so three checks run before every handler. The Host must be this server's,
+// because an attacker's name can resolve to this machine. The Origin, if any, must
+// be this server's. And the caller needs the level that Options.Access requires for
+// the route: a program with the agents' token, or a person, who has another secret.
+// Routes without an entry are for people.
 package web
 
 import (
@@ -32,50 +32,49 @@ import (
 // Options configure a Server. Token or NoToken is required, and People with a
 // Shell; other zero values are defaults.
 type Options struct {
-	// Addr is the address to listen on, host:port. Port 0 picks a free one; an
-	// empty host is every interface. Empty: 127.0.0.1:20310.
+	// Addr is the address to listen on, host:port. Port 0 selects a free port; an
+	// empty host means every interface. If Addr is empty, it is 127.0.0.1:20310.
 	Addr string
 	// Token is the token that agents send as "Authorization: Bearer ...".
 	Token string
-	// NoToken treats every caller as an agent; only on loopback. People still
-	// have to sign in.
+	// NoToken treats every caller as an agent. It is allowed only on loopback.
+	// People still have to sign in.
 	NoToken bool
-	// People configures how people sign in. The zero value: no one can.
+	// People configures how people sign in. With the zero value, no one can.
 	People People
-	// AllowedHosts are additional names that the Host header may have, without
-	// a port. Loopback names and the address connected to are always allowed.
+	// AllowedHosts lists additional names that the Host header may have, without a
+	// port. Loopback names and the address connected to are always allowed.
 	AllowedHosts []string
-	// AllowedOrigins are additional origins whose pages may call, for example
+	// AllowedOrigins lists additional origins whose pages may call, for example
 	// https://inspector.example. The server's own origin is always allowed.
 	AllowedOrigins []string
 
-	// Mounts are the handlers by path: "/mcp" matches only that path, "/inbox/"
+	// Mounts holds the handlers by path: "/mcp" matches only that path, "/inbox/"
 	// everything below it. Handlers check methods themselves.
 	Mounts map[string]http.Handler
 	// Access holds the level that each mount requires, by path. Mounts without
 	// an entry are for people. Entries without a mount are allowed.
 	Access map[string]access.Level
-	// Shell makes the pages for people. The server also serves its static files
-	// and the sign-in page, and redirects browsers without access there. Nil:
+	// Shell renders the pages for people. The server also serves its static files
+	// and the sign-in page, and redirects browsers without access there. If nil,
 	// there are no pages.
 	Shell *page.Shell
-	// Ledger remembers which links were used and which sessions have ended.
-	// Nil: only this process remembers.
+	// Ledger records which links were used and which sessions have ended. If nil,
+	// only this process remembers them.
 	Ledger Ledger
-	// Homeward reports whether to redirect a browser that has not signed in
-	// here to the host name that sessions belong to, because its request shows
-	// something that only the person's browser has. Nil: never.
+	// Homeward reports whether to redirect a browser that has not signed in here to
+	// the host name that sessions belong to, because its request shows something
+	// that only the person's browser has. If nil, such browsers are not redirected.
 	Homeward func(*http.Request) bool
-	// Build is the program information in /healthz, for example name and
-	// version.
+	// Build is the program information in /healthz, for example name and version.
 	Build map[string]string
-	// Ready returns nil if requests can be answered, otherwise why not. Nil:
-	// always ready.
+	// Ready returns nil if requests can be answered, and otherwise the reason. If
+	// Ready is nil, the server is always ready.
 	Ready func() error
-	// Registry holds the metrics for /metrics; the server adds its own. Nil: a
-	// new one.
+	// Registry holds the metrics for /metrics; the server adds its own. If nil, a
+	// new one is created.
 	Registry *prometheus.Registry
-	// Logger receives messages for the operator. Nil discards them.
+	// Logger receives messages for the operator. If nil, they are discarded.
 	Logger *slog.Logger
 	// OnListen is called with the address as soon as connections are accepted.
 	OnListen func(net.Addr)
@@ -83,36 +82,39 @@ type Options struct {
 	// streams. It runs concurrently with the running requests.
 	OnShutdown func()
 
-	// MaxHeaderBytes limits a request's header. Zero: 64 KiB.
+	// MaxHeaderBytes limits a request's header. If zero, it is 64 KiB.
 	MaxHeaderBytes int
-	// MaxBodyBytes limits a request's body. Zero: 16 MiB; handlers may be
+	// MaxBodyBytes limits a request's body. If zero, it is 16 MiB; handlers may be
 	// stricter.
 	MaxBodyBytes int64
 	// MaxBodiesBytes limits the total size of running requests' bodies, not
-	// counting those of 64 KiB or less. A request over the limit waits for
-	// BodyWait and is then refused with 503. Zero: 32 MiB. It is at least
+	// counting those of 64 KiB or less. A request over the limit waits for BodyWait
+	// and is then refused with 503. If zero, it is 32 MiB. It is at least
 	// MaxBodyBytes.
 	MaxBodiesBytes int64
-	// BodyWait is how long a request waits for others' bodies. Zero: 5 seconds.
+	// BodyWait is how long a request waits for others' bodies. If zero, it is 5
+	// seconds.
 	BodyWait time.Duration
-	// HeaderTime is how long a header may take to arrive. Zero: 10 seconds.
+	// HeaderTime is how long a header may take to arrive. If zero, it is 10
+	// seconds.
 	HeaderTime time.Duration
-	// BodyTime is how long a body may take to arrive. Zero: 30 seconds.
+	// BodyTime is how long a body may take to arrive. If zero, it is 30 seconds.
 	BodyTime time.Duration
-	// StrangerTime replaces BodyTime on routes open to anyone. Zero: 5 seconds.
+	// StrangerTime replaces BodyTime on routes open to anyone. If zero, it is 5
+	// seconds.
 	StrangerTime time.Duration
 	// WriteTime is how long a client may take to read each piece of an answer.
-	// Streams may be silent for longer. Zero: 30 seconds.
+	// Streams may be silent for longer. If zero, it is 30 seconds.
 	WriteTime time.Duration
-	// IdleTime is how long a connection may have no request before it is
-	// closed. Zero: 2 minutes.
+	// IdleTime is how long a connection may have no request before it is closed. If
+	// zero, it is 2 minutes.
 	IdleTime time.Duration
-	// MaxConns limits the number of open connections. A new one replaces one
-	// that is idle or serves a stranger, and waits if all serve agents and
-	// people. Zero: 512.
+	// MaxConns limits the number of open connections. A new connection replaces one
+	// that is idle or serves a stranger, and waits if all serve agents and people.
+	// If zero, it is 512.
 	MaxConns int
-	// Grace is how long running requests may continue at shutdown. Zero: 10
-	// seconds.
+	// Grace is how long running requests may continue at shutdown. If zero, it is
+	// 10 seconds.
 	Grace time.Duration
 }
 
@@ -121,15 +123,15 @@ type Server struct {
 	opts    Options
 	metrics *metrics
 	handler http.Handler
-	tries   tries // of keys on the page to sign in
-	wrong   tries // of secrets that programs sent
+	tries   tries // keys tried on the sign-in page
+	wrong   tries // wrong secrets from programs
 	lasting lasting
-	bodies  *semaphore.Weighted // bytes of those in flight
+	bodies  *semaphore.Weighted // size of the running requests' bodies in bytes
 }
 
 // New checks the options and returns a server. Its errors are faults: code
-// "token_required" if anyone could get access without a token, "bad_address" if
-// Addr names no host and port.
+// "token_required" if anyone could get access without a token, and "bad_address" if
+// Addr has no host and port.
 func New(opts Options) (*Server, error) {
 	opts.Addr = cmp.Or(opts.Addr, "127.0.0.1:20310")
 	opts.MaxHeaderBytes = cmp.Or(opts.MaxHeaderBytes, 64<<10)
@@ -150,7 +152,7 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	if host, _, _ := net.SplitHostPort(opts.Addr); opts.NoToken && !page.ThisMachine(host) {
-		return nil, fault.New("token_required", "listening on "+opts.Addr+" without a token lets everyone in",
+		return nil, fault.New("token_required", "listening on "+opts.Addr+" without a token gives everyone access",
 			"omit --no-token, or listen on 127.0.0.1")
 	}
 	if opts.Token == "" && !opts.NoToken {
@@ -174,8 +176,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// CheckAddr refuses an address that is not HOST:PORT with a port from 0 to
-// 65535, with fault code "bad_address". An empty host is every interface.
+// CheckAddr refuses an address that is not HOST:PORT with a port from 0 to 65535,
+// with fault code "bad_address". An empty host means every interface.
 func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -190,8 +192,9 @@ func CheckAddr(addr string) error {
 	return nil
 }
 
-// routes puts the checks around the handlers. From outside in: bound, answer
-// for panics, know the host, know the origin, count by route, ask for the token.
+// routes wraps the handlers in the checks. From the outside in: set limits, recover
+// from panics, set headers, check the host, check the origin, count by route, check
+// access.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, h := range s.mounted() {
@@ -200,7 +203,7 @@ func (s *Server) routes() http.Handler {
 	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))
 }
 
-// mounted are the handlers by path, with the front's own.
+// mounted returns all handlers by path, including the front's own.
 func (s *Server) mounted() map[string]http.Handler {
 	all := map[string]http.Handler{
 		"/healthz": reads(s.health), "/readyz": reads(s.ready), "/metrics": s.metrics.page, "/": s.missing(),
@@ -212,13 +215,13 @@ func (s *Server) mounted() map[string]http.Handler {
 	return all
 }
 
-// own says who may call the routes of the front itself.
+// own holds the required level of the front's own routes.
 var own = map[string]access.Level{
 	"/healthz": access.Anyone, "/readyz": access.Anyone, "/": access.Anyone, page.StaticPath: access.Anyone, loginPath: access.Anyone,
 	"/metrics": access.Agents, "POST " + logoutPath: access.People,
 }
 
-// levelOf is who may call a route: people only, unless something else is said.
+// levelOf returns the level that a route requires. By default it is for people.
 func (s *Server) levelOf(path string) access.Level {
 	for _, table := range []map[string]access.Level{s.opts.Access, own} {
 		if level, ok := table[path]; ok {

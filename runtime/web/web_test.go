@@ -28,10 +28,10 @@ type running struct {
 	addr  string
 	log   *bytes.Buffer // read after stop
 	stop  func() error
-	calls chan string // handlers say where they are
+	calls chan string // handlers report their calls here
 }
 
-// run starts a server with a few handlers and stops it with the test.
+// run starts a server with a few handlers and stops it when the test ends.
 func run(t *testing.T, opts Options) *running {
 	t.Helper()
 	if opts.Addr == "" {
@@ -326,7 +326,7 @@ func (rt *running) dial(t *testing.T, text string) net.Conn {
 	return c
 }
 
-// closed waits for the server to end a connection.
+// closed waits until the server closes a connection.
 func closed(t *testing.T, what string, c net.Conn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -471,7 +471,7 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 func TestNewNeverLeavesTheDoorOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts Options
-		want string // code of the fault; empty: none
+		want string // the fault's code; empty if there is none
 	}{
 		"token on loopback":       {Options{Token: rightToken}, ""},
 		"token anywhere":          {Options{Token: rightToken, Addr: ":0"}, ""},

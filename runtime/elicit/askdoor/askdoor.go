@@ -1,10 +1,11 @@
-// Package askdoor lets a program ask people without access to the store: over
-// HTTP, with the token of its attempt. A sandbox hides the state folder from
-// the program, but not the port of its attempt's server.
+// Package askdoor lets a program ask people without access to the store: over HTTP,
+// with its attempt's token. A sandbox hides the state folder from the program, but
+// not the port of its attempt's server.
 //
-// POST at the root asks and GET lists. GET of an ID waits or looks, and POST of
-// an ID reports that the outcome has arrived. Responses are lines of JSON, so
-// that the client knows the ID while it waits.
+// POST to the root asks a question and GET of the root lists questions. GET of an
+// ID waits for or shows a request, and POST to an ID reports that the outcome has
+// arrived. Responses consist of JSON lines, so that the client learns the ID while
+// it waits.
 package askdoor
 
 import (
@@ -22,12 +23,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Path is the path at which an attempt's server mounts a [Server].
+// Path is where an attempt's server mounts a [Server].
 const Path = "/ask"
 
 // Codes of faults that only askdoor returns.
 const (
-	// Unreachable means that the server is gone or not there yet.
+	// Unreachable means that the server has stopped or has not started yet.
 	Unreachable = "attempt_unreachable"
 	// NotOwn means that a question belongs to another attempt.
 	NotOwn = "inside_attempt"
@@ -39,21 +40,21 @@ type Ways struct {
 	NoInbox bool `json:"noInbox,omitempty"` // a person who would first have to open the inbox does not count as reachable
 	Patient bool `json:"patient,omitempty"` // ask even if no person can be reached
 	Detach  bool `json:"detach,omitempty"`  // do not wait
-	// Assumed are used as the answers, and marked as assumed, if no person can
-	// be reached. Nil: none.
+	// Assumed holds the answers to use, marked as assumed, if no person can be
+	// reached. It may be nil.
 	Assumed map[string]elicit.Answer `json:"assumed,omitempty"`
 }
 
-// asking is what a client posts.
+// asking is the body of a client's question.
 type asking struct {
 	Request elicit.Request `json:"request"`
 	Ways
 }
 
-// event is one line of an answer.
+// event is one line of a response.
 type event struct {
-	Asked *elicit.Request `json:"asked,omitempty"` // it is in the store
-	Ended *elicit.Request `json:"ended,omitempty"` // and this is how it ended
+	Asked *elicit.Request `json:"asked,omitempty"` // the request in the store
+	Ended *elicit.Request `json:"ended,omitempty"` // the request when it has ended
 	List  *elicit.List    `json:"list,omitempty"`
 	Fault *fault.Fault    `json:"fault,omitempty"`
 }
@@ -62,10 +63,10 @@ type event struct {
 // fields are required.
 type Server struct {
 	Hub      func(context.Context) (*elicit.Hub, error)
-	Context  elicit.Context  // of every question; its AttemptID owns them
-	Wait     time.Duration   // for a question that sets no timeout; 0: forever
-	Stopping <-chan struct{} // closed to end all waiting
-	// Failed receives errors that the caller cannot do anything about.
+	Context  elicit.Context  // context of every question; its AttemptID identifies the owner
+	Wait     time.Duration   // for a question that sets no timeout; 0 means forever
+	Stopping <-chan struct{} // closed to end all waiting calls
+	// Failed receives errors that the caller cannot fix.
 	Failed func(error)
 }
 
@@ -104,10 +105,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// delivered is the end of the address that says so.
+// delivered is the last path element of a delivery report.
 const delivered = "delivered"
 
-// worded is an error as the client sees it.
+// worded converts an error for the client.
 func (s *Server) worded(ctx context.Context, err error, id string) *fault.Fault {
 	if f := fault.Of(err); f != nil {
 		return f
@@ -129,10 +130,10 @@ func staysOpen(id string) string {
 // HintTool is the hint for an agent that cannot ask with the command.
 const HintTool = "ask with deskhand's tool ask_user, or fetch the answer with await_answer"
 
-// lines writes one event a line, each at once.
+// lines writes one event per line and flushes after each.
 type lines struct {
 	w  http.ResponseWriter
-	id string // of the request that was asked
+	id string // ID of the request that was asked
 }
 
 func (l *lines) say(e event) {
@@ -141,12 +142,12 @@ func (l *lines) say(e event) {
 	}
 	l.w.Header().Set("Content-Type", "application/x-ndjson")
 	if err := json.NewEncoder(l.w).Encode(e); err == nil {
-		_ = http.NewResponseController(l.w).Flush() // what cannot be written is noticed at the next write
+		_ = http.NewResponseController(l.w).Flush() // the next write reports a failure
 	}
 }
 
-// request is what is asked of what a program wants: it may say what a question
-// is, and not who asks or what for.
+// request returns the request to open for a program's question. The program decides
+// what the question is, but not who asks or what the question belongs to.
 func (s *Server) request(in elicit.Request) elicit.Request {
 	r := elicit.Request{
 		Trigger: elicit.CLI, Source: elicit.Source{Kind: "cli", Name: "deskhand ask", Version: in.Source.Version}, Context: s.Context,
@@ -154,7 +155,7 @@ func (s *Server) request(in elicit.Request) elicit.Request {
 		Audience: in.Audience, Priority: in.Priority, WaitMS: in.WaitMS,
 	}
 	if in.Key != "" {
-		r.Key = s.Context.AttemptID + "/" + in.Key // the answers of others are not found by guessing
+		r.Key = s.Context.AttemptID + "/" + in.Key // so that a guessed key does not find other attempts' answers
 	}
 	if r.WaitMS == 0 {
 		r.WaitMS = s.Wait.Milliseconds()
@@ -164,7 +165,7 @@ func (s *Server) request(in elicit.Request) elicit.Request {
 
 func (s *Server) ask(ctx context.Context, req *http.Request, out *lines) error {
 	var in asking
-	body, err := io.ReadAll(req.Body) // whole, or nobody notices a client that leaves
+	body, err := io.ReadAll(req.Body) // read completely, because otherwise a client that disconnects is not noticed
 	if err == nil {
 		err = json.Unmarshal(body, &in)
 	}
@@ -206,7 +207,7 @@ func reachable(ctx context.Context, hub *elicit.Hub, noInbox bool) (bool, error)
 	return len(up) > 0, err
 }
 
-// assume answers in nobody's name.
+// assume answers r with the assumed answers.
 func assume(ctx context.Context, hub *elicit.Hub, r elicit.Request, answers map[string]elicit.Answer, out *lines) error {
 	r, err := hub.Open(ctx, r)
 	if err != nil {
@@ -225,7 +226,7 @@ func assume(ctx context.Context, hub *elicit.Hub, r elicit.Request, answers map[
 	return nil
 }
 
-// teller is a surface that shows nothing: the client learns the id.
+// teller is a surface that only tells the client the request's ID.
 type teller struct{ out *lines }
 
 // Offer implements [elicit.Surface].
@@ -234,7 +235,7 @@ func (t teller) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
 	<-ctx.Done()
 }
 
-// own is a question of this attempt.
+// own returns a question if it belongs to this attempt.
 func (s *Server) own(ctx context.Context, id string) (*elicit.Hub, elicit.Request, error) {
 	hub, err := s.Hub(ctx)
 	if err != nil {
@@ -247,7 +248,7 @@ func (s *Server) own(ctx context.Context, id string) (*elicit.Hub, elicit.Reques
 	return hub, r, err
 }
 
-// wait waits for the end of a request, or for a late answer if it has expired.
+// wait waits for a request to end, or for a late answer if it has expired.
 func (s *Server) wait(ctx context.Context, id string, look bool, out *lines) error {
 	hub, r, err := s.own(ctx, id)
 	if err != nil {

@@ -14,12 +14,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// house is a door of the attempt "mine", and the person's hub over the same store.
+// house is an ask server of the attempt "mine" and the person's hub over the same
+// store.
 type house struct {
 	*testing.T
 	*Client
 	hub  *elicit.Hub
-	stop func() // has nobody wait any longer
+	stop func() // ends all waits
 }
 
 func newHouse(t *testing.T, attended bool) *house {
@@ -48,7 +49,7 @@ func one(text string) elicit.Request {
 	return elicit.Request{Trigger: elicit.CLI, Questions: []elicit.Question{{ID: "q", Kind: elicit.Text, Message: text}}}
 }
 
-// answer answers what is asked, in the person's hub.
+// answer answers the open request in the person's hub.
 func (h *house) answer(r elicit.Request, text string) {
 	h.Helper()
 	answers, err := r.Fields(map[string][]string{"q": {text}})
@@ -60,7 +61,7 @@ func (h *house) answer(r elicit.Request, text string) {
 	}
 }
 
-// An agent says what it asks, and not who asks or what for.
+// An agent chooses its questions, but not the asker or the context.
 func TestWhatIsAskedIsTheAttempts(t *testing.T) {
 	h := newHouse(t, true)
 	forged := one("Which?")
@@ -85,7 +86,7 @@ func TestWhatIsAskedIsTheAttempts(t *testing.T) {
 	}
 }
 
-// What another attempt asks is neither read nor found with its key.
+// A question of another attempt cannot be read, nor found by its key.
 func TestAQuestionOfAnotherAttemptIsKeptFrom(t *testing.T) {
 	h := newHouse(t, true)
 	theirs := one("The other's secret?")
@@ -141,8 +142,8 @@ func TestWhereNobodyCanBeReached(t *testing.T) {
 	}
 }
 
-// A client that leaves leaves the question, and may come back for the answer; so
-// may one whose server stops.
+// A question stays open when its client leaves or the client's server stops. The
+// client may come back for the answer.
 func TestTheQuestionStaysOpenWhenTheWaitEnds(t *testing.T) {
 	h := newHouse(t, true)
 	ctx, leave := context.WithCancel(t.Context())

@@ -39,8 +39,8 @@ func (c *Client) Ask(ctx context.Context, r elicit.Request, ways Ways, told func
 	return c.follow(ctx, http.MethodPost, Path, body, ways.Detach, told)
 }
 
-// List lists at most limit requests of the attempt; with all, also those that
-// have ended.
+// List returns up to limit requests of the attempt. If all is set, it includes
+// requests that have ended.
 func (c *Client) List(ctx context.Context, all bool, limit int) (elicit.List, error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	if all {
@@ -74,12 +74,12 @@ func (c *Client) Wait(ctx context.Context, id string) (elicit.Request, error) {
 	return c.follow(ctx, http.MethodGet, Path+"/"+url.PathEscape(id), nil, false, nil)
 }
 
-// WaitLate is Wait: the server knows whether an answer is late.
+// WaitLate is the same as Wait, because the server knows whether an answer is late.
 func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error) {
 	return c.Wait(ctx, id)
 }
 
-// deliverTime bounds what is said when all is over.
+// deliverTime bounds reporting that the outcome has arrived.
 const deliverTime = 10 * time.Second
 
 // Delivered records that the asker has received the outcome of r.
@@ -91,15 +91,15 @@ func (c *Client) Delivered(ctx context.Context, r elicit.Request) error {
 	defer cancel()
 	_, err := c.follow(ctx, http.MethodPost, Path+"/"+url.PathEscape(r.ID)+"/"+delivered, nil, true, nil)
 	if f := fault.Of(err); f != nil && f.Code != Unreachable {
-		return nil // it is gone, and with it what there was to deliver
+		return nil // the request was deleted, so there is nothing to deliver
 	}
 	return err
 }
 
-// transport goes through no proxy: the door is on this machine.
+// transport uses no proxy, because the server is on this machine.
 var transport = &http.Transport{}
 
-// follow makes a call and reads its events up to the last one.
+// follow makes a call and reads its events until the last one.
 func (c *Client) follow(ctx context.Context, method, path string, body []byte, brief bool, told func(elicit.Request)) (elicit.Request, error) {
 	resp, err := c.send(ctx, method, path, body)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Answers reads the returned content of a form made by [Schema], by question
-// ID. It does not validate: it keeps a value of the wrong kind for the hub to
-// refuse, and ignores unknown fields. Optional questions without a value are
-// skipped.
+// Answers reads the returned content of a form created by [Schema], by question ID.
+// It does not validate: it keeps a value of the wrong kind for the hub to refuse,
+// and ignores unknown fields. Optional questions without a value are skipped.
 func Answers(r *elicit.Request, lists bool, content map[string]any) map[string]elicit.Answer {
 	answers := map[string]elicit.Answer{}
 	fields := fieldsOf(r, lists)
@@ -46,7 +45,7 @@ func Answers(r *elicit.Request, lists bool, content map[string]any) map[string]e
 	return answers
 }
 
-// valueOf is what one field says of q; nil if it was left empty.
+// valueOf returns what one field says about q, or nil if the field was left empty.
 func valueOf(q *elicit.Question, given any) *elicit.Value {
 	switch given := given.(type) {
 	case string:
@@ -75,7 +74,7 @@ func valueOf(q *elicit.Question, given any) *elicit.Value {
 	return &elicit.Value{Kind: "object"}
 }
 
-// choose adds one option to what is chosen, if it is.
+// choose adds one option to v if given is true.
 func choose(v *elicit.Value, id string, given any) *elicit.Value {
 	chosen, ok := given.(bool)
 	if !ok {
@@ -90,7 +89,8 @@ func choose(v *elicit.Value, id string, given any) *elicit.Value {
 	return v
 }
 
-// nothingChosen is the value of a select that was answered in own words alone.
+// nothingChosen returns the value of a select that was answered only with free
+// text.
 func nothingChosen(q *elicit.Question) *elicit.Value {
 	if q.Kind == elicit.MultiSelect {
 		return &elicit.Value{Kind: elicit.SelectedManyValue, Options: []string{}}
@@ -98,7 +98,7 @@ func nothingChosen(q *elicit.Question) *elicit.Value {
 	return &elicit.Value{Kind: elicit.SelectedValue}
 }
 
-// ownWords is empty for a field that is blank.
+// ownWords returns the text of a field, or nothing if the field is blank.
 func ownWords(given any) []string {
 	text, _ := given.(string)
 	return slices.DeleteFunc([]string{text}, func(s string) bool { return strings.TrimSpace(s) == "" })

@@ -19,7 +19,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// property is a field of a form, as the protocol allows it.
+// property is a form field, as far as the protocol allows.
 type property struct {
 	Type        kind
 	Title       string
@@ -43,8 +43,8 @@ type property struct {
 
 type choice struct{ Const, Title, Description string }
 
-// kind is a type of JSON Schema. Of a list of types, which schema libraries write
-// for a field that may be left out, it is the one beside null.
+// kind is a JSON Schema type. Schema libraries write a list of types for an
+// optional field; then it is the type other than null.
 type kind string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -78,7 +78,7 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 		Properties json.RawMessage
 		Required   []string
 	}
-	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" && form.Type != "" { // ACP: "object" by default
+	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" && form.Type != "" { // ACP: the default is "object"
 		return nil, ErrNotFlat
 	}
 	if form.Properties == nil {
@@ -113,8 +113,8 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 	return questions, nil
 }
 
-// readProperty reads a field of a form. One without a type may be another or null,
-// as schema libraries write a field that may be left out: it is that other.
+// readProperty decodes a form field. Schema libraries write an optional field as a
+// union of a type and null; then readProperty returns the field with that type.
 func readProperty(raw json.RawMessage) (p property, err error) {
 	if err = json.Unmarshal(raw, &p); err != nil || p.Type != "" {
 		return p, err
@@ -148,7 +148,7 @@ func (p *property) question() (q elicit.Question, ok bool) {
 		}
 		q.Min, q.Max = p.MinLength, p.MaxLength
 		if f := elicit.Format(p.Format); slices.Contains([]elicit.Format{elicit.Email, elicit.URI, elicit.Date, elicit.DateTime}, f) {
-			q.Format = f // any other says nothing that can be checked
+			q.Format = f // other formats cannot be checked
 		}
 	case "number", "integer":
 		q.Kind, q.Min, q.Max = elicit.Kind(p.Type), p.Minimum, p.Maximum
@@ -188,7 +188,8 @@ func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
 	return options
 }
 
-// defaultOf is the default as a value; nil: none that can be one.
+// defaultOf returns the default as a value, or nil if it is missing or has the
+// wrong type.
 func (p *property) defaultOf(kind elicit.Kind) *elicit.Value {
 	if len(p.Default) == 0 || string(p.Default) == "null" {
 		return nil

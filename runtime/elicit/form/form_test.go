@@ -18,14 +18,14 @@ func texts(list ...string) *elicit.Value {
 	return &elicit.Value{Kind: elicit.SelectedManyValue, Options: list}
 }
 
-// shapes are the fields that ACP and MCP allow in a form, and what servers send
-// beside them: each with the question that it is, and a value that a person gives.
-// A form of one field called f asks each; it is required, unless opt.
+// shapes lists the fields that ACP and MCP allow in a form, and what servers send
+// in addition, each with its question and a value from a person. The form has one
+// field, f, which is required unless opt is set.
 var shapes = map[string]struct {
 	schema string
 	opt    bool
 	want   elicit.Question // Message "": "f"
-	value  string          // as the agent gets it
+	value  string          // in the format for the agent
 }{
 	"text":                  {`{"type":"string"}`, false, elicit.Question{Kind: elicit.Text}, `"blue"`},
 	"text with all":         {`{"type":"string","title":"T","description":"D","minLength":1,"maxLength":9,"default":"red"}`, false, elicit.Question{Kind: elicit.Text, Title: "T", Message: "D", Min: n(1), Max: n(9), Default: &elicit.Value{Kind: elicit.TextValue, Text: "red"}}, `"blue"`},
@@ -57,7 +57,7 @@ var shapes = map[string]struct {
 	"default out of bounds": {`{"type":"integer","minimum":5,"default":0}`, true, elicit.Question{Kind: elicit.Integer, Min: n(5)}, `5`},
 }
 
-// asked is the only question of a form with a field f, as the hub takes it.
+// asked returns the request for a form with a field f, as the hub accepts it.
 func asked(t *testing.T, schema string) elicit.Request {
 	t.Helper()
 	questions, err := Questions(json.RawMessage(schema))
@@ -71,7 +71,7 @@ func asked(t *testing.T, schema string) elicit.Request {
 	return elicit.Request{}
 }
 
-// Each shape is a question, with nothing lost and nothing in another order.
+// Each shape becomes a question, without losing anything and in the same order.
 func TestFormsBecomeQuestions(t *testing.T) { // I-010
 	for name, c := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,8 @@ func formOf(field string, opt bool) string {
 	return form + "}"
 }
 
-// What a client is shown of a form of another, and what it sends back, comes to
-// the other as it would have come without deskhand between.
+// A form that one server sends and a client shows, and the client's reply, arrive
+// as if deskhand were not between them.
 func TestFormsGoThroughAndBack(t *testing.T) {
 	for name, c := range shapes {
 		for _, lists := range []bool{true, false} {
@@ -143,7 +143,7 @@ func TestFormsGoThroughAndBack(t *testing.T) {
 	}
 }
 
-// sorted is a value with its choices in the order of the options.
+// sorted returns a value with its choices in the order of the options.
 func sorted(q *elicit.Question, value any) any {
 	chosen, many := value.([]any)
 	if !many {
@@ -158,7 +158,7 @@ func sorted(q *elicit.Question, value any) any {
 	return chosen
 }
 
-// A form that nobody can fill in is refused, with the field that is at fault.
+// A form that cannot be filled in is refused. The error names the field.
 func TestFormsThatAreNotFlatAreRefused(t *testing.T) { // I-049
 	for _, schema := range []string{`[]`, `{"type":"string"}`, `{"type":"object","properties":[]}`, `{"type":"array","items":{"enum":["a"]}}`} {
 		if got, err := Questions(json.RawMessage(schema)); !errors.Is(err, ErrNotFlat) {

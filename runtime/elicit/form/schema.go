@@ -11,14 +11,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// part is what one field of a form is of its question.
+// part identifies the part of its question that a form field holds.
 type part int
 
 const (
 	whole     part = iota // the answer
-	oneChoice             // whether one option is chosen
-	other                 // own words
-	noted                 // a note beside all answers; it has no question
+	oneChoice             // whether one option is selected
+	other                 // free text
+	noted                 // a note in addition to the answers; it has no question
 )
 
 // field is one property of a form.
@@ -26,11 +26,11 @@ type field struct {
 	name     string
 	question *elicit.Question
 	part     part
-	option   elicit.Option // of oneChoice
+	option   elicit.Option // for oneChoice
 }
 
-// fieldsOf are the fields of a form, in the order of the questions. Names are
-// those of the questions wherever that leaves them apart.
+// fieldsOf returns a form's fields, in the order of the questions. A field has its
+// question's name unless that name is already used.
 func fieldsOf(r *elicit.Request, lists bool) (fields []field) {
 	taken := map[string]bool{}
 	for i := range r.Questions {
@@ -62,15 +62,15 @@ func fieldsOf(r *elicit.Request, lists bool) (fields []field) {
 	return fields
 }
 
-// takesNote reports whether a form has a field for a note. "Yes" is often not
-// all that there is to say, and elsewhere there is room for own words; what
-// another server asks is shown as it asks it.
+// takesNote reports whether a form has a field for a note. "Yes" is often not the
+// whole answer, and other kinds of questions have room for free text. Forms from
+// other servers are shown unchanged.
 func takesNote(r *elicit.Request) bool {
 	return r.Trigger == elicit.AskUser && slices.ContainsFunc(r.Questions, func(q elicit.Question) bool { return q.Kind == elicit.Boolean })
 }
 
-// Note returns the note that a person added to a form made by [Schema],
-// trimmed. Empty: there is none.
+// Note returns the note that a person added to a form created by [Schema], trimmed,
+// or "" if there is none.
 func Note(r *elicit.Request, lists bool, content map[string]any) string {
 	for _, f := range fieldsOf(r, lists) {
 		if f.part == noted {
@@ -124,7 +124,8 @@ func Schema(r *elicit.Request, lists bool) json.RawMessage {
 	properties, required := ordered{}, []string{}
 	for _, f := range fieldsOf(r, lists) {
 		properties.set(f.name, f.schema(lists))
-		// With own words either field will do, which a form cannot say.
+		// If free text is allowed, either field is enough, which a form cannot
+		// express.
 		if f.part == whole && f.question.Required && !f.question.AllowFreeform {
 			required = append(required, f.name)
 		}
@@ -134,7 +135,7 @@ func Schema(r *elicit.Request, lists bool) json.RawMessage {
 		schema.set("required", required)
 	}
 	raw, err := json.Marshal(schema)
-	if err != nil { // a default is not a finite number, which the hub refuses
+	if err != nil { // only if a default is not a finite number, which the hub refuses
 		panic(fmt.Sprintf("form: schema of %s: %v", r.ID, err))
 	}
 	return raw
@@ -165,8 +166,8 @@ func (f *field) schema(lists bool) ordered {
 		s.set("items", ordered{{"anyOf", titled(q)}})
 		s.count(q)
 	}
-	// A client fills in the default of a field that its person has left empty:
-	// only where one cannot be left empty does that not make up an answer.
+	// A client fills in the default of a field that its person left empty. That
+	// would invent an answer, unless the field must not be empty.
 	if q.Default != nil && q.Required && !q.AllowFreeform {
 		if v := defaultOf(q.Default); v != nil {
 			s.set("default", v)
@@ -187,7 +188,8 @@ func titleOf(q *elicit.Question) string {
 	return q.Message
 }
 
-// descriptionOf is all of a question that has no place of its own in a form.
+// descriptionOf returns the parts of a question that have no place of their own in
+// a form.
 func descriptionOf(q *elicit.Question) (lines []string) {
 	if q.Title != "" && q.Title != q.Message {
 		lines = append(lines, q.Message)
@@ -209,7 +211,8 @@ func recommend(o elicit.Option) string {
 	return ""
 }
 
-// describe is the description of a property, unless there is nothing to say.
+// describe returns a property's description, or nothing if the description is
+// empty.
 func describe(lines ...string) ordered {
 	var said []string
 	for _, l := range lines {
@@ -229,7 +232,7 @@ func (o *ordered) bound(name string, n *float64) {
 	}
 }
 
-// length sets a bound of something that is counted.
+// length sets a limit on a count.
 func (o *ordered) length(name string, n float64) {
 	if n >= 0 && n <= math.MaxInt32 {
 		o.set(name, int(n))
@@ -244,7 +247,7 @@ func (o *ordered) text(q *elicit.Question) {
 	if q.Min != nil {
 		least = max(least, math.Ceil(*q.Min))
 	}
-	if least > 0 && q.Required { // one that may be left out may also be left empty
+	if least > 0 && q.Required { // an optional field may also be left empty
 		o.length("minLength", least)
 	}
 	if q.Max != nil && *q.Max >= least {
@@ -255,7 +258,8 @@ func (o *ordered) text(q *elicit.Question) {
 	}
 }
 
-// count bounds how many options are chosen, unless own words count too.
+// count limits the number of selected options. If q also accepts free text, there
+// is no limit, because the text counts as an option.
 func (o *ordered) count(q *elicit.Question) {
 	if q.AllowFreeform {
 		return

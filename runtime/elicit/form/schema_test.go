@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// anyRequest makes a request of up to six questions, of all kinds, whose ids
-// are often in each other's way.
+// anyRequest returns a request with up to six questions of all kinds, whose IDs
+// often conflict.
 func anyRequest(r *rand.Rand) elicit.Request {
 	ids := []string{"a", "a__b", "a__other", "b", "ä b", "a__b_", "x", "x__y", `q"1`}
 	r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
@@ -44,7 +44,7 @@ func anyRequest(r *rand.Rand) elicit.Request {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// anyAnswer is one that the hub takes.
+// anyAnswer returns an answer that the hub accepts.
 func anyAnswer(r *rand.Rand, q *elicit.Question) elicit.Answer {
 	if !q.Required && r.IntN(3) == 0 {
 		return elicit.Answer{State: elicit.Skipped}
@@ -81,7 +81,7 @@ func anyAnswer(r *rand.Rand, q *elicit.Question) elicit.Answer {
 	return elicit.Answer{State: elicit.Submitted, Value: v}
 }
 
-// filled is what a client sends whose person gives these answers.
+// filled returns what a client sends if the person gives these answers.
 func filled(r *elicit.Request, lists bool, answers map[string]elicit.Answer) map[string]any {
 	content := map[string]any{}
 	for _, f := range fieldsOf(r, lists) {
@@ -114,14 +114,14 @@ func filled(r *elicit.Request, lists bool, answers map[string]elicit.Answer) map
 	return content
 }
 
-// What a person says in a client's form is what the hub gets, but for several
-// own words, which a form has one field for.
+// The hub receives what a person enters in a client's form. The exception is
+// several texts of free text, because a form has one field for them.
 func TestAnswersComeThroughAForm(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 3000 {
 		request, err := elicit.Prepare(anyRequest(r))
 		if err != nil {
-			continue // ids that may not stand beside each other
+			continue // IDs that conflict
 		}
 		lists := r.IntN(2) == 0
 		want := map[string]elicit.Answer{}
@@ -129,7 +129,7 @@ func TestAnswersComeThroughAForm(t *testing.T) {
 			want[request.Questions[i].ID] = anyAnswer(r, &request.Questions[i])
 		}
 		schema := Schema(&request, lists)
-		// Over the wire and back, as JSON decodes it.
+		// Encode and decode, as on the wire.
 		wire, err := json.Marshal(filled(&request, lists, want))
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(b)
 }
 
-// validates holds content to a schema as the SDK does, on both sides.
+// validates checks content against a schema as the SDK does on both sides.
 func validates(t *testing.T, raw json.RawMessage, content map[string]any) {
 	t.Helper()
 	var schema jsonschema.Schema
@@ -176,8 +176,8 @@ func validates(t *testing.T, raw json.RawMessage, content map[string]any) {
 	}
 }
 
-// The fields of a form are named differently, come in the order of the
-// questions, and hold only what their reader knows.
+// The fields of a form have different names, are in the order of the questions, and
+// contain only what their protocol version allows.
 func TestFormsAreAsTheirRevisionWantsThem(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -214,8 +214,8 @@ func TestFormsAreAsTheirRevisionWantsThem(t *testing.T) {
 	}
 }
 
-// Where each option is a field of its own, its description has the question
-// and not only the header.
+// If each option is its own field, the description contains the question and the
+// header.
 func TestAnOldFormHasTheQuestionBesideItsHeader(t *testing.T) {
 	r := elicit.Request{ID: "elc_1", Mode: elicit.Form, Message: "Which ones?", Questions: []elicit.Question{{ID: "db", Kind: elicit.MultiSelect, Title: "Database", Message: "Which ones?",
 		Options: []elicit.Option{{ID: "pg", Label: "Postgres", Description: "runs already", Recommended: true}}}}}
@@ -225,8 +225,8 @@ func TestAnOldFormHasTheQuestionBesideItsHeader(t *testing.T) {
 	}
 }
 
-// Whatever a client sends as the content of a form, it is read, and what the
-// hub takes of it is right.
+// Any content that a client sends for a form can be read, and what the hub accepts
+// of it is valid.
 func FuzzContentOfAForm(f *testing.F) {
 	f.Add(uint64(1), []byte(`{"a":"x","b":[1],"x":{},"a__other":" ","a__b":true}`))
 	f.Add(uint64(7), []byte(`{"a":null,"b":1e999,"x":["b","b"],"x__y":"no"}`))

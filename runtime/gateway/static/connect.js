@@ -1,5 +1,5 @@
-// Tells the window that opened this one, if it is of this server, that the
-// request has ended, and closes a window that was opened for it.
+// Tells the window that opened this one, if it belongs to this server, that the
+// request has ended. If the request succeeded, closes this window.
 const state = document.querySelector("[data-state]")?.dataset.state;
 if (window.opener && (state === "done" || state === "ended")) {
   const id = location.pathname.split("/").pop();

@@ -25,9 +25,9 @@ import (
 // Hook is one way to deliver a message to a person.
 type Hook struct {
 	kind   string   // desktop, command, ntfy or webhook
-	path   string   // of a command
-	target *url.URL // of ntfy and webhook
-	key    []byte   // signs what a webhook gets
+	path   string   // the program, for command
+	target *url.URL // the address, for ntfy and webhook
+	key    []byte   // signs webhook messages
 }
 
 // Name returns the hook's name for logs, without its address, which may contain
@@ -93,8 +93,8 @@ func (h Hook) deliver(ctx context.Context, m Message) error {
 	return h.post(ctx, h.target.String(), body, map[string]string{"Deskhand-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil))})
 }
 
-// desktop is the system's own command. What agents wrote is in arguments, and
-// never in a script or an option.
+// desktop returns the system's own notification command. Agents' texts are passed
+// as arguments, never in a script or as an option.
 func desktop(ctx context.Context, m Message) *exec.Cmd {
 	if runtime.GOOS == "darwin" {
 		return exec.CommandContext(ctx, "osascript", "-e", "on run argv", "-e",
@@ -107,8 +107,8 @@ func desktop(ctx context.Context, m Message) *exec.Cmd {
 	return exec.CommandContext(ctx, "notify-send", "--app-name=deskhand", "--urgency="+urgency, "--", m.Title, unmarked.Replace(m.Body))
 }
 
-// unmarked keeps a text from being markup, which the body of a notification may
-// have by the Desktop Notifications Specification, chapter 5, and a title not.
+// unmarked escapes markup, which the Desktop Notifications Specification (chapter
+// 5) allows in a notification's body but not in its title.
 var unmarked = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // run starts a command with the message on stdin and in its environment.
@@ -126,10 +126,10 @@ func (h Hook) run(cmd *exec.Cmd, m Message) error {
 	return nil
 }
 
-// ntfyActions is how many buttons an app of ntfy shows.
+// ntfyActions is how many buttons the ntfy apps show.
 const ntfyActions = 3
 
-// ntfy publishes as JSON to the root of its server.
+// ntfy publishes a message as JSON to the server's root path.
 func (h Hook) ntfy(ctx context.Context, m Message) error {
 	type action struct {
 		Action string `json:"action"`
@@ -166,17 +166,18 @@ func (h Hook) ntfy(ctx context.Context, m Message) error {
 	return h.post(ctx, root.String(), body, header)
 }
 
-// client follows no redirect: what it carries is for one place.
+// client follows no redirects, because messages and keys are meant for one server
+// only.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// errAway means that a later try may succeed.
+// errAway is the error for a failure after which a retry may succeed.
 var errAway = errors.New("send")
 
-// post sends JSON. Its errors name no address, which may have a secret in it.
+// post sends JSON. Its errors contain no address, which may include a secret.
 func (h Hook) post(ctx context.Context, to string, body []byte, header map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make request: invalid address")
+		return fmt.Errorf("create request: invalid address")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	for name, value := range header {
@@ -190,7 +191,7 @@ func (h Hook) post(ctx context.Context, to string, body []byte, header map[strin
 		return fmt.Errorf("%w: %w", errAway, err)
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be reused
 	switch code := response.StatusCode; {
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return fmt.Errorf("%w: it answered %s", errAway, response.Status)

@@ -1,7 +1,6 @@
 // Package notify notifies people of new questions: on their desktop, on a phone
-// through ntfy, or through a webhook or a command. It collects no answers
-// itself: a notification links to the question's page, and to answers that take
-// one press.
+// through ntfy, or through a webhook or a command. It collects no answers itself. A
+// notification links to the question's page and to the answers that take one press.
 package notify
 
 import (
@@ -45,26 +44,27 @@ type Options struct {
 	Hub   *elicit.Hub
 	Hooks []Hook
 	Quiet Quiet
-	// First reports whether this is the first call with id by any process on
+	// First reports whether this is the first call with id by any process that uses
 	// the store, so that each question is notified once.
 	First func(ctx context.Context, id string, until time.Time) (bool, error)
-	// Page and Choices return a question's links; the page of "" is the inbox.
+	// Page and Choices return a question's links. For an empty ID, Page returns the
+	// inbox.
 	Page    func(id string) string
 	Choices func(r *elicit.Request) []Choice
-	// Log receives failed deliveries. Nil discards them.
+	// Log receives failed deliveries. If nil, they are discarded.
 	Log *slog.Logger
 	// Retry holds the pauses before a message is sent again to a hook that was
-	// unavailable or busy. Nil: 1 s, 5 s, 25 s and 2 minutes.
+	// unavailable or busy. If nil, they are 1 s, 5 s, 25 s and 2 minutes.
 	Retry []time.Duration
 }
 
-// Bounds of a notifier.
+// Limits of a notifier.
 const (
 	deliverIn = 15 * time.Second
-	// sinceStart is how old an open question may be that a notifier tells of when
-	// it starts, as after one that was killed.
+	// sinceStart is the maximum age of an open question that a starting notifier
+	// still announces, for example after a crash.
 	sinceStart = time.Minute
-	// told is how long it is remembered which questions were told of.
+	// told is how long a notifier remembers which questions it has announced.
 	told = 24 * time.Hour
 )
 
@@ -85,7 +85,7 @@ func Run(ctx context.Context, o Options) {
 		switch {
 		case ctx.Err() != nil || errors.Is(err, store.ErrClosed):
 			return
-		case errors.Is(err, store.ErrGone): // so far behind that the present is enough
+		case errors.Is(err, store.ErrGone): // the notifier is too far behind, so it starts again from the current state
 			continue
 		}
 		n.Log.Warn("cannot follow new questions", "error", err)
@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) {
 type notifier struct {
 	Options
 	sending sync.WaitGroup
-	held    map[string]bool // ids that wait for the end of quiet hours
+	held    map[string]bool // IDs that wait for the end of quiet hours
 }
 
 func (n *notifier) follow(ctx context.Context) error {
@@ -135,7 +135,7 @@ func (n *notifier) follow(ctx context.Context) error {
 	}
 }
 
-// next waits for changes, and for the end of quiet hours if something is held.
+// next waits for changes, and for the end of quiet hours if questions are held.
 func (n *notifier) next(ctx context.Context, w *elicit.Watcher) ([]elicit.Change, error) {
 	if len(n.held) == 0 {
 		return w.Next(ctx)
@@ -152,7 +152,7 @@ func (n *notifier) next(ctx context.Context, w *elicit.Watcher) ([]elicit.Change
 	return changes, err
 }
 
-// tell sends a question to all hooks, once among all processes.
+// tell sends a question to all hooks, once across all processes.
 func (n *notifier) tell(ctx context.Context, r *elicit.Request) {
 	if r.Priority != elicit.Urgent && n.Quiet.left(time.Now()) > 0 {
 		n.held[r.ID] = true
@@ -167,7 +167,7 @@ func (n *notifier) tell(ctx context.Context, r *elicit.Request) {
 	}
 }
 
-// digest tells in one message of what was held.
+// digest announces all held questions in one message.
 func (n *notifier) digest(ctx context.Context) {
 	count := 0
 	for id := range n.held {
@@ -183,14 +183,14 @@ func (n *notifier) digest(ctx context.Context) {
 	if count == 1 {
 		text = "1 question is waiting for you"
 	}
-	n.send(ctx, Message{Title: text, Body: "They came in quiet hours.", Text: text, Priority: elicit.Normal, URL: n.Page("")})
+	n.send(ctx, Message{Title: text, Body: "They arrived during quiet hours.", Text: text, Priority: elicit.Normal, URL: n.Page("")})
 }
 
 func (n *notifier) message(r *elicit.Request) Message {
 	title, _, _ := strings.Cut(strings.TrimSpace(r.Heading()), "\n")
 	asker := r.Source.Name
 	if asker == "" {
-		asker = "somebody"
+		asker = "someone"
 	}
 	m := Message{ID: r.ID, Title: plain(title), Asker: plain(asker), Place: plain(r.Place()), Priority: r.Priority, Deadline: r.Deadline,
 		URL: n.Page(r.ID)}
@@ -210,15 +210,15 @@ func (n *notifier) message(r *elicit.Request) Message {
 			m.Body = warning + "\n" + m.Body
 		}
 		if m.Body = shown + "\n" + m.Body; shown != p.Text {
-			m.Answers = nil // nobody allows what is not all shown
+			m.Answers = nil // what is not shown in full cannot be allowed
 		}
 	}
 	m.Text = strings.TrimSpace(m.Title + "\n" + m.Body + "\n" + m.URL)
 	return m
 }
 
-// about is the only question, unless the heading says it, and its options if
-// there is more to say of them than their labels.
+// about returns the text of the only question, unless the heading says the same. If
+// an option has a description, it also returns the options.
 func about(r *elicit.Request) string {
 	q := &r.Questions[0]
 	var lines, options []string
@@ -236,14 +236,15 @@ func about(r *elicit.Request) string {
 	return plain(strings.Join(lines, "\n"))
 }
 
-// plain takes out what is no text, and shortens what is too long for a
+// plain removes non-text characters and truncates what is too long for a
 // notification.
 func plain(s string) string {
 	const most = 400
 	return textutil.Shorten(textutil.Plain(s), most)
 }
 
-// send gives a message to all hooks at once; a hook that is slow holds up none.
+// send delivers a message to all hooks concurrently, so that a slow hook delays no
+// other.
 func (n *notifier) send(ctx context.Context, m Message) {
 	for _, h := range n.Hooks {
 		n.sending.Go(func() {
@@ -254,8 +255,8 @@ func (n *notifier) send(ctx context.Context, m Message) {
 	}
 }
 
-// deliver sends a message to one hook, again if that was away or busy, until the
-// question has ended.
+// deliver sends a message to one hook. If the hook is unavailable or busy, deliver
+// retries until the question has ended.
 func (n *notifier) deliver(ctx context.Context, h Hook, m Message) error {
 	for _, pause := range append(slices.Clone(n.Retry), -1) {
 		err := func() error {
@@ -274,7 +275,7 @@ func (n *notifier) deliver(ctx context.Context, h Hook, m Message) error {
 		}
 		if m.ID != "" {
 			if r, err := n.Hub.Get(ctx, m.ID); err == nil && r.Status != elicit.Open {
-				return nil // nobody need be told any more
+				return nil // the question has ended, so no one needs to be told
 			}
 		}
 	}

@@ -23,7 +23,7 @@ type got struct {
 	body   map[string]any
 }
 
-// receiver is where hooks send to.
+// receiver returns the address of a server for hooks and its requests.
 func receiver(t *testing.T) (url string, requests <-chan got) {
 	t.Helper()
 	all := make(chan got, 16)
@@ -48,7 +48,7 @@ func hook(t *testing.T, text string) Hook {
 	return h.Signed([]byte("key"))
 }
 
-// runs a notifier over a store of its own, until the test ends.
+// runs runs a notifier with its own store until the test ends.
 func runs(t *testing.T, o Options) *elicit.Hub {
 	t.Helper()
 	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema())
@@ -178,8 +178,8 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// What comes in quiet hours is told of when they end, in one message; what is
-// urgent at once.
+// Questions during quiet hours are sent in one message when the quiet hours end.
+// Urgent ones are sent immediately.
 func TestQuietHoursCollect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -203,7 +203,7 @@ func TestQuietHoursCollect(t *testing.T) {
 	})
 }
 
-// What an agent says of an option and recommends is in the message.
+// The message contains an option's description and the agent's recommendation.
 func TestAMessageTellsOfOptions(t *testing.T) {
 	n := &notifier{Options: Options{Page: func(string) string { return "http://desk/" }, Choices: func(*elicit.Request) []Choice { return nil }}}
 	q := elicit.Question{ID: "db", Kind: elicit.SingleSelect, Title: "Database", Message: "Which one?",
@@ -218,8 +218,8 @@ func TestAMessageTellsOfOptions(t *testing.T) {
 	}
 }
 
-// A notification that cannot show all of what permission is asked for has no
-// button that allows it.
+// A notification that cannot show a permission request completely has no button
+// that allows it.
 func TestAttackApprovalsWhatIsNotAllShownIsNotAllowedFromANotification(t *testing.T) {
 	n := &notifier{Options: Options{Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return []Choice{{"Allow", "http://desk/1"}} }}}
 	for text, want := range map[string]int{"git push --force": 1, "ls; " + strings.Repeat("x", 1000): 0} {

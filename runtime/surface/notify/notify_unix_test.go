@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What an agent writes is text on a desktop, no option and no markup.
+// Text from an agent is plain text on a desktop, never an option or markup.
 func TestDesktopGetsPlainText(t *testing.T) {
 	cmd := desktop(t.Context(), Message{Title: "--icon=/x <b>&", Body: `<img src="http://x/"> & <a href="y">z</a>`})
 	if runtime.GOOS == "darwin" {

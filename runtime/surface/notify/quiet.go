@@ -6,12 +6,13 @@ import (
 )
 
 // Quiet is the time of day in which only urgent questions are notified, in the
-// machine's local time. The zero value is none.
+// machine's local time. The zero value means no quiet hours.
 type Quiet struct {
-	from, to int // minutes of a day; equal: none
+	from, to int // minutes since midnight; if equal, there are no quiet hours
 }
 
-// ParseQuiet parses hours such as 22:00-07:00; an empty text is none.
+// ParseQuiet parses quiet hours, for example 22:00-07:00. An empty string means no
+// quiet hours.
 func ParseQuiet(text string) (q Quiet, err error) {
 	if text == "" {
 		return Quiet{}, nil
@@ -21,12 +22,13 @@ func ParseQuiet(text string) (q Quiet, err error) {
 	q = Quiet{h[0]*60 + h[1], h[2]*60 + h[3]}
 	bad := fmt.Sprintf("%02d:%02d-%02d:%02d", h[0], h[1], h[2], h[3]) != text || h[0] > 23 || h[2] > 23 || h[1] > 59 || h[3] > 59
 	if err != nil || n != 4 || bad {
-		return Quiet{}, fmt.Errorf("%q is not of the form 22:00-07:00", text)
+		return Quiet{}, fmt.Errorf("%q does not have the form 22:00-07:00", text)
 	}
 	return q, nil
 }
 
-// left is how long it is still quiet at a time; 0 or less: it is not.
+// left returns how long the quiet hours last from now; 0 or less outside quiet
+// hours.
 func (q Quiet) left(now time.Time) time.Duration {
 	if q.from == q.to {
 		return 0

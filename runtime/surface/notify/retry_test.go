@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A hook that is away is tried again; one that refuses is not.
+// A hook that cannot be reached is retried. A hook that refuses is not.
 func TestAHookThatIsAwayIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []int
@@ -40,7 +40,7 @@ func TestAHookThatIsAwayIsTriedAgain(t *testing.T) {
 	}
 }
 
-// Whoever has answered meanwhile is not told any more.
+// A question that has been answered in the meantime is not sent again.
 func TestAnEndedQuestionIsNotToldAgain(t *testing.T) {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// What an agent says of an option and recommends is shown whole, and chosen by
-// nobody.
+// An option's description and the agent's recommendation are shown completely. The
+// recommended option is not preselected.
 func TestHeadersDescriptionsAndWhatIsRecommendedAreShown(t *testing.T) {
 	long := "runs already, " + strings.Repeat("on the machine in the corner ", 5) + "since May"
 	for _, kind := range []elicit.Kind{elicit.SingleSelect, elicit.MultiSelect} {

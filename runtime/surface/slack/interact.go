@@ -15,13 +15,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxFrame is the longest message that Slack may send, in bytes: a form with all
-// that can be typed into it has some 300 KB.
+// maxFrame is the maximum size of a message from Slack in bytes. A form with
+// everything filled in has about 300 KB.
 const maxFrame = 4 << 20
 
-// listen keeps the connection on which Slack tells what people press. While it
-// is up people can be reached. It returns nil when ctx ends; an error is
-// Slack's final word.
+// listen keeps the connection on which Slack reports what people press. While it is
+// up, people can be reached. It returns nil when ctx ends, and an error if Slack
+// refuses permanently.
 func (d *leader) listen(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, err := d.api.AuthTestContext(ctx)
@@ -53,12 +53,12 @@ func (d *leader) connect(ctx context.Context) error {
 	return err
 }
 
-// handler answers what comes over one connection.
+// handler handles the events of one connection.
 type handler struct {
 	*leader
 	client  *socketmode.Client
-	calls   sync.WaitGroup // of Slack's methods, beside what comes next
-	offline func()         // nil while offline
+	calls   sync.WaitGroup // running calls of Slack's methods
+	offline func()         // detaches the station; nil while offline
 }
 
 func (h *handler) run(ctx context.Context) {
@@ -96,7 +96,7 @@ func (h *handler) event(ctx context.Context, e socketmode.Event) {
 			h.interaction(ctx, e.Request.EnvelopeID, &c)
 		}
 	default:
-		if e.Request != nil && e.Request.EnvelopeID != "" { // of a kind that nobody asked Slack for
+		if e.Request != nil && e.Request.EnvelopeID != "" { // a kind of event that deskhand does not use
 			h.ack(ctx, e.Request.EnvelopeID, nil)
 		}
 	}
@@ -115,8 +115,8 @@ func (h *handler) ack(ctx context.Context, envelope string, payload any) {
 	}
 }
 
-// interaction is a press or a form that was sent. Slack wants to hear of it
-// within three seconds.
+// interaction handles a press or a submitted form. Slack requires an
+// acknowledgement within three seconds.
 func (h *handler) interaction(ctx context.Context, envelope string, c *api.InteractionCallback) {
 	if c.Type == api.InteractionTypeViewSubmission && c.View.CallbackID == formCallback {
 		h.ack(ctx, envelope, h.submit(ctx, c))
@@ -135,7 +135,7 @@ func (h *handler) interaction(ctx context.Context, envelope string, c *api.Inter
 	}
 }
 
-// actor is who did it, as an action has it.
+// actor sets the acting person of an action to the Slack user.
 func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Action, error) {
 	p, ok := h.o.person(c.User.ID)
 	if !ok {
@@ -146,7 +146,7 @@ func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Act
 	return a, nil
 }
 
-// press is a press in a message.
+// press handles a press in a message.
 func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.BlockAction) error {
 	action, err := h.actor(c, elicit.Action{Type: elicit.CompletedBy, RequestID: a.BlockID, Response: elicit.Accept})
 	if err != nil || a.ActionID == opLink {
@@ -188,7 +188,7 @@ func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.
 	return err
 }
 
-// answer is what one press says.
+// answer returns the answer that a press gives.
 func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, error) {
 	q := small(r)
 	if q == nil {
@@ -209,7 +209,7 @@ func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, err
 	return r.Fields(map[string][]string{q.ID: {text}})
 }
 
-// open shows the form of a request.
+// open shows a request's form.
 func (h *handler) open(ctx context.Context, c *api.InteractionCallback, r elicit.Request) {
 	view := form(&r)
 	if r.Status == elicit.Completed {
@@ -222,11 +222,11 @@ func (h *handler) open(ctx context.Context, c *api.InteractionCallback, r elicit
 	})
 }
 
-// draft keeps what somebody types, for all surfaces to show.
+// draft saves what a person types, so that all surfaces show it.
 func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.BlockAction) {
 	action, err := h.actor(c, elicit.Action{Type: elicit.AnswerChanged, RequestID: c.View.PrivateMetadata})
 	if err != nil {
-		return // sending says so
+		return // submitting reports it
 	}
 	r, err := h.hub.Get(ctx, action.RequestID)
 	if err != nil {
@@ -244,7 +244,7 @@ func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.
 		}
 		answers, err := r.Fields(mine)
 		if err != nil {
-			return // half a number is none
+			return // for example, an incomplete number
 		}
 		action.QuestionID = q.ID
 		if given, ok := answers[q.ID]; ok {
@@ -256,8 +256,8 @@ func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.
 	}
 }
 
-// submit is a form that was sent; what comes back is for Slack to show: nothing,
-// which closes the form, what is wrong at each question, or why it is too late.
+// submit handles a submitted form. It returns what Slack shows: nil to close the
+// form, the problem with each question, or why the answer was not accepted.
 func (h *handler) submit(ctx context.Context, c *api.InteractionCallback) any {
 	action, err := h.actor(c, elicit.Action{Type: elicit.CompletedBy, RequestID: c.View.PrivateMetadata, Response: elicit.Accept})
 	if err != nil {
@@ -285,7 +285,7 @@ func (h *handler) submit(ctx context.Context, c *api.InteractionCallback) any {
 	return told(err)
 }
 
-// noteIn is what the person added to a form.
+// noteIn returns the note in a form.
 func noteIn(state *api.ViewState) string {
 	if state == nil {
 		return ""
@@ -293,7 +293,7 @@ func noteIn(state *api.ViewState) string {
 	return strings.TrimSpace(state.Values[noteBlock][inputAction].Value)
 }
 
-// told is a form that says what went wrong, in place of the one that was sent.
+// told returns a form that shows an error, which replaces the submitted form.
 func told(err error) any {
 	view := says(sentence(err))
 	return api.NewUpdateViewSubmissionResponse(&view)
@@ -312,7 +312,7 @@ func sentence(err error) string {
 	return text
 }
 
-// tell says to the one who pressed, and to nobody else, why nothing came of it.
+// tell shows an error only to the person who pressed.
 func (h *handler) tell(ctx context.Context, c *api.InteractionCallback, cause error) {
 	if fault.Of(cause) == nil && ctx.Err() == nil {
 		h.o.Log.Error("cannot handle a press", "surface", Channel, "error", cause)

@@ -26,22 +26,22 @@ type leader struct {
 
 	mu      sync.Mutex
 	queue   []string        // requests whose message may have to change, in order
-	pending map[string]bool // those in queue
-	wake    chan struct{}   // holds one
+	pending map[string]bool // the requests in queue
+	wake    chan struct{}   // holds one token
 	timers  sync.WaitGroup
 
-	rooms map[string]string // direct messages by person; for post alone
+	rooms map[string]string // direct messages by person; used only by post
 }
 
 const (
-	// retryTime is between two tries of what Slack did not do.
+	// retryTime is the pause before a failed call to Slack is retried.
 	retryTime = 5 * time.Second
-	// slowRetryTime is for what somebody has to mend, as a channel that the bot
-	// is not in.
+	// slowRetryTime is the pause after a failure that a person must fix, for
+	// example if the bot is not in the channel.
 	slowRetryTime = time.Minute
 )
 
-// want has the message of a request looked at.
+// want queues a request so that its message is updated.
 func (d *leader) want(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *leader) want(id string) {
 	}
 }
 
-// next waits for a request to look at; false: ctx has ended.
+// next waits for a queued request. It returns false if ctx has ended.
 func (d *leader) next(ctx context.Context) (string, bool) {
 	for {
 		d.mu.Lock()
@@ -75,8 +75,8 @@ func (d *leader) next(ctx context.Context) (string, bool) {
 	}
 }
 
-// follow wants every request that changes, and first all that are open or whose
-// message another process left as it was.
+// follow queues every request that changes. It begins with all open requests and
+// those whose message another process left unfinished.
 func (d *leader) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.followOn(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrGone) {
@@ -93,7 +93,7 @@ func pause(ctx context.Context, t time.Duration) {
 	}
 }
 
-// visible are the changes that a message shows.
+// visible lists the changes that a message shows.
 var visible = []elicit.ActionType{elicit.Requested, elicit.CompletedBy, elicit.Extended, elicit.Reassigned, elicit.Withdrawn, elicit.TimeUp, elicit.Outlived, elicit.Removed}
 
 func (d *leader) followOn(ctx context.Context) error {
@@ -108,7 +108,7 @@ func (d *leader) followOn(ctx context.Context) error {
 	for id := range state.Requests {
 		left = append(left, id)
 	}
-	slices.Sort(left) // ids sort by time
+	slices.Sort(left) // IDs sort by time
 	for _, id := range slices.Compact(left) {
 		d.want(id)
 	}
@@ -130,8 +130,8 @@ func (d *leader) followOn(ctx context.Context) error {
 	}
 }
 
-// post makes the messages what they should be, one after the other: Slack takes
-// about one a second in a channel.
+// post updates the messages, one after another, because Slack accepts about one per
+// second and channel.
 func (d *leader) post(ctx context.Context) {
 	for {
 		id, ok := d.next(ctx)
@@ -159,7 +159,7 @@ func (d *leader) post(ctx context.Context) {
 	}
 }
 
-// bring makes the message of one request what it should be.
+// bring creates or updates one request's message.
 func (d *leader) bring(ctx context.Context, id string) error {
 	r, err := d.hub.Get(ctx, id)
 	if fault.Of(err) != nil {
@@ -196,7 +196,7 @@ func (d *leader) bring(ctx context.Context, id string) error {
 		}
 	}
 	switch {
-	case p.ts == "" && r.Status == elicit.Completed: // nobody saw it, and nobody need
+	case p.ts == "" && r.Status == elicit.Completed: // no one saw the request, and it has ended
 	case p.ts == "":
 		if p.channel, p.ts, err = d.api.PostMessageContext(ctx, p.channel, m.options(id)...); err != nil {
 			return fmt.Errorf("post message: %w", err)
@@ -220,8 +220,8 @@ func (d *leader) bring(ctx context.Context, id string) error {
 	return err
 }
 
-// room is the id to post to: that of a direct message if the addressee is a
-// person, since Slack shows the history of that alone.
+// room returns the ID to post to. For a person, that is the direct message, because
+// Slack shows the history only by the direct message's ID.
 func (d *leader) room(ctx context.Context, to string) (string, error) {
 	if to[0] != 'U' && to[0] != 'W' {
 		return to, nil
@@ -237,11 +237,11 @@ func (d *leader) room(ctx context.Context, to string) (string, error) {
 	return c.ID, nil
 }
 
-// messageEvent names the metadata of our messages, by which they are found.
+// messageEvent is the metadata type by which deskhand's messages are found.
 const messageEvent = "deskhand_request"
 
-// find looks for a message that was perhaps posted: by a process that died, or
-// by a call whose answer did not come.
+// find searches for a message that may have been posted by a process that died, or
+// by a call whose response was lost.
 func (d *leader) find(ctx context.Context, id string, p *posted) error {
 	const slack, pages = 2 * time.Minute, 10 // clocks differ; a page has 200 messages
 	query := &api.GetConversationHistoryParameters{ChannelID: p.channel, IncludeAllMetadata: true, Limit: 200,
@@ -249,12 +249,12 @@ func (d *leader) find(ctx context.Context, id string, p *posted) error {
 	for range pages {
 		page, err := d.api.GetConversationHistoryContext(ctx, query)
 		if answer := (api.SlackErrorResponse{}); errors.As(err, &answer) && answer.Err == "missing_scope" {
-			d.o.Log.Warn("the bot may not check whether a message was posted, so it may appear twice",
+			d.o.Log.Warn("the bot is not allowed to check whether a message was posted, so the message may appear twice",
 				"surface", Channel, "elicitationId", id, "hint", "give it the scopes channels:history, groups:history and im:history")
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("look for message: %w", err)
+			return fmt.Errorf("search for message: %w", err)
 		}
 		for _, m := range page.Messages {
 			if m.Metadata.EventType == messageEvent && m.Metadata.EventPayload["id"] == id {
@@ -274,7 +274,7 @@ func (m message) options(id string) []api.MsgOption {
 		api.MsgOptionMetadata(api.SlackMetadata{EventType: messageEvent, EventPayload: map[string]any{"id": id}})}
 }
 
-// digest tells two messages apart.
+// digest identifies a message's content.
 func (m message) digest() (string, error) {
 	b, err := json.Marshal(m.blocks)
 	if err != nil {

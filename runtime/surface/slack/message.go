@@ -12,35 +12,36 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// What a press in a message means: the action ids. Those of a menu's items are
-// its values.
+// Action IDs, which identify the actions of buttons and menus in a message. A menu
+// item has its action ID as its value.
 const (
 	opYes     = "yes"
 	opNo      = "no"
-	opChoose  = "choose:" // and the tag of the option
-	opPick    = "pick"    // from a menu of options
+	opChoose  = "choose:" // followed by the option's tag
+	opPick    = "pick"    // in a menu of options
 	opForm    = "form"
 	opAgree   = "agree"
 	opLink    = "open"
 	opDecline = "decline"
-	opMore    = "more" // a menu of:
+	opMore    = "more" // a menu with the following items
 	opLonger  = "longer"
 	opCancel  = "cancel"
 )
 
-// mostButtons is how many options are buttons; more are a menu.
+// mostButtons is how many options are shown as buttons. With more options, a menu
+// is shown.
 const mostButtons = 5
 
-// message is what a request looks like in Slack.
+// message is a request as it is shown in Slack.
 type message struct {
 	text   string // for notifications
 	blocks []api.Block
 }
 
-// render words a request as it is now.
+// render returns the message for a request's current state.
 func render(r *elicit.Request) message {
 	heading := line(r.Heading())
-	asker := cmp.Or(line(r.Source.Name), "somebody")
+	asker := cmp.Or(line(r.Source.Name), "someone")
 	m := message{blocks: []api.Block{api.NewHeaderBlock(plain(heading, maxHeader)), api.NewContextBlock("", plain(about(r), maxText))}}
 	if r.Proposal != nil {
 		if warning := r.Proposal.Warning(); warning != "" {
@@ -52,7 +53,7 @@ func render(r *elicit.Request) message {
 		m.add(text, 2)
 	}
 	if r.Mode == elicit.URL {
-		m.add("Leads to "+host(r.URL)+". Open it if you trust the asker.", 1)
+		m.add("The link points to "+host(r.URL)+". Open it only if you trust the asker.", 1)
 	}
 	m.questions(r)
 	if standing := r.Standing(); standing != "" {
@@ -78,9 +79,9 @@ func render(r *elicit.Request) message {
 	return m
 }
 
-// about says who asks, and about what place.
+// about describes who asks, and where.
 func about(r *elicit.Request) string {
-	parts := []string{cmp.Or(line(r.Source.Name), "somebody") + " asks"}
+	parts := []string{cmp.Or(line(r.Source.Name), "someone") + " asks"}
 	for _, more := range []string{r.Place(), r.Context.Branch} {
 		if more = line(more); more != "" {
 			parts = append(parts, more)
@@ -95,7 +96,7 @@ func about(r *elicit.Request) string {
 	return strings.Join(parts, " · ")
 }
 
-// host is where a link leads, for people to judge it by.
+// host returns the host that a link points to, so that people can judge it.
 func host(link string) string {
 	u, err := url.Parse(link)
 	if err != nil || u.Host == "" {
@@ -104,7 +105,7 @@ func host(link string) string {
 	return u.Host
 }
 
-// add puts a text into sections, at most so many.
+// add adds a text, split into sections, up to the maximum number most.
 func (m *message) add(text string, most int) {
 	for ; text != "" && most > 0; most-- {
 		part := text
@@ -116,13 +117,13 @@ func (m *message) add(text string, most int) {
 	}
 }
 
-// note puts words of ours below; they may have Slack's marks.
+// note adds deskhand's own text, which may contain Slack markup.
 func (m *message) note(text string) {
 	m.blocks = append(m.blocks, api.NewContextBlock("", api.NewTextBlockObject(api.MarkdownType, cut(text, maxText), false, true)))
 }
 
-// questions shows what is asked; the options of a question that stands alone,
-// if its buttons cannot say all.
+// questions shows the questions. For a single question, it also shows the options
+// if the buttons have no room for them.
 func (m *message) questions(r *elicit.Request) {
 	var b strings.Builder
 	for i := range r.Questions {
@@ -143,7 +144,7 @@ func (m *message) questions(r *elicit.Request) {
 	m.add(strings.TrimSpace(b.String()), maxBlocks-10)
 }
 
-// wordy says that some option of q has more to say than fits on its button.
+// wordy reports whether some option of q has more text than fits on its button.
 func wordy(q *elicit.Question) bool {
 	for _, o := range q.Options {
 		if o.Description != "" || units(label(o)) > maxButton {
@@ -161,8 +162,8 @@ func label(o elicit.Option) string {
 	return text
 }
 
-// small is the question of a request that a press in the message answers; nil:
-// it takes a form.
+// small returns the request's question if a press in the message can answer it, or
+// nil if a form is necessary.
 func small(r *elicit.Request) *elicit.Question {
 	if len(r.Questions) != 1 {
 		return nil
@@ -173,7 +174,7 @@ func small(r *elicit.Request) *elicit.Question {
 	return nil
 }
 
-// actions are what can be pressed. Their block has the request's id.
+// actions adds the buttons and menus. The block's ID is the request's ID.
 func (m *message) actions(r *elicit.Request) {
 	var elements []api.BlockElement
 	button := func(op, text string) *api.ButtonBlockElement {
@@ -210,7 +211,7 @@ func (m *message) actions(r *elicit.Request) {
 		elements = append(elements, menu)
 	}
 	if q != nil && (q.AllowFreeform || !q.Required) {
-		button(opForm, "Own words…")
+		button(opForm, "Your own words…")
 	} else if q != nil {
 		button(opForm, "Add a note…")
 	}
@@ -223,11 +224,10 @@ func (m *message) actions(r *elicit.Request) {
 	m.blocks = append(m.blocks, api.NewActionBlock(r.ID, elements...))
 }
 
-// mostProposal is how many sections of a message a proposal takes at most.
+// mostProposal is the maximum number of sections for a proposal.
 const mostProposal = 6
 
-// tooLong reports whether a message shows less than all of what permission is
-// asked for.
+// tooLong reports whether a message cannot show a proposal in full.
 func tooLong(r *elicit.Request) bool {
 	return r.Proposal != nil && units(r.Proposal.Text) > mostProposal*(maxText-1)
 }
@@ -246,7 +246,8 @@ func dismissText(r *elicit.Request) string {
 	return "Decline"
 }
 
-// numbered is an option's label; with its number if a text above says more.
+// numbered returns an option's label, with its number if a text above has more
+// details.
 func numbered(q *elicit.Question, i int) string {
 	if text := label(q.Options[i]); !wordy(q) {
 		return text
@@ -254,7 +255,7 @@ func numbered(q *elicit.Question, i int) string {
 	return fmt.Sprintf("%d. %s", i+1, label(q.Options[i]))
 }
 
-// options are those of q, from one index to another.
+// options returns q.Options[from:to] for Slack, without options beyond the end.
 func options(q *elicit.Question, from, to int) (all []*api.OptionBlockObject) {
 	for i := from; i < min(to, len(q.Options)); i++ {
 		o := q.Options[i]
@@ -267,7 +268,8 @@ func options(q *elicit.Question, from, to int) (all []*api.OptionBlockObject) {
 	return all
 }
 
-// groups are for a menu of more options than Slack takes in one list.
+// groups returns a menu's option groups, for more options than Slack allows in one
+// list.
 func groups(q *elicit.Question) (all []*api.OptionGroupBlockObject) {
 	for from := 0; from < len(q.Options); from += maxOptions {
 		to := min(from+maxOptions, len(q.Options))
@@ -284,8 +286,8 @@ func selectMenu(op string, q *elicit.Question) *api.SelectBlockElement {
 	return api.NewOptionsSelectBlockElement(api.OptTypeStatic, hint, op, options(q, 0, maxOptions)...)
 }
 
-// ended says what became of a request. What was answered is said if a press
-// could say it: other words stay between who wrote them and who asked.
+// ended describes how a request ended. It includes the answer only if a press could
+// give it; free text stays between the person and the asker.
 func ended(r *elicit.Request) string {
 	words := line(r.Completion.Words())
 	text := strings.ToUpper(words[:1]) + words[1:]

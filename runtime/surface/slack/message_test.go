@@ -8,8 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A message shows all of what permission is asked for, or offers no way to allow
-// it.
+// A message shows a permission request completely, or offers no way to allow it.
 func TestAttackApprovalsAMessageShowsAProposalWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string

@@ -11,10 +11,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A form has an input for each question and one for own words where they are
-// asked for, so that the most that a request has fits: twice elicit.MaxQuestions
-// blocks. If there is room it has one more, for a note. A block is named after its question; what is typed
-// is sent as it is typed, and kept as a draft.
+// A form has an input for each question, and another for free text if it is
+// allowed. So even the largest request fits: twice elicit.MaxQuestions blocks. If
+// there is room, the form also has a note. A block is named after its question.
+// What a person types is sent while they type, and saved as a draft.
 const (
 	formCallback = "deskhand_request"
 	answerBlock  = "q:"
@@ -23,7 +23,7 @@ const (
 	inputAction  = "value"
 )
 
-// form is the form of a request, with what was typed so far in it.
+// form returns a request's form, filled with the drafts.
 func form(r *elicit.Request) api.ModalViewRequest {
 	v := api.ModalViewRequest{
 		Type: api.VTModal, CallbackID: formCallback, PrivateMetadata: r.ID,
@@ -53,22 +53,23 @@ func form(r *elicit.Request) api.ModalViewRequest {
 	return v
 }
 
-// maxFormBlocks is how many blocks a form of Slack's may have.
+// maxFormBlocks is Slack's maximum number of blocks in a form.
 const maxFormBlocks = 100
 
-// says is a form that only tells something.
+// says returns a form that only shows a text.
 func says(text string) api.ModalViewRequest {
 	return api.ModalViewRequest{Type: api.VTModal, Title: plain("Answer", maxTitle), Close: plain("Close", maxTitle),
 		Blocks: api.Blocks{BlockSet: []api.Block{api.NewSectionBlock(plain(text, maxText), nil, nil)}}}
 }
 
-// hint is what a question wants, and what is proposed: shown, and never taken.
+// hint returns a question's type of answer and its default. The default is only
+// shown, never used as the answer.
 func hint(q *elicit.Question) string {
 	text := q.Wants()
 	if proposed := clean(q.Say(q.Default)); proposed != "" {
 		text += "; proposed: " + proposed
 	}
-	for i := range q.Options { // what does not fit beside the options
+	for i := range q.Options { // descriptions that do not fit next to the options
 		if units(line(q.Options[i].Description)) > maxOption {
 			text += "\n" + flat(q.Options[i].Says())
 		}
@@ -76,7 +77,7 @@ func hint(q *elicit.Question) string {
 	return text
 }
 
-// input is what a question is answered with.
+// input returns the element with which a question is answered.
 func input(q *elicit.Question, drafts []string) api.BlockElement {
 	draft := ""
 	if len(drafts) > 0 {
@@ -90,7 +91,7 @@ func input(q *elicit.Question, drafts []string) api.BlockElement {
 		return e
 	case elicit.SingleSelect:
 		chosen := pick(q, drafts)
-		if q.Required && !q.AllowFreeform && len(q.Options) <= maxFewOptions { // what is chosen here cannot be taken back
+		if q.Required && !q.AllowFreeform && len(q.Options) <= maxFewOptions { // a selected radio button cannot be deselected
 			e := api.NewRadioButtonsBlockElement(inputAction, options(q, 0, maxOptions)...)
 			e.InitialOption = first(chosen)
 			return e
@@ -130,13 +131,13 @@ func typed(placeholder string, multiline bool, drafts []string) *api.PlainTextIn
 	e := api.NewPlainTextInputBlockElement(shown, inputAction)
 	e.Multiline, e.MaxLength = multiline, maxTyped
 	e.DispatchActionConfig = &api.DispatchActionConfig{TriggerActionsOn: []string{"on_character_entered"}}
-	if text := strings.Join(drafts, "\n"); units(text) <= maxTyped { // longer ones stay where they were typed
+	if text := strings.Join(drafts, "\n"); units(text) <= maxTyped { // a longer draft stays where it was typed
 		e.InitialValue = text
 	}
 	return e
 }
 
-// pick finds the options with these ids as they are in an input.
+// pick returns the options with these IDs, in the form that an input requires.
 func pick(q *elicit.Question, ids []string) (chosen []*api.OptionBlockObject) {
 	for i, o := range q.Options {
 		for _, id := range ids {
@@ -155,8 +156,8 @@ func first(chosen []*api.OptionBlockObject) *api.OptionBlockObject {
 	return chosen[0]
 }
 
-// fields reads what stands in a form: what [elicit.Request.Fields] takes. An
-// option that is no longer there is left out.
+// fields reads a form's values for [elicit.Request.Fields]. It ignores options that
+// no longer exist.
 func fields(r *elicit.Request, state *api.ViewState) map[string][]string {
 	all := map[string][]string{}
 	if state == nil {
@@ -200,8 +201,7 @@ func texts(q *elicit.Question, given api.BlockAction) []string {
 	return []string{given.Value}
 }
 
-// problems are the errors of a form, by the block they are about; nil if err is
-// not about questions.
+// problems returns a form's errors by block, or nil if err is not about questions.
 func problems(r *elicit.Request, err error) map[string]string {
 	var rejection *elicit.Rejection
 	if !errors.As(err, &rejection) {

@@ -18,7 +18,7 @@ type Person struct {
 	Roles     []string
 }
 
-// slackID is how ids of Slack look: a letter for the kind, then capitals and
+// slackID matches Slack's IDs: a letter for the kind, then capital letters and
 // digits.
 var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{2,30}$`)
 
@@ -56,7 +56,7 @@ func (o *Options) check() error {
 	case !strings.HasPrefix(o.AppToken, "xapp-"):
 		return bad("Slack's app token is missing or does not start with xapp-", "set DESKHAND_SLACK_APP_TOKEN")
 	case !strings.HasSuffix(o.API, "/"):
-		return bad(fmt.Sprintf("slack.api %q does not end with /", o.API), "write it as in https://slack-gov.com/api/")
+		return bad(fmt.Sprintf("slack.api %q does not end with /", o.API), "add the /, for example https://slack-gov.com/api/")
 	}
 	for i, p := range o.People {
 		if slices.ContainsFunc(o.People[:i], func(q Person) bool { return q.User == p.User }) {
@@ -66,7 +66,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// person finds who a user of Slack is.
+// person returns the person with this Slack member ID.
 func (o *Options) person(user string) (Person, bool) {
 	i := slices.IndexFunc(o.People, func(p Person) bool { return p.User == user })
 	if i < 0 {
@@ -75,8 +75,8 @@ func (o *Options) person(user string) (Person, bool) {
 	return o.People[i], true
 }
 
-// addressee is where a request for a principal goes: to that person, if known,
-// and else where all go.
+// addressee returns the Slack ID to which a principal's request goes: that person,
+// or the default channel if the person is unknown.
 func (o *Options) addressee(principal string) string {
 	i := slices.IndexFunc(o.People, func(p Person) bool { return principal != "" && p.Principal == principal })
 	if i < 0 {

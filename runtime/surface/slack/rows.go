@@ -17,17 +17,17 @@ var migrations embed.FS
 // Schema returns the schema that a Surface's store must be opened with.
 func Schema() store.Schema { return store.NewSchema(Channel, migrations) }
 
-// posted is the message of a request.
+// posted records a request's message.
 type posted struct {
-	channel string // Slack's id
-	ts      string // Slack's id of the message; empty: not known whether there is one
+	channel string // Slack's channel ID
+	ts      string // Slack's message ID; empty if it is unknown whether the message exists
 	begun   time.Time
-	says    string // digest
+	says    string // digest of the message
 	final   bool
 }
 
-// begin notes that a message is about to be posted. fresh says that this is the
-// first time anybody tries; if not, the note of then comes back.
+// begin records that a message is about to be posted. fresh reports whether this is
+// the first try; if not, begin returns the earlier record.
 func begin(ctx context.Context, db *store.DB, request, channel string) (p posted, fresh bool, err error) {
 	err = db.Update(ctx, func(tx *store.Tx) error {
 		found, there, err := read(ctx, tx, request)
@@ -57,7 +57,7 @@ func read(ctx context.Context, tx *store.Tx, request string) (p posted, there bo
 	return p, err == nil, err
 }
 
-// load reads the message of a request; there is false if none was begun.
+// load reads a request's message record. there is false if there is none.
 func load(ctx context.Context, db *store.DB, request string) (p posted, there bool, err error) {
 	err = db.View(ctx, func(tx *store.Tx) error {
 		p, there, err = read(ctx, tx, request)
@@ -69,7 +69,7 @@ func load(ctx context.Context, db *store.DB, request string) (p posted, there bo
 	return p, there, nil
 }
 
-// save notes what a message has become.
+// save updates a message record.
 func save(ctx context.Context, db *store.DB, request string, p posted) error {
 	final := 0
 	if p.final {
@@ -85,7 +85,7 @@ func save(ctx context.Context, db *store.DB, request string, p posted) error {
 	return nil
 }
 
-// unfinished are the requests whose message may still change.
+// unfinished returns the requests whose message may still change.
 func unfinished(ctx context.Context, db *store.DB) (ids []string, err error) {
 	err = db.View(ctx, func(tx *store.Tx) error {
 		rows, err := tx.Query(ctx, "SELECT request FROM slack_messages WHERE final = 0")
@@ -108,14 +108,14 @@ func unfinished(ctx context.Context, db *store.DB) (ids []string, err error) {
 	return ids, nil
 }
 
-// forget takes out the message of a request that is no longer in the history.
+// forget deletes the message record of a request that is no longer in the history.
 func forget(ctx context.Context, db *store.DB, request string) error {
 	err := db.Update(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM slack_messages WHERE request = ?", request)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("forget message: %w", err)
+		return fmt.Errorf("delete message: %w", err)
 	}
 	return nil
 }

@@ -1,15 +1,15 @@
 // Package slack asks people in Slack: one message per request, with buttons and
 // menus for answers that take one press, and a form for the rest. It keeps the
-// message up to date: the message shows who answered and where, or that time is
-// up.
+// message up to date: the message shows who answered and where, or that the
+// deadline has passed.
 //
-// The connection uses Slack's socket mode, so deskhand needs no reachable
-// address. A lease selects one process over a store for this work; when it
-// dies, another continues. Each message is recorded before and after posting. A
-// process that finds only the first record looks for the message in Slack
+// The connection uses Slack's socket mode, so deskhand needs no reachable address.
+// A lease selects one of the processes that use a store for this work; when it
+// dies, another continues. Each message is recorded before and after posting. If
+// only the first record exists, the process searches for the message in Slack
 // before it posts, so that people are not asked twice.
 //
-// The settings list who may answer. Others who press a button get an
+// The settings list who may answer. Other people who press a button get an
 // explanation.
 package slack
 
@@ -40,22 +40,22 @@ type Options struct {
 	// one mapped person: a channel (C...), or a person (U...) for direct
 	// messages.
 	Channel string
-	// People may answer.
+	// People lists the people who may answer.
 	People []Person
 	// AppToken (xapp-...) opens the connection, BotToken (xoxb-...) posts.
 	AppToken, BotToken string
-	// API is the base URL of Slack's methods. Zero: DefaultAPI.
+	// API is the base URL of Slack's methods. If empty, it is DefaultAPI.
 	API string
-	// Log receives messages for the operator, without questions and answers.
-	// Nil discards them.
+	// Log receives messages for the operator, without questions and answers. If
+	// nil, they are discarded.
 	Log *slog.Logger
 
-	lease time.Duration // how long a process is believed that says nothing; zero: leaseTime
+	lease time.Duration // time without a sign of life after which a process counts as dead; if zero, leaseTime
 }
 
 const (
-	// leaseTime is longer than callTime, so that a call of a process that lost
-	// the lease has ended when the next one has it.
+	// leaseTime exceeds callTime, so that a process's calls have ended by the time
+	// another process can take its lease.
 	leaseTime = 15 * time.Second
 	callTime  = 10 * time.Second
 )
@@ -88,8 +88,9 @@ func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 // Name returns the surface's name.
 func (s *Surface) Name() string { return Channel }
 
-// Run works until ctx ends, whenever no other process does, and then returns
-// nil. An error is a final refusal by Slack, such as an invalid token.
+// Run does the surface's work whenever no other process does. It returns nil when
+// ctx ends. An error is a permanent refusal by Slack, for example of an invalid
+// token.
 func (s *Surface) Run(ctx context.Context) error {
 	for {
 		_, held, err := s.db.Claim(ctx, s.claim(), s.o.lease)
@@ -111,7 +112,7 @@ func (s *Surface) Run(ctx context.Context) error {
 
 func (s *Surface) claim() store.Lease { return store.Lease{Name: leaseName, Holder: s.holder} }
 
-// work is what the process does that has the lease, until it loses it.
+// work does the work of the process that holds the lease, until the lease is lost.
 func (s *Surface) work(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	client := api.New(s.o.BotToken, api.OptionAppLevelToken(s.o.AppToken), api.OptionAPIURL(s.o.API),
@@ -159,7 +160,7 @@ func (s *Surface) holdLease(ctx context.Context, stop func()) {
 	}
 }
 
-// refusals are the words of Slack that end the work: trying again does not help.
+// refusals maps the Slack errors that end the work to hints. A retry does not help.
 var refusals = map[string]string{
 	"invalid_auth":           "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to tokens of the same app",
 	"not_authed":             "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to tokens of the same app",
@@ -169,7 +170,8 @@ var refusals = map[string]string{
 	"not_allowed_token_type": "the app token starts with xapp-, the bot token with xoxb-",
 }
 
-// refused makes a fault of an error that is Slack's final word; nil for others.
+// refused converts a permanent Slack error to a fault. It returns nil for other
+// errors.
 func refused(err error) error {
 	var answer api.SlackErrorResponse
 	if !errors.As(err, &answer) {
@@ -182,7 +184,7 @@ func refused(err error) error {
 	return fault.New("slack_refused", fmt.Sprintf("Slack refused: %s", answer.Err), hint)
 }
 
-// discard is the logger of the library, which writes to stderr otherwise.
+// discard is a logger for the library, which otherwise writes to stderr.
 type discard struct{}
 
 // Output implements the library's logger and discards its messages.

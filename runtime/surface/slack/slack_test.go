@@ -20,17 +20,17 @@ const (
 	patience = 15 * time.Second
 	ann      = "U0ANN"
 	bob      = "U0BOB"
-	eve      = "U0EVE" // not among those who may answer
+	eve      = "U0EVE" // may not answer
 )
 
-// testLease makes processes believe each other dead soon.
+// testLease is so short that processes soon consider each other dead.
 const testLease = 2 * time.Second
 
 func people() []Person {
 	return []Person{{User: ann, Principal: "ann"}, {User: bob, Principal: "bob", Roles: []string{"ops"}}}
 }
 
-// peer is a hub over the store at a place.
+// peer returns a hub over the store at a place.
 func peer(t *testing.T, place string) (*store.DB, *elicit.Hub) {
 	t.Helper()
 	db, err := store.Open(context.Background(), place, elicit.Schema(), Schema())
@@ -42,7 +42,7 @@ func peer(t *testing.T, place string) (*store.DB, *elicit.Hub) {
 	return db, hub
 }
 
-// at starts a surface over the store at a place; stop ends it and waits.
+// at starts a surface over the store at a place. stop ends it and waits.
 func at(t *testing.T, place string, s *slacktest.Slack) (hub *elicit.Hub, stop func()) {
 	t.Helper()
 	db, hub := peer(t, place)
@@ -82,7 +82,8 @@ func confirm(text string) elicit.Request {
 	return elicit.Request{Questions: []elicit.Question{{ID: "go", Kind: elicit.Boolean, Message: text, Required: true}}}
 }
 
-// shown waits for the message of a request, and for words in it if given.
+// shown waits for a request's message, and for the words in it if they are not
+// empty.
 func shown(t *testing.T, s *slacktest.Slack, r elicit.Request, words string) (found slacktest.Message) {
 	t.Helper()
 	s.Until(t, fmt.Sprintf("a message of %s that says %q", r.ID, words), patience, func() bool {
@@ -166,8 +167,8 @@ func TestWhoMayNotAnswerIsToldSo(t *testing.T) {
 		says    string
 	}{
 		"not configured":     {confirm("One?"), eve, "add U0EVE to slack.people"},
-		"for somebody else":  {elicit.Request{Audience: elicit.Audience{Principal: "carl"}, Questions: confirm("Two?").Questions}, ann, "for somebody else"},
-		"without the role":   {elicit.Request{Audience: elicit.Audience{Roles: []string{"ops"}}, Questions: confirm("Three?").Questions}, ann, "for somebody else"},
+		"for somebody else":  {elicit.Request{Audience: elicit.Audience{Principal: "carl"}, Questions: confirm("Two?").Questions}, ann, "for someone else"},
+		"without the role":   {elicit.Request{Audience: elicit.Audience{Roles: []string{"ops"}}, Questions: confirm("Three?").Questions}, ann, "for someone else"},
 		"after somebody did": {confirm("Four?"), ann, "already answered by bob in Slack"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,8 +204,8 @@ func TestRolesMayAnswer(t *testing.T) {
 	}
 }
 
-// I-053: a request with a link is a message with a button that is one, for the
-// person alone whom it is for.
+// I-053: a request with a link is a message with a link button, only for the person
+// it is for.
 func TestALinkIsAButtonInADirectMessage(t *testing.T) {
 	s := slacktest.New(t)
 	hub, _ := at(t, t.TempDir(), s)
@@ -322,7 +323,7 @@ func TestAFormForTheRest(t *testing.T) {
 	}
 	state := slacktest.State{answerBlock + tag("name"): set(answerBlock, "name", "value", "v1")}
 	s.Type(t, ann, v, answerBlock+tag("name"), state)
-	// Slack hears that a press has arrived before it is worked on.
+	// Slack receives the acknowledgement of a press before the press is handled.
 	waittest.Until(t, "what ann types is her draft", func() (bool, any) {
 		got := now(t, hub, r).Answers["name"]
 		return got.State == elicit.Draft && got.Value.Text == "v1" && got.Meta.By == "ann", got
@@ -375,8 +376,8 @@ func TestDraftsFromElsewhereStandInTheForm(t *testing.T) {
 	}
 }
 
-// Whatever a request is, Slack takes its message and its form: the double
-// complains of every limit.
+// Slack accepts the message and the form of every request: the fake Slack refuses
+// what exceeds a limit.
 func TestTheLargestRequestsFit(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("𝄞", n) }
 	option := func(n int) (all []elicit.Option) {
@@ -418,7 +419,7 @@ func TestTheLargestRequestsFit(t *testing.T) {
 					t.Errorf("%s message calls people or has a link: %s", status, m.text)
 				}
 			}
-			if len(r.Questions) > 0 { // else there is no form
+			if len(r.Questions) > 0 { // otherwise there is no form
 				for _, problem := range slacktest.CheckView(generic[map[string]any](t, form(&r))) {
 					t.Errorf("form: %s", problem)
 				}
@@ -427,7 +428,7 @@ func TestTheLargestRequestsFit(t *testing.T) {
 	}
 }
 
-// generic is a value as its JSON is read.
+// generic converts a value by encoding and decoding JSON.
 func generic[T any](t *testing.T, v any) (out T) {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -485,8 +486,8 @@ func TestATokenThatIsNotValidEndsTheWork(t *testing.T) {
 	}
 }
 
-// Two processes are at one store: one posts. When it ends, the other goes on,
-// also with messages that the first did not finish.
+// Two processes share a store, and one posts. When it ends, the other continues,
+// including with messages that the first did not finish.
 func TestAnotherProcessCarriesOn(t *testing.T) {
 	s := slacktest.New(t)
 	place := t.TempDir()
@@ -536,7 +537,7 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 	}
 }
 
-// A process that died between its note and the posting left nothing in Slack.
+// A process that died between its record and the posting left nothing in Slack.
 func TestWhatWasOnlyBegunIsPosted(t *testing.T) {
 	s, place := slacktest.New(t), t.TempDir()
 	db, hub := peer(t, place)

@@ -11,42 +11,43 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// What Slack takes at most: characters of texts, and pieces of a message. From
-// its reference of blocks, elements and composition objects. A message with one
-// thing more is refused as a whole.
+// Slack's limits for texts (in characters) and for the number of elements, from its
+// reference for blocks, elements and composition objects. Slack refuses a whole
+// message if one limit is exceeded.
 const (
 	maxHeader      = 150
 	maxText        = 3000 // of a section or a context
 	maxButton      = 75
 	maxURL         = 3000
-	maxOption      = 75 // its text, and its description
+	maxOption      = 75 // of its text and of its description
 	maxOptions     = 100
-	maxFewOptions  = 10 // of radio buttons and check boxes
+	maxFewOptions  = 10 // radio buttons or check boxes
 	maxPlaceholder = 150
-	maxLabel       = 2000 // of an input, and its hint
+	maxLabel       = 2000 // of an input's label and hint
 	maxTyped       = 3000
 	maxTitle       = 24
 	maxBlocks      = 50
 	maxViewBlocks  = 100
 )
 
-// clean takes out of text what would show it in an order that it does not have,
-// or not at all: askers may be anybody.
+// clean removes characters from a text that would hide it or change its order,
+// because askers are not trusted.
 func clean(text string) string {
 	return textutil.Plain(strings.TrimSpace(text))
 }
 
-// line is the first line of a text, clean.
+// line returns the first line of a text, cleaned.
 func line(text string) string {
 	text, _, _ = strings.Cut(clean(text), "\n")
 	return text
 }
 
-// flat is all of a text on one line, clean.
+// flat returns a whole text on one line, cleaned.
 func flat(text string) string { return textutil.OneLine(clean(text)) }
 
-// cut shortens a text to so many characters. Slack counts UTF-16 units or code
-// points, which it does not say; units are never fewer.
+// cut truncates a text to the given number of characters. Slack does not say
+// whether it counts UTF-16 units or code points. cut counts units, which are never
+// fewer.
 func cut(text string, most int) string {
 	if units(text) <= most {
 		return text
@@ -67,8 +68,8 @@ func units(text string) (n int) {
 	return n
 }
 
-// plain is a text that Slack shows as it is: no links, no mentions, no emoji by
-// name. Slack refuses empty ones.
+// plain returns a text that Slack shows unchanged, without links, mentions or emoji
+// names. An empty text becomes "-", because Slack refuses empty texts.
 func plain(text string, most int) *api.TextBlockObject {
 	if text = cut(clean(text), most); text == "" {
 		text = "-"
@@ -77,10 +78,10 @@ func plain(text string, most int) *api.TextBlockObject {
 	return &api.TextBlockObject{Type: api.PlainTextType, Text: text, Emoji: &emoji}
 }
 
-// escape makes a text safe where Slack reads marks.
+// escape escapes text for fields in which Slack interprets markup.
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// tag is a short name for an id of any length and alphabet.
+// tag returns a short name for an ID of any length and alphabet.
 func tag(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])

@@ -10,7 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// What an agent says of an option and recommends is shown, and chosen by nobody.
+// An option's description and the agent's recommendation are shown. The recommended
+// option is not preselected.
 func TestHeadersDescriptionsAndWhatIsRecommendedAreShown(t *testing.T) {
 	q := selecting(elicit.SingleSelect, true)
 	q.Title, q.Options[1].Description = "Letter", "the second"

@@ -15,7 +15,7 @@ func Open() (*Device, error) {
 	if err != nil {
 		return nil, ErrNoTerminal
 	}
-	// A process in the background that reads is stopped.
+	// A background process that reads is stopped by the system.
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	if err != nil || group != unix.Getpgrp() {
 		f.Close()

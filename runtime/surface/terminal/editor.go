@@ -7,14 +7,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// editor is a text with a cursor. What moves and is deleted is a character as
-// people see it, which may be several code points.
+// editor is a text with a cursor. Its unit is a character as people see it, which
+// may consist of several code points.
 type editor struct {
 	chars []string
-	at    int // of the cursor, before chars[at]
+	at    int // cursor position, before chars[at]
 }
 
-// edit makes an editor with the cursor behind a text.
+// edit returns an editor with the cursor at the end of text.
 func edit(text string) editor {
 	e := editor{}
 	e.insert(text)
@@ -23,8 +23,8 @@ func edit(text string) editor {
 
 func (e *editor) text() string { return strings.Join(e.chars, "") }
 
-// insert puts text at the cursor. Of what a terminal would act on, line breaks
-// and tabs are kept.
+// insert inserts text at the cursor. It removes control characters other than line
+// breaks and tabs.
 func (e *editor) insert(text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Map(func(r rune) rune {
@@ -33,7 +33,7 @@ func (e *editor) insert(text string) {
 		}
 		return r
 	}, text)
-	// A code point may belong to the character before it.
+	// A code point may belong to the preceding character.
 	before, after := strings.Join(e.chars[:e.at], ""), e.chars[e.at:]
 	head := characters(before + text)
 	e.at = len(head)
@@ -48,7 +48,7 @@ func characters(text string) (chars []string) {
 	return chars
 }
 
-// key does what a key does in a text; false if it does nothing there.
+// key handles a key. It returns false if the key has no effect.
 func (e *editor) key(k key) bool {
 	switch k.name {
 	case "left", "ctrl+b":
@@ -134,7 +134,8 @@ func (e *editor) wordRight() int {
 
 func blank(char string) bool { return strings.TrimSpace(char) == "" }
 
-// vertical moves the cursor a line up or down; false if there is none.
+// vertical moves the cursor up or down one line. It returns false if there is no
+// such line.
 func (e *editor) vertical(by int) bool {
 	column := e.at - e.lineStart()
 	if by < 0 {
@@ -153,7 +154,8 @@ func (e *editor) vertical(by int) bool {
 	return true
 }
 
-// lines are the text in lines of at most width columns, and where the cursor is.
+// lines returns the text in lines of at most width columns, and the cursor's
+// position.
 func (e *editor) lines(width int) (lines []string, row, column int) {
 	var b strings.Builder
 	used := 0

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// outside is a text in the person's own editor: a command to run, and then the
-// text as it was left.
+// outside is a text in the person's own editor: the command to run, and the file
+// with the text.
 type outside struct {
 	cmd  *exec.Cmd
 	file string
@@ -42,8 +42,8 @@ func editOutside(text string) (*outside, error) {
 	return &outside{exec.Command(words[0], append(words[1:], f.Name())...), f.Name()}, nil
 }
 
-// text reads what was written, without the line break that editors put at the
-// end, and removes the file. failed is the error of running the editor.
+// text returns the edited text, without the final line break that editors add, and
+// removes the file. failed is the error of running the editor.
 func (o *outside) text(failed error) (string, error) {
 	defer os.Remove(o.file)
 	if failed != nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// form is a program on the whole screen: one request, or the list of all and
-// the one that is open.
+// form is a full-screen program: one request, or the list of all requests and the
+// open one.
 type form struct {
 	hub           *hubClient
-	model         *formModel // nil: the list is shown
-	list          *list      // nil: there is one request
+	model         *formModel // nil if the list is shown
+	list          *list      // nil if there is only one request
 	width, height int
 	now           time.Time
 	left          how
 }
 
-// What the program is told besides keys.
+// Messages to the program other than keys.
 type (
 	changed struct{ request elicit.Request }
 	tick    time.Time
@@ -48,7 +48,7 @@ func formOf(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (ho
 	return (&form{hub: client, model: newFormModel(r, false)}).run(ctx, d, seq, r.ID)
 }
 
-// current is a request, and a place in the feed to follow it from.
+// current returns a request and a feed position from which to follow it.
 func current(ctx context.Context, h *elicit.Hub, id string) (int64, elicit.Request, error) {
 	list, err := h.List(ctx, elicit.Filter{Limit: 1})
 	if err != nil {
@@ -58,7 +58,7 @@ func current(ctx context.Context, h *elicit.Hub, id string) (int64, elicit.Reque
 	return list.Seq, r, err
 }
 
-// run shows the form. What was typed is saved when it returns.
+// run shows the form. Before it returns, it saves what was typed.
 func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, error) {
 	f.now = time.Now()
 	program := tea.NewProgram(f, tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithoutSignalHandler())
@@ -68,7 +68,7 @@ func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, e
 	running.Go(func() {
 		err := f.hub.follow(behind, seq, id, func(r elicit.Request) { program.Send(changed{r}) })
 		if err != nil && behind.Err() == nil {
-			program.Send(closing{}) // the store is gone, and whoever waits says so
+			program.Send(closing{}) // the store cannot be read, and the waiting call reports it
 		}
 	})
 	running.Go(func() {
@@ -96,7 +96,7 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		f.width, f.height = msg.Width, msg.Height
-		if f.width == 0 || f.height == 0 { // a terminal that does not know
+		if f.width == 0 || f.height == 0 { // the terminal does not report its size
 			f.width, f.height = 80, 24
 		}
 	case tick:
@@ -124,7 +124,8 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return f, nil
 }
 
-// keyOf is a key by its name; letters have the same with and without Shift.
+// keyOf returns a key by its name. Letters have the same name with and without
+// Shift.
 func keyOf(msg tea.KeyPressMsg) key {
 	k := key{strings.ToLower(msg.String()), msg.Key().Text}
 	if k.name == " " {
@@ -145,7 +146,7 @@ func (f *form) press(k key) (tea.Model, tea.Cmd) {
 	return f.perform(f.model.press(k))
 }
 
-// changed takes what a request has become.
+// changed handles a request's new state.
 func (f *form) changed(r elicit.Request) (tea.Model, tea.Cmd) {
 	if f.model != nil && f.model.request.ID == r.ID && !f.hub.stale(r) {
 		if r.Status == "" || r.Status == elicit.Completed || r.Status != f.model.request.Status && f.list == nil {
@@ -172,7 +173,7 @@ func (f *form) over(r elicit.Request) (tea.Model, tea.Cmd) {
 	return f, f.reload
 }
 
-// perform does what the person wants.
+// perform carries out what the person wants.
 func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
 	s := f.model
 	switch want {
@@ -214,8 +215,8 @@ func (f *form) save() {
 	}
 }
 
-// submit has the answer of a page checked and goes on; what is asked alone is
-// sent.
+// submit submits the page's answer and turns to the next page. If there is only one
+// question, it sends the answer.
 func (f *form) submit() (tea.Model, tea.Cmd) {
 	s := f.model
 	if problem := s.unfinished(); problem != "" {
@@ -255,7 +256,7 @@ func (f *form) complete(outcome elicit.Outcome, answers map[string]elicit.Answer
 	return f.over(r)
 }
 
-// refused shows why the hub did not take something, at the question it is about.
+// refused shows why the hub refused an action, on the page of the question.
 func (f *form) refused(err error) (tea.Model, tea.Cmd) {
 	s := f.model
 	var rejection *elicit.Rejection
@@ -275,8 +276,7 @@ func (f *form) refused(err error) (tea.Model, tea.Cmd) {
 	return f, nil
 }
 
-// problemText is an error without the name of the question, which is on the
-// screen.
+// problemText returns an error without the question's name, which is on the screen.
 func problemText(err error) string {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, `question "`); ok {
@@ -302,7 +302,7 @@ func (f *form) extend() {
 	s.note = "open until " + r.Deadline.Local().Format(time.TimeOnly)
 }
 
-// editOutside hands the text of this page to the person's editor.
+// editOutside opens the page's text in the person's editor.
 func (f *form) editOutside() tea.Cmd {
 	q := f.model.question()
 	o, err := editOutside(f.model.editor.text())

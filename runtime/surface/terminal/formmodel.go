@@ -8,43 +8,43 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// key is a key that was pressed: its name, and what it types if it does.
+// key is a pressed key: its name, and the text that it types, if any.
 type key struct{ name, text string }
 
-// formModel is a request while a person answers it: every rule of the keys, and
-// nothing of terminals and stores.
+// formModel is a request while a person answers it. It has all rules for keys, but
+// knows nothing of terminals and stores.
 type formModel struct {
 	request elicit.Request
-	answers map[string]elicit.Answer // drafts, by question
-	typed   map[string]string        // texts that are no answer yet, such as half a number
-	page    int                      // index of the question; len: the review
-	cursor  int                      // option under the cursor; -1: none, so that no key chooses by accident
-	writing bool                     // keys go into the editor
+	answers map[string]elicit.Answer // drafts, by question ID
+	typed   map[string]string        // texts that are not valid answers yet, for example an incomplete number
+	page    int                      // index of the question; the number of questions for the review
+	cursor  int                      // option under the cursor; initially -1, so that no key selects by accident
+	writing bool                     // keys go to the editor
 	editor  editor
-	said    editor // a note that goes with whatever ends the request
-	saying  bool   // keys go into it
-	agreed  bool   // to a request without questions
-	menu    bool   // of how to leave
+	said    editor // a note that is sent with whatever ends the request
+	saying  bool   // keys go to the note
+	agreed  bool   // the person agreed to a request without questions
+	menu    bool   // the menu for leaving is open
 	help    bool
-	note    string // for the person, until the next key
-	scroll  int    // rows that the page is moved by
-	inbox   bool   // Esc goes back to the list
+	note    string // message to the person, until the next key
+	scroll  int    // number of rows by which the page is scrolled
+	inbox   bool   // Esc returns to the list
 }
 
-// intent is what a person wants from outside the form.
+// intent is what a person wants that the form cannot do itself.
 type intent int
 
 const (
 	nothing   intent = iota
-	save             // the draft of this page
-	submit           // the answer of this page is done
-	send             // everything
-	decline          // will not answer
-	dismiss          // cancels the request
-	later            // leaves it open
-	interrupt        // leaves it open and stops the program
+	save             // save this page's draft
+	submit           // submit this page's answer
+	send             // send everything
+	decline          // refuse to answer
+	dismiss          // cancel the request
+	later            // leave it open
+	interrupt        // leave it open and stop the program
 	longer           // ten more minutes
-	external         // the editor of the person
+	external         // open the person's editor
 )
 
 func newFormModel(r elicit.Request, inbox bool) *formModel {
@@ -54,8 +54,8 @@ func newFormModel(r elicit.Request, inbox bool) *formModel {
 	return s
 }
 
-// update takes what the request is now. Questions that this person is changing
-// keep what is here.
+// update takes over the request's new state. Questions that this person is changing
+// keep their local answers.
 func (s *formModel) update(r elicit.Request, changing func(id string) bool) {
 	old := s.answers
 	s.request, s.answers = r, map[string]elicit.Answer{}
@@ -80,7 +80,7 @@ func (s *formModel) update(r elicit.Request, changing func(id string) bool) {
 	}
 }
 
-// question is that of the page; nil on the review.
+// question returns the page's question, or nil on the review.
 func (s *formModel) question() *elicit.Question {
 	if s.page >= len(s.request.Questions) {
 		return nil
@@ -97,7 +97,7 @@ func (s *formModel) open(page int) {
 	}
 }
 
-// typesIn says that a question is answered by typing.
+// typesIn reports whether a question is answered by typing.
 func typesIn(q *elicit.Question) bool {
 	return q.Kind == elicit.Text || q.Kind == elicit.Number || q.Kind == elicit.Integer
 }
@@ -106,7 +106,8 @@ func (s *formModel) write(q *elicit.Question) {
 	s.writing, s.editor = true, edit(s.text(q))
 }
 
-// text is what is in the field of a question: its own words, if it has options.
+// text returns the text in a question's field. For a question with options, it is
+// the free text.
 func (s *formModel) text(q *elicit.Question) string {
 	if text, ok := s.typed[q.ID]; ok {
 		return text
@@ -121,10 +122,10 @@ func (s *formModel) text(q *elicit.Question) string {
 	return strings.Join(v.Freeform, "\n")
 }
 
-// scrollBy is how many rows a key moves a page that does not fit.
+// scrollBy is how many rows a key scrolls.
 const scrollBy = 5
 
-// press is what a key does.
+// press handles a key.
 func (s *formModel) press(k key) intent {
 	s.note = ""
 	switch k.name {
@@ -178,7 +179,7 @@ func (s *formModel) press(k key) intent {
 	return s.option(k)
 }
 
-// turn goes to another page; the review is one if there are several questions.
+// turn goes to another page. The review is a page if there are several questions.
 func (s *formModel) turn(by int) {
 	last := len(s.request.Questions)
 	if last == 1 {
@@ -187,7 +188,7 @@ func (s *formModel) turn(by int) {
 	s.open((s.page + by + last + 1) % (last + 1))
 }
 
-// say is a key while a note is written.
+// say handles a key while the person writes a note.
 func (s *formModel) say(k key) intent {
 	switch k.name {
 	case "enter", "esc", "ctrl+n":
@@ -198,7 +199,7 @@ func (s *formModel) say(k key) intent {
 	return nothing
 }
 
-// choose is a key in the menu of how to leave.
+// choose handles a key in the menu for leaving.
 func (s *formModel) choose(k key) intent {
 	s.menu = false
 	switch k.name {
@@ -220,7 +221,7 @@ func (s *formModel) choose(k key) intent {
 	return nothing
 }
 
-// field is a key in a text.
+// field handles a key in a text field.
 func (s *formModel) field(k key) intent {
 	q := s.question()
 	switch k.name {
@@ -238,7 +239,7 @@ func (s *formModel) field(k key) intent {
 	return s.wrote(q, s.editor.text())
 }
 
-// wrote keeps what stands in the field of a question.
+// wrote stores the text in a question's field.
 func (s *formModel) wrote(q *elicit.Question, text string) intent {
 	switch q.Kind {
 	case elicit.Text:
@@ -257,7 +258,7 @@ func (s *formModel) wrote(q *elicit.Question, text string) intent {
 	return save
 }
 
-// ownWords are said instead of an option, or beside several.
+// ownWords stores free text: instead of an option, or in addition to several.
 func (s *formModel) ownWords(q *elicit.Question, text string) {
 	v := s.value(q)
 	v.Freeform = nil
@@ -273,7 +274,7 @@ func (s *formModel) ownWords(q *elicit.Question, text string) {
 	s.set(q, v)
 }
 
-// value is a copy of what was chosen so far.
+// value returns a copy of the selection so far.
 func (s *formModel) value(q *elicit.Question) *elicit.Value {
 	v := &elicit.Value{Kind: elicit.SelectedValue}
 	if q.Kind == elicit.MultiSelect {
@@ -313,7 +314,7 @@ func (s *formModel) yesOrNo(k key) intent {
 	return nothing
 }
 
-// rows is how many rows a question offers: its options, and own words.
+// rows returns how many rows a question has: its options and free text.
 func (s *formModel) rows(q *elicit.Question) int {
 	if q.AllowFreeform {
 		return len(q.Options) + 1
@@ -357,7 +358,7 @@ func (s *formModel) option(k key) intent {
 	return nothing
 }
 
-// pick takes what is under the cursor; of several it takes it back, too.
+// pick selects what is under the cursor. In a multi-select, it also deselects.
 func (s *formModel) pick() intent {
 	q := s.question()
 	switch {
@@ -382,11 +383,11 @@ func (s *formModel) pick() intent {
 	return save
 }
 
-// chosen submits a choice that was made.
+// chosen submits a selection.
 func (s *formModel) chosen() intent {
 	q := s.question()
 	if _, ok := s.answers[q.ID]; !ok && q.Required {
-		s.note = "nothing is chosen yet: move with j and k, or press a number"
+		s.note = "nothing is selected yet: move with j and k, or press a number"
 		if q.Kind == elicit.Boolean {
 			s.note = "press y or n"
 		}
@@ -395,8 +396,7 @@ func (s *formModel) chosen() intent {
 	return submit
 }
 
-// review is a key where all answers are seen, or where there is nothing to
-// answer and only to agree.
+// review handles a key on the review page, or in a request without questions.
 func (s *formModel) review(k key) intent {
 	n := len(s.request.Questions)
 	switch {
@@ -416,7 +416,7 @@ func (s *formModel) review(k key) intent {
 	return nothing
 }
 
-// unfinished says why this page cannot be left with an answer; empty if it can.
+// unfinished returns why this page has no valid answer, or "" if it has one.
 func (s *formModel) unfinished() string {
 	q := s.question()
 	answers, _ := s.final()
@@ -429,8 +429,8 @@ func (s *formModel) unfinished() string {
 	return ""
 }
 
-// final is what is sent: what is answered, and the rest skipped. missing is the
-// first question that needs an answer, or -1.
+// final returns what is sent: the answers, and the other questions as skipped.
+// missing is the index of the first question that requires an answer, or -1.
 func (s *formModel) final() (answers map[string]elicit.Answer, missing int) {
 	answers, missing = map[string]elicit.Answer{}, -1
 	for i, q := range s.request.Questions {

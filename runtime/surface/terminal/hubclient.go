@@ -14,32 +14,33 @@ import (
 // Channel names the terminal in the record of an answer.
 const Channel = "terminal"
 
-// patience bounds what a person waits for the store.
+// patience is how long a person waits for the store.
 const patience = 5 * time.Second
 
-// hubClient brings what a person types to the hub, in order, and what others do
-// back. Drafts are saved behind the typing; the newest of a question is enough.
+// hubClient sends what a person types to the hub, in order, and reports what others
+// do. Drafts are saved in the background; of each question only the newest is
+// saved.
 type hubClient struct {
 	hub    *elicit.Hub
 	client string
 
-	mu      sync.Mutex // held while an action is dispatched, so that they keep their order
-	pending sync.Map   // of drafts by field, not saved yet: field to *elicit.Answer
+	mu      sync.Mutex // held while an action is dispatched, so that actions keep their order
+	pending sync.Map   // unsaved drafts: field to *elicit.Answer
 	wake    chan struct{}
 
 	state sync.Mutex
-	rev   map[string]int64 // of each request, as this client's last action left it
-	err   error            // of the last draft that could not be saved
+	rev   map[string]int64 // each request's revision after this client's last action
+	err   error            // error of the last draft that could not be saved
 }
 
-// field is a question of a request.
+// field identifies a question in a request.
 type field struct{ request, question string }
 
 func newHubClient(hub *elicit.Hub) *hubClient {
 	return &hubClient{hub: hub, client: "tty_" + rand.Text()[:10], wake: make(chan struct{}, 1), rev: map[string]int64{}}
 }
 
-// run saves drafts until ctx ends, and then those that are left.
+// run saves drafts until ctx ends, and then the remaining ones.
 func (d *hubClient) run(ctx context.Context) {
 	for {
 		select {
@@ -52,7 +53,7 @@ func (d *hubClient) run(ctx context.Context) {
 	}
 }
 
-// save keeps a draft; nil takes the answer out.
+// save queues a draft. If a is nil, the answer is removed.
 func (d *hubClient) save(request, question string, a *elicit.Answer) {
 	d.pending.Store(field{request, question}, a)
 	select {
@@ -61,7 +62,7 @@ func (d *hubClient) save(request, question string, a *elicit.Answer) {
 	}
 }
 
-// flush saves the drafts that are waiting.
+// flush saves the queued drafts.
 func (d *hubClient) flush() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,7 +71,7 @@ func (d *hubClient) flush() {
 		_, err := d.dispatch(elicit.Action{Type: elicit.AnswerChanged, RequestID: f.request, QuestionID: f.question, Answer: a})
 		d.state.Lock()
 		if d.err = err; errors.As(err, new(*elicit.Rejection)) {
-			d.err = nil // somebody was faster, which is told elsewhere
+			d.err = nil // someone else was faster, which is reported elsewhere
 		}
 		d.state.Unlock()
 		d.pending.CompareAndDelete(f, a) // unless something newer was typed
@@ -78,13 +79,13 @@ func (d *hubClient) flush() {
 	})
 }
 
-// do dispatches what a person decided, after what was typed before.
+// do dispatches a person's decision, after what they typed before it.
 func (d *hubClient) do(a elicit.Action) (elicit.Request, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pending.Range(func(k, _ any) bool {
 		if f := k.(field); f.request == a.RequestID && (a.Type == elicit.CompletedBy || f.question == a.QuestionID) {
-			d.pending.Delete(f) // a has something newer
+			d.pending.Delete(f) // the action replaces it
 		}
 		return true
 	})
@@ -105,14 +106,14 @@ func (d *hubClient) dispatch(a elicit.Action) (elicit.Request, error) {
 	return *c.Request, nil
 }
 
-// stale says that r is older than what this client did to it.
+// stale reports whether r is older than this client's last action on it.
 func (d *hubClient) stale(r elicit.Request) bool {
 	d.state.Lock()
 	defer d.state.Unlock()
 	return r.Rev < d.rev[r.ID]
 }
 
-// changing says whether a draft of a question is not saved yet.
+// changing returns a function that reports whether a question has an unsaved draft.
 func (d *hubClient) changing(request string) func(question string) bool {
 	return func(question string) bool {
 		_, yes := d.pending.Load(field{request, question})
@@ -120,37 +121,37 @@ func (d *hubClient) changing(request string) func(question string) bool {
 	}
 }
 
-// trouble is why the last draft could not be saved; nil if it was.
+// trouble returns why the last draft could not be saved, or nil if it was saved.
 func (d *hubClient) trouble() error {
 	d.state.Lock()
 	defer d.state.Unlock()
 	return d.err
 }
 
-// extend gives ten more minutes.
+// extend adds ten minutes to the deadline.
 func (d *hubClient) extend(r elicit.Request) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(10 * time.Minute))})
 }
 
-// complete ends a request; answers are those of an accept, note what the person
-// adds.
+// complete ends a request. answers are for an accept; note is the person's note.
 func (d *hubClient) complete(id string, how elicit.Outcome, answers map[string]elicit.Answer, note string) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: how, Answers: answers, Note: strings.TrimSpace(note)})
 }
 
-// submit says that one answer is done; the hub checks it.
+// submit submits one answer. The hub checks it.
 func (d *hubClient) submit(id, question string, a elicit.Answer) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.AnswerChanged, RequestID: id, QuestionID: question, Answer: &a})
 }
 
-// present notes that a person can see a request.
+// present records that a person can see a request.
 func (d *hubClient) present(id string) error {
 	_, err := d.do(elicit.Action{Type: elicit.PresentedTo, RequestID: id})
 	return err
 }
 
-// follow calls told with every request that changes after seq, until ctx ends;
-// id chooses one, empty is all. A gone request has an empty status.
+// follow calls told with every request that changes after seq, until ctx ends. If
+// id is not empty, it follows only that request. A removed request has an empty
+// status.
 func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(elicit.Request)) error {
 	w, err := d.hub.Watch(ctx, seq, id)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// lines reads a terminal line by line, and can be stopped while nothing is
-// typed. out is closed when the terminal ends.
+// lines reads a terminal line by line. It can be stopped while nothing is typed.
+// out is closed when the terminal is closed.
 type lines struct {
 	out    chan string
 	reader cancelreader.CancelReader
-	halt   chan struct{} // closed when nobody takes lines any more
-	done   chan struct{} // closed when the reading has ended
+	halt   chan struct{} // closed when lines are no longer read from out
+	done   chan struct{} // closed when reading has ended
 }
 
 func readLines(f *os.File) (*lines, error) {
@@ -23,7 +23,7 @@ func readLines(f *os.File) (*lines, error) {
 	return l, l.start(f)
 }
 
-// start begins to read, again after a stop.
+// start starts reading. It may be called again after stop.
 func (l *lines) start(f *os.File) (err error) {
 	if l.reader, err = cancelreader.NewReader(f); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (l *lines) read(reader *bufio.Reader, halt, done chan struct{}) {
 	}
 }
 
-// stop ends the reading; what is typed from now on is for somebody else.
+// stop stops reading. Later input is for another program.
 func (l *lines) stop() {
 	close(l.halt)
 	l.reader.Cancel()

@@ -13,16 +13,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// list is what waits for a person, in the order to answer it in.
+// list holds the requests that are waiting for a person, in the order in which to
+// answer them.
 type list struct {
 	requests []elicit.Request
-	more     bool // there are some behind these
+	more     bool // there are more requests
 	cursor   int
 	help     bool
 	note     string
 }
 
-// shownAtOnce is how many requests the list has at most.
+// shownAtOnce is the maximum number of requests in the list.
 const shownAtOnce = 200
 
 // Inbox shows all open requests, live, until the person leaves or ctx ends.
@@ -38,12 +39,12 @@ func Inbox(ctx context.Context, d *Device, h *elicit.Hub, linewise bool) error {
 	f.list.take(found)
 	left, err := f.run(ctx, d, found.Seq, "")
 	if err == nil && left == interrupted || ctx.Err() != nil {
-		return nil // leaving is no failure
+		return nil // leaving is not an error
 	}
 	return err
 }
 
-// listed is a list that was read again.
+// listed is the list, read again.
 type listed struct {
 	found elicit.List
 	err   error
@@ -57,7 +58,7 @@ func (f *form) reload() tea.Msg {
 	return listed{found, err}
 }
 
-// take shows what was found, the cursor on the same request as before.
+// take shows the requests that were found and keeps the cursor on the same request.
 func (l *list) take(found elicit.List) {
 	id := ""
 	if l.cursor < len(l.requests) {
@@ -72,7 +73,7 @@ func (l *list) take(found elicit.List) {
 	}
 }
 
-// pressList is a key while the list is shown.
+// pressList handles a key while the list is shown.
 func (f *form) pressList(k key) (tea.Model, tea.Cmd) {
 	l := f.list
 	l.note = ""
@@ -104,7 +105,7 @@ func (f *form) pressList(k key) (tea.Model, tea.Cmd) {
 	return f, nil
 }
 
-// enter opens the request under the cursor, and does there what the key does.
+// enter opens the request under the cursor and handles the key there.
 func (f *form) enter(k key) (tea.Model, tea.Cmd) {
 	if len(f.list.requests) == 0 {
 		return f, nil
@@ -170,7 +171,7 @@ func (l *list) view(width, height int, now time.Time) screen {
 	case len(l.requests) == 0:
 		p.add("", "  ", "No questions are waiting. New ones appear here automatically.")
 	case l.more:
-		p.add(dim, "     ", fmt.Sprintf("and more: these are the first %d", shownAtOnce))
+		p.add(dim, "     ", fmt.Sprintf("only the first %d are shown", shownAtOnce))
 	}
 	foot := wrapKeys([]string{"Enter answer", "q leave", "? help", "j k move", "y n", "/ other answer", "d decline"}, p.width)
 	if height < lowScreen {
@@ -182,7 +183,8 @@ func (l *list) view(width, height int, now time.Time) screen {
 	return p.fit(height, head, foot, new(int))
 }
 
-// row is one request in two lines: what, and who asks and until when.
+// row shows a request in two lines: the question, and then who asks and the time
+// left.
 func (l *list) row(p *page, i int, now time.Time) {
 	r := &l.requests[i]
 	number, pointer, style := "  ", "  ", ""

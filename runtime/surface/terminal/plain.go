@@ -13,15 +13,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// talk asks line by line: everything is said in words and in order, nothing on
-// the screen changes, and every line that is typed is an answer or a command
-// that begins with "/".
+// talk asks line by line. Everything is said in words and in order, nothing on the
+// screen changes, and every typed line is an answer or a command that begins with
+// "/".
 type talk struct {
 	hub   *hubClient
 	model *formModel
 	d     *Device
 	lines *lines
-	tell  chan elicit.Request // what the request has become; room for the newest
+	tell  chan elicit.Request // the request's newest state
 }
 
 // talkAbout is the line mode of formOf.
@@ -46,7 +46,8 @@ func talkOn(ctx context.Context, d *Device, h *elicit.Hub, id string, in *lines,
 	t := &talk{hub: client, model: newFormModel(r, inbox), d: d, lines: in, tell: make(chan elicit.Request, 1)}
 	behind, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	// Its error is that of the store, which whoever waits for the request has too.
+	// The error comes from the store, and the call that is waiting for the request
+	// gets it too.
 	following.Go(func() { _ = client.follow(behind, seq, id, t.changed) })
 	how := t.run(ctx)
 	stop()
@@ -54,7 +55,7 @@ func talkOn(ctx context.Context, d *Device, h *elicit.Hub, id string, in *lines,
 	return how, nil
 }
 
-// changed keeps the newest state of the request for who waits.
+// changed keeps the request's newest state for run.
 func (t *talk) changed(r elicit.Request) {
 	select {
 	case <-t.tell:
@@ -67,7 +68,7 @@ func (t *talk) say(format string, args ...any) {
 	fmt.Fprintf(t.d.Out, format+"\n", args...)
 }
 
-// run asks one question after the other until the request has ended.
+// run asks one question after another until the request has ended.
 func (t *talk) run(ctx context.Context) how {
 	t.opening()
 	t.question()
@@ -85,7 +86,7 @@ func (t *talk) run(ctx context.Context) how {
 			t.model.update(r, nil)
 		case text, ok := <-t.lines.out:
 			if !ok {
-				return putOff // the terminal is gone, or Ctrl+D
+				return putOff // the terminal was closed, or the person pressed Ctrl+D
 			}
 			if how, left := t.line(text); left {
 				return how
@@ -97,7 +98,7 @@ func (t *talk) run(ctx context.Context) how {
 
 func (t *talk) prompt() { fmt.Fprint(t.d.Out, "> ") }
 
-// opening says who asks what, once.
+// opening writes who asks and what about, once.
 func (t *talk) opening() {
 	r := &t.model.request
 	t.say("")
@@ -121,12 +122,12 @@ func (t *talk) opening() {
 		t.say("%s", clean(r.Message))
 	}
 	if r.URL != "" {
-		t.say("Open this page yourself, if you trust the asker: %s", clean(r.URL))
+		t.say("Open this page yourself if you trust the asker: %s", clean(r.URL))
 	}
 	t.say("Type /help for other commands.")
 }
 
-// question says what is asked on this page.
+// question says this page's question.
 func (t *talk) question() {
 	q, r := t.model.question(), &t.model.request
 	if q == nil {
@@ -150,10 +151,10 @@ func (t *talk) question() {
 	}
 }
 
-// toType says what to type.
+// toType returns an instruction what to type.
 func (t *talk) toType(q *elicit.Question) string {
-	text := map[elicit.Kind]string{elicit.Text: "Type a text", elicit.Number: "Type a number", elicit.Integer: "Type an integer",
-		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type the number of one", elicit.MultiSelect: "Type the numbers of your choices, separated by spaces"}[q.Kind]
+	text := map[elicit.Kind]string{elicit.Text: "Type your answer", elicit.Number: "Type a number", elicit.Integer: "Type an integer",
+		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type an option's number", elicit.MultiSelect: "Type the numbers of your choices, separated by spaces"}[q.Kind]
 	if q.AllowFreeform {
 		text += ", or your own words"
 	}
@@ -183,7 +184,7 @@ func (t *talk) reviewing() {
 	t.say("Type send, or the number of a question to change it.")
 }
 
-// line is one line that was typed; true says that the request was left.
+// line handles a typed line. It returns true if the person left the request.
 func (t *talk) line(text string) (how, bool) {
 	command := strings.TrimSpace(text)
 	q := t.model.question()
@@ -208,7 +209,7 @@ func (t *talk) line(text string) (how, bool) {
 	return t.next()
 }
 
-// next has the answer checked and asks the next question.
+// next submits the answer and asks the next question.
 func (t *talk) next() (how, bool) {
 	s := t.model
 	if len(s.request.Questions) == 1 {
@@ -272,7 +273,7 @@ func (t *talk) refused(err error) (how, bool) {
 	return 0, false
 }
 
-// commands are what can be said instead of an answer.
+// commands lists what can be typed instead of an answer.
 var commands = [][2]string{
 	{"/back", "the previous question"},
 	{"/edit", "write in your editor"},
@@ -297,7 +298,7 @@ func (t *talk) command(text string) (how, bool) {
 	switch text {
 	case "/note":
 		if !noted {
-			t.say("Type the note after it: /note only after 18:00.")
+			t.say("Type the note after the command. For example: /note deploy it after 18:00")
 			break
 		}
 		t.say("Your note is sent with your answer.")
@@ -338,12 +339,11 @@ func (t *talk) more() {
 	t.say("Open until %s.", r.Deadline.Local().Format(time.TimeOnly))
 }
 
-// edit has a text written in the person's editor, which gets the terminal while
-// it runs.
+// edit opens a text in the person's editor, which uses the terminal while it runs.
 func (t *talk) edit() (how, bool) {
 	q := t.model.question()
 	if q == nil || q.Kind != elicit.Text {
-		t.say("Only a text can be written in an editor.")
+		t.say("Only a text answer can be written in an editor.")
 		return 0, false
 	}
 	o, err := editOutside(t.model.text(q))
@@ -367,12 +367,13 @@ func (t *talk) edit() (how, bool) {
 	if text := clean(t.model.text(q)); text != "" {
 		t.say("Written: %s\nPress Enter to keep it.", text)
 	} else {
-		t.say("Nothing is written.")
+		t.say("The text is empty.")
 	}
 	return 0, false
 }
 
-// read takes a line as the answer of a question, and says why it is none.
+// read uses a line as a question's answer. It returns the problem if the line is
+// not a valid answer.
 func (s *formModel) read(q *elicit.Question, text string) (problem string) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	switch q.Kind {
@@ -392,7 +393,7 @@ func (s *formModel) read(q *elicit.Question, text string) (problem string) {
 	return ""
 }
 
-// readChoice takes numbers of options, the text of one, or own words.
+// readChoice accepts the numbers of options, an option's label, or free text.
 func (s *formModel) readChoice(q *elicit.Question, text string) (problem string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 	var ids []string
@@ -425,8 +426,8 @@ func (s *formModel) readChoice(q *elicit.Question, text string) (problem string)
 	return ""
 }
 
-// number says that words are meant as the number of an option, though there is
-// none.
+// number reports whether all words are numbers. Such a line is meant as options
+// even if there are none with these numbers.
 func number(words []string) bool {
 	for _, w := range words {
 		if _, err := strconv.Atoi(w); err != nil {

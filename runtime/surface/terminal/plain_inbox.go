@@ -40,8 +40,8 @@ func talkInbox(ctx context.Context, d *Device, h *elicit.Hub) error {
 	}
 }
 
-// pickLine lists what waits and reads which one to answer: an id, again when
-// the list has changed, or empty to leave.
+// pickLine lists the waiting requests and reads which one to answer. It returns an
+// ID, "again" if the list has changed, or "" to leave.
 func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.List, in *lines) (string, error) {
 	fmt.Fprintln(out)
 	if len(found.Requests) == 0 {
@@ -74,7 +74,7 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 			fmt.Fprintln(out)
 			return "", nil
 		case err := <-fresh:
-			fresh <- nil // for the deferred read
+			fresh <- nil // for the deferred receive
 			if err != nil && ctx.Err() == nil {
 				return "", err
 			}
@@ -96,7 +96,7 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 	}
 }
 
-// awaitNew waits until a request is asked or ends after seq.
+// awaitNew waits until a request is asked or ends after the feed position seq.
 func awaitNew(ctx context.Context, h *elicit.Hub, seq int64) error {
 	w, err := h.Watch(ctx, seq, "")
 	if err != nil {

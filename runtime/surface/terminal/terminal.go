@@ -1,11 +1,11 @@
-// Package terminal asks the person at a terminal: with a form, with a list of
-// all open questions, and line by line for screen readers and for terminals
-// without escape sequences.
+// Package terminal asks the person at a terminal: with a form, with a list of all
+// open questions, or line by line for screen readers and for terminals without
+// escape sequences.
 //
 // [Form] is a hub surface for one request; [Inbox] is a complete program. Both
-// store what is typed in the hub, as drafts that every other surface shows.
-// They choose nothing for the person: the cursor starts on no option, a
-// proposal is shown but not allowed, and only Enter sends.
+// store what is typed in the hub, as drafts that every other surface shows. They
+// select nothing for the person: the cursor starts on no option, a proposal is
+// shown but not preselected, and only Enter sends.
 package terminal
 
 import (
@@ -51,21 +51,21 @@ func (f *Form) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 	how, err := show(ctx, f.Device, h, r)
 	if err != nil && ctx.Err() == nil {
-		f.say("this terminal cannot ask (%v); answer it in deskhand inbox", err)
+		f.say("cannot ask in this terminal (%v); answer the question in deskhand inbox", err)
 		return
 	}
 	switch how {
 	case interrupted:
 		f.Interrupt()
 	case putOff:
-		f.say("%s stays open, answer it in deskhand inbox; Ctrl+C stops waiting", r.ID)
+		f.say("%s stays open; answer it in deskhand inbox, or press Ctrl+C to stop waiting", r.ID)
 	case ended, closed:
 		f.sayEnd(h, r)
 	}
 }
 
-// sayEnd leaves on the terminal what was asked and who answered. Of any other
-// end who waits says why.
+// sayEnd leaves on the terminal what was asked and who answered. For any other
+// outcome, the waiting call prints the reason.
 func (f *Form) sayEnd(h *elicit.Hub, r elicit.Request) {
 	now, err := h.Get(context.Background(), r.ID)
 	if err != nil || !now.Accepted() {
@@ -78,12 +78,12 @@ func (f *Form) say(format string, args ...any) {
 	fmt.Fprintf(f.Device.Out, "deskhand: "+format+"\n", args...)
 }
 
-// how says how a form was left.
+// how is the way in which a form was left.
 type how int
 
 const (
-	closed      how = iota // by its context
+	closed      how = iota // its context ended
 	ended                  // the request has ended
-	putOff                 // it stays open
-	interrupted            // it stays open, and the program is to stop
+	putOff                 // the request stays open
+	interrupted            // the request stays open, and the program stops
 )

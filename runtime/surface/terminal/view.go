@@ -12,10 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// screen is what is shown: one text per row, and where the cursor is.
+// screen holds what is shown: one text per row, and the cursor's position.
 type screen struct {
 	rows        []string
-	row, column int // of the cursor; row -1: none
+	row, column int // cursor position; row is -1 if there is no cursor
 }
 
 const (
@@ -37,13 +37,14 @@ func styled(style, text string) string {
 type page struct {
 	width       int
 	rows        []string
-	focus       int // row that must be seen
-	row, column int // of the cursor
+	focus       int // row that must be visible
+	row, column int // cursor position
 }
 
 func newPage(width int) *page { return &page{width: max(width, 10), row: -1} }
 
-// add puts a text into rows, after an indent that goes on below.
+// add adds a text as rows. indent is put before the first row, and the following
+// rows are indented by its width.
 func (p *page) add(style, indent, text string) {
 	room := max(p.width-ansi.StringWidth(indent), 4)
 	for i, l := range strings.Split(ansi.Wrap(text, room, " "), "\n") {
@@ -56,8 +57,8 @@ func (p *page) add(style, indent, text string) {
 
 func (p *page) gap() { p.rows = append(p.rows, "") }
 
-// fit cuts the page to a height so that the focus is seen, between a head and a
-// foot that are always seen. scroll moves it by so many rows from there.
+// fit reduces the page to a height so that the focus is visible, between a head and
+// a foot that are always visible. scroll moves the visible part by that many rows.
 func (p *page) fit(height int, head string, foot []string, scroll *int) screen {
 	room := max(height-len(foot)-1, 1)
 	last := max(len(p.rows)-room, 0)
@@ -84,7 +85,7 @@ func (p *page) fit(height int, head string, foot []string, scroll *int) screen {
 	return out
 }
 
-// headLine has something at both ends of a row.
+// headLine returns a row with text at both ends.
 func headLine(left, right string, width int) string {
 	right = ansi.Truncate(right, width/2, "…")
 	left = ansi.Truncate(left, max(width-ansi.StringWidth(right)-2, 0), "…")
@@ -92,7 +93,8 @@ func headLine(left, right string, width int) string {
 	return styled(dim, left+strings.Repeat(" ", space)+right)
 }
 
-// lowScreen is where the rows are needed for the question, and the keys get one.
+// lowScreen is the height below which the keys get only one row, to leave room for
+// the question.
 const lowScreen = 16
 
 // view draws a form.
@@ -135,7 +137,7 @@ func (s *formModel) view(width, height int, now time.Time) screen {
 	return p.fit(height, head, foot, &s.scroll)
 }
 
-// viewTop is what all pages begin with.
+// viewTop shows what all pages begin with.
 func (s *formModel) viewTop(p *page) {
 	r := &s.request
 	if standing := r.Standing(); standing != "" {
@@ -155,7 +157,7 @@ func (s *formModel) viewTop(p *page) {
 	}
 	if r.URL != "" {
 		p.gap()
-		p.add("", "", "Open this page yourself, if you trust the asker:")
+		p.add("", "", "Open this page yourself if you trust the asker:")
 		p.add(bold, "  ", clean(r.URL))
 	}
 	if len(p.rows) > 0 {
@@ -183,14 +185,14 @@ func (s *formModel) viewQuestion(p *page, q *elicit.Question) {
 	s.viewOptions(p, q)
 }
 
-// viewNote shows the note that is written.
+// viewNote shows the note that is being written.
 func (s *formModel) viewNote(p *page) {
 	p.add(bold, "", "A note for the asker")
 	p.gap()
 	viewEditor(p, &s.said, "> ", "")
 }
 
-// viewEditor shows the text that is typed.
+// viewEditor shows the text that is being typed.
 func (s *formModel) viewEditor(p *page, indent, placeholder string) {
 	viewEditor(p, &s.editor, indent, placeholder)
 }
@@ -294,7 +296,7 @@ func (s *formModel) viewMenu(p *page) {
 	}
 }
 
-// keyHelp is every key, in the order in which people need them.
+// keyHelp lists every key, in the order in which people need them.
 var keyHelp = [][2]string{
 	{"Enter", "accept the choice or text and continue; at the end, send"},
 	{"1-9", "choose an option"},
@@ -319,7 +321,7 @@ func (s *formModel) viewHelp(p *page) {
 	}
 }
 
-// keys are those that do something now.
+// keys returns the keys that currently have an effect.
 func (s *formModel) keys() []string {
 	q, several := s.question(), len(s.request.Questions) > 1
 	var keys []string
@@ -354,14 +356,14 @@ func (s *formModel) keys() []string {
 	if s.writing {
 		help = "F1 help"
 	}
-	keys = slices.Insert(keys, 1, "Esc leave", help) // those that a low screen must have
+	keys = slices.Insert(keys, 1, "Esc leave", help) // the keys that a low screen must show
 	if s.inbox {
 		keys = append(keys, "Ctrl+X decline")
 	}
 	return keys
 }
 
-// wrapKeys puts keys into as few rows as they need.
+// wrapKeys arranges keys in as few rows as possible.
 func wrapKeys(keys []string, width int) (rows []string) {
 	for _, k := range keys {
 		if n := len(rows); n > 0 && ansi.StringWidth(rows[n-1]+" · "+k) <= width {

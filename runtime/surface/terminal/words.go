@@ -9,31 +9,32 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// clean takes out of text what would do something to a terminal, or would show
-// it in an order that it does not have: askers may be anybody.
+// clean removes characters from a text that would control the terminal or change
+// the order in which the text is shown, because askers are not trusted.
 func clean(text string) string {
 	return textutil.Plain(text)
 }
 
-// line is the first line of a text, clean.
+// line returns the first line of a text, cleaned.
 func line(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.ReplaceAll(clean(text), "\t", " ")
 }
 
-// flat is all of a text on one line, clean: an option must not look like two.
+// flat returns a whole text on one line, cleaned, so that an option does not look
+// like two.
 func flat(text string) string { return textutil.OneLine(clean(text)) }
 
-// heading is what a request is called in one line.
+// heading returns a request's heading on one line.
 func heading(r *elicit.Request) string {
 	return line(r.Heading())
 }
 
-// asker says who asks, and about what place.
+// asker describes who asks, and where.
 func asker(r *elicit.Request) string {
 	text := line(r.Source.Name)
 	if text == "" {
-		text = "somebody"
+		text = "someone"
 	}
 	for _, more := range []string{r.Context.Branch, r.Context.CWD} {
 		if more != "" {
@@ -43,7 +44,7 @@ func asker(r *elicit.Request) string {
 	return text
 }
 
-// left says how much time a request has; empty: no bound.
+// left returns how much time a request has left, or "" if it has no deadline.
 func left(r *elicit.Request, now time.Time) string {
 	switch {
 	case r.Status == elicit.ExpiredOpen:
@@ -54,7 +55,7 @@ func left(r *elicit.Request, now time.Time) string {
 	return duration(r.Deadline.Sub(now)) + " left"
 }
 
-// duration is short and for reading: 45s, 4m12s, 2h05m, 3d.
+// duration returns a short form for people: 45s, 4m12s, 2h05m, 3d.
 func duration(d time.Duration) string {
 	d = max(d, 0)
 	switch {

@@ -14,16 +14,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// standing is where an attempt stands, in words.
+// standing is an attempt's state in words.
 type standing struct {
 	tasks.AttemptStatus
-	Word      string // completed, running, ...
-	Tone      string // class of the chip: good, warn, alarm or nothing
-	Live      bool   // something runs or will run
+	Word      string // for example completed or running
+	Tone      string // CSS class of the chip: good, warn, alarm or empty
+	Live      bool   // something is running or will run
 	Since     moment
 	Last      moment
 	Questions []Question
-	InPlace   bool // questions are answered on the page of the attempt
+	InPlace   bool // questions are answered on the attempt's page
 }
 
 func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s standing, err error) {
@@ -38,11 +38,11 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	s.Live = s.State == tasks.Running
 	switch {
 	case s.WaitsFor == tasks.ForStarter:
-		s.Word, s.Tone = "waits for its starter", "warn"
+		s.Word, s.Tone = "waiting for its starter", "warn"
 	case s.Waiting:
-		s.Word, s.Tone = "waits for a free slot", "warn"
+		s.Word, s.Tone = "waiting for a free slot", "warn"
 	case s.WaitsFor == tasks.ForPerson:
-		s.Word, s.Tone = "waits for you", "warn"
+		s.Word, s.Tone = "waiting for you", "warn"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
 		s.Word, s.Tone = "completed, off its branch", "warn"
 	case !s.Live && s.Work.State == tasks.LandedWork:
@@ -60,8 +60,8 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	return s, nil
 }
 
-// Target says how the branch stands to its target: "3 behind, 2 ahead, conflicts
-// in shop/README.md". Empty: there is nothing to say.
+// Target compares the branch with its target: "3 behind, 2 ahead, conflicts in
+// shop/README.md". It returns "" if there is no difference.
 func (s standing) Target() string {
 	ahead, behind := 0, 0
 	var conflicts []string
@@ -82,12 +82,12 @@ func (s standing) Target() string {
 type attemptView struct {
 	standing
 	Task    tasks.Task
-	Open    template.HTML // the question that is open, with its form
+	Open    template.HTML // the open question with its form
 	Log     logView
 	Raw     bool // the log is shown as it was written
 	Review  reviewView
-	CanSend bool   // a follow-up can be sent, queued, or will be
-	Filled  filled // a form that was not taken
+	CanSend bool   // a follow-up can be sent or queued, now or later
+	Filled  filled // a form that was refused
 }
 
 func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
@@ -97,7 +97,7 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	l := b.lookOf(w, r, id)
-	review := b.reviewing(ctx, m, l) // git works meanwhile
+	review := b.reviewing(ctx, m, l) // git runs meanwhile
 	one, err := b.standingOf(ctx, m, id)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 		return err
 	}
 	v.Review.look = l
-	if v.SessionID != "" || !v.Live { // before that the worktree may be half made
+	if v.SessionID != "" || !v.Live { // before that, the worktree may be incomplete
 		if v.Review, err = b.reviewOf(ctx, m, l, v.TaskID, review); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 	return nil
 }
 
-// actOnAttempt is what a person decided on the page of an attempt.
+// actOnAttempt handles a button on the attempt's page.
 func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	id := r.PathValue("id")
 	var err error

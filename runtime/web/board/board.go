@@ -1,7 +1,7 @@
-// Package board serves the pages about tasks: a board of tasks by status, a
-// task with its attempts side by side, and an attempt with its log, its changes
-// and what a person can do with it. Like the tools and the command line, it
-// uses the task manager.
+// Package board serves the pages about tasks: a board of tasks by status, a task
+// with its attempts side by side, and an attempt with its log, its changes and a
+// person's possible actions. Like the tools and the command line, it uses the task
+// manager.
 //
 // Every page works without its script: forms are plain, and each action is one
 // POST. The script keeps the log and the board up to date while a page is open.
@@ -30,10 +30,11 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Question is a question that waits for a person.
+// Question is a question that is waiting for a person.
 type Question struct {
 	ID, Text string
-	// Standing is how the run that asked ended; empty: it continues.
+	// Standing describes how the run that asked ended. It is empty if the run
+	// continues.
 	Standing string
 }
 
@@ -41,15 +42,15 @@ type Question struct {
 type Options struct {
 	// Manager opens the task manager, or returns the open one.
 	Manager func(ctx context.Context) (*tasks.Manager, error)
-	// Shell makes the pages; New adds files and a place to it.
+	// Shell creates the pages. New adds files and a navigation link to it.
 	Shell *page.Shell
-	// Questions returns an attempt's open questions. Nil: none are shown.
+	// Questions returns an attempt's open questions. If nil, none are shown.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
-	// Answer renders an attempt's first question with its form, for the
-	// attempt's page, and keeps that part of the page up to date. Nil: the page
-	// explains how to answer from the command line.
+	// Answer renders an attempt's first question with its form, for the attempt's
+	// page, and keeps that part of the page up to date. If nil, the page explains
+	// how to answer from the command line.
 	Answer func(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error)
-	// Log receives errors. Nil discards them.
+	// Log receives errors. If nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -83,8 +84,8 @@ func New(o Options) *Board {
 	return b
 }
 
-// Stop answers the browser windows that wait for news; otherwise they would
-// delay the server's shutdown.
+// Stop answers the requests of browser windows that are waiting for news, which
+// would otherwise delay the server's shutdown.
 func (b *Board) Stop() { b.stop() }
 
 // Mounts returns the handlers by path, for people who have signed in.
@@ -105,7 +106,7 @@ func (b *Board) Mounts() map[string]http.Handler {
 	}
 }
 
-// page opens the manager for a handler and answers for its errors.
+// page opens the manager for a handler and shows its errors.
 func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m, err := b.options.Manager(r.Context())
@@ -126,7 +127,7 @@ func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) 
 
 var errStale = fault.New("stale", "This page was open too long. Nothing was done.", "Go back, reload the page and retry.")
 
-// trouble is a page that says what is wrong and what to do.
+// trouble is the data of an error page.
 type trouble struct{ Message, Hint string }
 
 func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -148,8 +149,7 @@ func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	b.write(w, r, status, b.troubles, "Not possible", t)
 }
 
-// forPeople are hints that say which button to press, where those of the manager
-// name tools.
+// forPeople returns a hint that names a button instead of a tool.
 func forPeople(f *fault.Fault) string {
 	switch f.Code {
 	case tasks.AttemptRunning:
@@ -168,7 +168,7 @@ func (b *Board) write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	b.options.Shell.Write(w, r, status, t, "", page.Page{Title: title, Here: Path, Class: "working", Data: data})
 }
 
-// back sends the browser to a page after something was done.
+// back redirects the browser to a page after an action.
 func back(w http.ResponseWriter, r *http.Request, path string) error {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 	return nil

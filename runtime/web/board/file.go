@@ -13,40 +13,40 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// shown is what more of a file is shown than its changes: gaps by the number of
-// their first line, or all.
+// shown selects what is shown of a file in addition to its changes: gaps by the
+// number of their first line, or all lines.
 type shown struct {
 	Gaps []string
 	All  bool
-	At   anchor // lines that somebody wants to say something about
+	At   anchor // lines that a person wants to comment on
 }
 
-// fileBody is the lines of a file, or why there are none.
+// fileBody has a file's lines, or a note why there are none.
 type fileBody struct {
 	*reviewFile
 	Rows     []fileRow
-	Note     string // in place of lines
-	Was, Is  string // addresses of pictures; empty: none
-	More     bool   // there are lines that are not shown
+	Note     string // shown instead of lines
+	Was, Is  string // addresses of pictures; empty if there are none
+	More     bool   // some lines are not shown
 	Outdated []*remark
 }
 
-// fileRow is a line with what was said about it.
+// fileRow is a line with its comments.
 type fileRow struct {
 	diff.Row
-	Src     string // of a gap: the address that shows it
+	Src     string // for a gap: the address that shows it
 	Remarks []*remark
 }
 
-// Old and New are how lines are named in addresses: o12, n12.
+// OldAt and NewAt return a line's name in addresses, for example o12 and n12.
 func (r fileRow) OldAt() string { return "o" + strconv.Itoa(r.Row.Old) }
 func (r fileRow) NewAt() string { return "n" + strconv.Itoa(r.Row.New) }
 
-// pictures are the endings of files that a browser shows as a picture, and the
-// types that they are sent as.
+// pictures maps the file extensions that are shown as pictures to their content
+// types.
 var pictures = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif", ".ico": "image/x-icon"}
 
-// bodyOf reads the lines of a file. Nil: it has not changed any more.
+// bodyOf reads a file's lines.
 func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s shown) (*fileBody, error) {
 	d, mark, ok, err := m.ReviewFile(ctx, f.query(), f.Path)
 	if err != nil {
@@ -54,7 +54,7 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 	}
 	body := &fileBody{reviewFile: f}
 	if !ok {
-		body.Note = "It is as it was."
+		body.Note = "It is unchanged."
 		return body, nil
 	}
 	f.Mark = mark
@@ -72,11 +72,11 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 	case d.Binary:
 		body.picture(d.Old != nil, d.New != nil)
 	case len(rows) == 0 && d.Kind == "renamed":
-		body.Note = "It was renamed, and is as it was."
+		body.Note = "It was renamed; its contents are unchanged."
 	case len(rows) == 0 && f.NoSpace:
-		body.Note = "White space alone has changed."
+		body.Note = "Only white space has changed."
 	case len(rows) == 0:
-		body.Note = "It is empty, or its mode alone has changed."
+		body.Note = "It is empty, or only its mode has changed."
 	}
 	if f.Split {
 		rows = diff.Beside(rows)
@@ -93,7 +93,7 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 	return body, nil
 }
 
-// picture says what there is of a file that has no lines.
+// picture shows a file without lines: a picture, or a note about a binary file.
 func (body *fileBody) picture(was, is bool) {
 	if pictures[strings.ToLower(path.Ext(body.Path))] == "" {
 		body.Note = "A binary file, " + size(body.Bytes) + "."
@@ -107,7 +107,7 @@ func (body *fileBody) picture(was, is bool) {
 	}
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n < 10_000:
@@ -118,10 +118,10 @@ func size(n int64) string {
 	return strconv.FormatInt(n/1_000_000, 10) + " MB"
 }
 
-// Whole is the address of all its lines.
+// Whole returns the address that shows all of the file's lines.
 func (f *reviewFile) Whole() string { return f.at("/file", "path", f.Path, "context", "all") }
 
-// Size is that of the file as it is.
+// Size returns the file's current size.
 func (f *reviewFile) Size() string { return size(f.Bytes) }
 
 // fileView is the page of one file.
@@ -131,10 +131,10 @@ type fileView struct {
 	Previous, Next *reviewFile
 }
 
-// Lines are what the page is about.
+// Lines returns the data for the file's lines.
 func (v fileView) Lines() *fileBody { return v.fileBody }
 
-// oneFile shows one file: as a page, or as a part for the script.
+// oneFile shows a file, as a page or as a part for the script.
 func (b *Board) oneFile(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	l := b.lookOf(w, r, id)
@@ -184,8 +184,8 @@ func neighbour(l look, files []tasks.Change, i int) *reviewFile {
 	return &reviewFile{Change: files[i], look: l}
 }
 
-// blob is a picture of an attempt, as it was or is. Nothing else is sent: what an
-// agent made must not be a page of this server.
+// blob sends a picture from an attempt, old or new. It sends nothing else, because
+// an agent's file must not become a page of this server.
 func (b *Board) blob(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	l := b.lookOf(w, r, r.PathValue("id"))
 	name := r.FormValue("path")
@@ -207,11 +207,11 @@ func (b *Board) blob(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	_, _ = w.Write(data) // nobody is left to tell
+	_, _ = w.Write(data) // the client is gone
 	return nil
 }
 
-// setViewed notes that somebody has seen a file, or takes it back.
+// setViewed marks a file as viewed or not viewed.
 func (b *Board) setViewed(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	mark := r.PostFormValue("mark")
 	if r.PostFormValue("act") != "viewed" {

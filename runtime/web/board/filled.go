@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// filled is a form as somebody sent it and why it was not taken, to be shown
-// again with what was typed. The zero value is a form that nobody has sent.
+// filled is a refused form with the reason, to be shown again with what was typed.
+// The zero value is an empty form.
 type filled struct {
 	Act           string // the button that was pressed
 	Message, Hint string
@@ -20,7 +20,7 @@ func filledBy(r *http.Request, f *fault.Fault) filled {
 	return filled{r.PostFormValue("act"), page.Sentence(f.Message), page.Sentence(forPeople(f)), r.PostForm}
 }
 
-// Or is what was typed into a field, or what stands in it at first.
+// Or returns what was typed into a field, or first if the form was not sent.
 func (f filled) Or(name, first string) string {
 	if f.fields.Has(name) {
 		return f.fields.Get(name)

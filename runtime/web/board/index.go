@@ -11,45 +11,46 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// columnTasks is how many tasks a column shows; the command line lists all.
+// columnTasks is the maximum number of tasks in a column. The command line lists
+// all tasks.
 const columnTasks = 100
 
 // boardView is the data of the board.
 type boardView struct {
 	Projects []choice
-	Project  string // id of the one shown; empty: there is none
+	Project  string // ID of the shown project; empty if there is none
 	Name     string
 	Columns  []column
-	Filled   filled // a form that was not taken
+	Filled   filled // a form that was refused
 }
 
-// choice is one line of a menu.
+// choice is an item in a menu.
 type choice struct {
 	Value, Name string
 	Here        bool
 }
 
-// column is the tasks of one status.
+// column holds the tasks with one status.
 type column struct {
 	Status string
 	Name   string
 	Tasks  []card
-	More   bool // there are older ones
+	More   bool // there are older tasks
 }
 
-// card is one task on the board.
+// card is a task on the board.
 type card struct {
 	ID, Title, Executor string
 	Running, Failed     bool
-	Stopped             bool // by a person: no alarm
-	Asks                bool // an attempt at it waits for a person
-	Waits               bool // all its attempts in progress wait for a slot
+	Stopped             bool // stopped by a person, so there is no alarm
+	Asks                bool // one of its attempts is waiting for a person
+	Waits               bool // all its running attempts are waiting for a slot or their starter
 	Off                 bool // work of its newest attempt is not on its branch
 	Landed              bool // it was landed
 	Changed             moment
 }
 
-// statusNames are what people call the statuses.
+// statusNames maps statuses to their names for people.
 var statusNames = map[tasks.Status]string{
 	tasks.Todo: "To do", tasks.InProgress: "In progress", tasks.InReview: "In review", tasks.Done: "Done", tasks.Cancelled: "Cancelled",
 }
@@ -86,7 +87,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 	}
 	if v.Project == "" {
 		if project != "" {
-			_, err = m.Repos(ctx, project) // says that there is none
+			_, err = m.Repos(ctx, project) // returns the error that there is no such project
 		}
 		return v, err
 	}
@@ -106,7 +107,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 	return v, nil
 }
 
-// create makes the task that was typed.
+// create creates the task from the form.
 func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	t, err := m.CreateTask(r.Context(), tasks.NewTask{
 		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
@@ -121,7 +122,7 @@ func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager)
 	return back(w, r, taskPath(t.ID))
 }
 
-// typed is a text of a form with the line ends of a file.
+// typed returns a form field, trimmed and with "\n" as line ends.
 func typed(r *http.Request, field string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n"))
 }

@@ -16,51 +16,52 @@ import (
 )
 
 const (
-	// pageEntries is how many entries of a log a page has.
+	// pageEntries is the number of log entries on a page.
 	pageEntries = 200
-	// newsWait is how long a window waits for news of an attempt: less than the
-	// 30 seconds after which proxies close what is silent.
+	// newsWait is how long a window waits for news of an attempt. Proxies close a
+	// silent connection after 30 seconds.
 	newsWait = 20 * time.Second
-	// outputBytes is how much of a command's output is shown; the raw log has all.
+	// outputBytes is how much of a command's output is shown. The raw log has
+	// everything.
 	outputBytes = 4 << 10
 )
 
-// logView is the conversation of all runs, or a part of it.
+// logView holds the conversation of all runs, or a part of it.
 type logView struct {
-	Process   string // the newest run; empty: nothing has run
+	Process   string // the newest run; empty if nothing has run
 	Entries   []entry
-	After     int64  // revision to ask for news after
-	Older     string // where older ones are: a run and an index; empty: there are none
+	After     int64  // log revision after which to ask for news
+	Older     string // place of older entries: a run and an index; empty if there are none
 	Truncated bool
 	Ended     bool
 	Failures  int
-	First     string // id of the first failure
-	Searched  string // the entries are those with these words
+	First     string // ID of the first failure
+	Searched  string // words that the entries were searched for
 	Part      bool   // there are newer entries on another page
 }
 
-// entry is one line of a log as it is shown.
+// entry is a log entry as it is shown.
 type entry struct {
-	ID           string // of its element
-	Kind         string // class: said, asked, thought, tool, note, wrong, raw, run
-	Who          string // for who cannot see the class
-	Tool         string // name of a tool
+	ID           string // ID of its element
+	Kind         string // CSS class: said, asked, thought, tool, note, wrong, raw or run
+	Who          string // the speaker, for people who cannot see the class
+	Tool         string // tool name
 	Text, Detail string
-	Status, Tone string // of a tool call that did not succeed
-	Pre          bool   // Text is not set
+	Status, Tone string // for a tool call that did not succeed
+	Pre          bool   // Text is preformatted
 	Todos        []todo
-	Jump         string // fail or ask: what the keys lead to
+	Jump         string // fail or ask: the entries that keys jump to
 	At           moment
 }
 
-// todo is a step of a plan.
+// todo is a step in a plan.
 type todo struct{ Class, Mark, Text string }
 
-// short is the end of an id, for elements.
+// short returns the end of an ID, for element IDs.
 func short(id string) string { return id[max(0, len(id)-12):] }
 
-// readLog reads a page of the log of one run. paths takes the folders of the
-// attempt out of texts; nil: nothing does.
+// readLog converts a page of one run's log. paths, if not nil, shortens the paths
+// in texts.
 func readLog(p tasks.LogPage, paths *strings.Replacer) (entries []entry) {
 	for _, e := range p.Entries {
 		one := readEntry(e)
@@ -73,8 +74,8 @@ func readLog(p tasks.LogPage, paths *strings.Replacer) (entries []entry) {
 	return entries
 }
 
-// pathsOf takes the folders of an attempt out of texts, so that paths are those of
-// the repository.
+// pathsOf returns a replacer that removes the attempt's folder prefixes, so that
+// paths are relative to the repository.
 func pathsOf(a tasks.Attempt) *strings.Replacer {
 	var pairs []string
 	for _, r := range a.Repos {
@@ -87,7 +88,7 @@ func pathsOf(a tasks.Attempt) *strings.Replacer {
 	return strings.NewReplacer(append(pairs, a.Dir+string(filepath.Separator), "")...)
 }
 
-// runEntry stands between two runs.
+// runEntry returns the entry that separates two runs.
 func runEntry(p tasks.Process) entry {
 	text := map[tasks.Reason]string{tasks.Setup: "setup script", tasks.Cleanup: "cleanup script"}[p.Reason]
 	if text == "" {
@@ -96,8 +97,8 @@ func runEntry(p tasks.Process) entry {
 	return entry{ID: "r-" + short(p.ID), Kind: "run", Who: "Run", Text: text, At: moment{p.Created}}
 }
 
-// conversation is the newest part of what was said in all runs, or the part
-// before a place, as Older names it.
+// conversation returns the newest entries of all runs. If before is not empty, it
+// returns the entries before that place, which has the form of logView.Older.
 func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Attempt, channel tasks.Channel, before string) (v logView, err error) {
 	processes, err := m.Processes(ctx, a.ID)
 	if err != nil {
@@ -141,7 +142,7 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 	return v, nil
 }
 
-// count finds the failures.
+// count counts the failures.
 func (v *logView) count() {
 	for _, e := range v.Entries {
 		if e.Jump == "fail" {
@@ -153,14 +154,14 @@ func (v *logView) count() {
 }
 
 const (
-	// searchedEntries is how many entries of a log are looked through, the newest;
-	// foundEntries is how many of them are shown.
+	// searchedEntries is how many of a log's newest entries are searched;
+	// foundEntries is how many matches are shown.
 	searchedEntries = 20_000
 	foundEntries    = 200
 	searchPage      = 1000
 )
 
-// find is the entries of all runs with some words, newest last.
+// find returns the entries of all runs that contain words, newest last.
 func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, words string) (v logView, err error) {
 	processes, err := m.Processes(ctx, a.ID)
 	if err != nil {
@@ -200,14 +201,14 @@ func (e entry) has(words string) bool {
 	return strings.Contains(text, strings.ToLower(words))
 }
 
-// kinds are the classes of entries, and who speaks.
+// kinds maps kinds of entries to CSS classes and speakers.
 var kinds = map[logs.Kind][2]string{
 	logs.UserMessage: {"asked", "You"}, logs.UserFeedback: {"asked", "You"}, logs.AssistantMessage: {"said", "Agent"},
 	logs.Thinking: {"thought", "Agent thinks"}, logs.SystemMessage: {"note", "Note"}, logs.ErrorMessage: {"wrong", "Error"},
 	logs.ToolUse: {"tool", "Tool"}, logs.UsageReport: {"note", "Usage"}, logs.Plan: {"note", "Plan"},
 }
 
-// tones are the classes of a tool call's status.
+// tones maps a tool call's status to a CSS class.
 var tones = map[string]string{"success": "good", "failed": "alarm", "denied": "alarm", "timed_out": "alarm", "pending_approval": "warn"}
 
 func readEntry(e tasks.LogEntry) entry {
@@ -233,7 +234,7 @@ func readEntry(e tasks.LogEntry) entry {
 	}
 	kind, ok := kinds[n.Type.Kind]
 	if !ok {
-		kind = [2]string{"note", string(n.Type.Kind)} // of a version that knows more
+		kind = [2]string{"note", string(n.Type.Kind)} // a kind from a newer version
 	}
 	out.Kind, out.Who, out.Text = kind[0], kind[1], n.Content
 	out.At = moment{n.At}
@@ -276,8 +277,7 @@ func todoOf(t logs.Todo) todo {
 	return todo{"", "☐", t.Content}
 }
 
-// detailOf is what is behind a tool call: the output of a command, the change of
-// a file.
+// detailOf returns a tool call's details: a command's output or a file's change.
 func detailOf(a *logs.Action) string {
 	var b strings.Builder
 	for _, c := range a.Changes {
@@ -301,18 +301,17 @@ func detailOf(a *logs.Action) string {
 	return text
 }
 
-// newsView is what the script is told.
+// newsView is the answer to the script.
 type newsView struct {
-	HTML    string `json:"html"` // entries that are new or have changed
-	Head    string `json:"head"` // where the attempt stands now
+	HTML    string `json:"html"` // new or changed entries
+	Head    string `json:"head"` // the attempt's current state
 	After   int64  `json:"after"`
 	Process string `json:"process"`
 	Live    bool   `json:"live"`
-	Again   bool   `json:"again"` // the rest of the page has changed too: another run has begun, or all has ended
+	Again   bool   `json:"again"` // the rest of the page has changed too, because another run has begun or all runs have ended
 }
 
-// news answers when something is new in the log that a page shows, or after a
-// while.
+// news answers when the log on a page has news, or after a timeout.
 func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -320,16 +319,16 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	id := r.PathValue("id")
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	q := tasks.LogQuery{AttemptID: id, ProcessID: r.FormValue("process"), Limit: pageEntries, AfterRevision: &after, Wait: newsWait}
-	if q.ProcessID == "" { // it has not begun: there is no log to wait for
+	if q.ProcessID == "" { // no run has begun, so there is no log to wait for
 		q.AfterRevision, q.Wait = nil, 0
 		select {
-		case <-ctx.Done(): // as Logs says
+		case <-ctx.Done(): // Logs returns the error
 		case <-time.After(time.Second):
 		}
 	}
 	found, err := m.Logs(ctx, q)
 	if b.stopped.Err() != nil {
-		http.Error(w, "the server is stopping", http.StatusServiceUnavailable) // the script tries again
+		http.Error(w, "the server is stopping", http.StatusServiceUnavailable) // the script retries
 		return nil
 	}
 	if err != nil {
@@ -346,7 +345,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	entries := readLog(found, pathsOf(one.Attempt))
 	switch {
 	case len(entries) > 0:
-	case found.Newer != "": // that run has ended, and another has begun
+	case found.Newer != "": // that run has ended, and another one has begun
 		processes, err := m.Processes(ctx, id)
 		if err != nil {
 			return err
@@ -375,7 +374,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	return json.NewEncoder(w).Encode(v)
 }
 
-// awaitEvent waits until something happens to an attempt, or for a while.
+// awaitEvent waits for the attempt's next event, or for newsWait.
 func (b *Board) awaitEvent(ctx context.Context, m *tasks.Manager, id string) {
 	ctx, cancel := context.WithTimeout(ctx, newsWait)
 	defer cancel()
@@ -384,5 +383,5 @@ func (b *Board) awaitEvent(ctx context.Context, m *tasks.Manager, id string) {
 		return // the script asks again
 	}
 	defer watcher.Close()
-	_, _ = watcher.Next(ctx) // whatever it is, the page is made of what there is then
+	_, _ = watcher.Next(ctx) // the page is created from the state after it, whatever it is
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// moment is a time as people are told it.
+// moment is a time that is shown to people.
 type moment struct{ time.Time }
 
 // Machine returns the time for an attribute that scripts read.

@@ -14,24 +14,25 @@ import (
 )
 
 const (
-	// foldedLines is from how many changed lines on a file is folded at first.
+	// foldedLines is the number of changed lines from which a file is initially
+	// folded.
 	foldedLines = 400
-	// inlineLines is how many changed lines a page comes with; the files behind
-	// them are fetched when they come into sight, or by a link.
+	// inlineLines is how many changed lines a page contains. Further files are
+	// loaded when they come into view, or through a link.
 	inlineLines = 600
 )
 
-// look is how a person looks at changes: what the address and a cookie say.
+// look is how a person views changes. It comes from the address and a cookie.
 type look struct {
 	Attempt string
-	Token   string // of forms
+	Token   string // token for forms
 	With    string // see [tasks.ReviewQuery]
-	Split   bool   // both sides beside each other
-	NoSpace bool   // changes of white space are left out
-	Force   bool   // as many as there are
+	Split   bool   // both sides next to each other
+	NoSpace bool   // white space changes are omitted
+	Force   bool   // show changes even if there are too many
 }
 
-// lookCookie remembers how somebody likes to look: "split", or nothing.
+// lookCookie is the cookie with a person's preferred view: "split" or "unified".
 const lookCookie = "deskhand_look"
 
 func (b *Board) lookOf(w http.ResponseWriter, r *http.Request, attempt string) look {
@@ -53,8 +54,8 @@ func (l look) query() tasks.ReviewQuery {
 	return tasks.ReviewQuery{AttemptID: l.Attempt, With: l.With, Force: l.Force, NoSpace: l.NoSpace}
 }
 
-// at is the address of a page of the attempt that looks as this one does, with
-// more in its query, in pairs.
+// at returns the address of a page of the attempt with the same view. more holds
+// additional query parameters in pairs.
 func (l look) at(page string, more ...string) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"with": l.With, "space": map[bool]string{true: "off"}[l.NoSpace], "all": map[bool]string{true: "1"}[l.Force]} {
@@ -74,49 +75,50 @@ func (l look) at(page string, more ...string) string {
 	return address
 }
 
-// Page is the address of the attempt's page without comparing with another.
+// Page returns the address of the attempt's page without a comparison.
 func (l look) Page() string { return AttemptPath(l.Attempt) }
 
-// reviewView is what an attempt has changed, to be read.
+// reviewView holds an attempt's changes.
 type reviewView struct {
 	look
 	Count, Added, Deleted, Seen int
-	Why                         string // the changes are not shown; empty: they are
-	CanForce                    bool   // they are too many, and may be shown all the same
+	Why                         string // why the changes are not shown; empty if they are
+	CanForce                    bool   // there are too many, but they may be shown anyway
 	Nested                      []string
 	Files                       []*reviewFile
 	Tree                        *node
-	Withs                       []choice // what it can be compared with
+	Withs                       []choice // what they can be compared with
 	Truncated                   bool
 	Talk                        talk // the comments
 }
 
-// reviewFile is one file.
+// reviewFile is a changed file.
 type reviewFile struct {
 	tasks.Change
 	look
-	ID     string // of its element
-	Mark   string // of its content
+	ID     string // ID of its element
+	Mark   string // digest of its content
 	Viewed bool
 	Open   bool      // it is unfolded
-	Body   *fileBody // nil: it is fetched when it is wanted
+	Body   *fileBody // nil if it is loaded when needed
 	Talk   talk      // the comments on it
 }
 
-// Src is where its lines are.
+// Src returns the address of its lines.
 func (f *reviewFile) Src() string { return f.at("/file", "path", f.Path) }
 
-// Back is the address of its place on the attempt's page.
+// Back returns the address of its place on the attempt's page.
 func (f *reviewFile) Back() string { return f.at("") + "#" + f.ID }
 
-// node is a folder of the tree of files, or a file.
+// node is a folder or a file in the file tree.
 type node struct {
 	Name string
-	File *reviewFile // nil: it is a folder
+	File *reviewFile // nil for a folder
 	Kids []*node
 }
 
-// reviewing lists the changes while something else is done.
+// reviewing starts listing the changes in the background. The returned function
+// waits for the result.
 func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() (tasks.Review, error) {
 	type result struct {
 		tasks.Review
@@ -133,8 +135,8 @@ func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() 
 	}
 }
 
-// reviewOf is the review of an attempt. An attempt at the same task is one that
-// it can be compared with.
+// reviewOf returns an attempt's review. The attempt can be compared with other
+// attempts at the same task.
 func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID string, review func() (tasks.Review, error)) (v reviewView, err error) {
 	v.look = l
 	found, err := review()
@@ -149,7 +151,7 @@ func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID s
 	if found.Blocked.Reason != "" {
 		v.Why, v.CanForce = found.Blocked.Detail, found.Blocked.Reason == "threshold_exceeded"
 		if v.CanForce {
-			v.Why = "These are more changes than are listed at once."
+			v.Why = "There are too many changes to list."
 		}
 	}
 	if v.Withs, err = b.withs(ctx, m, l, taskID); err != nil {
@@ -176,9 +178,9 @@ func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID s
 	return v, nil
 }
 
-// withs are the menu of what an attempt can be compared with.
+// withs returns the menu of what an attempt can be compared with.
 func (b *Board) withs(ctx context.Context, m *tasks.Manager, l look, taskID string) ([]choice, error) {
-	list := []choice{{"", "where it started", l.With == ""}, {tasks.AgainstTarget, "its target as it is now", l.With == tasks.AgainstTarget}}
+	list := []choice{{"", "where it started", l.With == ""}, {tasks.AgainstTarget, "its current target", l.With == tasks.AgainstTarget}}
 	attempts, err := m.Attempts(ctx, taskID)
 	if err != nil {
 		return nil, err
@@ -191,8 +193,8 @@ func (b *Board) withs(ctx context.Context, m *tasks.Manager, l look, taskID stri
 	return list, nil
 }
 
-// treeOf puts files into their folders. A folder that holds one folder alone is
-// one with it.
+// treeOf arranges files in their folders. If a folder contains only one folder, the
+// two become one node.
 func treeOf(files []*reviewFile) *node {
 	top := &node{}
 	for _, f := range files {

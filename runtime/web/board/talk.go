@@ -18,14 +18,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// anchor is the lines that a comment is about; the zero value: none.
+// anchor identifies the lines that a comment is about. The zero value means no
+// lines.
 type anchor struct {
-	Old         bool // of the file as it was
+	Old         bool // lines of the old version
 	First, Last int
 }
 
-// anchorOf reads lines as an address has them: 12, n12, o12, n12-15. Of several
-// the last counts that is not empty.
+// anchorOf parses lines in the form used in addresses: 12, n12, o12, n12-15. The
+// last valid one counts.
 func anchorOf(given []string) (a anchor) {
 	for _, text := range given {
 		text = strings.ReplaceAll(strings.TrimSpace(text), " ", "")
@@ -35,7 +36,7 @@ func anchorOf(given []string) (a anchor) {
 		side := strings.TrimLeft(text, "no")
 		from, to, _ := strings.Cut(side, "-")
 		first, err := strconv.Atoi(from)
-		last, _ := strconv.Atoi(strings.TrimLeft(to, "no")) // 0: one line
+		last, _ := strconv.Atoi(strings.TrimLeft(to, "no")) // 0 for a single line
 		if err == nil && first > 0 {
 			a = anchor{strings.HasPrefix(text, "o"), first, max(first, last)}
 			if last > 0 {
@@ -50,12 +51,12 @@ func anchorOf(given []string) (a anchor) {
 type remark struct {
 	tasks.Comment
 	look
-	// Touched: the lines are not there any more as they were.
+	// Touched reports whether the lines have changed or been removed.
 	Touched bool
-	New     bool // nobody has written it yet
+	New     bool // it is not written yet
 }
 
-// Where says which lines it is about.
+// Where describes which lines the comment is about.
 func (r *remark) Where() string { return whereOf(r.Comment) }
 
 func whereOf(c tasks.Comment) string {
@@ -72,13 +73,13 @@ func whereOf(c tasks.Comment) string {
 	return text
 }
 
-// Back is the address of its place on the attempt's page.
+// Back returns the address of its place on the attempt's page.
 func (r *remark) Back() string { return r.at("") + "#c-" + r.ID }
 
-// Draft reports whether it can be changed.
+// Draft reports whether the comment can still be changed.
 func (r *remark) Draft() bool { return r.Sent.IsZero() }
 
-// talk is the comments on an attempt, or on one file.
+// talk holds the comments on an attempt or on one file.
 type talk struct{ Remarks []*remark }
 
 func (b *Board) talkOf(ctx context.Context, m *tasks.Manager, l look) (t talk, err error) {
@@ -98,7 +99,7 @@ func (t talk) on(path string) (part talk) {
 	return part
 }
 
-// Drafts are those that have a text and were not sent.
+// Drafts returns the number of comments that have text and were not sent.
 func (t talk) Drafts() (n int) {
 	for _, r := range t.Remarks {
 		if r.Draft() && strings.TrimSpace(r.Body) != "" {
@@ -108,7 +109,7 @@ func (t talk) Drafts() (n int) {
 	return n
 }
 
-// Elsewhere are those on files that have not changed, or not any more.
+// Elsewhere returns the comments on files that are not among the changed files.
 func (v reviewView) Elsewhere() (left []*remark) {
 	known := map[string]bool{}
 	for _, f := range v.Files {
@@ -123,8 +124,8 @@ func (v reviewView) Elsewhere() (left []*remark) {
 	return left
 }
 
-// place puts what was said beside its lines as they are now. What has no place
-// comes first.
+// place attaches the comments to their current lines. Comments whose lines were not
+// found come first.
 func (body *fileBody) place(old, now []string, at anchor) {
 	remarks := body.Talk.Remarks
 	if at.First > 0 {
@@ -163,11 +164,11 @@ func (body *fileBody) attach(r *remark, line int) bool {
 	return false
 }
 
-// comment writes a draft, or takes it away. The script gets JSON.
+// comment saves or deletes a draft. The script gets JSON.
 func (b *Board) comment(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	id, name := r.PathValue("id"), r.PostFormValue("path")
 	number := func(field string) int {
-		n, _ := strconv.Atoi(r.PostFormValue(field)) // 0: the whole file
+		n, _ := strconv.Atoi(r.PostFormValue(field)) // 0 for the whole file
 		return n
 	}
 	c := tasks.Comment{ID: r.PostFormValue("comment"), AttemptID: id, Path: name, Old: r.PostFormValue("side") == "old",
@@ -199,8 +200,8 @@ func (b *Board) json(w http.ResponseWriter, status int, v any) error {
 	return json.NewEncoder(w).Encode(v)
 }
 
-// talkNews answers when somebody has written or viewed something, or after a
-// while.
+// talkNews answers when someone has changed a comment or viewed a file, or after a
+// timeout.
 func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	ctx, cancel := context.WithTimeout(r.Context(), newsWait)
 	defer cancel()
@@ -219,7 +220,7 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	for news := first; !news; {
 		events, err := watcher.Next(ctx)
 		if err != nil {
-			break // nothing was written, or the server stops
+			break // nothing was written, or the server is stopping
 		}
 		for _, e := range events {
 			seq, news = e.Seq, news || e.Type == tasks.ReviewChanged
@@ -241,9 +242,9 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	return b.json(w, http.StatusOK, map[string]any{"seq": max(seq, 0), "drafts": t.Drafts(), "comments": list})
 }
 
-// withComments is a message with the drafts of a review in it, each with its
-// file, lines and quote. alone: the attempt has one repository, in which its
-// agent is.
+// withComments returns a message that includes a review's drafts, each with its
+// file, lines and quote. alone reports that the attempt has only one repository,
+// which is the agent's working folder.
 func withComments(message string, drafts []tasks.Comment, alone bool) string {
 	var b strings.Builder
 	b.WriteString(message)
@@ -264,9 +265,10 @@ func withComments(message string, drafts []tasks.Comment, alone bool) string {
 	return strings.TrimSpace(b.String())
 }
 
-// sayWithComments brings a message to the agent with the drafts of the review, and
-// notes that they were sent. The ID of the request follows from the drafts: a
-// server that is killed in between, and is asked again, sends nothing twice.
+// sayWithComments sends a message with the review's drafts to the agent, and
+// records that they were sent. The request ID is derived from the drafts, so that
+// nothing is sent twice if the server is killed in between and the request is
+// repeated.
 func (b *Board) sayWithComments(ctx context.Context, m *tasks.Manager, how string, q tasks.FollowUpRequest) error {
 	all, err := m.Comments(ctx, q.AttemptID)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// comparedAttempts is how many attempts of a task, the newest, are shown with
-// their changes, which git has to count.
+// comparedAttempts is how many of a task's newest attempts are shown with their
+// changes, which git has to count.
 const comparedAttempts = 6
 
 // taskView is the data of a task's page.
@@ -22,27 +22,27 @@ type taskView struct {
 	Attempts []side
 	Agents   []agent
 	Repos    []tasks.Repo
-	Filled   filled // a form that was not taken
+	Filled   filled // a form that was refused
 }
 
-// side is an attempt beside others.
+// side is an attempt that is shown next to others.
 type side struct {
 	standing
-	Changes *tally // nil: not counted
-	Reply   string // the last thing that the agent said
+	Changes *tally // nil if not counted
+	Reply   string // the agent's last message
 }
 
 // tally is how much an attempt has changed.
 type tally struct {
 	Files, Added, Deleted int
-	Unknown               bool // it could not be counted
+	Unknown               bool // the changes could not be counted
 }
 
-// agent is a line of the menu to start from: an executor, or one of its
+// agent is an item in the menu for starting an attempt: an executor or one of its
 // variants.
 type agent struct{ Value, Name, Missing string }
 
-// variantMark stands between an executor and its variant in the value of a menu.
+// variantMark separates an executor and its variant in a menu value.
 const variantMark = "\n"
 
 func agentsOf(e tasks.Executor) []agent {
@@ -130,7 +130,7 @@ func (b *Board) sideOf(ctx context.Context, m *tasks.Manager, id string, compare
 	return s, nil
 }
 
-// actOnTask is what a person decided on the page of a task.
+// actOnTask handles a button on the task's page.
 func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	id := r.PathValue("id")
 	switch r.PostFormValue("act") {

@@ -8,16 +8,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// tellWait is how long a message waits for an agent that is about to begin, or to
-// stop, before the person is told to try again; tellEvery is how often it looks.
+// tellWait is how long a message waits for an agent to start or stop before the
+// person is told to retry. tellEvery is the interval between checks.
 const (
 	tellWait  = 20 * time.Second
 	tellEvery = 150 * time.Millisecond
 )
 
-// tell brings a message to the agent of an attempt: send at once, queue behind
-// what runs, interrupt in place of what runs. A session that is about to begin
-// is waited for: the page of an attempt is there before it.
+// tell sends a message to an attempt's agent: send does so immediately, queue after
+// the current run, and interrupt instead of the current run. It waits for a session
+// that is about to begin, because the attempt's page exists before the session.
 func (b *Board) tell(ctx context.Context, m *tasks.Manager, how string, q tasks.FollowUpRequest) error {
 	q.Action = tasks.Send
 	if how == "queue" {

@@ -11,13 +11,13 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// mostColoured is how large a file may be to get colours, in bytes.
+// mostColoured is the maximum size of a file that is coloured, in bytes.
 const mostColoured = 400 << 10
 
-// token is a part of a line with the class of its colour; empty: none.
+// token is part of a line with the CSS class of its colour, or "" without colour.
 type token struct{ class, text string }
 
-// classes are the few colours that there are, by the kind of a token.
+// class returns the CSS class for a kind of token.
 func class(t chroma.TokenType) string {
 	switch {
 	case t.InCategory(chroma.Comment):
@@ -36,8 +36,8 @@ func class(t chroma.TokenType) string {
 	return ""
 }
 
-// coloured are the lines of a file of that name as tokens; nil: it is too large,
-// or of no language that is known.
+// coloured returns the lines of a file as tokens, or nil if the file is too large
+// or its language is unknown.
 func coloured(name string, data []byte) [][]token {
 	if len(data) == 0 || len(data) > mostColoured {
 		return nil
@@ -49,14 +49,14 @@ func coloured(name string, data []byte) [][]token {
 	return tokens(lexer, string(data))
 }
 
-// colourTime bounds how long one file is looked at: the rules of a language are
-// regular expressions, and who wrote the file may have wanted them to be slow.
+// colourTime bounds the colouring of one file. A language's rules are regular
+// expressions, and a file's author may have chosen the text to make them slow.
 const colourTime = 300 * time.Millisecond
 
-// tokens are nil if the language cannot be told in time.
+// tokens returns nil if colouring fails or takes too long.
 func tokens(lexer chroma.Lexer, text string) (lines [][]token) {
 	defer func() {
-		if recover() != nil { // a rule of a language that has met what nobody thought of
+		if recover() != nil { // an unexpected case in a language's rules
 			lines = nil
 		}
 	}()
@@ -83,8 +83,8 @@ func tokens(lexer chroma.Lexer, text string) (lines [][]token) {
 	return lines
 }
 
-// languages are the names of all languages, in lower case. To look one up that is
-// not there would try the names of files.
+// languages holds the names of all languages, in lower case. Looking up an unknown
+// name in the library would also try file names.
 var languages = sync.OnceValue(func() map[string]bool {
 	known := map[string]bool{}
 	for _, name := range lexers.Names(true) {
@@ -93,8 +93,8 @@ var languages = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// Code is a text with the colours of a language, which is named as behind the
-// fence of markdown. Of no language that is known, it has none.
+// Code returns a text with a language's colours. language is the name after a
+// Markdown code fence. If it is unknown, the text has no colours.
 func Code(language, text string, clean func(string) string) template.HTML {
 	text = clean(text)
 	if !languages()[strings.ToLower(language)] || len(text) > mostColoured {
@@ -114,7 +114,7 @@ func Code(language, text string, clean func(string) string) template.HTML {
 	return template.HTML(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// typeset is a line as HTML, with marks around its changed parts.
+// typeset returns a line as HTML, with marks around its changed parts.
 func typeset(line []token, marks []span, clean func(string) string) template.HTML {
 	var b strings.Builder
 	at := 0

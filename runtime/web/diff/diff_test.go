@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// gitDiff is the patch that git makes of two texts.
+// gitDiff returns Git's patch between two texts.
 func gitDiff(t *testing.T, old, now string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,8 +39,8 @@ func text(r Row) (was, is string) {
 	return bare(string(r.Was)), bare(string(r.Is))
 }
 
-// The rows of a file with everything shown are the file as it was and as it is,
-// with the right numbers, whatever has changed.
+// If all rows of a file are shown, they contain the old and the new file
+// completely, with the right numbers, whatever has changed.
 func TestRowsAreBothFilesWhole(t *testing.T) {
 	base := make([]string, 60)
 	for i := range base {
@@ -128,7 +128,7 @@ func bracketed(text string, spans []span) string {
 	return text
 }
 
-// What is in a file cannot become markup, whatever language it is taken for.
+// A file's content cannot become markup, whatever language it is assumed to be.
 func FuzzLinesAreText(f *testing.F) {
 	f.Add("x.html", "<script>alert(1)</script>\n", "<img src=x onerror=alert(1)>\n")
 	f.Add("x.go", "a := `\n", "b := \"</i><b>\"\n")
@@ -143,7 +143,7 @@ func FuzzLinesAreText(f *testing.F) {
 	})
 }
 
-// A file that is slow to colour is shown without colours.
+// A file that takes too long to colour is shown without colours.
 func TestAttackSlowFilesAreShownPlain(t *testing.T) {
 	hostile := strings.Repeat("/*", 60_000) + "\n" + strings.Repeat("\"\\", 60_000)
 	for _, name := range []string{"x.js", "x.md", "x.php", "x.pl", "x.html", "x.yaml"} {

@@ -1,6 +1,6 @@
-// Package diff makes what git says of one changed file into rows for people:
-// lines beside each other or below each other, with colours of the language and
-// with the words that changed. It is pure: it reads no file and asks no git.
+// Package diff converts git's patch of one changed file to rows for people: lines
+// next to each other or one after another, with syntax colours and with the changed
+// words marked. It is pure: it reads no files and does not run git.
 package diff
 
 import (
@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// Op is what became of a line.
+// Op is how a line changed.
 type Op byte
 
-// What became of a line.
+// How a line changed.
 const (
 	Same    Op = ' '
 	Added   Op = '+'
 	Deleted Op = '-'
 )
 
-// line is a line of a patch with its numbers on both sides, counted from 1; 0: it
-// is not on that side.
+// line is a line of a patch with its numbers on both sides, counted from 1. A
+// number is 0 if the line is not on that side.
 type line struct {
 	op       Op
 	old, new int
 	text     string
 }
 
-// hunk is a run of lines.
+// hunk is a hunk of a patch.
 type hunk struct {
 	lines []line
-	about string // what git says stands around it, such as a function
+	about string // its context according to git, for example a function
 }
 
-// hunks reads the patch of one file.
+// hunks parses one file's patch.
 func hunks(patch string) (all []hunk) {
 	var old, now int
 	for text := range strings.SplitSeq(strings.TrimSuffix(patch, "\n"), "\n") {
@@ -44,7 +44,7 @@ func hunks(patch string) (all []hunk) {
 			continue
 		}
 		if strings.HasPrefix(text, "diff --git ") {
-			old, now = -1, -1 // of a file that became a link there are two: the second has its own lines
+			old, now = -1, -1 // a file that became a link has two parts, and the second has its own line numbers
 			continue
 		}
 		if len(all) == 0 || text == "" || old < 0 {
@@ -67,14 +67,14 @@ func hunks(patch string) (all []hunk) {
 	return all
 }
 
-// first is the number in "-10,6" or "+3".
+// first returns the number in "-10,6" or "+3".
 func first(span string) int {
 	number, _, _ := strings.Cut(strings.TrimLeft(span, "-+"), ",")
-	n, _ := strconv.Atoi(number) // 0: git writes numbers
+	n, _ := strconv.Atoi(number) // git always writes a number
 	return n
 }
 
-// Lines are the lines of a file, without their ends.
+// Lines returns a file's lines without their line ends.
 func Lines(data []byte) []string {
 	if len(data) == 0 {
 		return nil

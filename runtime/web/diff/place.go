@@ -2,8 +2,9 @@ package diff
 
 import "slices"
 
-// Find is where the lines of a quote stand now, counted from 1: at near if they
-// do, else at the closest place. 0: they are not there any more.
+// Find returns the line, counted from 1, at which a quote now begins. If the quote
+// occurs more than once, Find returns the occurrence closest to near. It returns 0
+// if the quote no longer occurs.
 func Find(lines, quote []string, near int) int {
 	found := 0
 	for i := range len(lines) - len(quote) + 1 {

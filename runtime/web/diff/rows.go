@@ -5,41 +5,42 @@ import (
 	"strings"
 )
 
-// Input is one changed file. Old and New are the whole file on both sides; nil:
-// it is not there or not known, and then there is nothing to show beside the
-// patch.
+// Input is one changed file. Old and New are the whole file on each side. If one is
+// nil, the file is missing or unknown on that side, and lines outside the patch
+// cannot be shown.
 type Input struct {
 	Name, Patch string
 	Old, New    []byte
-	// Open are the gaps between hunks that are shown, by the number of their first
-	// line in the new file; All shows each.
+	// Open selects the gaps between hunks that are shown, by the number of their
+	// first line in the new file; All selects every gap.
 	Open map[int]bool
 	All  bool
-	// Clean makes text harmless that turns the direction of what stands around it.
-	// Nil: text is as it is.
+	// Clean escapes characters that change the text direction. If nil, text is
+	// unchanged.
 	Clean func(string) string
 }
 
-// Row is a line below or beside another.
+// Row is a line in the unified or the side-by-side view.
 type Row struct {
-	Op Op // of a gap: 0
-	// Old and New are numbers, counted from 1; 0: the line is not on that side.
+	Op Op // 0 for a gap
+	// Old and New are line numbers, counted from 1, or 0 if the line is not on that
+	// side.
 	Old, New int
-	// Was is the line of the old side, Is that of the new one; of a line that is
-	// the same both are the same.
+	// Was is the line on the old side, and Is the line on the new side. They are
+	// equal for an unchanged line.
 	Was, Is template.HTML
-	// Gap is how many lines are left out here, before line New. About is what
-	// stands around the lines that come.
+	// Gap is how many lines are left out here, before line New. About is the
+	// context of the following lines.
 	Gap   int
 	About string
 }
 
-// Class is that of its style.
+// Class returns the row's CSS class.
 func (r Row) Class() string {
 	return map[Op]string{Added: "add", Deleted: "del", 0: "gap"}[r.Op]
 }
 
-// Rows are the lines of a file below each other.
+// Rows returns a file's lines in the unified view.
 func Rows(in Input) []Row {
 	if in.Clean == nil {
 		in.Clean = func(s string) string { return s }
@@ -62,7 +63,7 @@ func Rows(in Input) []Row {
 	return rows
 }
 
-// begins is where a hunk begins on both sides.
+// begins returns a hunk's first line numbers on both sides.
 func begins(lines []line) (at line) {
 	for _, l := range lines {
 		if at.old == 0 {
@@ -75,7 +76,7 @@ func begins(lines []line) (at line) {
 	return at
 }
 
-// ends is the line behind a hunk on both sides.
+// ends returns the line numbers after a hunk on both sides.
 func ends(lines []line, begin line) line {
 	at := line{old: begin.old, new: begin.new}
 	for _, l := range lines {
@@ -89,17 +90,17 @@ func ends(lines []line, begin line) line {
 	return at
 }
 
-// painter writes the lines of one file.
+// painter renders the lines of one file.
 type painter struct {
 	in               Input
 	oldLines, newOne [][]token
 	new              []string
 }
 
-// smallGap is how many lines are shown rather than counted.
+// smallGap is the maximum size of a gap that is always shown.
 const smallGap = 3
 
-// gap adds the lines between two hunks, or how many they are.
+// gap adds the lines between two hunks, or a row with their number.
 func (p *painter) gap(rows []Row, from, to line, about string) []Row {
 	n := to.new - from.new
 	if to.new == 0 || from.new == 0 || n < 0 {
@@ -142,7 +143,7 @@ func (p *painter) hunk(rows []Row, lines []line) []Row {
 	return rows
 }
 
-// change adds lines that went and those that came in their place.
+// change adds deleted lines and the lines that replace them.
 func (p *painter) change(rows []Row, gone, come []line) []Row {
 	marksOld, marksNew := make([][]span, len(gone)), make([][]span, len(come))
 	for i := range min(len(gone), len(come)) {
@@ -157,8 +158,7 @@ func (p *painter) change(rows []Row, gone, come []line) []Row {
 	return rows
 }
 
-// paint is a line with its colours, if those of the whole file are known and are
-// of this very line.
+// paint returns a line with its colours if the file's tokens match this line.
 func (p *painter) paint(lines [][]token, n int, text string, marks []span) template.HTML {
 	if n >= 1 && n <= len(lines) && joined(lines[n-1]) == text {
 		return typeset(lines[n-1], marks, p.in.Clean)
@@ -174,8 +174,8 @@ func joined(line []token) string {
 	return b.String()
 }
 
-// Beside puts rows beside each other: of lines that changed, what went is left
-// of what came.
+// Beside returns rows for the side-by-side view. Deleted lines are on the left of
+// the lines that replace them.
 func Beside(rows []Row) (pairs []Row) {
 	for i := 0; i < len(rows); {
 		if rows[i].Op == Same || rows[i].Op == 0 {

@@ -6,14 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// span is a part of a line, in bytes, from and to.
+// span is a part of a line. from and to are byte positions.
 type span struct{ from, to int }
 
-// mostWords is how many words of a line are compared: the time is their square.
+// mostWords is the maximum number of words in a compared line. The time is
+// quadratic.
 const mostWords = 200
 
-// changed are the parts of two lines that differ, word by word. Lines that have
-// little in common are wholly other lines: both are nil.
+// changed returns the parts of two lines that differ, word by word. If the lines
+// have little in common, both results are nil.
 func changed(old, now string) (inOld, inNew []span) {
 	a, b := words(old), words(now)
 	if len(a) > mostWords || len(b) > mostWords {
@@ -48,7 +49,7 @@ func parts(words []string, keep []bool) (all []span) {
 	return all
 }
 
-// words cuts a line into words, runs of white space, and other characters.
+// words splits a line into words, runs of white space, and other characters.
 func words(text string) (all []string) {
 	kind := func(r rune) int {
 		switch {
@@ -74,7 +75,7 @@ func words(text string) (all []string) {
 	return all
 }
 
-// common marks a longest run of words that two lists share.
+// common marks a longest common subsequence of two word lists.
 func common(a, b []string) (inA, inB []bool) {
 	length := make([][]int, len(a)+1)
 	for i := range length {

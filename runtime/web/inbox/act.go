@@ -11,10 +11,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// moreTime is what the button gives.
+// moreTime is the time that the button adds.
 const moreTime = 10 * time.Minute
 
-// act is what a person decided with the form of a question.
+// act handles a button in a question's form.
 func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	f, err := readForm(r)
 	if err != nil {
@@ -48,7 +48,7 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 	return in.dispatch(w, r, hub, f, a)
 }
 
-// dispatch takes an action, and shows what became of it.
+// dispatch dispatches an action and shows the result.
 func (in *Inbox) dispatch(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, a elicit.Action) error {
 	_, err := hub.Dispatch(r.Context(), a)
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
@@ -60,7 +60,7 @@ func (in *Inbox) dispatch(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 	return in.done(w, r, hub)
 }
 
-// submit sends answers, or keeps them as drafts.
+// submit sends answers, or saves them as drafts.
 func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, a elicit.Action) error {
 	one, err := hub.Get(r.Context(), a.RequestID)
 	if err != nil {
@@ -96,8 +96,9 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 	})
 }
 
-// saveDraft stores what was typed as drafts. It leaves those that another person
-// changed since the page was made, and returns their names.
+// saveDraft stores what was typed as drafts, except for questions that another
+// person has changed since the page was created. It returns the IDs of those
+// questions.
 func (in *Inbox) saveDraft(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f *form, answers map[string]elicit.Answer) (stale map[string]bool, err error) {
 	stale = map[string]bool{}
 	for i := range r.Questions {
@@ -124,8 +125,8 @@ func (in *Inbox) saveDraft(ctx context.Context, hub *elicit.Hub, r *elicit.Reque
 	return stale, nil
 }
 
-// done shows what became of the question. It is no redirect, but to the page of
-// an attempt: the process that answers may be one that ends with the answer.
+// done shows the question after the action. It redirects only to an attempt's page,
+// because the process that answers may exit after the answer.
 func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
@@ -140,7 +141,7 @@ func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 	return nil
 }
 
-// write answers with the page of a question, or with its part that changed.
+// write answers with a question's page, or only with the changed part.
 func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *listing) {
 	if isPart(r) {
 		d.Pane.Here = d.Pane.At != ""
@@ -150,7 +151,7 @@ func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *li
 	in.show(w, r, status, in.pages, "", listingPage(d, d.Pane.Heading))
 }
 
-// rejected shows why something was not taken, with what was typed.
+// rejected shows why an action was rejected, with what was typed.
 func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, why *elicit.Rejection) error {
 	status := http.StatusUnprocessableEntity
 	if why.Code == elicit.AlreadyCompleted || why.Code == elicit.Expired || why.Code == elicit.NotYours {
@@ -162,14 +163,14 @@ func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 			return
 		}
 		if f.sent(now, in.channel()) {
-			return // a page that was loaded again
+			return // the page was reloaded
 		}
-		p.Trouble = "Someone else was first: nothing of yours was sent."
+		p.Trouble = "Someone else was faster: your answer was not sent."
 		p.Lost = f.lost(now)
 	})
 }
 
-// again shows the form with what was typed and why it was not taken.
+// again shows the form with what was typed and the reason for the refusal.
 func (in *Inbox) again(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, why string) error {
 	return in.reshow(w, r, hub, f, status, func(p *pane, now *elicit.Request) {
 		if p.Trouble = sentence(why, ""); p.End != nil {
@@ -178,7 +179,7 @@ func (in *Inbox) again(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, 
 	})
 }
 
-// reshow shows a question with what was typed in its form.
+// reshow shows a question's form with what was typed.
 func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, change func(*pane, *elicit.Request)) error {
 	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
@@ -196,14 +197,15 @@ func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 	return nil
 }
 
-// sent says that a request ended by what this form says.
+// sent reports whether a request ended with this form's answers.
 func (f *form) sent(r *elicit.Request, channel string) bool {
 	answers, err := f.answers(r)
 	return err == nil && f.act == "send" && r.Accepted() && r.Completion.Channel == channel &&
 		maps.EqualFunc(r.Final(answers), r.Answers, func(a, b elicit.Answer) bool { return a.State == b.State && a.Value.Equal(b.Value) })
 }
 
-// lost is what a person typed that came too late, to be copied.
+// lost returns what a person typed too late. The page shows it so that they can
+// copy it.
 func (f *form) lost(r *elicit.Request) (all []answered) {
 	for i := range r.Questions {
 		q := &r.Questions[i]

@@ -9,18 +9,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// LinkChannel names links in the record of an answer.
+// LinkChannel is the channel of links in the record of an answer.
 const LinkChannel = "notification"
 
-// linked is the page of a link.
+// linked is the data of a link's page.
 type linked struct {
 	Pane    *pane
-	Choice  string // what the button sends
+	Choice  string // the answer that the button sends
 	Trouble string
 }
 
-// byLink is the page of an answer link: the question, and a button that answers
-// it. POST answers, so that an app may do it without showing the page.
+// byLink serves an answer link: a page with the question and a button that answers
+// it. A POST answers, so that an app can answer without showing the page.
 func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	if err := page.ReadForm(r); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (in *Inbox) showLink(w http.ResponseWriter, r *http.Request, status int, l 
 	in.show(w, r, status, in.answer, "", page.Page{Title: "Answer", Data: l})
 }
 
-// label is what a ticket answers.
+// label returns the answer that a ticket gives, in words.
 func (t ticket) label(r *elicit.Request) string {
 	q, ok := r.Question(t.Question)
 	if !ok {
@@ -62,7 +62,7 @@ func (t ticket) label(r *elicit.Request) string {
 	return map[string]string{"yes": "Yes", "no": "No"}[t.Value]
 }
 
-// answerBy gives the answer of a ticket.
+// answerBy gives a ticket's answer.
 func (in *Inbox) answerBy(r *http.Request, hub *elicit.Hub, t ticket, one elicit.Request) (now elicit.Request, status int, trouble string, err error) {
 	answers, err := one.Fields(map[string][]string{t.Question: {t.Value}})
 	if err == nil {

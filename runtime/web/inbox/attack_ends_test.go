@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// The page of a question that ended with its turn takes no answer. That of one
-// which was handed back as pending says what its answer does, and takes it.
+// The page of a question that ended with its turn accepts no answer. The page of a
+// question that was returned as pending says what its answer does, and accepts it.
 func TestAttackApprovalsAnEndedQuestionOnThePage(t *testing.T) {
 	for _, c := range []struct{ reason, says string }{
 		{elicit.TurnCompleted, "withdrawn, its agent has finished"},

@@ -11,13 +11,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// evil is markup, a way out of an attribute and of a script, and a text that
-// would show what follows it backwards; each with the field that it is in.
+// evil returns markup, ways to end an attribute and a script, and a character that
+// reverses the following text, with the name of the field.
 func evil(field string) string {
 	return `"'><script>` + field + `</script><img src=x onerror=alert(1)>` + "\u202e\u2066</textarea></title>{{.}}"
 }
 
-// evilRequest has it in every field that an asker writes.
+// evilRequest returns a request with such text in every field that an asker writes.
 func evilRequest() elicit.Request {
 	text := &elicit.Value{Kind: elicit.TextValue, Text: evil("default")}
 	options := []elicit.Option{{ID: evil("option id"), Label: evil("label"), Description: evil("description"), Recommended: true}, {ID: "b", Label: "B"}}
@@ -35,13 +35,14 @@ func evilRequest() elicit.Request {
 	}
 }
 
-// unseen is what nobody reads, and what a person typed, as it was typed.
+// unseen matches what no person reads, and what a person typed, which is shown
+// unchanged.
 var unseen = regexp.MustCompile(`(?s)(?:data-[a-z]+|name|value)="[^"]*"|<textarea[^>]*>.*?</textarea>`)
 
-// inert fails if a page has what an asker wrote as anything but text.
+// inert fails if a page contains an asker's text as anything but text.
 func inert(t *testing.T, what, body string) {
 	t.Helper()
-	body = strings.ReplaceAll(body, "<script src=", "") // the page's own
+	body = strings.ReplaceAll(body, "<script src=", "") // the page's own script
 	body = unseen.ReplaceAllStringFunc(body, func(s string) string { return strings.NewReplacer("\u202e", "", "\u2066", "").Replace(s) })
 	for _, bad := range []string{"<script", "<img", "onerror=alert(1)>", "\u202e", "\u2066", "</textarea></title>"} {
 		if i := strings.Index(body, bad); i >= 0 {
@@ -98,7 +99,7 @@ func TestAttackApprovalsNoFieldOfAQuestionIsMarkup(t *testing.T) {
 	}
 }
 
-// What is as big as a request may be is shown, and in time.
+// A request of the maximum size is shown quickly.
 func TestBigQuestionsAreShown(t *testing.T) {
 	var labels []string
 	for i := range 200 {

@@ -7,17 +7,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// besides is the data of what stands on the page of an attempt.
+// besides is the data of the part of an attempt's page with the question.
 type besides struct {
 	Attempt string
-	Pane    *pane // nil: no question is open
-	More    int   // questions that wait behind it
-	Seq     int64 // of the feed: the script watches from here
+	Pane    *pane // nil if no question is open
+	More    int   // number of further open questions
+	Seq     int64 // feed position from which the script follows
 }
 
-// OfAttempt renders the first open question of an attempt with its form, for
-// the attempt's page, at [Options.Attempt]. It is live there as in the inbox:
-// later questions appear. Without its script, the form leads back to that page.
+// OfAttempt renders an attempt's first open question with its form, for the
+// attempt's page at [Options.Attempt]. There it is live, as in the inbox: later
+// questions appear. Without its script, the form returns to that page.
 func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error) {
 	hub, err := in.options.Hub(r.Context())
 	if err != nil {
@@ -39,7 +39,8 @@ func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID str
 	return in.options.Shell.Part(w, r, in.beside, "beside", b), nil
 }
 
-// attempt is the path of the page of a request's attempt; empty: there is none.
+// attempt returns the path of the page of a request's attempt, or "" if there is
+// none.
 func (in *Inbox) attempt(r *elicit.Request) string {
 	if in.options.Attempt == nil || r.Context.AttemptID == "" {
 		return ""
@@ -47,8 +48,8 @@ func (in *Inbox) attempt(r *elicit.Request) string {
 	return in.options.Attempt(r.Context.AttemptID)
 }
 
-// place is the path of the page of an attempt if a form stands there, as the
-// form says; empty: in the inbox.
+// place returns the path of the attempt's page if the form is on that page, or ""
+// if it is in the inbox. A form field distinguishes them.
 func (in *Inbox) place(from *http.Request, r *elicit.Request) string {
 	if from.FormValue(atField) != "attempt" {
 		return ""

@@ -21,7 +21,7 @@ func (s *site) askedBy(attempt, text string) elicit.Request {
 	return r
 }
 
-// beside is what stands on the page of an attempt.
+// beside returns the forms on an attempt's page.
 func (s *site) beside(attempt string) string {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), http.MethodGet, "/work/"+attempt, nil)
@@ -41,7 +41,7 @@ func TestAQuestionIsAnsweredOnThePageOfItsAttempt(t *testing.T) {
 	first, other := s.askedBy("a1", "Which name?"), s.askedBy("a2", "Another?")
 	s.askedBy("a1", "Which size?")
 	got := s.beside("a1")
-	for _, want := range []string{"Which name?", `name="do.at" value="attempt"`, `action="/inbox/` + first.ID, `href="/work/a1"`, "1 more question "} {
+	for _, want := range []string{"Which name?", `name="do.at" value="attempt"`, `action="/inbox/` + first.ID, `href="/work/a1"`, "has 1 more open question."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("OfAttempt has no %q:\n%s", want, got)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// The lines of ask_user's contract that speak of what a person sees.
+// The lines of ask_user's contract that concern what a person sees.
 func TestThePageShowsWhatAskUserPromises(t *testing.T) {
 	s := open(t)
 	r, err := s.hub.Open(t.Context(), elicit.Request{

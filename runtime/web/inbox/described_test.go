@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// What an agent says of an option and recommends is on the page, and chosen by
-// nobody.
+// An option's description and the agent's recommendation are on the page. The
+// recommended option is not preselected.
 func TestThePageShowsHeadersDescriptionsAndWhatIsRecommended(t *testing.T) {
 	s := open(t)
 	for _, kind := range []elicit.Kind{elicit.SingleSelect, elicit.MultiSelect} {

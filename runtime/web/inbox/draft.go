@@ -10,20 +10,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// draftIn is what the script sends while somebody types: one question as the
-// fields of its form.
+// draftIn is what the script sends while a person types: one question's form
+// fields.
 type draftIn struct {
 	Client   string              `json:"client"`
 	Question string              `json:"question"`
 	Fields   map[string][]string `json:"fields"`
 	Skip     bool                `json:"skip"`
-	// IfRev is that of the text which was changed, where it may be old; 0: the
-	// last one to write wins.
+	// IfRev is the revision of the text that was changed, if that text may be
+	// outdated. If 0, the last writer wins.
 	IfRev int64 `json:"ifRev"`
 }
 
-// draftOut is where a draft stands. Of one that was not taken it has the other
-// text.
+// draftOut is the state of a draft. For a refused draft, it has the other text.
 type draftOut struct {
 	Rev     int64               `json:"rev"`
 	Code    string              `json:"error,omitempty"`
@@ -33,7 +32,7 @@ type draftOut struct {
 	By      string              `json:"by,omitempty"`
 }
 
-// draft takes what somebody is typing.
+// draft saves what a person is typing.
 func (in *Inbox) draft(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	var d draftIn
 	if err := in.readJSON(r, &d); errors.As(err, new(*http.MaxBytesError)) {
@@ -74,7 +73,7 @@ func (in *Inbox) draft(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) 
 	return nil
 }
 
-// refusedDraft has what stands in the hub instead.
+// refusedDraft returns the hub's current text for a refused draft.
 func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string, why *elicit.Rejection) draftOut {
 	out := draftOut{Code: why.Code, Message: sentence(why.Message, question)}
 	now, err := hub.Get(r.Context(), r.PathValue("id"))
@@ -89,7 +88,7 @@ func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string,
 	return out
 }
 
-// windowOf says where a draft was typed.
+// windowOf describes where a draft was typed.
 func (in *Inbox) windowOf(m *elicit.AnswerMeta) string {
 	if m == nil {
 		return "somewhere else"
@@ -113,10 +112,10 @@ func (in *Inbox) placeOf(channel string) string {
 	return "in " + page.Line(channel)
 }
 
-// readJSON reads what the script sent.
+// readJSON decodes the script's request.
 func (in *Inbox) readJSON(r *http.Request, v any) error {
 	if !in.options.Shell.Checked(r) {
-		return errors.New("this page was open too long: reload it, what you typed is kept in this browser")
+		return errors.New("this page was open too long: reload it; what you typed is kept in this browser")
 	}
 	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
 		return fmt.Errorf("read a draft: %w", err)

@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Fields of a form that are no answers begin with "do." so that the id of a
-// question is never one of them. Answers are in fields "a." and the id.
+// Names of form fields. Those that are not answers begin with "do.", so that they
+// never equal a question's ID. An answer's field is "a." followed by the ID.
 const (
 	actField    = "do.act"
 	noteField   = "do.note"
@@ -33,7 +33,7 @@ type form struct {
 	note    string
 	client  string
 	rev     int64
-	fields  map[string][]string // by question, and question with "__other"
+	fields  map[string][]string // by question ID, and question ID with "__other"
 	skipped map[string]bool
 }
 
@@ -50,7 +50,7 @@ func readForm(r *http.Request) (*form, error) {
 func formOf(values url.Values) *form {
 	f := &form{act: values.Get(actField), note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField),
 		fields: map[string][]string{}, skipped: map[string]bool{}}
-	f.rev, _ = strconv.ParseInt(values.Get(revField), 10, 64) // 0: not known
+	f.rev, _ = strconv.ParseInt(values.Get(revField), 10, 64) // 0 if unknown
 	for name, texts := range values {
 		if id, ok := strings.CutPrefix(name, answerField); ok {
 			f.fields[id] = unbroken(texts)
@@ -62,7 +62,7 @@ func formOf(values url.Values) *form {
 	return f
 }
 
-// unbroken takes back what forms make of line breaks.
+// unbroken undoes the line-break conversion (CRLF) of HTML forms.
 func unbroken(texts []string) []string {
 	var out []string
 	for _, t := range texts {
@@ -71,15 +71,15 @@ func unbroken(texts []string) []string {
 	return out
 }
 
-// answers reads what was typed; the error is a *[elicit.Rejection]. A question
-// that is skipped is not read.
+// answers parses what was typed, except for skipped questions. The error is a
+// *[elicit.Rejection].
 func (f *form) answers(r *elicit.Request) (map[string]elicit.Answer, error) {
 	fields := maps.Clone(f.fields)
 	for id := range f.skipped {
 		delete(fields, id)
 		delete(fields, id+elicit.OtherSuffix)
 	}
-	for i := range r.Questions { // own words take the place of the one choice
+	for i := range r.Questions { // free text replaces the single choice
 		q := &r.Questions[i]
 		own := strings.TrimSpace(strings.Join(fields[q.ID+elicit.OtherSuffix], ""))
 		if q.Kind == elicit.SingleSelect && q.AllowFreeform && own != "" {

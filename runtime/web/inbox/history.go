@@ -14,20 +14,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Bounds of a page of the history, and of how far one looks for matches.
+// Limits of a history page and of how many requests are searched.
 const (
 	pastShown    = 50
 	pastExamined = 20000
 )
 
-// past is the history as its page shows it.
+// past is the data of the history page.
 type past struct {
 	Search, Outcome string
 	Outcomes        []elicit.Outcome
 	Items           []pastItem
-	Older, Export   string // addresses; Older empty: there is nothing older
+	Older, Export   string // addresses; Older is empty if there is nothing older
 	Found           int
-	Cut             bool // not all of the history was looked at
+	Cut             bool // the history was not searched completely
 	Numbers         []fact
 }
 
@@ -37,16 +37,16 @@ type pastItem struct {
 	End                       *end
 }
 
-// searched is what a person looks for.
+// searched is a search in the history.
 type searched struct {
-	text    string // in small letters
+	text    string // in lower case
 	outcome elicit.Outcome
-	skip    int // matches of pages before
+	skip    int // number of matches on previous pages
 }
 
 func searchedBy(q url.Values) searched {
 	s := searched{text: strings.ToLower(strings.TrimSpace(q.Get("q"))), outcome: elicit.Outcome(q.Get("outcome"))}
-	s.skip, _ = strconv.Atoi(q.Get("skip")) // 0: the first page
+	s.skip, _ = strconv.Atoi(q.Get("skip")) // 0 for the first page
 	s.skip = max(s.skip, 0)
 	return s
 }
@@ -98,8 +98,8 @@ func (in *Inbox) pastItem(r *elicit.Request) pastItem {
 	return pastItem{r.ID, page.Line(r.Heading()), asker(r), page.Line(r.Place()), when(r.CreatedAt, r.CreatedAt.Local().Format("2 Jan 2006, 15:04")), endOf(r, in.now())}
 }
 
-// eachPast calls f with each request that has ended, newest first, until f
-// says no. cut says that there are older ones which were not looked at.
+// eachPast calls f with each ended request, newest first, until f returns false.
+// cut reports that older requests were not examined.
 func eachPast(ctx context.Context, hub *elicit.Hub, f func(*elicit.Request) bool) (cut bool, err error) {
 	filter := elicit.Filter{Statuses: []elicit.Status{elicit.Completed, elicit.ExpiredOpen}, Limit: 500}
 	for filter.Offset < pastExamined {
@@ -120,7 +120,7 @@ func eachPast(ctx context.Context, hub *elicit.Hub, f func(*elicit.Request) bool
 	return true, nil
 }
 
-// match looks in what was asked, by whom and for what, and in the answers.
+// match searches the questions, their asker and context, and the answers.
 func (s searched) match(r *elicit.Request) bool {
 	if s.outcome != "" && r.Completion.Outcome != s.outcome {
 		return false
@@ -143,7 +143,7 @@ func (s searched) match(r *elicit.Request) bool {
 	return false
 }
 
-// export is the same as JSON, one request in a line.
+// export serves the same requests as JSON, one per line.
 func (in *Inbox) export(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	s := searchedBy(r.URL.Query())
 	w.Header().Set("Content-Type", "application/jsonl")
@@ -154,7 +154,7 @@ func (in *Inbox) export(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 		return !s.match(one) || encoder.Encode(one.ForAsker()) == nil
 	})
 	if err != nil {
-		panic(http.ErrAbortHandler) // half a file must not look like a whole one
+		panic(http.ErrAbortHandler) // an incomplete file must not look complete
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// InView returns the form for a view of an MCP client: the inbox's handlers for
-// a single question, without list and stream. The form's script reaches them
-// through whatever carries its requests.
+// InView returns the handlers for the form in a view of an MCP client: the inbox's
+// handlers for a single question, without list and stream. The view carries the
+// requests of the form's script to them.
 func (in *Inbox) InView() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /inbox/{id}", in.page(in.one))
@@ -24,21 +24,21 @@ func (in *Inbox) InView() http.Handler {
 	return mux
 }
 
-// longestPoll bounds how long a request for changes is held: under the 60
-// seconds after which common clients give up.
+// longestPoll is how long a request for changes is held. Common clients time out
+// after 60 seconds.
 const longestPoll = 20 * time.Second
 
 // changed is the answer to a request for changes.
 type changed struct {
-	Seq    int64   `json:"seq"` // ask for what comes after this
+	Seq    int64   `json:"seq"` // ask for changes after this position
 	Events []event `json:"events"`
-	// Reset says that the feed does not go back that far: read the question again.
+	// Reset reports that the feed does not go back that far. The question must then
+	// be read again.
 	Reset bool `json:"reset,omitempty"`
 }
 
-// changes returns what happened to a question after a place in the feed, and
-// waits for it at most wait milliseconds. Without a place it says where the feed
-// is now.
+// changes returns what happened to a question after a feed position, and waits up
+// to wait milliseconds for it. Without a position, it returns the current position.
 func (in *Inbox) changes(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	id := r.PathValue("id")
 	out := changed{Events: []event{}}
@@ -50,7 +50,7 @@ func (in *Inbox) changes(w http.ResponseWriter, r *http.Request, hub *elicit.Hub
 		}
 		return err
 	}
-	wait, _ := strconv.Atoi(r.FormValue("wait")) // 0: only look
+	wait, _ := strconv.Atoi(r.FormValue("wait")) // 0 means no waiting
 	list, err := in.watch(r.Context(), hub, id, after, min(time.Duration(max(wait, 0))*time.Millisecond, longestPoll))
 	if errors.Is(err, store.ErrGone) {
 		out.Reset = true
@@ -69,8 +69,8 @@ func (in *Inbox) changes(w http.ResponseWriter, r *http.Request, hub *elicit.Hub
 	return nil
 }
 
-// watch waits for changes of one question; none: there were none in time, or
-// this process stops.
+// watch waits for changes of one question. It returns none on a timeout or when
+// this process is stopping.
 func (in *Inbox) watch(ctx context.Context, hub *elicit.Hub, id string, after int64, wait time.Duration) ([]elicit.Change, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -80,8 +80,8 @@ func (in *Inbox) watch(ctx context.Context, hub *elicit.Hub, id string, after in
 		return nil, err
 	}
 	defer watcher.Close()
-	// A watcher whose time is up before it has looked says nothing of what is
-	// there already.
+	// With less time, a watcher may time out before it returns the existing
+	// changes.
 	waiting, end := context.WithTimeout(ctx, max(wait, 50*time.Millisecond))
 	defer end()
 	list, err := watcher.Next(waiting)

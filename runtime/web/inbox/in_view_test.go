@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// inView is the form of a view beside the inbox of a site.
+// inView returns the handler of the form in a view, for a site's inbox.
 func (s *site) inView() http.Handler {
 	in := New(Options{Shell: page.New([]byte("key")), View: true, Hub: func(context.Context) (*elicit.Hub, error) { return s.hub, nil }})
 	s.Cleanup(in.Stop)

@@ -1,10 +1,10 @@
 // Package inbox serves the pages on which a person answers all agents: the open
 // questions, one question with its form, and the history. Like the terminal, it
-// uses elicit's hub, so each shows the changes of the other.
+// uses elicit's hub, so that each shows the other's changes.
 //
 // Every page works without its script: forms are plain, and each action is one
-// POST. The script makes pages live: it follows [Inbox.events] and sends text
-// as it is typed, so that every window and the terminal have the same draft.
+// POST. The script makes pages live: it follows [Inbox.events] and sends text as it
+// is typed, so that every window and the terminal have the same draft.
 package inbox
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Channel and ViewChannel name these pages, and the form in a view of an MCP
-// client, in the record of an answer.
+// Channel and ViewChannel are the channels of these pages, and of the form in an
+// MCP client's view, in the record of an answer.
 const (
 	Channel     = "web"
 	ViewChannel = "app"
@@ -39,17 +39,17 @@ var static embed.FS
 type Options struct {
 	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Shell makes the pages; New adds files and places to it.
+	// Shell creates the pages. New adds files and navigation links to it.
 	Shell *page.Shell
-	// Attempt returns the path of an attempt's page, which also shows the
-	// attempt's questions: see [Inbox.OfAttempt]. Nil: there is no such page.
+	// Attempt returns the path of an attempt's page, which also shows the attempt's
+	// questions; see [Inbox.OfAttempt]. If nil, there is no such page.
 	Attempt func(id string) string
-	// View reports that the form is the only page, in a view of an MCP client;
-	// see [Inbox.InView].
+	// View reports that the form is the only page, in an MCP client's view; see
+	// [Inbox.InView].
 	View bool
-	// Key signs the links in notifications: see [AnswerLinks].
+	// Key signs the links in notifications; see [AnswerLinks].
 	Key []byte
-	// Log receives errors. Nil discards them.
+	// Log receives errors. If nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -87,7 +87,7 @@ func New(o Options) *Inbox {
 	return in
 }
 
-// channel is what an answer by this form is said to have come by.
+// channel returns the channel that is recorded for this form's answers.
 func (in *Inbox) channel() string {
 	if in.options.View {
 		return ViewChannel
@@ -119,7 +119,7 @@ func (in *Inbox) Public() map[string]http.Handler {
 	return map[string]http.Handler{"/answer/{code}": in.page(in.byLink)}
 }
 
-// page opens the hub for a handler and answers for its errors.
+// page opens the hub for a handler and shows its errors.
 func (in *Inbox) page(h func(http.ResponseWriter, *http.Request, *elicit.Hub) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hub, err := in.options.Hub(r.Context())
@@ -132,10 +132,10 @@ func (in *Inbox) page(h func(http.ResponseWriter, *http.Request, *elicit.Hub) er
 	})
 }
 
-// trouble is a page that says what is wrong and what to do.
+// trouble is the data of an error page.
 type trouble struct{ Message, Hint string }
 
-// fail words an error for who asked: a page, or JSON for the script.
+// fail shows an error, as a page or as JSON for the script.
 func (in *Inbox) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, t := 0, trouble{}
 	f := fault.Of(err)

@@ -25,7 +25,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// site is an inbox over a store of its own, on a real port.
+// site is an inbox with its own store on a real port.
 type site struct {
 	testing.TB
 	hub   *elicit.Hub
@@ -33,8 +33,8 @@ type site struct {
 	url   string
 }
 
-// What ails the store is said with the next step, to people and to the script;
-// an error that nobody expects is not shown.
+// A problem with the store is explained with the next step, to people and to the
+// script. An unexpected error is not shown.
 func TestTroubleOfTheStoreIsSaid(t *testing.T) {
 	full := errors.New("database or disk is full")
 	shell := page.New([]byte("key"))
@@ -101,8 +101,8 @@ func (s *site) ask(questions ...elicit.Question) elicit.Request {
 	return r
 }
 
-// do sends a request as a program that has the bearer token, which the front
-// would have checked.
+// do sends a request as a program with the bearer token, which the server would
+// have checked.
 func (s *site) do(method, path string, form url.Values, header ...string) (int, string) {
 	s.Helper()
 	var body io.Reader
@@ -152,7 +152,7 @@ func TestFormsActOnRequests(t *testing.T) {
 	for title, c := range map[string]struct {
 		form   url.Values
 		status int
-		says   string // on the page that comes back
+		says   string // on the page that is returned
 		check  func(elicit.Request) bool
 	}{
 		"sent": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"3"}}, 200, "answered in the browser", func(r elicit.Request) bool {
@@ -222,7 +222,7 @@ func TestWhatAnAgentWritesIsInert(t *testing.T) { // A-020
 	}
 }
 
-// follow reads the events of a window from a place in the feed.
+// follow reads a window's events from a position in the feed.
 func (s *site) follow(ctx context.Context, after int64) <-chan string {
 	s.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("%s/inbox/events?after=%d", s.url, after), nil)
@@ -297,7 +297,7 @@ func TestQuestionsAreGroupedByPlaceAndAttempt(t *testing.T) {
 	}
 }
 
-// A turn that ends takes its questions with it, whoever is looking at them.
+// The end of a turn removes its questions, even from open windows.
 func TestTheEndOfATurnTakesItsQuestionsAway(t *testing.T) { // E-021, E-025
 	s := open(t)
 	r, err := s.hub.Open(t.Context(), elicit.Request{Trigger: elicit.AskUser, Source: elicit.Source{Name: "agent"},
@@ -306,7 +306,7 @@ func TestTheEndOfATurnTakesItsQuestionsAway(t *testing.T) { // E-021, E-025
 		t.Fatal(err)
 	}
 	events := s.follow(t.Context(), 0)
-	<-events // requested
+	<-events // the request was created
 	if n, err := s.hub.EndTurn(t.Context(), "turn-1", "cancelled"); n != 1 || err != nil {
 		t.Fatalf("EndTurn = %d, %v; want 1", n, err)
 	}
@@ -345,7 +345,8 @@ func TestLongListsComeInTwoPieces(t *testing.T) {
 	}
 }
 
-// mostBytes is the page with everything it needs, packed.
+// mostBytes is the maximum size of the page with all its resources, compressed, in
+// bytes.
 const mostBytes = 60 << 10
 
 func TestPageIsLight(t *testing.T) {
@@ -379,7 +380,7 @@ func packed(t *testing.T, text string) int {
 	return b.Len()
 }
 
-// BenchmarkIndexOf1000 is the page with 1,000 open questions.
+// BenchmarkIndexOf1000 measures the page with 1,000 open questions.
 func BenchmarkIndexOf1000(b *testing.B) {
 	s := open(b)
 	for range 1000 {
@@ -393,8 +394,8 @@ func BenchmarkIndexOf1000(b *testing.B) {
 	b.ReportMetric(float64(size), "bytes/page")
 }
 
-// BenchmarkDraftToFourWindows is the time from a draft to the last of four
-// windows that has it.
+// BenchmarkDraftToFourWindows measures the time from a draft until the last of four
+// windows receives it.
 func BenchmarkDraftToFourWindows(b *testing.B) {
 	s := open(b)
 	r := s.ask(name)
@@ -420,8 +421,8 @@ func BenchmarkDraftToFourWindows(b *testing.B) {
 	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkWatchers is what 500 windows of one feed cost, the clients' side in
-// this process included, and how long a draft takes to all of them.
+// BenchmarkWatchers measures the resources of 500 windows of one feed, including
+// the clients in this process, and how long a draft takes to reach them all.
 func BenchmarkWatchers(b *testing.B) {
 	s := open(b)
 	r := s.ask(name)
@@ -448,7 +449,7 @@ func BenchmarkWatchers(b *testing.B) {
 	b.ReportMetric(float64(held)/(1<<20), "MiB/500-windows")
 }
 
-// inUse is what the heap and the stacks hold.
+// inUse returns the size of the heap and the stacks.
 func inUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats

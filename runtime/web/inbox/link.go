@@ -11,11 +11,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// mostChoices is how many answers a notification has room for.
+// mostChoices is the maximum number of answers in a notification.
 const mostChoices = 4
 
-// linkLives is how long a link answers a question without a deadline, and how
-// long after a deadline an answer by link may be late.
+// linkLives is how long a link answers a question without a deadline, and how long
+// after a deadline a link still gives a late answer.
 const linkLives = 24 * time.Hour
 
 // Choice is an answer that takes one press.
@@ -24,8 +24,8 @@ type Choice struct {
 	Path  string // path on the inbox's server
 }
 
-// ticket is what a link says: which answer, and until when. It is signed and
-// not secret. It can answer once, as a request can.
+// ticket is a link's content: which answer, and until when. It is signed but not
+// secret. It works once, because a request can be answered only once.
 type ticket struct {
 	Request  string `json:"r"`
 	Question string `json:"q"`
@@ -34,9 +34,9 @@ type ticket struct {
 }
 
 // AnswerLinks returns links for a notification that answer a request without
-// signing in: yes and no, or the options of a small select; none for other
-// requests. A link shows the question and a button. Only the button, or a POST,
-// answers, because some programs open links in advance.
+// signing in: yes and no, or the options of a small select. It returns none for
+// other requests. A link shows the question and a button. Only the button, or a
+// POST, answers, because some programs open links in advance.
 func AnswerLinks(key []byte, r *elicit.Request) []Choice {
 	if len(r.Questions) != 1 || r.URL != "" || r.Status == elicit.Completed || r.Audience.Principal != "" || len(r.Audience.Roles) > 0 {
 		return nil
@@ -63,7 +63,7 @@ func AnswerLinks(key []byte, r *elicit.Request) []Choice {
 func (t ticket) sign(key []byte) string {
 	data, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // texts and a number
+		panic(err) // strings and a number always marshal
 	}
 	return base64.RawURLEncoding.EncodeToString(append(mac(key, data), data...))
 }

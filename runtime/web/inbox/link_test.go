@@ -15,7 +15,7 @@ func TestALinkAnswersOnce(t *testing.T) {
 	r := s.ask(sure)
 	yes := AnswerLinks([]byte("key"), &r)[0].Path
 	anonymous := "Authorization: "
-	for range 2 { // whoever looks at the link answers nothing
+	for range 2 { // looking at the link answers nothing
 		status, body := s.do("GET", yes, nil, anonymous)
 		if now := s.get(r.ID); status != 200 || now.Status != elicit.Open || !strings.Contains(body, "Send “") {
 			t.Fatalf("GET %s: %d, %s; want the page with its button", yes, status, now.Status)

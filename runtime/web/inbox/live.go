@@ -13,32 +13,34 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat is how often a stream that has nothing to say says so: proxies
-// close what is silent for 30 seconds, and the script takes 40 for the end.
+// heartbeat is how often a silent stream sends an event. Proxies close a stream
+// that is silent for 30 seconds, and the script treats 40 seconds of silence as its
+// end.
 const heartbeat = 15 * time.Second
 
-// reset tells the script to load the page again.
+// reset tells the script to reload the page.
 const reset = "event: reset\ndata: {}\n\n"
 
-// event is a change as the script is told. What a question looks like now it
-// asks for; of a draft it is told all, as that is what has to be fast.
+// event is a change as the script receives it. It contains a draft completely,
+// because drafts must be fast. For other changes, the script requests the
+// question's current state.
 type event struct {
 	Type     elicit.ActionType   `json:"type"`
 	ID       string              `json:"id"`
-	Rev      int64               `json:"rev,omitempty"` // of the question by then
+	Rev      int64               `json:"rev,omitempty"` // the question's revision after the change
 	Question string              `json:"question,omitempty"`
 	Fields   map[string][]string `json:"fields,omitempty"`
 	Skip     bool                `json:"skip,omitempty"`
 	Client   string              `json:"client,omitempty"`
 	Where    string              `json:"where,omitempty"`
-	Heading  string              `json:"heading,omitempty"` // of a new question
+	Heading  string              `json:"heading,omitempty"` // for a new question
 	Attempt  string              `json:"attempt,omitempty"`
 	Asker    string              `json:"asker,omitempty"`
 	Priority elicit.Priority     `json:"priority,omitempty"`
 }
 
-// events streams the feed from where the page, or the last event that it saw,
-// left off.
+// events streams the feed, starting after the last event that the page or the
+// script has seen.
 func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	seq, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
 	if err != nil {
@@ -53,7 +55,7 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	stream := &stream{in: in, w: w, control: http.NewResponseController(w)}
 	watcher, err := hub.Watch(ctx, seq, "")
 	if errors.Is(err, store.ErrGone) {
-		_ = stream.send(reset) // or the window was closed
+		_ = stream.send(reset) // fails only if the window was closed
 		return nil
 	}
 	if err != nil {
@@ -72,8 +74,8 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 			return nil
 		case errors.Is(err, context.DeadlineExceeded):
 			err = stream.send("event: beat\ndata: 1\n\n")
-		case err != nil: // it is too far behind, or the feed cannot be read
-			_ = stream.send(reset) // or the window was closed
+		case err != nil: // the watcher is too far behind, or the feed cannot be read
+			_ = stream.send(reset) // fails only if the window was closed
 			return nil
 		default:
 			err = stream.changes(changes)
@@ -84,8 +86,9 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	}
 }
 
-// stream writes events to one window. A window that does not read is let go by
-// the front, and holds up nobody: what it is behind it reads from the store.
+// stream writes events to one window. If the window does not read, the front closes
+// the connection, and no one else waits. The window then reads what it missed from
+// the store.
 type stream struct {
 	in      *Inbox
 	w       http.ResponseWriter

@@ -11,54 +11,54 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// pane is one question with its form, or with its end.
+// pane is one question with its form, or with how it ended.
 type pane struct {
 	ID, Heading, Asker, Message string
 	Proposal                    *elicit.Proposal
 	Fold                        bool // the proposal is long
-	HideHeading                 bool // the question says the same
+	HideHeading                 bool // the question has the same text
 	Rev                         int64
 	Priority                    elicit.Priority
 	Context                     []fact
 	Asked, Deadline             moment
 	Late, Gone                  bool
 	Standing                    string // see [elicit.Request.Standing]
-	URL, Host                   string // of a page to open
+	URL, Host                   string // page to open
 	Questions                   []question
-	Note                        string // that the person wrote beside the answer
+	Note                        string // the person's note
 	Problems                    []problem
-	Trouble                     string     // empty: none
-	Reviewing                   bool       // answers are shown, to be sent
-	End                         *end       // nil while it can be answered
-	Lost                        []answered // what was typed and came too late
-	Next                        *card      // what to answer afterwards
-	At                          string     // path of the page of its attempt, where it is answered; empty: the inbox
-	Here                        bool       // the pane stands on that page
-	View                        bool       // the pane is in a view: no link leads out of it
+	Trouble                     string     // empty if there is none
+	Reviewing                   bool       // the answers are shown for review before sending
+	End                         *end       // nil while the question can be answered
+	Lost                        []answered // what was typed too late
+	Next                        *card      // the next question to answer
+	At                          string     // path of its attempt's page if it is answered there; empty in the inbox
+	Here                        bool       // the pane is on that page
+	View                        bool       // the pane is in a view, so it has no links to other pages
 }
 
-// fact has a Path if there is a page about it.
+// fact is a name and a value. Path is set if there is a page about it.
 type fact struct{ Name, Value, Path string }
 
-// problem is what keeps an answer from being sent, and the field it is about.
+// problem describes why an answer cannot be sent, with its field.
 type problem struct{ Field, Question, Text string }
 
-// question is one question with what is in its field.
+// question is one question with its field's content.
 type question struct {
 	elicit.Question
-	Field        string // id of its first control
-	First, Rest  string // its first line, and what follows
+	Field        string // ID of its first control
+	First, Rest  string // its first line, and the rest
 	Wants        string
-	Text, Own    string // what is typed; own words
+	Text, Own    string // typed text; free text
 	Chosen       map[string]bool
 	Skipped      bool
 	Problem      string
-	Theirs       string // another window's text, where both differ
+	Theirs       string // another window's text, if both differ
 	TheirsBy     string
-	Rev          int64  // of the draft
+	Rev          int64  // revision of the draft
 	Said         string // the answer in words
-	Proposed     string // what the asker would take
-	Input        string // type of its input; empty: a text area
+	Proposed     string // the asker's default
+	Input        string // type of the input element; empty for a text area
 	Step, Sample string
 }
 
@@ -70,7 +70,7 @@ type end struct {
 	Late    bool
 	Note    string
 	Took    string
-	From    string // which process the answer came from; empty: not known
+	From    string // the process that accepted the answer; empty if unknown
 	Answers []answered
 }
 
@@ -79,8 +79,8 @@ type answered struct {
 	Skipped          bool
 }
 
-// paneOf shows r, to who sent from. typed is what a form brought that was not
-// taken; nil: the drafts are shown.
+// paneOf returns r's pane for the browser that sent the request from. typed is a
+// refused form; if nil, the drafts are shown.
 func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pane {
 	now := in.now()
 	p := &pane{
@@ -100,7 +100,7 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	}
 	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
 		p.URL, p.Host = r.URL, u.Host
-		if r.Trigger == elicit.CredentialRequired && from != nil { // a page of ours
+		if r.Trigger == elicit.CredentialRequired && from != nil { // one of deskhand's own pages
 			p.URL = page.Beside(u, from.Host).String()
 		}
 	}
@@ -117,8 +117,8 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	return p
 }
 
-// A proposal of more lines or bytes than these can be folded. It is open at
-// first: nobody should allow what was not on the screen.
+// A proposal with more lines or bytes can be folded. It is initially unfolded,
+// because no one should allow what was not on the screen.
 const (
 	foldLines = 20
 	foldBytes = 2000
@@ -129,8 +129,8 @@ func afterFirstLine(text string) string {
 	return rest
 }
 
-// facts are the context that helps a person to decide. attempt is the path of
-// the page of its attempt.
+// facts returns the context that helps a person decide. attempt is the path of the
+// attempt's page.
 func facts(r *elicit.Request, attempt string) []fact {
 	c := r.Context
 	var all []fact
@@ -174,7 +174,8 @@ func questionOf(r *elicit.Request, i int, typed *form) question {
 	return v
 }
 
-// inputOf is the control of a question that is typed.
+// inputOf returns the input element's attributes for a question that is answered by
+// typing.
 func inputOf(q *elicit.Question) (kind, step, sample string) {
 	switch {
 	case q.Kind == elicit.Integer:
@@ -216,12 +217,11 @@ func endOf(r *elicit.Request, now time.Time) *end {
 	return e
 }
 
-// problemsOf names what keeps a request from being sent, and marks the
-// questions it is about.
+// problemsOf adds the problems that prevent sending, and marks their questions.
 func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
 	for _, found := range rejected.Problems {
 		one := problem{Text: sentence(found.Message, found.QuestionID)}
-		if found.Code == "not_submitted" { // a draft of before, that this form has taken out
+		if found.Code == "not_submitted" { // an earlier draft that this form has removed
 			one.Text = "An answer is required."
 		}
 		for i := range r.Questions {
@@ -237,7 +237,7 @@ func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
 	}
 }
 
-// sentence is a text without the name that programs know a question by.
+// sentence returns a text as a sentence, without the question's ID.
 func sentence(text, question string) string {
 	return page.Sentence(strings.TrimPrefix(text, `question "`+question+`": `))
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// mostShown is how many questions the list has, and mostAtOnce how many of them
-// a page comes with, so that it is ready at once: its script fetches the others
-// when it has nothing else to do, and a link leads to them without it. What is
-// beyond is counted.
+// mostShown is the maximum number of questions in the list, and mostAtOnce how many
+// of them a page initially contains, so that it loads fast. The script fetches the
+// others when it is idle; without the script, a link shows them. Further questions
+// are only counted.
 const (
 	mostShown  = 1000
 	mostAtOnce = 100
 )
 
-// partHeader asks for a part of a page, from the script.
+// partHeader is the header with which the script requests a part of a page.
 const partHeader = "Deskhand-Part"
 
 func isPart(r *http.Request) bool { return r.Header.Get(partHeader) != "" }
@@ -36,14 +36,14 @@ func (in *Inbox) json(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // nobody is left to tell
+	_, _ = w.Write(data) // the client is gone
 }
 
 func (in *Inbox) show(w http.ResponseWriter, r *http.Request, status int, t *template.Template, part string, p page.Page) {
 	in.options.Shell.Write(w, r, status, t, part, p)
 }
 
-// index shows all open questions, and the first beside them where there is room.
+// index shows all open questions and, if there is room, the first one next to them.
 func (in *Inbox) index(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d, err := in.listing(r, hub, "")
 	if err != nil {
@@ -53,7 +53,7 @@ func (in *Inbox) index(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) 
 	return nil
 }
 
-// one shows one question, beside the list.
+// one shows one question next to the list.
 func (in *Inbox) one(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
@@ -80,7 +80,8 @@ func listingPage(d *listing, title string) page.Page {
 	return page.Page{Title: title, Here: "/", Class: class, Data: d}
 }
 
-// listing reads the list, and the question with an id, or else the first.
+// listing reads the list and the question with this ID, or the first question if id
+// is empty.
 func (in *Inbox) listing(r *http.Request, hub *elicit.Hub, id string) (*listing, error) {
 	if in.options.View {
 		one, err := hub.Get(r.Context(), id)
@@ -115,7 +116,7 @@ func (in *Inbox) listing(r *http.Request, hub *elicit.Hub, id string) (*listing,
 	return d, nil
 }
 
-// read lists the open requests, and counts them.
+// read lists and counts the open requests.
 func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, err error) {
 	f := elicit.Filter{Limit: mostAtOnce}
 	if d.All {
@@ -130,14 +131,14 @@ func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, 
 		if err != nil {
 			return list, err
 		}
-		d.Open = max(n, d.Open) // some may have ended between the two
+		d.Open = max(n, d.Open) // some may have ended between the two queries
 		d.Rest = d.Open - len(list.Requests)
 	}
 	return list, nil
 }
 
-// next is the question to answer after one: of the same attempt, on the page of
-// that.
+// next returns the question to answer after this one. On an attempt's page, it is
+// the attempt's next question.
 func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	for i := range open {
 		if open[i].ID != after.ID && (after.At == "" || open[i].Context.AttemptID == attempt) {
@@ -148,7 +149,7 @@ func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	return nil
 }
 
-// list is the list alone, for the script.
+// list serves only the list, for the script.
 func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d := &listing{All: true}
 	list, err := d.read(r.Context(), hub)
@@ -160,7 +161,8 @@ func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 	return nil
 }
 
-// card is the card of one question, for the script; none once it has ended.
+// card serves the card of one question, for the script. It is empty if the question
+// has ended.
 func (in *Inbox) card(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	one, err := hub.Get(r.Context(), r.PathValue("id"))
 	if err != nil {

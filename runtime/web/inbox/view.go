@@ -11,35 +11,34 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// listing is what the inbox shows: the list, and the question that is open beside
-// it.
+// listing holds what the inbox shows: the list, and the open question next to it.
 type listing struct {
 	Groups []group
-	Open   int // questions that wait
-	Rest   int // of them, how many have no card here
+	Open   int // number of open questions
+	Rest   int // how many of them have no card here
 	Pane   *pane
-	Seq    int64 // of the feed: the script watches from here
-	Single bool  // the address is that of one question
-	All    bool  // there are as many cards as a page has
+	Seq    int64 // feed position from which the script follows
+	Single bool  // the address is that of a single question
+	All    bool  // the page contains the maximum number of cards
 }
 
-// group is the questions of one place and attempt.
+// group holds the questions of one place and attempt.
 type group struct {
 	Key   string
-	Name  string // of the place
+	Name  string // name of the place
 	Parts []string
-	Lists []cards // of listLength, but for the last
+	Lists []cards // each with listLength cards, except the last
 }
 
-// cards are a list.
+// cards is a list of cards.
 type cards []card
 
-// Full reports that the list has reached its maximum length.
+// Full reports whether the list has its maximum length.
 func (c cards) Full() bool { return len(c) >= listLength }
 
-// listLength is how many cards one list has. A browser lays out a list when it
-// comes near: one of 10 is ready within a frame, and 1,000 cards are 100 boxes to
-// look after (make bench-web).
+// listLength is the number of cards in one list. A browser lays out a list when it
+// comes near the visible area. A list of 10 cards is ready within a frame, and
+// 1,000 cards make only 100 boxes (make bench-web).
 const listLength = 10
 
 // card is a question in the list.
@@ -52,7 +51,7 @@ type card struct {
 
 // moment is a time for people and for the script.
 type moment struct {
-	At    string // RFC 3339; empty: none
+	At    string // RFC 3339; empty if there is no time
 	Words string
 }
 
@@ -63,8 +62,8 @@ func when(t elicit.Time, words string) moment {
 	return moment{t.UTC().Format(time.RFC3339), words}
 }
 
-// groups puts requests, which come in the order to answer them in, into groups
-// in the order of their first.
+// groups arranges requests in groups. Both the requests and the groups are in the
+// order in which to answer them.
 func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 	var all []group
 	at := map[string]int{}
@@ -92,8 +91,8 @@ func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 	return all
 }
 
-// urgentGroup is the key of the group of what is urgent, which stands on top
-// wherever it comes from.
+// urgentGroup is the key of the group of urgent questions. It comes first and
+// contains questions from any place.
 const urgentGroup = "urgent"
 
 func groupKey(r *elicit.Request) string {
@@ -103,12 +102,12 @@ func groupKey(r *elicit.Request) string {
 	return strings.Join([]string{cmp.Or(r.Place(), r.Source.Name), r.Context.AttemptID, r.Context.Branch}, "|")
 }
 
-// urgent reports whether somebody waits, now, for an urgent answer.
+// urgent reports whether an asker is waiting for an urgent answer.
 func urgent(r *elicit.Request) bool {
 	return r.Priority == elicit.Urgent && r.Status == elicit.Open && !r.AskerGone
 }
 
-// rank puts what is so before what is not.
+// rank sorts true before false.
 func rank(first bool) int {
 	if first {
 		return 0
@@ -116,7 +115,7 @@ func rank(first bool) int {
 	return 1
 }
 
-// groupOf names where a request comes from.
+// groupOf returns an empty group with the name of the request's origin.
 func groupOf(r *elicit.Request, key string) group {
 	if key == urgentGroup {
 		return group{Key: key, Name: "Urgent"}
@@ -131,7 +130,8 @@ func groupOf(r *elicit.Request, key string) group {
 	return g
 }
 
-// short is the end of an id, which tells it from others made at the same time.
+// short returns the end of an ID, which differs between IDs created at the same
+// time.
 func short(id string) string {
 	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 {
 		id = id[i+1:]
@@ -151,8 +151,8 @@ func cardOf(r *elicit.Request, now time.Time) card {
 	}
 }
 
-// orderOf sorts as the hub does: open before expired, askers that wait before
-// those that left, urgent first, old first.
+// orderOf returns a sort key for the hub's order: open before expired, askers that
+// are waiting before those that left, urgent first, old first.
 func orderOf(r *elicit.Request) string {
 	digit := func(b bool) int {
 		if b {
@@ -164,16 +164,16 @@ func orderOf(r *elicit.Request) string {
 	return fmt.Sprintf("%d%d%d %s", digit(r.Status != elicit.Open), digit(r.AskerGone), rank, r.ID)
 }
 
-func asker(r *elicit.Request) string { return cmp.Or(page.Line(r.Source.Name), "somebody") }
+func asker(r *elicit.Request) string { return cmp.Or(page.Line(r.Source.Name), "someone") }
 
-// kindOf says in two words what answering takes.
+// kindOf describes in a few words the type of answer.
 func kindOf(r *elicit.Request) string {
 	switch n := len(r.Questions); {
 	case n > 1:
 		return fmt.Sprintf("%d questions", n)
 	case n == 1:
 		return map[elicit.Kind]string{elicit.Boolean: "yes or no", elicit.SingleSelect: "choose one", elicit.MultiSelect: "choose any",
-			elicit.Number: "a number", elicit.Integer: "a number", elicit.Text: "a text"}[r.Questions[0].Kind]
+			elicit.Number: "a number", elicit.Integer: "a number", elicit.Text: "text"}[r.Questions[0].Kind]
 	case r.URL != "":
 		return "a page to open"
 	}
@@ -187,7 +187,7 @@ func deadline(r *elicit.Request, now time.Time) moment {
 	return when(r.Deadline, duration(r.Deadline.Sub(now))+" left")
 }
 
-// duration is short and for reading: 45 s, 4 min, 2 h 5 min, 3 days.
+// duration returns a short form for people: 45 s, 4 min, 2 h 5 min, 3 days.
 func duration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// formCookie is a random text of a browser, that the token of its forms is
-// made of. Another site can make a browser send it, and cannot read it.
+// formCookie is the cookie with a browser's random string, from which its form
+// tokens are derived. Another site can make a browser send it, but cannot read it.
 const formCookie = "deskhand_form"
 
-// Token is what the forms of a page carry. It gives the browser a cookie if it
-// has none.
+// Token returns the token for a page's forms. It sets a cookie if the browser has
+// none.
 func (s *Shell) Token(w http.ResponseWriter, r *http.Request) string {
 	c, err := r.Cookie(formCookie)
 	if err != nil || c.Value == "" {
 		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, Secure: s.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
 		http.SetCookie(w, c)
-		r.AddCookie(c) // for the next page of this request
+		r.AddCookie(c) // for the next page in this request
 	}
 	return s.sign(c.Value)
 }
 
-// Secure reports whether the request came over TLS, here or at a proxy, so that
-// its cookies are restricted to TLS. A client that claims TLS falsely only gets
-// cookies that it cannot use.
+// Secure reports whether the request came over TLS, here or at a proxy, so that its
+// cookies are restricted to TLS. A client that falsely claims TLS only gets cookies
+// that it cannot use.
 func (s *Shell) Secure(r *http.Request) bool {
 	at := url.URL{Host: r.Host}
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || s.TLSHost != "" && strings.EqualFold(at.Hostname(), s.TLSHost)
@@ -62,8 +62,8 @@ func (s *Shell) Checked(r *http.Request) bool {
 	return hmac.Equal([]byte(given), []byte(s.sign(c.Value)))
 }
 
-// maxForm is how much of a form is read, in bytes: what [http.Request.ParseForm]
-// takes at most.
+// maxForm is the maximum size of a form in bytes, which is also the limit of
+// [http.Request.ParseForm].
 const maxForm = 10 << 20
 
 // ReadForm parses a request's form. If it is too big, the error is a
@@ -76,7 +76,7 @@ func ReadForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// Local returns to if it is a path on this server; otherwise "".
+// Local returns its argument if it is a path on this server, and "" otherwise.
 func Local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return ""
@@ -84,9 +84,9 @@ func Local(to string) string {
 	return to
 }
 
-// Once is a request ID for what a form does: the same for a form that is sent
-// twice, another one for a form that was changed and sent again. Empty if the
-// form has no field "once".
+// Once returns a request ID for a form's action. It is the same if the form is sent
+// twice, and different if the form was changed in between. It is empty if the form
+// has no field "once".
 func Once(r *http.Request) string {
 	given := r.PostFormValue("once")
 	if given == "" {

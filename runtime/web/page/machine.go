@@ -15,9 +15,9 @@ func ThisMachine(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761 section 6.3
 }
 
-// Beside returns u with the host name that the browser used, host as in its
-// requests, if u is on this machine: under another name the browser would have
-// to sign in again. It returns other addresses unchanged.
+// Beside returns u with the host name that the browser used if u is on this
+// machine, because under another name the browser would have to sign in again. host
+// is the Host of the browser's request. Beside returns other addresses unchanged.
 func Beside(u *url.URL, host string) *url.URL {
 	at := url.URL{Host: host}
 	if !ThisMachine(u.Hostname()) || !ThisMachine(at.Hostname()) {

@@ -15,9 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/diff"
 )
 
-// Of texts that are longer than mostMarkdown bytes, that have more links or quotes
-// than these, the markup is shown as it is: to parse them takes the square of
-// their length.
+// Limits for Markdown. A text that exceeds them is shown as plain text, because
+// parsing takes quadratic time.
 const (
 	mostMarkdown = 40 << 10
 	mostLinks    = 300
@@ -39,10 +38,9 @@ func tooMuch(source string) bool {
 // markdown parses CommonMark with tables, task lists and strikethrough.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList, extension.Strikethrough)).Parser()
 
-// Text shows what an agent wrote as markdown: paragraphs, lists, quotes, tables,
-// task lists and code with the colours of its language. Links are not links and
-// pictures are not fetched: whoever asks may be anybody, so an address is shown,
-// to be read and not to be pressed. HTML is shown as text.
+// Text renders an agent's Markdown: paragraphs, lists, quotes, tables, task lists
+// and code with syntax colours. Links and pictures are not active, because askers
+// are not trusted: an address is only shown. HTML is shown as text.
 func Text(source string) template.HTML {
 	source = strings.ReplaceAll(Clean(source), "\r\n", "\n")
 	if tooMuch(source) {
@@ -54,8 +52,8 @@ func Text(source string) template.HTML {
 	return template.HTML(t.out.String())
 }
 
-// typesetter writes the HTML of a parsed text. Only the tags that are written
-// here can come out of it.
+// typesetter writes the HTML of a parsed text. The result contains only the tags
+// that are written here.
 type typesetter struct {
 	source []byte
 	out    strings.Builder
@@ -132,7 +130,7 @@ func (t *typesetter) code(language string, n ast.Node) {
 	})
 }
 
-// table is in a box of its own, which scrolls where the page is narrow.
+// table writes a table in its own box, which scrolls if the page is narrow.
 func (t *typesetter) table(n *extast.Table) {
 	t.element(`div class="tablebox" tabindex="0" role="region" aria-label="Table"`, func() {
 		t.element("table", func() {

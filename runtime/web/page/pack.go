@@ -7,28 +7,30 @@ import (
 	"strings"
 )
 
-// leastPacked is from which size on a page is compressed: less fits into a packet.
+// leastPacked is the minimum size of a page that is compressed, in bytes. A smaller
+// page fits into one packet.
 const leastPacked = 1400
 
 // packs reports whether a page may be compressed for a request.
 //
-// The length of a compressed page tells something of what is in it to who can
-// make a browser ask for the page with a text of their own and see how long the
-// answer is (BREACH): a page has tokens, questions and code beside words that
-// came with the request. So it is compressed only for requests that a page of
-// this server began, or the person at the address bar, which browsers say of each
-// request and no page can change. Anything else, and a browser that does not say,
-// gets it as it is. Event streams are not pages and do not come here.
+// The length of a compressed page can reveal its content (BREACH): an attacker
+// makes a browser request the page with a text of the attacker's choice, and
+// measures the length of the answer. A page contains tokens, questions and code in
+// addition to text from the request. So it is compressed only if the request was
+// started by one of this server's pages, or by the person at the address bar.
+// Browsers report this with each request, and no page can change it. All other
+// requests, and browsers that report nothing, get the page uncompressed. Event
+// streams are not pages and are not handled here.
 func packs(r *http.Request, size int) bool {
 	from := r.Header.Get("Sec-Fetch-Site")
 	return size >= leastPacked && (from == "same-origin" || from == "none") && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
 
-// packed is a page that was made, compressed quickly.
+// packed compresses a page quickly.
 func packed(page []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a level there is
-	_, _ = w.Write(page)                            // a buffer takes all
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(page)                            // a buffer accepts everything
 	_ = w.Close()
 	return b.Bytes()
 }

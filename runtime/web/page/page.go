@@ -1,16 +1,16 @@
-// Package page contains what deskhand's pages share: the layout, the styles,
-// how agents' texts are shown, and the tokens of forms.
+// Package page contains what deskhand's pages share: the layout, the styles, the
+// rendering of agents' texts, and form tokens.
 //
 // To add a page, embed templates that define "main", and "head" if the page has
 // scripts, and parse them with [Shell.Parse]. In them, .Data is the page's own
-// data, .Token is for the hidden field "token" of each form, and the functions
-// asset, text, phrase, line and clean are available. Handlers answer with
-// [Shell.Write], and check requests that change something with [Shell.Checked]
-// first. Mount the path in the front and add a line to [Shell.Nav]. Styles are
-// in static/deskhand.css; a page adds scripts and more styles with [Shell.Add]
-// and refers to them with {{asset "name.js"}}. The content policy allows no
-// inline scripts, no inline styles, and nothing from other hosts. Every page
-// works without its script.
+// data, .Token is the value of the hidden field "token" in each form, and the
+// functions asset, text, phrase, line and clean are available. Handlers answer with
+// [Shell.Write]. A handler that changes something first checks the request with
+// [Shell.Checked]. Mount the path in the front and add a link to [Shell.Nav].
+// Styles are in static/deskhand.css; a page adds scripts and more styles with
+// [Shell.Add] and refers to them with {{asset "name.js"}}. The content policy
+// allows no inline scripts, no inline styles, and nothing from other hosts. Every
+// page works without its script.
 package page
 
 import (
@@ -31,20 +31,20 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Shell makes pages. Its methods may be called concurrently, after Nav is set
-// and the last Add.
+// Shell renders pages. Its methods may be called concurrently after Nav is set and
+// the last call of Add.
 type Shell struct {
-	// Nav lists the places, in order.
+	// Nav lists the navigation links, in order.
 	Nav []Link
-	// TLSHost is the host at which a proxy serves the pages over https: cookies
-	// set there are restricted to https. Empty: there is no such proxy.
+	// TLSHost is the host at which a proxy serves the pages over https. Cookies set
+	// there are restricted to https. If empty, there is no such proxy.
 	TLSHost string
-	// SignedIn reports whether a request comes from a browser that can sign
-	// out. Nil: none does.
+	// SignedIn reports whether a request comes from a browser that can sign out. If
+	// nil, none does.
 	SignedIn func(*http.Request) bool
-	// Explain words an expected error that the pages do not know, such as a
-	// full disk: what is wrong and what to do. It returns an empty message for
-	// other errors. Nil: none is expected.
+	// Explain describes an expected error that the pages do not recognize, for
+	// example a full disk, and what to do. It returns an empty message for other
+	// errors. If nil, no error is expected.
 	Explain func(error) (message, hint string)
 
 	key    []byte
@@ -52,11 +52,11 @@ type Shell struct {
 	assets map[string]asset // by name
 }
 
-// Link is a place in the navigation of every page.
+// Link is a link in the navigation of every page.
 type Link struct{ Path, Name string }
 
-// Failed returns what a page shows for an error that it does not know: status
-// 503 with the text of Explain, or 500.
+// Failed returns what a page shows for an error that it does not recognize: status
+// 503 with Explain's text, or status 500.
 func (s *Shell) Failed(err error) (status int, message, hint string) {
 	if s.Explain != nil {
 		if message, hint := s.Explain(err); message != "" {
@@ -66,7 +66,7 @@ func (s *Shell) Failed(err error) (status int, message, hint string) {
 	return http.StatusInternalServerError, "Something went wrong here.", "Reload the page; deskhand's log has details."
 }
 
-// New returns a shell. key, of any length, signs the forms' tokens: processes
+// New returns a shell. key may have any length and signs the form tokens. Processes
 // that accept each other's forms share it.
 func New(key []byte) *Shell {
 	s := &Shell{key: key, assets: map[string]asset{}}
@@ -87,7 +87,7 @@ func New(key []byte) *Shell {
 }
 
 // Parse parses a page's templates on top of the layout. It panics if they are
-// broken.
+// invalid.
 func (s *Shell) Parse(files fs.FS, patterns ...string) *template.Template {
 	return template.Must(template.Must(s.base.Clone()).ParseFS(files, patterns...))
 }
@@ -95,16 +95,15 @@ func (s *Shell) Parse(files fs.FS, patterns ...string) *template.Template {
 // Page is the content of one answer.
 type Page struct {
 	Title string // title of the tab
-	Here  string // path of the place it belongs to
-	// Class is the CSS class of a page; empty: a column of text.
+	Here  string // path of the navigation link to highlight
+	// Class is the page's CSS class. If empty, the page is a column of text.
 	Class string
 	Data  any
-	// FormsTo is an additional origin that the page's forms may lead to. Empty:
-	// none.
+	// FormsTo is an additional origin to which the page's forms may lead, or "".
 	FormsTo string
 }
 
-// view is what the layout sees.
+// view is the data of the layout template.
 type view struct {
 	Page
 	Nav     []Link
@@ -112,11 +111,11 @@ type view struct {
 	SignOut bool
 }
 
-// Once is what a form carries in its field "once", so that one which is sent
-// twice does one thing: see [Once]. Each is another.
+// Once returns a new random value for a form's field "once", so that a form that is
+// sent twice acts only once; see the function [Once].
 func (view) Once() string { return rand.Text() }
 
-// policy allows what the server itself sends.
+// policy allows only what the server itself sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
@@ -132,15 +131,15 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
-	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would also hide a form's origin from this server
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // nobody is left to tell
+		_, _ = w.Write(body) // the client is gone
 	}
 }
 
-// Part renders one template of a page, to put into another page of this answer.
+// Part renders one template, for inclusion in another page of the same answer.
 func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Template, name string, data any) template.HTML {
 	return template.HTML(s.execute(w, r, t, name, Page{Data: data}).String())
 }
@@ -148,7 +147,7 @@ func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Templat
 func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Template, name string, p Page) *bytes.Buffer {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.Token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
-		panic(err) // a template that does not fit its data
+		panic(err) // the template does not match its data
 	}
 	return &b
 }

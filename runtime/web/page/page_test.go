@@ -39,7 +39,7 @@ func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 	}
 }
 
-// known are the tags that a text may have.
+// known matches the tags that a text may have.
 var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|pre|td|th) dir="auto">|<pre dir="ltr" tabindex="0">|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>`)
 
 func FuzzText(f *testing.F) {
@@ -155,7 +155,8 @@ func TestOnlyPathsOfThisServerAreLocal(t *testing.T) {
 	}
 }
 
-// No text that fits is slow to show, however deep or crooked it is.
+// No text of allowed size is slow to show, however deeply nested or malformed it
+// is.
 func TestAttackTextsAreQuick(t *testing.T) {
 	for name, part := range map[string]string{"quotes": "> ", "lists": "- ", "emphasis": "*a ", "brackets": "[", "links": "[a](", "ticks": "`", "fences": "```\n", "pipes": "|a\n|-\n", "tilde": "~~a", "html": "<a ", "entities": "&#x"} {
 		began := time.Now()
@@ -168,8 +169,8 @@ func TestAttackTextsAreQuick(t *testing.T) {
 	}
 }
 
-// A page is compressed for who came from this server or the address bar. Any
-// other page that makes a browser ask could read the length.
+// A page is compressed only for requests from this server's pages or the address
+// bar. Any other page that makes a browser request it could measure the length.
 func TestAttackPagesArePackedForTheirOwnOriginAlone(t *testing.T) {
 	s := New([]byte("key"))
 	tmpl := s.Parse(fstest.MapFS{"a.html": {Data: []byte(`{{define "main"}}{{.Data}}{{end}}`)}}, "a.html")

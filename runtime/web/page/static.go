@@ -15,7 +15,7 @@ import (
 
 // asset is a file that pages refer to.
 type asset struct {
-	version string // changes with the bytes
+	version string // changes with the content
 	kind    string
 	plain   []byte
 	packed  []byte
@@ -68,14 +68,14 @@ func kindOf(name string) string {
 
 func pack(data []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level there is
-	_, _ = w.Write(data)                                  // a buffer takes all
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(data)                                  // a buffer accepts everything
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// url is the address of a file. It has the version in it, so that a browser can
-// keep the file.
+// url returns a file's address. The address includes the version, so that browsers
+// can cache the file.
 func (s *Shell) url(name string) string { return StaticPath + name + "?v=" + s.assets[name].version }
 
 // Static serves the added files. They contain no secrets: the sign-in page
@@ -100,7 +100,7 @@ func (s *Shell) Static() http.Handler {
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method == http.MethodGet {
-			_, _ = w.Write(body) // nobody is left to tell
+			_, _ = w.Write(body) // the client is gone
 		}
 	})
 }

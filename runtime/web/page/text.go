@@ -31,8 +31,8 @@ func Clean(text string) string {
 	return textutil.Plain(text)
 }
 
-// Sentence returns text with a capital at the start and a full stop at the end;
-// empty if text is empty.
+// Sentence returns text with a capital letter at the start and a full stop at the
+// end, or "" if text is empty.
 func Sentence(text string) string {
 	text = strings.TrimSuffix(Clean(text), ".")
 	first, size := utf8.DecodeRuneInString(text)
@@ -42,8 +42,7 @@ func Sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// marks are what stands in a line: code, bold, emphasis, and a link with its
-// address.
+// marks matches inline markup: code, bold, emphasis, and a link with its address.
 var marks = regexp.MustCompile("`([^`]+)`" + `|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*|\*([^*\s](?:[^*]*[^*\s])?)\*|\[([^\]\[]+)\]\(([^()\s]+)\)`)
 
 func inline(text string) string {
@@ -71,9 +70,9 @@ func inline(text string) string {
 	}
 }
 
-// Exact returns a text for the value of a hidden input, such as a path that a form
-// sends back: characters that steer a terminal or turn the direction of text are
-// character references, so that the page's source does not hold them.
+// Exact returns a text as the value of a hidden input, for example a path that a
+// form sends back. Control characters and characters that change the text direction
+// become character references, so that the page's source does not contain them.
 func Exact(source string) template.HTML {
 	var b strings.Builder
 	for _, r := range source {

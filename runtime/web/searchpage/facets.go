@@ -8,15 +8,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// facet is one menu.
+// facet is a menu for one facet.
 type facet struct {
 	Name, Help string
-	Chosen     string // empty: any
+	Chosen     string // empty for any value
 	Choices    []choice
 }
 
-// facets are the arguments of search_docs that take one of a list, in the order
-// of its schema.
+// facets returns menus for the arguments of search_docs that have an enum, sorted
+// by name.
 func facets(search contract.Tool, asked url.Values) []facet {
 	var schema struct {
 		Properties map[string]struct {
@@ -25,15 +25,15 @@ func facets(search contract.Tool, asked url.Values) []facet {
 		}
 	}
 	if json.Unmarshal(search.Input, &schema) != nil {
-		return nil // what has no list is no menu
+		return nil // without a list of values there is no menu
 	}
 	var menus []facet
 	for name, property := range schema.Properties {
 		if len(property.Enum) == 0 {
 			continue
 		}
-		// A value that is no longer there is passed on all the same: the tool says
-		// what there is.
+		// A value that no longer exists is passed on, because the tool's error
+		// lists the valid values.
 		f := facet{Name: name, Help: property.Description, Chosen: asked.Get(name)}
 		f.Choices = menu(property.Enum, f.Chosen, "")
 		menus = append(menus, f)

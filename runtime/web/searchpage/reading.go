@@ -9,26 +9,26 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// reading is what is being read: a section with its neighbours, or a page.
+// reading is the section with its neighbours, or the page, that is being read.
 type reading struct {
 	Title, Path string
 	Parts       []part
 	Outline     []link
-	Next        string // address at which a text that was cut goes on
-	// Wider and Alone are addresses with more neighbours and without any; empty:
-	// it is so already.
+	Next        string // address of the rest of a truncated text
+	// Wider and Alone are addresses with more neighbours and without any. They are
+	// empty if they would change nothing.
 	Wider, Alone, Whole, Close string
 }
 
-// part is one section of it.
+// part is one of its sections.
 type part struct {
 	ID, Lines, Text string
 	Place           string // "2 of 5"
 	Target          bool
-	Read            string // address, for a neighbour
+	Read            string // address, only for neighbours
 }
 
-// doc is the answer of get_doc as it is written.
+// doc is the structured answer of get_doc.
 type doc struct {
 	Filepath string `json:"filepath"`
 	Title    string `json:"title"`
@@ -46,14 +46,14 @@ type doc struct {
 	Next string `json:"next"`
 }
 
-// Between the sections of an answer stands a line, and what looks like one in
-// a text has a backslash before it.
+// In an answer, a line separates two sections. In a section's text, a line of that
+// form is escaped with a backslash.
 var (
 	between = regexp.MustCompile(`(?m)^--- Chunk: .+ \(Chunk \d+ of \d+\) \((?:Target|Context: [+-]\d+)\) ---\n?`)
 	escaped = regexp.MustCompile(`(?m)^\\(\\*--- Chunk: )`)
 )
 
-// mostAround is how many neighbours get_doc gives on each side.
+// mostAround is the maximum number of neighbours that get_doc returns on each side.
 const mostAround = 5
 
 func readDoc(answer contract.Result, asked url.Values) (*reading, error) {

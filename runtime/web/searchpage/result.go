@@ -11,21 +11,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// result is what a search found.
+// result is a search result.
 type result struct {
 	Hits []hit
-	Note string // that something was left out, or how it was searched
-	Hint string // on, where nothing was found
-	// Suggestions are searches that would find something.
+	Note string // what was left out, or how it was searched
+	Hint string // shown if nothing was found
+	// Suggestions are links to searches that find something.
 	Suggestions []link
-	More        string // address of the next page; empty: there is none
-	First       string // address of the first page, where this is another
+	More        string // address of the next page; empty if there is none
+	First       string // address of the first page, if this is another one
 }
 
-// link is somewhere to go.
+// link is a name with an address.
 type link struct{ Name, Address string }
 
-// hit is one section found.
+// hit is a section that was found.
 type hit struct {
 	Rank                                         int
 	ID, Heading, Breadcrumb, Snippet, Path, Page string
@@ -37,13 +37,13 @@ type hit struct {
 	Here                                         bool   // it is being read
 }
 
-// reason is one part of why a hit ranks where it does, from 0 to 1.
+// reason is one part of a hit's score, from 0 to 1.
 type reason struct {
 	Name, Help string
 	Value      string
 }
 
-// found is the answer of search_docs as it is written.
+// found is the structured answer of search_docs.
 type found struct {
 	Hits []struct {
 		ChunkID    string            `json:"chunk_id"`
@@ -55,7 +55,7 @@ type found struct {
 		Metadata   map[string]string `json:"metadata"`
 		Title      string            `json:"title"`
 		Lines      string            `json:"lines"`
-		// Variants are values of facets.
+		// Variants holds facet values.
 		Variants map[string][]string `json:"variants"`
 		Why      *struct {
 			Words, Meaning, Near, Path float64
@@ -69,7 +69,7 @@ type found struct {
 	Note string `json:"note"`
 }
 
-// structured reads the facts of an answer.
+// structured decodes an answer's structured content.
 func structured(r contract.Result, into any) error {
 	data, err := json.Marshal(r.Structured)
 	if err == nil {
@@ -86,11 +86,11 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 	if err := structured(answer, &f); err != nil {
 		return nil, err
 	}
-	before, _ := strconv.Atoi(asked.Get("after")) // only numbers the hits
+	before, _ := strconv.Atoi(asked.Get("after")) // only used to number the hits
 	before = min(max(before, 0), 1_000_000)
 	r := &result{Note: f.Note}
 	if lexical, ok := answer.Meta["deskhand/lexical"].(string); ok {
-		r.Note = "Searched by words alone: " + lexical + " " + r.Note
+		r.Note = "Keyword search only: " + lexical + " " + r.Note
 	}
 	for i, h := range f.Hits {
 		one := hit{
@@ -102,10 +102,10 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		}
 		if w := h.Why; w != nil {
 			one.Why = []reason{
-				{"words", "how well the words match, relative to the best section", share(w.Words)},
-				{"meaning", "how near it is in meaning: 1 is the nearest section", share(w.Meaning)},
-				{"near", "how much of the question occurs close together in it", share(w.Near)},
-				{"path", "how much of the question is in the path of its page", share(w.Path)},
+				{"words", "how well the keywords match, relative to the best section", share(w.Words)},
+				{"meaning", "how similar the meaning is: 1 is the most similar section", share(w.Meaning)},
+				{"near", "how much of the question occurs close together in the section", share(w.Near)},
+				{"path", "how much of the question occurs in its page's path", share(w.Path)},
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(h.Variants)) {
@@ -135,11 +135,11 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 
 func share(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-// paged is an address with another cursor.
+// paged returns an address with another cursor.
 func paged(address, cursor string, after int) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return address // made here, it has none
+		return address // cannot happen, because the address was created here
 	}
 	asked := u.Query()
 	asked.Del("after")

@@ -1,11 +1,11 @@
 // Package searchpage serves the page on which a person tries what agents get: a
-// search with the corpus's facets as menus, why each hit ranks where it does,
-// the sections with their neighbours, and snippets to repeat it as an agent.
+// search with the corpus's facets as menus, the reasons for each hit's rank, the
+// sections with their neighbours, and snippets to repeat the search as an agent.
 //
 // It does not use the search engine. It calls the tools as an agent does, so it
-// shows what an agent gets, and its menus come from the tool's schema. It is
-// one GET form: each state has its own address, and it works without the
-// script, which only copies text.
+// shows what an agent gets, and its menus come from the tool's schema. It is one
+// GET form: each state has its own address, and it works without the script, which
+// only copies text.
 package searchpage
 
 import (
@@ -35,16 +35,15 @@ var static embed.FS
 
 // Options configure a Page. Shell and Tools are required.
 type Options struct {
-	// Shell makes the page; New adds files and a place to it.
+	// Shell renders the page. New adds files and a navigation link to it.
 	Shell *page.Shell
-	// Tools returns the current search_docs and get_doc; search explains its
-	// hits.
+	// Tools returns the current search_docs and get_doc. search explains its hits.
 	Tools func() (search, read contract.Tool)
-	// Name is the server's name in client configurations. Zero: docs.
+	// Name is the server's name in client configurations. If empty, it is docs.
 	Name string
 	// NoToken reports that the server requires no token.
 	NoToken bool
-	// Log receives errors. Nil discards them.
+	// Log receives errors. If nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -74,27 +73,27 @@ func New(o Options) *Page {
 // view is the page's data.
 type view struct {
 	Query      string
-	About      string // what an agent is told of the tool
+	About      string // the tool's description for agents
 	Limits     []choice
 	Facets     []facet
 	Trouble    *trouble
-	Result     *result // nil: nothing was searched for
-	SearchCall *copied // nil: as Result
+	Result     *result // nil if there was no search
+	SearchCall *copied // nil if there was no search
 	Reading    *reading
-	ReadCall   *copied // nil: as Reading
+	ReadCall   *copied // nil if Reading is
 	Setups     []setup
 }
 
-// copied is a text to copy, and what it is.
+// copied is a text to copy, with a name.
 type copied struct{ Name, Text string }
 
-// choice is one line of a menu.
+// choice is an item in a menu.
 type choice struct {
 	Value string
 	Here  bool
 }
 
-// trouble says what is wrong and what to do.
+// trouble is an error and its hint.
 type trouble struct{ Message, Hint string }
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +140,7 @@ func (p *Page) call(r *http.Request, t contract.Tool, args arguments) (contract.
 	return t.Call(r.Context(), contract.Caller{Name: "deskhand search page"}, args.json())
 }
 
-// argument is one of a call, in the order of the page.
+// argument is an argument of a call, in the page's order.
 type argument struct {
 	name  string
 	value any
@@ -162,7 +161,7 @@ func (a arguments) json() json.RawMessage {
 	return json.RawMessage(b.String())
 }
 
-// quote writes a text or a number, which JSON can.
+// quote encodes a string or a number as JSON.
 func quote(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -171,7 +170,8 @@ func quote(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// searchArguments are those of search_docs: what was typed and chosen.
+// searchArguments returns the arguments of search_docs: what was typed and
+// selected.
 func searchArguments(v view, asked url.Values) arguments {
 	args := arguments{{"query", v.Query}}
 	if n, err := strconv.Atoi(asked.Get("limit")); err == nil && n != 10 {
@@ -188,8 +188,8 @@ func searchArguments(v view, asked url.Values) arguments {
 	return args
 }
 
-// readArguments are those of get_doc: a section and so many of its neighbours on
-// each side, one if nothing is said.
+// readArguments returns the arguments of get_doc: a section and the number of
+// neighbours on each side, by default one.
 func readArguments(id string, asked url.Values) arguments {
 	around, err := strconv.Atoi(asked.Get("around"))
 	if err != nil {
@@ -202,14 +202,14 @@ func readArguments(id string, asked url.Values) arguments {
 	return args
 }
 
-// call is a call as an agent's client sends it.
+// call returns a call in the form in which an agent's client sends it.
 func call(t contract.Tool, args arguments) string {
 	body := arguments{{"name", t.Name}, {"arguments", args.json()}}.json()
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(body) // it is JSON
+	_ = e.Encode(body) // it is valid JSON
 	return strings.TrimSpace(b.String())
 }
 
@@ -225,8 +225,8 @@ func menu(values []string, chosen, usual string) []choice {
 	return m
 }
 
-// with is the address of the page with one thing changed; an empty value takes
-// it out.
+// with returns the page's address with one parameter changed. An empty value
+// removes the parameter.
 func with(asked url.Values, name, value string) string {
 	next := url.Values{}
 	for k, v := range asked {

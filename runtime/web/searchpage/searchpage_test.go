@@ -14,11 +14,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// desk has a page over two tools that note their calls.
+// desk has a page over two tools that record their calls.
 type desk struct {
 	page  *Page
 	calls []string
-	// What the tools answer.
+	// The tools' answers.
 	search, text, doc string
 	refusal           error
 }
@@ -143,7 +143,7 @@ func TestNothingFoundLeadsOn(t *testing.T) {
 	wants(t, "the page", d.get("?q=copy&part=guide").Body.String(), "Nothing found", "No results with part=guide.", "/search?part=reference&amp;q=copy")
 }
 
-// FuzzRead holds the page to showing any text of a corpus as text.
+// FuzzRead checks that the page shows any text of a corpus as text.
 func FuzzRead(f *testing.F) {
 	f.Add("--- Chunk: a (Chunk 1 of 1) (Target) ---\ntext", "a.md#x", `{"chunks":[{"chunk_id":"a"}]}`)
 	f.Add("\\--- Chunk: <script>", "\u202e", `{"hits":[{"why":{}}]}`)

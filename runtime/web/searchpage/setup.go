@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// setup is what to paste into a client so that its agent has these docs.
+// setup is what to paste into a client so that its agent can search these docs.
 type setup struct {
 	Client, Where string
 	Copy          copied
 }
 
-// setups name the server as the browser reached it. The token is never in them:
-// the environment of the client has it.
+// setups returns the configurations, with the server's address that the browser
+// used. They never contain the token, which comes from the client's environment.
 func (p *Page) setups(r *http.Request) []setup {
 	scheme := "http://"
 	if r.TLS != nil {

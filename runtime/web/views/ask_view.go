@@ -18,8 +18,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// askViewIn is what the form sends: open finds its question, the others are the
-// requests of the form's script.
+// askViewIn is what the form sends. open finds its question; the other actions are
+// requests from the form's script.
 type askViewIn struct {
 	Do        string          `json:"do"`
 	Proof     string          `json:"proof"`
@@ -32,18 +32,18 @@ type askViewIn struct {
 	Wait      int64           `json:"wait"`
 }
 
-// metaView has all that the form is answered: hosts hand it to the view and not
-// to the model.
+// metaView is the _meta member with the answer to the form. Hosts pass it to the
+// view and not to the model.
 const metaView = "deskhand/view"
 
-// mostBody is more than the form of a request can have.
+// mostBody exceeds the size of any request's form, in bytes.
 const mostBody = 1 << 20
 
-// mostPolls bounds how many requests for changes are held; more are answered at
-// once.
+// mostPolls is the maximum number of held requests for changes. Further requests
+// are answered immediately.
 const mostPolls = 64
 
-// steps are the requests of the form's script.
+// steps maps the requests of the form's script to the inbox's handlers.
 var steps = map[string]struct{ method, path, kind, accept string }{
 	"form":      {http.MethodGet, "", "", "text/html"},
 	"act":       {http.MethodPost, "", "application/x-www-form-urlencoded", "text/html"},
@@ -61,13 +61,13 @@ func (v *Views) askView() contract.Tool {
 		contract.Property{Name: "arguments", Schema: &jsonschema.Schema{Type: "object", Description: "For open: the arguments of the call of " + v.askName + "."}},
 		contract.Property{Name: "request_id", Schema: text("The question's ID; replaces arguments for open.")},
 		contract.Property{Name: "again", Schema: &jsonschema.Schema{Type: "boolean", Description: "For open: accept a question that a view has already shown."}},
-		contract.Property{Name: "key", Schema: text("For all but open: from open's answer.")},
+		contract.Property{Name: "key", Schema: text("Required for every action except open: the key that open returned.")},
 		contract.Property{Name: "body", Schema: text("The data that the form sends.")},
 		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: return changes after this position."}},
 		contract.Property{Name: "wait", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: how long to wait, in milliseconds."}},
 	)
 	return markOnly(contract.Define(contract.Spec{
-		Name: v.askViewName, Title: "The form of a question",
+		Name: v.askViewName, Title: "A question's form",
 		Description: "Carries out what a person does in a question's form. Only the form itself can call this.",
 		Input:       contract.Freeze(schema), Additive: true,
 	}, v.carry))
@@ -78,7 +78,7 @@ func markOnly(t contract.Tool) contract.Tool {
 	return t
 }
 
-// carry does what the form wants.
+// carry passes the form's request to its handler.
 func (v *Views) carry(ctx context.Context, caller contract.Caller, in askViewIn) (contract.Result, error) {
 	if in.Do == "open" {
 		return v.open(ctx, caller, in)
@@ -111,17 +111,17 @@ func (v *Views) carry(ctx context.Context, caller contract.Caller, in askViewIn)
 	return shown(map[string]any{"status": a.status, "body": a.body.String()}), nil
 }
 
-// notForm refuses who is not the form.
+// notForm returns the refusal for callers other than the form.
 func notForm() error {
-	return fault.New("not_the_form", "only the form of a question can call this", "ask a person with ask_user; its answer is what they send")
+	return fault.New("not_the_form", "only a question's form can call this", "ask a person with ask_user; it returns their answer")
 }
 
-// shown is a result that is for the view and not for a model.
+// shown returns a result for the view, not for the model.
 func shown(what map[string]any) contract.Result {
 	return contract.Result{Text: []string{"Shown to the person."}, Meta: map[string]any{metaView: what}}
 }
 
-// open finds the question of a call, and hands out its form and its key.
+// open finds a call's question and returns its form and its key.
 func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) (contract.Result, error) {
 	proof, err := v.proof(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) 
 	if err != nil {
 		return contract.Result{}, err
 	}
-	if r == nil { // the call is not there yet, or has ended
+	if r == nil { // the call has not asked yet, or has ended
 		return shown(map[string]any{"found": false}), nil
 	}
 	id := r.ID
@@ -154,9 +154,9 @@ func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) 
 	return shown(map[string]any{"found": true, "request_id": id, "key": key, "seq": seq, "status": a.status, "body": a.body.String()}), nil
 }
 
-// take finds the question of a view and notes that the view shows it, so that the
-// next view finds another and the client need not show it in another way. It
-// returns nil if there is none yet.
+// take finds a view's question and records that the view shows it. So the next view
+// finds another question, and the client need not show this one in another way.
+// take returns nil if there is none yet.
 func (v *Views) take(ctx context.Context, hub *elicit.Hub, caller contract.Caller, in askViewIn) (*elicit.Request, int64, error) {
 	v.opening.Lock()
 	defer v.opening.Unlock()
@@ -182,7 +182,7 @@ func (v *Views) take(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 	return &r, seq, err
 }
 
-// answer is what a handler says.
+// answer records a handler's response.
 type answer struct {
 	header http.Header
 	status int
@@ -200,8 +200,9 @@ func (a *answer) Write(b []byte) (int, error) {
 	return a.body.Write(b)
 }
 
-// request hands a request to the form. The key has shown that it comes from a
-// form of ours, which stands for the token of a page: see [page.Shell.Checked].
+// request passes a request to the form's handler. The key has proved that the
+// request comes from one of deskhand's forms, so no form token is needed; see
+// [page.Shell.Checked].
 func (v *Views) request(ctx context.Context, method, path, kind, accept, body string) (*answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	if err != nil {

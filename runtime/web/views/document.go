@@ -18,22 +18,22 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// pages are the layout of a view and what stands in each.
+// pages holds the layout of views and the content of each view.
 var pages = template.Must(template.ParseFS(templates, "templates/*.html"))
 
-// document is the HTML of a view, the same for all who read it but for one
-// place, which [document.with] fills.
+// document is a view's HTML. It is the same for all readers except for one place,
+// which [document.with] fills.
 type document string
 
-// parts is what a page is made of. Styles and scripts are names of files.
+// parts describes a page. Styles and scripts are file names.
 type parts struct {
-	name            string // of the template of its content
+	name            string // name of the content template
 	title           string
 	styles, scripts []string
-	tools           map[string]string // that the page calls, by what it calls them
+	tools           map[string]string // tools that the page calls, by the page's name for them
 }
 
-// make writes the three pages.
+// make creates the three pages.
 func (v *Views) make() {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -51,16 +51,16 @@ func (v *Views) make() {
 		tools: map[string]string{"status": v.statusName, "logs": v.name("tail_attempt_logs"), "changes": v.name("get_attempt_changes")}})
 }
 
-// proofMark stands in a page for the proof that its reader has read it.
+// proofMark is replaced in a page with the proof that its reader has read it.
 const proofMark = "-proof-"
 
-// document writes a page. Its own policy allows the styles and scripts that are
-// in it, by their digests, and nothing else: no address, no inline handler. The
-// host adds its policy to that.
+// document returns a page's HTML. The page's policy allows the styles and scripts
+// in it by their digests, and nothing else: no addresses and no inline handlers.
+// The host adds its own policy.
 func (v *Views) document(p parts) document {
 	tools, err := json.Marshal(p.tools)
 	if err != nil {
-		panic(err) // texts
+		panic(err) // strings always marshal
 	}
 	data := struct {
 		Name, Title, Tools, Proof, Policy string
@@ -82,12 +82,12 @@ func (v *Views) document(p parts) document {
 		"; img-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'"
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, "view", data); err != nil {
-		panic(err) // a template that does not fit its data
+		panic(err) // the template does not match its data
 	}
 	return document(b.String())
 }
 
-// hashOf is a source of a content security policy.
+// hashOf returns a content security policy source.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -95,5 +95,5 @@ func hashOf(text string) string {
 
 func (d document) read(context.Context) (string, error) { return d.with(""), nil }
 
-// with is the page for one reader.
+// with returns the page for one reader.
 func (d document) with(proof string) string { return strings.Replace(string(d), proofMark, proof, 1) }

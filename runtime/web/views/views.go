@@ -1,11 +1,11 @@
 // Package views holds the pages that an MCP client shows in the conversation,
-// by the extension MCP Apps: a question's form (ui://deskhand/ask), the hits of
-// a search (ui://deskhand/search) and the state of an attempt
+// through the extension MCP Apps: a question's form (ui://deskhand/ask), the hits
+// of a search (ui://deskhand/search) and the state of an attempt
 // (ui://deskhand/attempt).
 //
 // A view is one HTML page that contains its styles and scripts. It exchanges
-// messages only with its host, which passes its tool calls to this server. The
-// form is the inbox's, with the same templates and script: ask.js replaces the
+// messages only with its host, which passes its tool calls to this server. The form
+// is the inbox's, with the same templates and script: ask-view.js replaces the
 // network, and [Views.askView] passes its requests to the same handlers.
 package views
 
@@ -22,23 +22,25 @@ import (
 
 // Options configure Views. Shell is required.
 type Options struct {
-	// Shell holds the form's files and those that all pages share. Add adds the
+	// Shell holds the form's files and those that all pages share. New adds the
 	// views' files.
 	Shell *page.Shell
-	// Prefix is put before the tools' names, joined by "_". Empty: none.
+	// Prefix is put before the tools' names, joined by "_". If empty, there is no
+	// prefix.
 	Prefix string
-	// Form answers a question; see the inbox. Nil: there is no view of
-	// questions, and the four fields below are not needed.
+	// Form handles a question's requests; see the inbox. If nil, there is no view
+	// of questions, and the four fields below are not needed.
 	Form http.Handler
 	// Channel names the form in the record of who saw a question.
 	Channel string
 	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Key returns a secret of the store, shared by all servers over it.
+	// Key returns the store's secret, which is shared by all servers that use the
+	// store.
 	Key func(ctx context.Context) ([]byte, error)
-	// Find returns the ID of the open request that a call of ask_user with args
-	// has made for a caller and that no view shows, or with again one that a
-	// view has shown. Empty: none yet.
+	// Find returns the ID of the open request that a caller's call of ask_user with
+	// args has created and that no view shows. With again, it returns one that a
+	// view has already shown. It returns "" if there is none yet.
 	Find func(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error)
 }
 
@@ -46,14 +48,14 @@ type Options struct {
 type Views struct {
 	options                 Options
 	ask, search, attempt    document
-	polls                   chan struct{} // one for each request that is held
-	opening                 sync.Mutex    // two views do not find one question
+	polls                   chan struct{} // one entry for each held request
+	opening                 sync.Mutex    // held so that two views do not find the same question
 	askName, searchName     string
 	startName, statusName   string
 	followName, askViewName string
 }
 
-// The addresses of the views.
+// Addresses of the views.
 const (
 	askURI     = "ui://deskhand/ask"
 	searchURI  = "ui://deskhand/search"
@@ -76,13 +78,13 @@ func (v *Views) name(tool string) string {
 	return v.options.Prefix + "_" + tool
 }
 
-// Enter sets the views of a catalog's tools, and adds the pages and the tool
-// that only the form calls. Tools missing from the catalog get none.
+// Enter sets the views of a catalog's tools, and adds the pages and the tool that
+// only the form calls. Tools missing from the catalog get none.
 func (v *Views) Enter(c *contract.Catalog) {
 	linked := map[string]bool{}
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		if t.Published != nil { // of another server, which has views of its own
+		if t.Published != nil { // a tool from another server, which has its own views
 			continue
 		}
 		switch t.Name {

@@ -19,12 +19,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// desk is the views over a store of its own.
+// desk has the views over its own store.
 type desk struct {
 	testing.TB
 	*Views
 	hub   *elicit.Hub
-	found string // what Find finds
+	found string // result of Find
 }
 
 var me = contract.Caller{Name: "host", Views: true}
@@ -62,7 +62,7 @@ func question() elicit.Request {
 	return elicit.Request{Trigger: elicit.AskUser, Source: elicit.Source{Kind: "mcp", Name: "host"}}
 }
 
-// does calls the tool of the form.
+// does calls the form's tool.
 func (d *desk) does(who contract.Caller, in askViewIn) (map[string]any, error) {
 	d.Helper()
 	args, err := json.Marshal(in)
@@ -129,7 +129,7 @@ func TestTheFormOpensItsQuestionAndAnswersIt(t *testing.T) {
 	if err != nil || !now.Accepted() || now.Completion.Channel != "app" || now.Answers["name"].Value.Text != "Ann" {
 		t.Errorf("the request = %+v, %v; want it answered in the view", now, err)
 	}
-	// A conversation that is loaded again shows what became of it.
+	// A conversation that is loaded again shows the question's outcome.
 	if got, err := d.does(me, askViewIn{Do: "open", Proof: proof, RequestID: r.ID}); err != nil || !strings.Contains(got["body"].(string), "data-ended") {
 		t.Errorf("open of an answered question = %v, %v; want its end", got, err)
 	}
@@ -178,8 +178,8 @@ func TestOnlyTheFormCanAnswer(t *testing.T) {
 	}
 }
 
-// A page has all in itself: its policy allows its own style and script by their
-// digests, and no address stands anywhere.
+// A page contains all its resources: its policy allows its own style and script by
+// their digests, and the page contains no address.
 func TestPagesLoadNothing(t *testing.T) {
 	d := open(t, "")
 	for name, page := range map[string]document{"ask": d.ask, "search": d.search, "attempt": d.attempt} {
@@ -252,8 +252,8 @@ func TestToolsHaveTheirViewsUnderAnyPrefix(t *testing.T) {
 	}
 }
 
-// No script of a view asks the network, and none that the form shares does so
-// but through the carrier.
+// No script of a view uses the network, and the scripts that the form shares use it
+// only through the carrier.
 func TestScriptsOfViewsUseNoNetwork(t *testing.T) {
 	err := fs.WalkDir(static, "static", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -277,7 +277,7 @@ func TestThePollsOfViewsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range mostPolls { // as many are held
+	for range mostPolls { // the maximum number of held requests
 		d.polls <- struct{}{}
 	}
 	_, seq, err := d.hub.GetAt(t.Context(), r.ID)

@@ -194,7 +194,7 @@ export const stories = {
     await page.view(late).getByText('The deadline has passed').waitFor()
     await page.view(late).getByRole('textbox', { name: 'And then?' }).fill('go on')
     await page.view(late).getByRole('button', { name: 'Send answer' }).click()
-    await page.view(late).getByText('late: it is kept for the asker').waitFor()
+    await page.view(late).getByText('late; the answer is kept for the asker').waitFor()
     assert.equal(await page.evaluate(() => dialogs), 0)
     quiet(page)
   },
@@ -208,7 +208,7 @@ export const stories = {
     await page.view(n).getByLabel('Yes').waitFor()
     const id = await page.view(n).locator('#pane').getAttribute('data-id')
     const tryIt = args => page.evaluate(a => asModel('ask_view', a), args)
-    const refused = r => assert.match(r.content[0].text, /only the form of a question can call this/)
+    const refused = r => assert.match(r.content[0].text, /only a question's form can call this/)
     refused(await tryIt({ do: 'open', arguments: asked }))
     refused(await tryIt({ do: 'act', request_id: id, body: 'do.act=send&a.q1=yes' }))
     refused(await tryIt({ do: 'act', request_id: id, key: 'AAAA', body: 'do.act=send&a.q1=yes' }))

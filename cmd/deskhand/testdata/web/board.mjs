@@ -55,7 +55,7 @@ export const stories = {
     await page.getByRole('button', { name: 'Start' }).click()
     const answer = page.getByRole('textbox', { name: 'Up or down?' })
     await answer.waitFor() // the page was there before the question
-    await page.getByText('waits for you').waitFor()
+    await page.getByText('waiting for you').waitFor()
     await page.getByText('I look first.', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
     await page.getByText("cd '").waitFor()
@@ -80,7 +80,7 @@ export const stories = {
     await second.waitFor() // it takes the place of the first
     await page.locator('tr.add').getByText('tea 1.00').waitFor() // the changes are counted again
     const board = await desk.window('/work')
-    await board.getByText('waits for you').waitFor()
+    await board.getByText('waiting for you').waitFor()
     await accessible(board, 'the board')
     await board.getByRole('link', { name: 'Round the prices' }).click()
     await board.getByRole('link', { name: 'Answer' }).waitFor()
@@ -135,7 +135,7 @@ export const stories = {
     await page.getByText('mine').waitFor()
     writeFileSync(seen, '')
     await page.getByRole('textbox', { name: 'Which day?' }).waitFor()
-    await page.getByRole('button', { name: 'Stop by force' }).click()
+    await page.getByRole('button', { name: 'Force stop' }).click()
     await page.getByText('stopped').waitFor()
     clean(page)
   },

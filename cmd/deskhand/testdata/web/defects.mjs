@@ -66,7 +66,7 @@ export const stories = {
     assert.equal(await page.getByLabel('Oregon').isChecked(), false)
     await page.getByLabel('Frankfurt').check()
     assert.equal(await own.inputValue(), '')
-    await page.getByRole('button', { name: 'Put my words back' }).click()
+    await page.getByRole('button', { name: 'Restore my words' }).click()
     await own.press('Control+Enter')
     await page.getByText('answered in the browser').waitFor()
     let value = await answersOf(desk, id)

@@ -93,7 +93,7 @@ export const stories = {
     const terminal = desk.terminal('inbox')
     await until('the terminal lists it', () => terminal.said.includes('Which name?'))
     terminal.stdin.write('1')
-    await until('the terminal opens it', () => /a text/.test(terminal.said))
+    await until('the terminal opens it', () => /Enter send/.test(terminal.said))
     for (const key of 'abc') terminal.stdin.write(key)
     await until('the window has what the terminal types', async () => await field.inputValue() === 'abc')
     await page.getByText('in the terminal').first().waitFor()
@@ -290,7 +290,7 @@ export const stories = {
     await page.getByRole('textbox', { name: 'Which name?' }).fill('too late')
     await desk.run('ask', 'answer', id, '#1=first')
     await send(page).click()
-    await page.getByText('Someone else was first').waitFor()
+    await page.getByText('Someone else was faster').waitFor()
     await page.getByText('answered on the command line').waitFor()
     await page.getByText('too late').waitFor()
     const again = await desk.ask('Which name now?')
@@ -499,7 +499,7 @@ export const stories = {
     await accessible(page, 'a late question')
     await page.getByLabel('Yes').check()
     await send(page).click()
-    await page.getByText('it is kept for the asker').waitFor()
+    await page.getByText('the answer is kept for the asker').waitFor()
     assert.equal((await desk.request(id)).completion.late, true)
   },
 

@@ -148,8 +148,8 @@ func (c *checker) actions(elements []map[string]any) {
 	}
 }
 
-// known are the elements that we send, and whether they go into an input, into
-// actions, or both.
+// known lists the elements that deskhand sends, and whether they may be in an
+// input, in actions, or both.
 var known = map[string]string{"button": "actions", "overflow": "actions", "static_select": "both", "multi_static_select": "input",
 	"radio_buttons": "both", "checkboxes": "both", "plain_text_input": "input", "datepicker": "both"}
 
@@ -197,7 +197,7 @@ func (c *checker) menu(e map[string]any) {
 	}
 }
 
-// initial options must be among those that can be chosen, to the letter.
+// initial checks that the initial options are exactly equal to available options.
 func (c *checker) initial(e map[string]any) {
 	chosen := list(e["initial_options"])
 	if one, ok := e["initial_option"].(map[string]any); ok {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Press presses a button of a message, or selects option in one of its menus.
-// The test fails if there is none.
+// Press presses a button in a message, or selects option in one of its menus. The
+// test fails if there is none.
 func (s *Slack) Press(t testing.TB, user string, m Message, action, option string) {
 	t.Helper()
 	for _, b := range m.Blocks {

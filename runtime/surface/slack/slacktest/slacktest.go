@@ -1,6 +1,6 @@
-// Package slacktest is a fake Slack for tests: the methods that deskhand calls
-// and the socket that delivers presses, on a local port. It refuses what Slack
-// refuses, by the limits in Slack's reference.
+// Package slacktest is a fake Slack for tests: the methods that deskhand calls and
+// the socket that delivers people's interactions, on a local port. It refuses what Slack refuses,
+// according to the limits in Slack's reference.
 package slacktest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Tokens and channel that it accepts.
+// The tokens and the channel that the fake accepts.
 const (
 	AppToken = "xapp-1-test"
 	BotToken = "xoxb-test"
@@ -70,10 +70,10 @@ type Whisper struct{ Channel, User, Text string }
 type Trouble struct {
 	Error      string        // Slack's error code, for example channel_not_found
 	RetryAfter time.Duration // rate limit; whole seconds
-	Lost       bool          // the call succeeds but its answer is lost
+	Lost       bool          // the call succeeds, but its response is lost
 }
 
-// New starts a fake that ends with the test.
+// New starts a fake that stops when the test ends.
 func New(t testing.TB) *Slack {
 	s := &Slack{calls: map[string]int{}, trouble: map[string][]Trouble{}, sockets: map[*websocket.Conn]bool{},
 		acks: map[string]chan json.RawMessage{}, changed: make(chan struct{})}
@@ -123,7 +123,7 @@ func (s *Slack) Whispers() []Whisper {
 	return append([]Whisper(nil), s.whispers...)
 }
 
-// Complaints returns why it refused calls as malformed.
+// Complaints returns why the fake refused calls as malformed.
 func (s *Slack) Complaints() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,14 +145,14 @@ func (s *Slack) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Sockets returns the number of connections that presses can be sent on.
+// Sockets returns the number of connections on which interactions can be sent.
 func (s *Slack) Sockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sockets)
 }
 
-// Drop cuts every socket.
+// Drop closes every socket.
 func (s *Slack) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Slack) Drop() {
 	}
 }
 
-// Until waits for a condition for at most most, then fails the test.
+// Until waits until ok returns true. If that takes longer than most, the test fails.
 func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() bool) {
 	t.Helper()
 	late := time.After(most)
@@ -174,7 +174,7 @@ func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() b
 		}
 		select {
 		case <-changed:
-		case <-time.After(10 * time.Millisecond): // what ok looks at may be elsewhere
+		case <-time.After(10 * time.Millisecond): // ok may depend on other state
 		case <-late:
 			t.Fatalf("%s did not happen within %v; messages: %s", what, most, s)
 		}
@@ -239,7 +239,7 @@ func reply(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// arguments reads a form or JSON; the token is one of them.
+// arguments reads a form or JSON, and includes the token.
 func arguments(r *http.Request) (map[string]string, error) {
 	args := map[string]string{"token": strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
@@ -363,7 +363,7 @@ func (s *Slack) view(args map[string]string) map[string]any {
 	return map[string]any{"view": v}
 }
 
-// socket is the side of socket mode that Slack has.
+// socket is Slack's side of socket mode.
 func (s *Slack) socket(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {

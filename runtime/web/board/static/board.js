@@ -1,13 +1,14 @@
-// The work, live: the log of an attempt grows while it is looked at, and the
-// board follows what agents do. Without it a reload shows the same.
+// Keeps the pages about tasks up to date: an attempt's log grows while its page is
+// open, and the board follows what agents do. Without this script, a reload shows
+// the same.
 'use strict';
 (() => {
   const $ = selector => document.querySelector(selector);
   const sleep = ms => new Promise(done => setTimeout(done, ms));
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
 
-  // replace puts what the server has now in the place of parts of the page. What
-  // a person has opened, or holds, stays.
+  // replace updates parts of the page with the server's current content. Folded
+  // and unfolded files stay as they are, and so does a part with the focus.
   const replace = async (...selectors) => {
     const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
     if (!response.ok || response.redirected) return;
@@ -19,7 +20,7 @@
         const has = now.querySelector(`details[data-path="${CSS.escape(had.dataset.path)}"]`);
         if (has) has.open = had.open;
       }
-      for (const had of old.querySelectorAll('.file[data-shown], .file:has(.diff)')) { // lines that were fetched stay while they are of the same content
+      for (const had of old.querySelectorAll('.file[data-shown], .file:has(.diff)')) { // keep loaded lines if the content is the same
         const path = CSS.escape(had.dataset.path), has = now.querySelector(`.file[data-path="${path}"]`);
         if (has && has.querySelector('details')?.dataset.mark === had.querySelector('details')?.dataset.mark) has.replaceWith(had);
       }
@@ -28,8 +29,8 @@
     }
   };
 
-  // The conversation grows at its end, in a box that scrolls from there: who is at
-  // the end stays there, who reads further up is not moved.
+  // The conversation grows at its end, in a box that scrolls from there: a reader at
+  // the end stays there, and a reader further up is not moved.
   const log = $('#log[data-news]');
   const follow = async () => {
     let after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
@@ -63,7 +64,7 @@
     }
   };
   if (log) follow();
-  // The message box stays in the window, however much stands above it.
+  // The message box stays in the window, however much content is above it.
   const side = $('.talkside');
   const fit = () => side.style.setProperty('--above', Math.max(0, side.getBoundingClientRect().top) + 'px');
   if (side) { fit(); addEventListener('scroll', fit, { passive: true }); addEventListener('resize', fit); }
@@ -84,8 +85,8 @@
   jumper('ask', $('#question'));
   jumps();
 
-  // What the agent has changed is counted again some time after it did something;
-  // where it stands, when a question was asked or answered.
+  // The changes are counted again some time after the agent used a tool. The
+  // attempt's state is updated when a question was asked or answered.
   let looking;
   const lookAgain = () => {
     looking ??= setTimeout(async () => {
@@ -105,8 +106,8 @@
       }
     })();
   }
-  // A form that starts something is sent once, however often its button is pressed;
-  // on the way back to its page it is a new one.
+  // A form that starts something is sent once, however often its button is pressed.
+  // If the person navigates back to its page, it counts as a new form.
   for (const form of document.querySelectorAll('form[data-once]')) {
     form.addEventListener('submit', () => setTimeout(() => { for (const b of form.querySelectorAll('button')) b.disabled = true; }));
   }

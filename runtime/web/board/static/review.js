@@ -1,6 +1,6 @@
-// The changes of an attempt, read: lines come when they come into sight, keys go
-// from file to file, and comments are kept while they are typed. Without it links
-// and plain forms do the same.
+// The review of an attempt's changes: lines are loaded when they come into view,
+// keys move from file to file, and comments are saved while they are typed. Without
+// this script, links and plain forms do the same.
 'use strict';
 (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
@@ -25,7 +25,7 @@
       mend(file);
       if (focus) $('[data-focus]', file)?.focus();
     } catch {
-      for (const a of $$('.wanted a', body)) a.textContent = 'Not loaded. Try again';
+      for (const a of $$('.wanted a', body)) a.textContent = 'Not loaded. Retry';
     } finally { fetching.delete(file); }
   };
   const wanted = file => { const d = $('details', file); return d?.open && $('.wanted', file); };
@@ -80,7 +80,7 @@
     const s = state.get(form) ?? {};
     state.set(form, s);
     s.dirty = true;
-    try { localStorage[key(form)] = fieldsOf(form).toString(); } catch { /* the server has it soon */ }
+    try { localStorage[key(form)] = fieldsOf(form).toString(); } catch { /* the server will soon have it */ }
     s.timer ??= setTimeout(() => save(form), 80);
   };
   const save = async form => {
@@ -97,20 +97,20 @@
       const out = await response.json();
       if (response.ok) {
         form.elements.rev.value = out.rev;
-        said.textContent = 'Draft kept';
+        said.textContent = 'Draft saved';
         if (!s.dirty) delete localStorage[key(form)];
       } else if (out.rev && !out.sent) { // another window was faster
         const mine = form.elements.body.value;
         form.elements.rev.value = out.rev;
         form.elements.body.value = out.body;
-        said.textContent = `${out.message} Yours was: ${mine}`;
+        said.textContent = `${out.message} Your text was: ${mine}`;
         delete localStorage[key(form)];
       } else {
         said.textContent = out.message;
         delete localStorage[key(form)];
       }
     } catch {
-      said.textContent = 'Not connected. It is kept here.';
+      said.textContent = 'Not connected. Your comment is kept here.';
       s.dirty = true;
       s.timer = setTimeout(() => save(form), 1500);
     } finally {
@@ -130,7 +130,7 @@
   document.addEventListener('input', e => { const form = e.target.closest?.('form.comment'); if (form) edited(form); });
   addEventListener('pagehide', () => { for (const form of $$('form.comment')) if (state.get(form)?.dirty) ask(form.getAttribute('action'), { method: 'POST', body: fieldsOf(form), keepalive: true }); });
 
-  // begin opens a form for lines as an address has them: 12, n12-15, o3.
+  // begin opens a form for lines in the form used in addresses: 12, n12-15, o3.
   const begin = async (file, at) => {
     await settle();
     const src = new URL(file.dataset.shown ?? $('details', file)?.dataset.src ?? location.href, location.href);
@@ -139,19 +139,19 @@
     src.searchParams.delete('at');
     file.dataset.shown = src.pathname + src.search;
   };
-  let from; // the number that was pressed last
+  let from; // the line number that was clicked last
   const comment = (file, number, range) => {
     const at = number.dataset.at, side = at[0];
     const first = range && from?.file === file && from.at[0] === side ? from.at : at;
     from = { file, at };
     begin(file, first === at ? at : `${side}${first.slice(1)}-${at.slice(1)}`);
   };
-  const settle = async () => { // gives what was typed last a moment to arrive
+  const settle = async () => { // waits up to a second until the last input is saved
     for (const form of $$('form.comment')) if (state.get(form)?.dirty) save(form);
     for (let i = 0; i < 40 && $$('form.comment').some(f => state.get(f)?.busy); i++) await new Promise(done => setTimeout(done, 25));
   };
 
-  // mend brings back what this browser could not send before.
+  // mend restores comments that this browser could not send before.
   const mend = at => {
     for (const form of $$('form.comment', at)) {
       const kept = localStorage[key(form)];
@@ -170,7 +170,7 @@
     }
   };
 
-  // follow shows what other windows write.
+  // follow shows what is typed in other windows.
   const follow = async () => {
     for (let seq = '', pause = 500; ;) {
       if (document.hidden) { await new Promise(done => setTimeout(done, 1000)); continue; }
@@ -227,7 +227,7 @@
   if ($('#keys-review')) $('#keys-review').hidden = false;
   for (const b of $$('.looks button')) b.hidden = true;
   for (const c of $$('.looks select, .looks input')) c.addEventListener('change', () => c.form.requestSubmit());
-  document.addEventListener('changes', observe); // the board's script has fetched them again
+  document.addEventListener('changes', observe); // the board's script has replaced the changes
   for (const n of $$('#changes noscript, .alone noscript')) n.remove();
   observe();
   mend(document);

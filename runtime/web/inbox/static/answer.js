@@ -1,10 +1,11 @@
-// The open question, live, in the inbox and on the page of an attempt: it shows
-// what other windows and the terminal type, and sends what is typed here.
-// Without it the form does the same by plain posts. The server sends state,
-// this sends actions. Other scripts of the page hear of two events: shown, when
-// there is another question or its end, and feed, with what has happened.
-// In a view of an MCP client there is no network: the script before this one has
-// made a carrier, which brings the same requests to the server another way.
+// Keeps the open question live, in the inbox and on an attempt's page: it shows
+// what is typed in other windows and in the terminal, and sends what is typed here.
+// Without this script, the form does the same with plain posts. The server sends
+// state, and this script sends actions. It dispatches two events for the page's
+// other scripts: shown, when another question or a question's end is shown, and
+// feed, with each change. In an MCP client's view there is no network: the script
+// before this one has created a carrier, which sends the same requests to the
+// server in another way.
 'use strict';
 const question = (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
@@ -13,16 +14,16 @@ const question = (() => {
   const client = 'web_' + [...crypto.getRandomValues(new Uint8Array(8))].map(b => b.toString(16).padStart(2, '0')).join('');
   const open = $('#open');
   const carrier = globalThis.deskhandCarrier ?? {
-    ready: undefined, // or a promise: the question is not there yet
+    ready: undefined, // or a promise that is resolved when the question is there
     fetch: (path, init) => fetch(path, init),
     events: after => new EventSource('/inbox/events?after=' + after),
     there: () => fetch('/healthz').then(r => r.ok, () => false),
     again: () => location.reload(),
     leave: to => location.assign(to),
-    mayFocus: () => true, // or only what the person works in: a view takes no focus from the conversation
+    mayFocus: () => true, // false in a view without focus, so that it takes no focus from the conversation
   };
-  const gone = 2; // what an EventSource says of itself once it is closed for good
-  const sendEvery = globalThis.deskhandCarrier?.sendEvery ?? 60; // milliseconds between two drafts of a question, while somebody types
+  const gone = 2; // EventSource.CLOSED
+  const sendEvery = globalThis.deskhandCarrier?.sendEvery ?? 60; // milliseconds between two drafts of a question while a person types
   let seq = Number(open.dataset.seq);
   let connected = true;
 
@@ -46,7 +47,7 @@ const question = (() => {
   };
   const tick = () => {
     for (const part of [open, ...$$('#list ul')]) {
-      if (part.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) continue; // far out of view
+      if (part.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) continue; // far from the visible area
       for (const name in words) for (const el of $$(`[data-${name}]`, part)) words[name](Date.parse(el.dateTime), el);
     }
   };
@@ -63,7 +64,7 @@ const question = (() => {
     pending.clear();
     touched.clear();
     tell('shown');
-    setTimeout(tick); // which needs the layout, and is in no hurry
+    setTimeout(tick); // needs the layout and is not urgent
     const form = $('#form');
     if (!form) return setTimeout(goOn);
     $('#open').classList.add('live');
@@ -81,7 +82,7 @@ const question = (() => {
     if (!response.ok && response.status !== 404) return carrier.leave(pageOf(id));
     show(await response.text());
   };
-  const later = []; // asked by the attempt of this page while another question was open
+  const later = []; // questions from this page's attempt that were asked while another one was open
   const goOn = () => {
     const e = !$('#form') && later.shift();
     if (e) openQuestion(e.id).then(() => say(`New question: ${e.heading}`), () => {});
@@ -91,10 +92,10 @@ const question = (() => {
     if (!form && $('[data-ended]')) return; // it is shown, perhaps with what was typed here
     const had = form && touched.size ? $$('.question', form).filter(q => touched.has(q.dataset.question)).map(q => [$('legend, .wording', q).textContent.replace(' (required)', ''), wordsOf(q)]) : [];
     const response = await ask(pageOf(id));
-    if (response.status >= 500) throw new Error('try again'); // such as a store that is busy
+    if (response.status >= 500) throw new Error('try again'); // for example, the store is busy
     if (current() !== id || !response.ok) return;
     const html = await response.text(), next = parsed(html);
-    if (form && $('form', next)) { // still open: what is being typed stays
+    if (form && $('form', next)) { // still open: what is being typed is kept
       $('.panehead').replaceWith($('.panehead', next));
       for (const note of $$('.pane > .note:not([role=alert])', next)) if (!$$('.pane > .note').some(n => n.textContent === note.textContent)) form.before(note);
       $('button[value=extend]', form)?.toggleAttribute('hidden', !$('button[value=extend]', next));
@@ -106,14 +107,15 @@ const question = (() => {
     if (ended && had.some(([, text]) => text)) {
       const note = document.createElement('div');
       note.className = 'note';
-      note.textContent = 'Your text here, to copy if you need it:';
+      note.textContent = 'Your unsent text, to copy if you need it:';
       for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
     if (ended && document.activeElement === document.body && carrier.mayFocus()) ended.focus();
   };
-  // renewPane reloads one at a time, as what was read before must not replace what
-  // was read later, and until the server answers: the feed tells a change once.
+  // renewPane reloads one pane at a time, so that older content never replaces newer
+  // content. It retries until the server answers, because the feed reports a change
+  // only once.
   let renewing = Promise.resolve();
   const renewPane = () => { renewing = renewing.then(reloadPane).catch(() => { setTimeout(renewPane, 700); }); };
 
@@ -123,11 +125,11 @@ const question = (() => {
   const store = 'deskhand.unsent.';
   const bare = o => Object.assign(Object.create(null), o); // a question may be called constructor or __proto__
   const unsent = id => { try { return bare(JSON.parse(localStorage[store + id] ?? '{}')); } catch { return bare(); } };
-  const keep = (id, all) => { try { Object.keys(all).length ? localStorage[store + id] = JSON.stringify(all) : delete localStorage[store + id]; } catch { /* no room: the server has it soon */ } };
+  const keep = (id, all) => { try { Object.keys(all).length ? localStorage[store + id] = JSON.stringify(all) : delete localStorage[store + id]; } catch { /* no room: the server will soon have it */ } };
   const forget = id => keep(id, {});
   const questionOf = id => $(`.question[data-question="${CSS.escape(id)}"]`);
-  // A question that takes one choice takes own words in place of it: whichever came
-  // last stands. A second press on a choice takes it back.
+  // In a single-choice question, free text replaces the choice and vice versa: the
+  // last input counts. A second press on a choice deselects it.
   const single = el => $('input[type=radio][name^="a."]', el);
   const remember = el => { for (const c of $$('input[type=radio]', el)) c.had = c.checked; };
   const instead = (el, target) => {
@@ -137,7 +139,7 @@ const question = (() => {
     else if (target.type === 'radio' && target.checked && own.value.trim()) {
       const had = own.value;
       own.value = '';
-      both(el, 'The choice takes the place of your own words:', had, ['Put my words back', () => { own.value = had; for (const c of $$('input[type=radio]', el)) c.checked = false; edited(el); own.focus(); }], ['Fine', () => {}]);
+      both(el, 'The choice replaces your own words:', had, ['Restore my words', () => { own.value = had; for (const c of $$('input[type=radio]', el)) c.checked = false; edited(el); own.focus(); }], ['OK', () => {}]);
     }
     remember(el);
   };
@@ -181,7 +183,7 @@ const question = (() => {
     touched.set(question, Date.now());
     el.classList.toggle('skipped', skips(el));
     $('.typing', el).textContent = '';
-    all[question] = { fields: fieldsOf(el), skip: skips(el), rev: all[question]?.rev ?? revision }; // of the text that it changes
+    all[question] = { fields: fieldsOf(el), skip: skips(el), rev: all[question]?.rev ?? revision }; // revision of the text that is changed
     keep(id, all);
     p.since = connected ? 0 : all[question].rev || 1;
     p.timer ??= setTimeout(() => send(question), p.sent && Date.now() - p.sent < sendEvery ? sendEvery : 0);
@@ -195,7 +197,7 @@ const question = (() => {
     p.dirty = false;
     p.busy = true;
     p.sent = Date.now();
-    let stored = 0; // the revision of the question that the answer speaks of
+    let stored = 0; // the question's revision in the response
     try {
       const response = await post(`/inbox/${id}/draft`, { question, fields: fieldsOf(el), skip: skips(el), ifRev: p.since || 0 }, { ...more, signal: AbortSignal.timeout(8000) });
       const out = await response.json();
@@ -216,7 +218,7 @@ const question = (() => {
       }
       const all = unsent(id);
       if (!p.dirty) delete all[question];
-      else if (all[question]) all[question].rev = out.rev; // of what was sent meanwhile
+      else if (all[question]) all[question].rev = out.rev; // of the text that was just sent
       keep(id, all);
     } catch {
       p.dirty = true;
@@ -231,11 +233,11 @@ const question = (() => {
     }
   };
   const flushAll = more => { for (const question of pending.keys()) send(question, more); };
-  const settle = async () => { // gives what was typed last half a second to arrive
+  const settle = async () => { // waits up to half a second until the last input is saved
     flushAll();
     for (let i = 0; i < 25 && [...pending.values()].some(p => p.busy || p.dirty && connected); i++) await new Promise(done => setTimeout(done, 20));
   };
-  // restore brings back what this browser could not send before.
+  // restore restores drafts that this browser could not send before.
   const restore = () => {
     const all = unsent(current());
     for (const [question, one] of Object.entries(all)) {
@@ -247,7 +249,7 @@ const question = (() => {
       send(question);
     }
   };
-  // both shows two texts of a question and lets the person decide.
+  // both shows two versions of an answer and lets the person decide.
   const both = (el, message, text, mine, take) => {
     const box = $('.conflict', el);
     box.replaceChildren();
@@ -269,8 +271,9 @@ const question = (() => {
     ['Keep mine', () => edited(el)],
     ['Use the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
   const forgetOne = question => { const all = unsent(current()); delete all[question]; keep(current(), all); pending.delete(question); touched.delete(question); };
-  // theirs takes a draft of another window. What this window is about to send
-  // stands, as it comes later; of what is on its way the answer tells.
+  // theirs shows a draft from another window. If this window is about to send a
+  // draft, it keeps its own, which is newer; if it is sending one, it first waits for
+  // the response.
   const theirs = e => {
     const el = questionOf(e.question), p = pending.get(e.question);
     if (!el || p?.dirty) return;
@@ -304,7 +307,7 @@ const question = (() => {
     if (!body.get('do.act')) body.set('do.act', 'send');
     body.set('do.client', client);
     const note = $('#note')?.value;
-    if (note !== undefined) body.set('do.note', note); // the field is in the form of the other ways to end
+    if (note !== undefined) body.set('do.note', note); // the field is in the other form
     if (button) button.disabled = true;
     try {
       const response = await ask('/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });
@@ -326,7 +329,7 @@ const question = (() => {
 
   // ---- the feed
   let source, heard = Date.now();
-  let wakeful = false; // the window rings though nobody looks at it
+  let wakeful = false; // the window alerts the person even when it is hidden
   let probing;
   const offline = () => {
     connected = false;
@@ -375,8 +378,8 @@ const question = (() => {
     tell('feed', e);
   };
   setInterval(() => { if (Date.now() - heard > 40000 && !document.hidden) connect(); }, 10000);
-  // A browser has few connections to a place: a window that nobody looks at and
-  // that need not ring gives its own back.
+  // A browser allows few connections to one server, so a hidden window without
+  // alerts closes its connection after a minute.
   let resting;
   document.addEventListener('visibilitychange', () => {
     clearTimeout(resting);
@@ -392,14 +395,14 @@ const question = (() => {
     const form = $('#form');
     if (!form || e.isComposing) return;
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
-      if (open.dataset.attempt && !open.contains(e.target)) return; // what is written there is another form's
+      if (open.dataset.attempt && !open.contains(e.target)) return; // the key is for another form
       e.preventDefault();
       return form.requestSubmit($('button[value=send]', form));
     }
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const q = answering();
     if (e.key === 'Enter' && e.target.form === form && e.target.tagName === 'INPUT' && $$('.question').length > 1) {
-      e.preventDefault(); // in a form of several questions it goes on to the next
+      e.preventDefault(); // in a form with several questions, Enter moves to the next
       const rest = $$('.question'), next = rest[rest.indexOf(q) + 1];
       return (next ? controls(next)[0] : $('button[value=send]', form)).focus();
     }
@@ -411,7 +414,7 @@ const question = (() => {
     else if (e.key === '/') { const own = $('textarea, input:not([type=radio], [type=checkbox])', q); if (own) { take(); own.focus(); } }
   });
 
-  document.addEventListener('DOMContentLoaded', async () => { // the other scripts of the page have run
+  document.addEventListener('DOMContentLoaded', async () => { // the page's other scripts have run
     if (carrier.ready) { await carrier.ready; seq = Number(open.dataset.seq); }
     begin();
     if (carrier.mayFocus()) $('[data-focus]')?.focus();

@@ -1,5 +1,5 @@
-// The inbox, live: the list follows the feed, beside the question that is open.
-// Without it the page does the same by links.
+// Keeps the inbox live: the list next to the open question follows the feed.
+// Without this script, the page does the same with links.
 'use strict';
 (() => {
   const { $, $$, ask, current, inField, openQuestion, parsed, put, say, settle, stayAwake } = question;
@@ -8,8 +8,8 @@
   // ---- the list
   const cardOf = id => $(`li[data-id="${CSS.escape(id)}"]`, list);
   const count = () => {
-    const n = $$('li.card', list).length + Number($('[data-rest]', list)?.dataset.rest ?? 0); // of which there is no card
-    put($('#count'), n === 0 ? 'Nothing open' : n === 1 ? '1 open question' : n + ' open questions');
+    const n = $$('li.card', list).length + Number($('[data-rest]', list)?.dataset.rest ?? 0); // including questions without a card
+    put($('#count'), n === 1 ? '1 open question' : n + ' open questions');
     document.title = (n ? `(${n}) ` : '') + title;
   };
   const choose = () => {
@@ -24,7 +24,8 @@
     if (!$('li', ul)) ul.remove();
     if (!$('li', group)) group.remove();
   };
-  // place puts a card where it belongs; false if its group is not there yet.
+  // place inserts a card at its position. It returns false if its group does not
+  // exist yet.
   const place = card => {
     const old = cardOf(card.dataset.id), group = $(`section[data-group="${CSS.escape(card.dataset.group)}"]`, list);
     if (!group) return false;
@@ -44,10 +45,10 @@
     count();
     choose();
   };
-  // What changes the list does so one after the other, so that what was read
-  // before never replaces what was read later.
+  // Changes of the list are applied one after another, so that older content never
+  // replaces newer content.
   let queue = Promise.resolve();
-  const inTurn = work => { queue = queue.then(work).catch(() => {}); }; // not connected: the feed tells it again
+  const inTurn = work => { queue = queue.then(work).catch(() => {}); }; // not connected: the feed repeats the change
   const changed = new Set();
   let refreshing;
   const refresh = id => {
@@ -67,11 +68,11 @@
       if (all) await reloadList();
       count();
       choose();
-      if (!current() && $('li', list)) await openQuestion($('li', list).dataset.id); // nobody is in the middle of anything
+      if (!current() && $('li', list)) await openQuestion($('li', list).dataset.id); // no question is open
     }), 30);
   };
 
-  // go opens a question as a link to it would.
+  // go opens a question, as its link does.
   const go = async id => {
     await openQuestion(id);
     document.body.classList.add('single');
@@ -92,14 +93,14 @@
     choose();
   });
   document.addEventListener('feed', ({ detail: e }) => {
-    if (e.type === 'answerChanged' && $('.chip.good', cardOf(e.id) ?? document.body)) return; // it says so already
+    if (e.type === 'answerChanged' && $('.chip.good', cardOf(e.id) ?? document.body)) return; // the card already shows a draft
     if (e.type === 'requested') ring(e);
     refresh(e.id);
   });
 
   // ---- alerts
   let alerts = {};
-  try { alerts = JSON.parse(localStorage['deskhand.alerts'] ?? '{}'); } catch { /* as if none were set */ }
+  try { alerts = JSON.parse(localStorage['deskhand.alerts'] ?? '{}'); } catch { /* as if no alerts were set */ }
   const awake = () => stayAwake(alerts.notify || alerts.sound);
   awake();
   const fields = { notify: $('#alert-notify'), sound: $('#alert-sound'), from: $('#quiet-from'), to: $('#quiet-to') };
@@ -113,7 +114,7 @@
       }
       alerts[name] = field.type === 'checkbox' ? field.checked : field.value;
       awake();
-      try { localStorage['deskhand.alerts'] = JSON.stringify(alerts); } catch { /* for this window then */ }
+      try { localStorage['deskhand.alerts'] = JSON.stringify(alerts); } catch { /* then only for this window */ }
       if (name === 'sound' && field.checked) bell();
     });
   }
@@ -147,7 +148,7 @@
 
   // ---- keys
   $('#keys').hidden = false;
-  let target; // where the keys have come, which may be ahead of what is shown
+  let target; // the question that the keys have reached, possibly ahead of the one shown
   const move = by => {
     const cards = $$('li.card', list), at = cards.findIndex(c => c.dataset.id === (target ?? current()));
     const card = cards[Math.min(Math.max(at + by, 0), cards.length - 1)];
@@ -157,7 +158,7 @@
     target = card.dataset.id;
     if (before === undefined) step();
   };
-  const step = async () => { // one question is fetched at a time: the last that is wanted
+  const step = async () => { // loads one question at a time, and skips to the last target
     for (let id; id !== target;) await go(id = target).catch(() => {});
     target = undefined;
   };

@@ -1,4 +1,4 @@
-// The page works without this: it only copies.
+// The page works without this script, which only copies text.
 "use strict";
 
 const said = document.getElementById("copied");
@@ -8,7 +8,7 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(code.textContent);
     button.textContent = said.textContent = "Copied";
-  } catch { // not a secure origin, or not allowed: the person can press the keys
+  } catch { // the origin is not secure, or copying is not allowed: the person can use the keyboard
     getSelection().selectAllChildren(code);
     button.textContent = said.textContent = "Selected: copy it with the keyboard";
   }

@@ -1,17 +1,17 @@
-// The form of a question in a conversation. The script of the form, which comes
-// after this one, does all that a person sees; this finds the question of the
-// call and carries the form's requests through the host.
+// A question's form in a conversation. The form's own script, which follows this
+// one, does everything that a person sees. This script finds the call's question and
+// sends the form's requests through the host.
 'use strict';
 const deskhandCarrier = (() => {
   const $ = selector => document.querySelector(selector);
   const sleep = ms => new Promise(done => setTimeout(done, ms));
-  // How long a request for changes is held, in milliseconds: a host that carries
-  // few calls at a time holds up an answer for no longer than the first.
+  // How long a request for changes is held, in milliseconds. If the host sends only
+  // a few calls at a time, an answer is delayed by at most the first value.
   const polls = { first: 5000, later: 15000 };
-  let id, key; // of the question
-  let busy = 0; // requests of the form on their way
-  let poll; // the request for changes on its way: {ended}
-  let oneByOne = false; // the host does: no request for changes is held then
+  let id, key; // the question's ID and key
+  let busy = 0; // number of the form's running requests
+  let poll; // the running request for changes: {ended}
+  let oneByOne = false; // the host sends one call at a time, so requests for changes must not be held
 
   const carry = async (what, more = {}) => {
     const before = poll, began = Date.now();
@@ -27,16 +27,17 @@ const deskhandCarrier = (() => {
     }
   };
 
-  // ---- the question of this call
-  let input, ended; // what the host told of the call
-  let news; // wakes up who waits for that
+  // ---- this call's question
+  let input, ended; // the call's arguments and result, from the host
+  let news; // resolves the promise of heard
   const heard = () => new Promise(done => { news = done; });
   const tell = text => { $('#waiting').textContent = text; $('#waiting').hidden = !text; };
   host.on('tool-input', p => { input = p.arguments ?? {}; news?.(); });
   host.on('tool-result', p => { ended = p; news?.(); });
   host.on('tool-cancelled', () => { ended ??= {}; news?.(); });
-  // Milliseconds for a call to become a question, and until the page takes one
-  // that a view has shown already: it was loaded again itself.
+  // How long to wait for the call to ask its question, in milliseconds, and after
+  // how long to accept a question that a view has already shown, because this page
+  // may have been reloaded.
   const patience = { call: 120000, again: 2500 };
 
   const find = async () => {
@@ -61,14 +62,14 @@ const deskhandCarrier = (() => {
     ({ request_id: id, key } = view);
     const box = $('#open'), parsed = document.createElement('template');
     parsed.innerHTML = view.body;
-    for (const n of parsed.content.querySelectorAll('noscript')) n.remove(); // a template parses what is in them
+    for (const n of parsed.content.querySelectorAll('noscript')) n.remove(); // a template parses their content
     box.replaceChildren(parsed.content);
     box.dataset.seq = view.seq;
     $('#fold').hidden = false;
     tell('');
   };
 
-  // ---- what the form asks for
+  // ---- the form's requests
   const stepOf = (path, method) => method !== 'POST' ? 'form' : /\/draft$/.test(path) ? 'draft' : /\/presented$/.test(path) ? 'presented' : 'act';
   const fetched = async (path, { method = 'GET', body, signal } = {}) => {
     const step = stepOf(path.split('?')[0], method);
@@ -77,7 +78,8 @@ const deskhandCarrier = (() => {
     return new Response(view.status === 204 ? null : view.body, { status: view.status });
   };
 
-  // Feed is an EventSource over requests for changes. It ends with the question.
+  // Feed implements an EventSource with requests for changes. It ends when the
+  // question ends.
   class Feed {
     readyState = 1;
     constructor(seq) { this.run(Number(seq)); }
@@ -112,7 +114,7 @@ const deskhandCarrier = (() => {
     }
   }
 
-  // ---- forms, in a frame that may not send any
+  // ---- forms, in a frame that is not allowed to submit them
   const sent = (form, submitter) => form.dispatchEvent(new SubmitEvent('submit', { bubbles: true, cancelable: true, submitter }));
   HTMLFormElement.prototype.requestSubmit = function (submitter) { sent(this, submitter ?? this.querySelector('button:not([type=button])')); };
   document.addEventListener('click', e => {
@@ -129,7 +131,7 @@ const deskhandCarrier = (() => {
     $('#fold').textContent = show ? 'Minimize' : 'Show the question';
     $('#fold').setAttribute('aria-expanded', show);
   };
-  host.leaving(async () => { // what was typed last gets there
+  host.leaving(async () => { // saves the last input
     dispatchEvent(new Event('pagehide'));
     for (let i = 0; i < 40 && busy > 1; i++) await sleep(25);
   });

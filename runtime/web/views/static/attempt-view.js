@@ -1,10 +1,10 @@
-// Where an attempt stands, in a conversation: looked at again while it runs and
-// while it is on the screen.
+// An attempt's state in a conversation. It is updated while the attempt is running
+// and the view is on the screen.
 'use strict';
 (() => {
   const $ = selector => document.querySelector(selector);
   const sleep = ms => new Promise(done => setTimeout(done, ms));
-  const every = 3000; // milliseconds between two looks
+  const every = 3000; // milliseconds between two updates
   const mostEntries = 12;
   let id, running = false;
 
@@ -12,7 +12,7 @@
   const put = (selector, text) => { const el = $(selector); if (el.textContent !== text) el.textContent = text; el.hidden = !text; };
   const tones = { completed: 'good', failed: 'alarm', running: 'warn' };
   const stand = s => {
-    put('#state', s.waiting_for_slot ? 'waits for a free slot' : s.state ?? '');
+    put('#state', s.waiting_for_slot ? 'waiting for a free slot' : s.state ?? '');
     $('#state').className = 'chip ' + (tones[s.state] ?? '');
     put('#failure', s.failure_summary ?? '');
     const n = s.pending_questions ?? 0;
@@ -21,8 +21,8 @@
       Tokens: s.usage?.input_tokens ? `${s.usage.input_tokens} read, ${s.usage.output_tokens} written` : '' };
     $('#facts').replaceChildren(...Object.entries(facts).filter(([, v]) => v).flatMap(([k, v]) => [element('dt', k), element('dd', v)]));
   };
-  // words is one entry of a log, of whatever version: what the agent was told is
-  // left out, and what is not known.
+  // words returns the text of a log entry, in any version of the log. It leaves out
+  // the user's messages and unknown entries.
   const words = ({ entry }) => {
     if (typeof entry?.content === 'string') return entry.content.trimEnd();
     const { entry_type: type = {}, content = '' } = entry?.content ?? {};
@@ -72,7 +72,7 @@
     if (result.isError) return put('#trouble', result.content?.[0]?.text ?? 'The call failed.');
     const said = host.said(result);
     begin(said.attempt_id);
-    follow(); // a follow-up has begun another run
+    follow(); // a follow-up has started another run
   });
   host.start('deskhand-attempt').catch(e => put('#trouble', e.message));
 })();

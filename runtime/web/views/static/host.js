@@ -1,12 +1,12 @@
-// The host of a view, by messages: MCP Apps, version 2026-01-26. A view begins
-// with host.start, hears of the call that it belongs to, and calls tools of its
-// server through the host.
+// Connects a view with its host through messages (MCP Apps, version 2026-01-26). A
+// view starts with host.start, receives the call that it belongs to, and calls its
+// server's tools through the host.
 'use strict';
 const host = (() => {
   const version = '2026-01-26';
-  const waiting = new Map(); // by id of our requests: {done, fail}
-  const heard = {}; // by name, of what comes after ui/notifications/
-  const leaving = []; // what is done before the host takes the view away
+  const waiting = new Map(); // by request ID: {done, fail}
+  const heard = {}; // handlers by notification name, without ui/notifications/
+  const leaving = []; // functions to call before the host removes the view
   let last = 0;
 
   const tell = message => parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
@@ -17,7 +17,7 @@ const host = (() => {
   });
   const notify = (method, params = {}) => tell({ method, params });
 
-  // Messages of others than the host are ignored.
+  // Messages from senders other than the host are ignored.
   addEventListener('message', async ({ source, data: m }) => {
     if (source !== parent || m?.jsonrpc !== '2.0') return;
     if (m.method === undefined) {
@@ -39,7 +39,7 @@ const host = (() => {
   });
   const on = (name, f) => { (heard[name] ??= []).push(f); };
 
-  // ---- how the host looks
+  // ---- the host's appearance
   const context = {};
   const dark = [...document.styleSheets].flatMap(s => [...s.cssRules]).filter(r => r.media?.mediaText.includes('prefers-color-scheme: dark'));
   const fonts = ['--font-sans', '--font-mono'];
@@ -55,7 +55,7 @@ const host = (() => {
   };
   on('host-context-changed', look);
 
-  // The view is as high as what it shows; the host gives it that room, or less.
+  // The view reports the height of its content; the host gives it that height or less.
   const measured = () => {
     let told = 0;
     const measure = () => {
@@ -76,21 +76,22 @@ const host = (() => {
     return hostCapabilities ?? {};
   };
 
-  // call calls a tool of this server and returns its result; a refusal is an
-  // error with the words of the server.
+  // call calls one of this server's tools and returns the result. If the call is
+  // refused, it throws an error with the server's text.
   const call = async (tool, args) => {
     const result = await request('tools/call', { name: tool, arguments: args });
     if (result?.isError) throw new Error((result.content ?? []).map(c => c.text).filter(Boolean).join(' ') || 'the call failed');
     return result ?? {};
   };
-  // said reads what a tool says as JSON, of whichever form the host passed on.
+  // said decodes a tool result's JSON, which the host passes on as structured content
+  // or as text.
   const said = result => {
     if (result?.structuredContent) return result.structuredContent;
     try { return JSON.parse(result?.content?.[0]?.text); } catch { return {}; }
   };
   const tools = JSON.parse(document.querySelector('meta[name=tools]').content);
-  // onScreen waits until el is on the screen: a view far up in a conversation asks
-  // for nothing.
+  // onScreen waits until el is on the screen, so that a view far up in a conversation
+  // sends no requests.
   const onScreen = el => new Promise(done => {
     const seen = new IntersectionObserver(all => { if (all.some(e => e.isIntersecting)) { seen.disconnect(); done(); } });
     seen.observe(el);

@@ -1,5 +1,5 @@
-// What a search found, in a conversation: one line until a person opens it, then
-// the hits, to read and to search on.
+// A search result in a conversation: one line until a person opens it, then the
+// hits, with a reader and a form for another search.
 'use strict';
 (() => {
   const $ = selector => document.querySelector(selector);
@@ -12,7 +12,7 @@
     document.body.setAttribute('aria-busy', 'true');
     try { await f(); } catch (e) { trouble(e); } finally { document.body.removeAttribute('aria-busy'); }
   };
-  // marked shows the words that a snippet has between stars.
+  // marked renders the words between stars in a snippet as strong text.
   const marked = text => {
     const p = element('p', '', { className: 'small' });
     text.split('**').forEach((part, i) => p.append(i % 2 ? element('strong', part) : part));
@@ -45,7 +45,7 @@
     const doc = result.structuredContent ?? {}, parts = (doc.chunks ?? []).map(c => c.text).filter(Boolean);
     $('#reading-title').textContent = title ?? doc.title ?? id;
     $('#reading-id').textContent = id;
-    const text = (result.content ?? []).map(c => c.text ?? '').join('\n\n').replace(/^--- Chunk: .* ---\n/gm, ''); // which is for models
+    const text = (result.content ?? []).map(c => c.text ?? '').join('\n\n').replace(/^--- Chunk: .* ---\n/gm, ''); // the separator lines are for models
     $('#text').textContent = (parts.length ? parts.join('\n\n') : text).trim();
     reading = doc.next;
     $('#on').hidden = !reading;
@@ -62,7 +62,7 @@
     query = $('#q').value.trim();
     if (query) working(() => search(false));
   };
-  // A frame without the right to send forms has no submit event.
+  // A frame without permission to submit forms gets no submit event.
   $('form button').onclick = e => { e.preventDefault(); submit(); };
 
   host.on('tool-input', ({ arguments: { query: q = '', cursor: _, limit: __, ...rest } = {} }) => {
