@@ -16,14 +16,15 @@ import (
 // machine is a person's machine: a home folder, and what programs find in their
 // environment.
 type machine struct {
-	t   *testing.T
-	env []string
+	t    *testing.T
+	home string
+	env  []string
 }
 
 func newMachine(t *testing.T, more ...string) machine {
 	t.Helper()
 	home := t.TempDir()
-	m := machine{t: t, env: append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=" + quickRace}, more...)}
+	m := machine{t: t, home: home, env: append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=" + quickRace}, more...)}
 	for _, dir := range []string{"DATA", "STATE", "CONFIG", "CACHE"} {
 		m.env = append(m.env, "XDG_"+dir+"_HOME="+filepath.Join(home, strings.ToLower(dir)))
 	}
