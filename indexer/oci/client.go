@@ -250,6 +250,12 @@ func (b *watched) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// What a request is for, in errors.
+const (
+	pushing = "push to"
+	pulling = "pull"
+)
+
 // failed is what a person is told of an error of a request.
 func failed(doing string, r Reference, err error) error {
 	if err == nil || fault.Of(err) != nil {
@@ -266,6 +272,10 @@ func failed(doing string, r Reference, err error) error {
 	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden), errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return fault.New("registry_denied", fmt.Sprintf("cannot %s %s: the registry refuses access", doing, where), "sign in with an account that may do this: docker login "+host)
 	case errors.Is(err, errdef.ErrNotFound), answer != nil && answer.StatusCode == http.StatusNotFound:
+		if doing == pushing {
+			hint = "create the repository, if this registry wants that first, and check your access: docker login " + host
+			return fault.New("registry_missing", "there is no repository for "+where, hint)
+		}
 		return fault.New("registry_missing", where+" is not in the registry", "check the name, the tag and your access: docker login "+host)
 	case answer != nil:
 		why = fmt.Sprintf("the registry answers %d", answer.StatusCode)

@@ -28,10 +28,15 @@ import (
 type stranger struct {
 	packed
 	index []byte
-	// lie answers instead; false: the truth is told. path is "manifest", "metadata"
-	// or "index".
-	lie func(w http.ResponseWriter, r *http.Request, what string) bool
+	lie   atomic.Pointer[lie]
 }
+
+// lie answers instead; false: the truth is told. what is "manifest", "metadata" or
+// "index".
+type lie func(w http.ResponseWriter, r *http.Request, what string) bool
+
+// tell begins to lie; nil: the truth is told.
+func (s *stranger) tell(l lie) { s.lie.Store(&l) }
 
 func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what, body, kind := "", []byte(nil), "application/octet-stream"
@@ -43,7 +48,7 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, s.indexed.Digest.String()):
 		what, body = "index", s.index
 	}
-	if s.lie != nil && s.lie(w, r, what) {
+	if l := s.lie.Load(); l != nil && *l != nil && (*l)(w, r, what) {
 		return
 	}
 	if what == "" {
@@ -186,7 +191,7 @@ func TestAttackRegistriesThatLie(t *testing.T) {
 		"no access":              {on("manifest", func(w http.ResponseWriter, _ *http.Request) { denied(w, http.StatusForbidden) }), "registry_denied"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s.lie = c.lie
+			s.tell(c.lie)
 			into := filepath.Join(t.TempDir(), "library")
 			if err := os.CopyFS(into, os.DirFS(old)); err != nil {
 				t.Fatal(err)
@@ -202,7 +207,7 @@ func TestAttackRegistriesThatLie(t *testing.T) {
 			}
 		})
 	}
-	s.lie = nil
+	s.tell(nil)
 	into := filepath.Join(t.TempDir(), "library")
 	if err := take(t, r, into, Options{}); err != nil || !bytes.Equal(data(t, into), s.index) {
 		t.Errorf("the truth is refused: %v", err)
@@ -250,12 +255,12 @@ func TestAttackRegistriesAnotherManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, header := range []string{"", s.of.Digest.String(), digest.FromBytes(other).String()} {
-		s.lie = on("manifest", func(w http.ResponseWriter, _ *http.Request) {
+		s.tell(on("manifest", func(w http.ResponseWriter, _ *http.Request) {
 			if header != "" {
 				w.Header().Set("Docker-Content-Digest", header)
 			}
 			answer(w, ocispec.MediaTypeImageManifest, other)
-		})
+		}))
 		_, err := Find(t.Context(), at, Options{})
 		wantFault(t, err, "bad_artifact", "digest")
 	}
@@ -270,18 +275,18 @@ func TestAttackRegistriesRedirections(t *testing.T) {
 	s, r := strange(t, build(t, "Text.", artifact.Library{Name: "alpha"}))
 	for _, to := range []string{target.URL, strings.Replace(target.URL, "127.0.0.1", "localhost", 1), "http://169.254.169.254/latest/meta-data", "http://[fe80::1]/", "http://10.1.2.3/"} {
 		for _, what := range []string{"manifest", "metadata", "index"} {
-			s.lie = on(what, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) })
+			s.tell(on(what, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) }))
 			err := take(t, r, filepath.Join(t.TempDir(), "library"), Options{})
 			wantFault(t, err, "registry_failed", "without redirects")
 		}
-		s.lie = on("manifest", func(w http.ResponseWriter, _ *http.Request) {
+		s.tell(on("manifest", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="`+to+`",service="x"`)
 			w.WriteHeader(http.StatusUnauthorized)
-		})
+		}))
 		_, err := Find(t.Context(), r, Options{})
 		wantFault(t, err, "registry_failed")
 	}
-	s.lie = on("manifest", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) })
+	s.tell(on("manifest", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }))
 	_, err := Find(t.Context(), r, Options{})
 	wantFault(t, err, "registry_failed", "redirects")
 	if reached.Load() != 0 {
@@ -309,14 +314,14 @@ func TestAttackRegistriesThatHang(t *testing.T) {
 		"in the index": on("index", func(w http.ResponseWriter, r *http.Request) { begin(w, s.index); <-r.Context().Done() }),
 	} {
 		t.Run(what, func(t *testing.T) {
-			s.lie = lie
+			s.tell(lie)
 			into := filepath.Join(t.TempDir(), "library")
 			err := take(t, r, into, Options{idle: 50 * time.Millisecond})
 			wantFault(t, err, "registry_failed", "stopped")
 		})
 	}
 	// A push to one that never says whether it has it.
-	s.lie = func(w http.ResponseWriter, r *http.Request, _ string) bool {
+	s.tell(func(w http.ResponseWriter, r *http.Request, _ string) bool {
 		switch r.Method {
 		case http.MethodHead:
 			http.NotFound(w, r)
@@ -328,7 +333,7 @@ func TestAttackRegistriesThatHang(t *testing.T) {
 			<-r.Context().Done()
 		}
 		return true
-	}
+	})
 	_, err := Push(t.Context(), build(t, "Text.", artifact.Library{Name: "alpha"}), r, Options{idle: 50 * time.Millisecond})
 	wantFault(t, err, "registry_failed", "stopped")
 }
@@ -344,7 +349,7 @@ func TestAttackRegistriesThePassword(t *testing.T) {
 	s, r := strange(t, build(t, "Text.", artifact.Library{Name: "alpha"}))
 	registrytest.Login(t, r.ref.Registry, registrytest.Password)
 	var asked, elsewhere atomic.Int32
-	s.lie = func(w http.ResponseWriter, r *http.Request, _ string) bool {
+	s.tell(func(w http.ResponseWriter, r *http.Request, _ string) bool {
 		if r.Header.Get("Authorization") == "" {
 			asked.Add(1)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="http://token.example.com/token",service="x"`)
@@ -353,7 +358,7 @@ func TestAttackRegistriesThePassword(t *testing.T) {
 		}
 		elsewhere.Add(1)
 		return false
-	}
+	})
 	_, err := Find(t.Context(), r, Options{})
 	wantFault(t, err, "registry_failed")
 	if asked.Load() == 0 || elsewhere.Load() != 0 {
@@ -371,4 +376,12 @@ func parseURL(t *testing.T, s string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// Some registries have no repository before somebody creates it.
+func TestNoRepositoryToPushTo(t *testing.T) {
+	s, r := strange(t, build(t, "Text.", artifact.Library{Name: "alpha"}))
+	s.tell(func(w http.ResponseWriter, r *http.Request, _ string) bool { http.NotFound(w, r); return true })
+	_, err := Push(t.Context(), build(t, "Text.", artifact.Library{Name: "alpha"}), r, Options{})
+	wantFault(t, err, "registry_missing", "create the repository")
 }

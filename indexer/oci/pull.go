@@ -49,12 +49,12 @@ func Find(ctx context.Context, r Reference, o Options) (*Library, error) {
 	l := &Library{Reference: r, repo: repo, o: o}
 	described, err := l.readManifest(ctx)
 	if err != nil {
-		return nil, failed("pull", r, err)
+		return nil, failed(pulling, r, err)
 	}
 	if l.Digest == o.Known {
 		return l, ErrUnchanged
 	}
-	return l, failed("pull", r, l.readMetadata(ctx, described))
+	return l, failed(pulling, r, l.readMetadata(ctx, described))
 }
 
 // bad is the fault of what a registry has or sends.
@@ -146,14 +146,14 @@ func (l *Library) Fetch(ctx context.Context, w io.Writer) error {
 	defer cancel()
 	body, err := l.repo.Blobs().Fetch(ctx, l.index)
 	if err != nil {
-		return failed("pull", l.Reference, l.sent("index", err))
+		return failed(pulling, l.Reference, l.sent("index", err))
 	}
 	defer body.Close()
 	verified := content.NewVerifyReader(&counted{Reader: body, total: l.index.Size, show: l.o.Progress}, l.index)
 	if _, err = io.Copy(w, verified); err == nil {
 		err = verified.Verify()
 	}
-	return failed("pull", l.Reference, l.sent("index", err))
+	return failed(pulling, l.Reference, l.sent("index", err))
 }
 
 // sent words what a registry sent wrong.

@@ -56,7 +56,7 @@ func Push(ctx context.Context, dir string, r Reference, o Options) (Pushed, erro
 	defer cancel()
 	done, err := p.push(ctx, repo, index.Data(), o)
 	done.Reference = r.String()
-	return done, failed("push to", r, err)
+	return done, failed(pushing, r, err)
 }
 
 func (p packed) push(ctx context.Context, repo *remote.Repository, data io.Reader, o Options) (Pushed, error) {

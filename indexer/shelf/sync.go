@@ -162,16 +162,17 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 		at, _, _ := strings.Cut(o.Source, "#")
 		o.Source, o.recorded = at+"#"+known.Revision, o.Source
 	}
-	registry := oci.IsAddress(o.Source)
-	if strict && registry {
-		at, err := oci.Parse(o.Source)
-		if err == nil {
-			at, err = at.At(known.Digest)
+	registry, reference := oci.IsAddress(o.Source), ""
+	if registry {
+		ref, err := oci.Parse(o.Source)
+		if reference = ref.String(); err == nil && strict {
+			o.recorded = reference
+			ref, err = ref.At(known.Digest)
+			o.Source = ref.String()
 		}
 		if err != nil {
 			return Result{}, err
 		}
-		o.Source, o.recorded = at.String(), o.Source
 	}
 	// What is on the shelf at the right revision stays as it is.
 	entries, _, err := s.List()
@@ -184,7 +185,7 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 		if strict && known.Revision != "" && e.Index == known.Index || strict && registry && e.Index == known.Index && e.Digest == known.Digest {
 			return Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, nil
 		}
-		if registry && !strict && e.Source == w.Source && e.texts == o.Texts {
+		if registry && !strict && e.Source == reference && e.texts == o.Texts {
 			o.known = e.Digest
 			if r, err := s.Add(ctx, o); !errors.Is(err, source.ErrUnchanged) {
 				return r, err
