@@ -18,24 +18,16 @@ import (
 	"github.com/deskhand/deskhand/indexer/oci/registrytest"
 )
 
-// A pull that is killed in the middle of the index leaves the old library, and the
-// next one begins anew.
-func TestAKilledPullLeavesTheOldLibrary(t *testing.T) {
-	host := registrytest.Start(t, false)
-	registrytest.Login(t, host, "")
-	to, err := url.Parse("http://" + host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stalls, halfway := atomic.Bool{}, make(chan struct{})
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// stalling is next, which sends only half of an index while stalls is true, and
+// then closes halfway.
+func stalling(next http.Handler, stalls *atomic.Bool, halfway chan<- struct{}) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if !stalls.Load() || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/blobs/") {
-			proxy.ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
 			return
 		}
 		whole := httptest.NewRecorder()
-		proxy.ServeHTTP(whole, r)
+		next.ServeHTTP(whole, r)
 		if whole.Body.Len() < 10_000 { // the metadata
 			_, _ = w.Write(whole.Body.Bytes())
 			return
@@ -45,7 +37,20 @@ func TestAKilledPullLeavesTheOldLibrary(t *testing.T) {
 		w.(http.Flusher).Flush()
 		close(halfway)
 		<-r.Context().Done()
-	}))
+	}
+}
+
+// A pull that is killed in the middle of the index leaves the old library, and the
+// next one begins anew.
+func TestAKilledPullLeavesTheOldLibrary(t *testing.T) {
+	host := registrytest.Start(t, false)
+	registrytest.Login(t, host, "")
+	to, err := url.Parse("http://" + host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stalls, halfway := &atomic.Bool{}, make(chan struct{})
+	front := httptest.NewServer(stalling(httputil.NewSingleHostReverseProxy(to), stalls, halfway))
 	t.Cleanup(front.Close)
 	ref := strings.TrimPrefix(front.URL, "http://") + "/handbook:main"
 	docs := t.TempDir()

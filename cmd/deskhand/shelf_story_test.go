@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +107,28 @@ type onShelf struct {
 	Index         string `json:"index_sha256"`
 }
 
+// libraries are those on the shelf.
+func (m machine) libraries(dir string) (list []onShelf) {
+	m.t.Helper()
+	if err := json.Unmarshal([]byte(m.run(dir, "list", "--json")), &list); err != nil {
+		m.t.Fatal(err)
+	}
+	return list
+}
+
+// publish pushes the libraries, and returns the deskhand.yaml that lists them.
+func (m machine) publish(dir, host string, list []onShelf) string {
+	m.t.Helper()
+	var b strings.Builder
+	b.WriteString("libraries:\n")
+	for _, l := range list {
+		ref := host + "/shelf/" + strings.ReplaceAll(l.Name, ".", "-") + ":" + l.Version
+		m.run(dir, "push", l.Name+"@"+l.Version, ref)
+		b.WriteString("  - {name: " + l.Name + ", version: '" + l.Version + "', source: 'oci://" + ref + "'}\n")
+	}
+	return b.String()
+}
+
 // storyCache is a module cache with two versions of a module, of which the
 // project uses the older one.
 var storyCache = map[string]string{
@@ -173,19 +196,10 @@ func TestTheStoryOfTheShelf(t *testing.T) {
 		}
 	}
 
-	var made, got []onShelf
-	if err := json.Unmarshal([]byte(first.run(project, "list", "--json")), &made); err != nil || len(made) != 2 {
-		t.Fatalf("libraries %+v, %v", made, err)
-	}
-	var listed strings.Builder
-	listed.WriteString("libraries:\n")
-	for _, l := range made {
-		ref := host + "/shelf/" + strings.ReplaceAll(l.Name, ".", "-") + ":" + l.Version
-		first.run(project, "push", l.Name+"@"+l.Version, ref)
-		listed.WriteString("  - {name: " + l.Name + ", version: '" + l.Version + "', source: 'oci://" + ref + "'}\n")
-	}
+	made := first.libraries(project)
+	listed := first.publish(project, host, made)
 	team := t.TempDir()
-	write(t, team, map[string]string{"deskhand.yaml": listed.String()})
+	write(t, team, map[string]string{"deskhand.yaml": listed})
 	first.run(team, "sync")
 	lock, err := os.ReadFile(filepath.Join(team, "deskhand.lock"))
 	if err != nil {
@@ -199,16 +213,11 @@ func TestTheStoryOfTheShelf(t *testing.T) {
 		}
 	}
 	checkout := t.TempDir()
-	write(t, checkout, map[string]string{"deskhand.yaml": listed.String(), "deskhand.lock": string(lock)})
+	write(t, checkout, map[string]string{"deskhand.yaml": listed, "deskhand.lock": string(lock)})
 	second := newMachine(t, "GOMODCACHE="+filepath.Join(checkout, "none"), docker)
 	second.run(checkout, "sync", "--locked")
-	if err := json.Unmarshal([]byte(second.run(checkout, "list", "--json")), &got); err != nil || len(got) != len(made) {
-		t.Fatalf("libraries %+v, %v", got, err)
-	}
-	for i := range made {
-		if got[i] != made[i] {
-			t.Errorf("the library is %+v, and was %+v", got[i], made[i])
-		}
+	if got := second.libraries(checkout); len(got) != 2 || !slices.Equal(got, made) {
+		t.Errorf("the libraries are %+v, and were %+v", got, made)
 	}
 	for i, answer := range second.ask(checkout, questions) {
 		if answer != answers[i] {

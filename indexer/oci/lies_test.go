@@ -139,11 +139,14 @@ func endless(b []byte) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-// Each lie of a registry is refused, and the library that was there stays as it
-// was, with nothing beside it.
-func TestAttackRegistriesThatLie(t *testing.T) {
-	old := build(t, "The old text.", artifact.Library{Name: "alpha"})
-	s, r := strange(t, build(t, "The new text, which is longer.", artifact.Library{Name: "alpha"}))
+// told is a lie, and the code of the fault that it gives.
+type told struct {
+	lie  lie
+	code string
+}
+
+// lies are all that are tried, by what is sent.
+func (s *stranger) lies(t *testing.T) map[string]told {
 	manifest := func(b []byte) func(http.ResponseWriter, *http.Request, string) bool {
 		return on("manifest", func(w http.ResponseWriter, _ *http.Request) { answer(w, ocispec.MediaTypeImageManifest, b) })
 	}
@@ -153,10 +156,7 @@ func TestAttackRegistriesThatLie(t *testing.T) {
 	blob := func(which string, b []byte) func(http.ResponseWriter, *http.Request, string) bool {
 		return on(which, func(w http.ResponseWriter, _ *http.Request) { answer(w, "application/octet-stream", b) })
 	}
-	for what, c := range map[string]struct {
-		lie  func(http.ResponseWriter, *http.Request, string) bool
-		code string
-	}{
+	return map[string]told{
 		"a header with another digest": {on("manifest", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Docker-Content-Digest", "sha256:"+zeros)
 			answer(w, ocispec.MediaTypeImageManifest, s.manifest)
@@ -189,7 +189,15 @@ func TestAttackRegistriesThatLie(t *testing.T) {
 		"an index that is cut":   {on("index", func(w http.ResponseWriter, _ *http.Request) { cut(t, w, s.index) }), "bad_artifact"},
 		"an error with controls": {on("manifest", func(w http.ResponseWriter, _ *http.Request) { denied(w, http.StatusBadRequest) }), "registry_failed"},
 		"no access":              {on("manifest", func(w http.ResponseWriter, _ *http.Request) { denied(w, http.StatusForbidden) }), "registry_denied"},
-	} {
+	}
+}
+
+// Each lie of a registry is refused, and the library that was there stays as it
+// was, with nothing beside it.
+func TestAttackRegistriesThatLie(t *testing.T) {
+	old := build(t, "The old text.", artifact.Library{Name: "alpha"})
+	s, r := strange(t, build(t, "The new text, which is longer.", artifact.Library{Name: "alpha"}))
+	for what, c := range s.lies(t) {
 		t.Run(what, func(t *testing.T) {
 			s.tell(c.lie)
 			into := filepath.Join(t.TempDir(), "library")

@@ -182,3 +182,21 @@ func TestAFailedPullLeavesNothing(t *testing.T) {
 		t.Errorf("there is a shelf: %v", err)
 	}
 }
+
+// A library that another process is building stays, whatever becomes of a second
+// build of it.
+func TestASecondBuildLeavesTheFirst(t *testing.T) {
+	docs := t.TempDir()
+	write(t, docs, map[string]string{"a.md": "# Alpha\n"})
+	s := Shelf{filepath.Join(t.TempDir(), "shelf")}
+	first, err := artifact.Create(s.folderOf("alpha"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Abort()
+	_, err = s.Add(t.Context(), Options{Source: docs, Name: "alpha"})
+	fails(t, err, "locked")
+	if _, err := os.Stat(s.folderOf("alpha")); err != nil {
+		t.Errorf("the folder of the first build: %v", err)
+	}
+}
