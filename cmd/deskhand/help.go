@@ -20,7 +20,7 @@ import (
 // and flag or by flag alone. Those of settings are in their table; others have a
 // number N, a TIME or a TEXT.
 var valueNames = map[string]string{
-	"agent": "NAME", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
+	"agent": "NAME", "annotation": "KEY=VALUE", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
 	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
 	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",

@@ -103,7 +103,7 @@ var commands = []struct {
 }{
 	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand, docsCommand}},
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, trainCommand, demoCommand}},
-	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand}},
+	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand, pushCommand}},
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},

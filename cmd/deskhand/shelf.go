@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
@@ -66,14 +67,18 @@ func addCommand(a *app) *cobra.Command {
 	var deps bool
 	cmd := &cobra.Command{
 		Use:   "add SOURCE...",
-		Short: "Add libraries to the shelf, from folders, repositories and archives",
+		Short: "Add libraries to the shelf, from folders, repositories, archives and registries",
 		Long: "Add the docs of each SOURCE to the shelf as a library: a folder, a .zip or .tar.gz file or its https\n" +
 			"address, or a git repository at a branch, tag or commit (ADDRESS#REF). A tag is the version. Without\n" +
 			"--path the docs of a repository or an archive are its folder docs, doc, documentation, content,\n" +
-			"site/docs or website/docs, else all of it. Adding a library again builds it again.",
+			"site/docs or website/docs, else all of it. Adding a library again builds it again.\n\n" +
+			"oci://HOST/REPOSITORY:TAG (or @DIGEST) gets a library that deskhand push sent to a container registry, with\n" +
+			"the credentials of docker login. Registries are asked by https, and by plain http only on this machine or\n" +
+			"with --plain-http.",
 		Example: "  deskhand add docs --name handbook\n" +
 			"  deskhand add 'https://github.com/spf13/cobra.git#v1.9.1' --path site/content\n" +
-			"  deskhand add vendor-manual.zip --name manual --version 4.2",
+			"  deskhand add vendor-manual.zip --name manual --version 4.2\n" +
+			"  deskhand add oci://ghcr.io/acme/docs/handbook:2026",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if deps {
 				return arguments(0, 0, "no sources beside --deps")(cmd, args)
@@ -101,10 +106,52 @@ func addCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.Options.Texts, "trust-texts", false, "let the library's own texts for tools and instructions reach models")
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
 	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "take what .gitignore files name too")
+	pulling(flags, &f)
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
 	flags.BoolVar(&deps, "deps", false, "add what the lock files from here upward name, from this disk")
 	flags.BoolVar(&f.Deps.All, "all", false, "with --deps: indirect dependencies too")
 	flags.BoolVar(&f.Deps.Fetch, "fetch", false, "with --deps: take what is not on this disk with go or npm")
+	return cmd
+}
+
+// pulling declares the flags of commands that pull from registries.
+func pulling(flags *pflag.FlagSet, f *libraries.Flags) {
+	flags.BoolVar(&f.Options.PlainHTTP, "plain-http", false, "ask registries without TLS, also those that are not on this machine")
+	flags.BoolVar(&f.Options.Verify, "verify", false, "after a pull, read the index again and compare every byte")
+}
+
+func pushCommand(a *app) *cobra.Command {
+	var f libraries.Flags
+	var annotations []string
+	cmd := &cobra.Command{
+		Use:   "push LIBRARY REF",
+		Short: "Push a library to a container registry",
+		Long: "Push a library of the shelf to the registry and repository that REF names, HOST/REPOSITORY[:TAG], as an\n" +
+			"OCI artifact. The default tag is latest. The same library gives the same digest, and what the registry has\n" +
+			"is not sent again. Credentials are those of docker login and oras login. The registry is asked by https,\n" +
+			"and by plain http only on this machine or with --plain-http.",
+		Example: "  deskhand push cobra@1.9.1 ghcr.io/acme/docs/cobra:1.9.1\n" +
+			"  deskhand push handbook localhost:5000/handbook",
+		Args: arguments(2, 2, "a library and a reference"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.libraryNames(cmd, args, word)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.onShelf()
+			if err != nil {
+				return err
+			}
+			return w.Push(cmd.Context(), f, args[0], args[1], annotations)
+		},
+	}
+	flags := cmd.Flags()
+	settings.Declare(flags, "shelf")
+	flags.BoolVar(&f.Options.PlainHTTP, "plain-http", false, "ask the registry without TLS, also if it is not on this machine")
+	flags.StringArrayVar(&annotations, "annotation", nil, "KEY=VALUE to add to the artifact, can be given several times")
+	flags.BoolVar(&f.JSON, "json", false, "print what was pushed as JSON")
 	return cmd
 }
 
@@ -170,6 +217,7 @@ func updateCommand(a *app) *cobra.Command {
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
+	pulling(flags, &f)
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
 	return cmd
 }
@@ -228,6 +276,7 @@ func syncCommand(a *app) *cobra.Command {
 	settings.Declare(flags, "cache")
 	flags.BoolVar(&locked, "locked", false, "fail unless each library is what deskhand.lock says")
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
+	pulling(flags, &f)
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
 	return cmd
 }

@@ -75,6 +75,18 @@ type Library struct {
 	Licence string `json:"licence,omitempty"`
 	// Texts says that the person trusts the library's own texts for tools.
 	Texts bool `json:"texts,omitempty"`
+	// Origin is what the library was made from if Source is a registry, whose
+	// manifest Digest is of; nil: Source says it.
+	Origin *Origin `json:"origin,omitempty"`
+}
+
+// Origin is what a library was made from, before it was in a registry. Its fields
+// are those of Library; Source may be empty.
+type Origin struct {
+	Source   string `json:"source,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Digest   string `json:"digest,omitempty"`
 }
 
 // Facet is one key that hits can be filtered by.

@@ -40,33 +40,43 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 	if len(text) > MaxMetadataBytes {
 		return m, digest, damaged(dir, fmt.Sprintf("metadata.json has more than %d bytes", MaxMetadataBytes))
 	}
+	if m, err = Decode(text, dir); err != nil {
+		return m, digest, err
+	}
+	return m, sha256.Sum256(text), nil
+}
+
+// Decode reads the text of a metadata.json, for an artifact that is not in a
+// folder, and checks it as Open does. where names it in errors, which are those
+// of Open.
+func Decode(text []byte, where string) (m Metadata, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
-		return m, digest, damaged(dir, "metadata.json: "+err.Error())
+		return m, damaged(where, "metadata.json: "+err.Error())
 	}
 	for _, facet := range m.Taxonomy {
 		slices.Sort(facet.Values) // lookups rely on it, and one without a digest may be edited
 	}
 	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
 	case m.Index.Engine != engineName:
-		return m, digest, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", dir, m.Index.Engine),
+		return m, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", where, m.Index.Engine),
 			"name a folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
 	case major != "1" || m.Index.FormatVersion > FormatVersion:
-		return m, digest, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
-			dir, m.Index.FormatVersion, m.MetadataVersion, FormatVersion), "use a newer deskhand, or build the index again with this one")
+		return m, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
+			where, m.Index.FormatVersion, m.MetadataVersion, FormatVersion), "use a newer deskhand, or build the index again with this one")
 	case m.Index.FormatVersion < FormatVersion:
-		return m, digest, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", dir, m.Index.FormatVersion, FormatVersion),
-			"build it again: deskhand index DIR -o "+dir)
+		return m, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", where, m.Index.FormatVersion, FormatVersion),
+			"build it again: deskhand index DIR -o "+where)
 	}
 	if err := checkDigest(m, text); err != nil {
-		return m, digest, changed(dir, err)
+		return m, changed(where, err)
 	}
 	if err := checkTaxonomy(m.Taxonomy); err != nil {
-		return m, digest, damaged(dir, "metadata.json: "+err.Error())
+		return m, damaged(where, "metadata.json: "+err.Error())
 	}
 	if !DataFile.MatchString(m.Index.Path) {
-		return m, digest, damaged(dir, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
+		return m, damaged(where, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
 	}
-	return m, sha256.Sum256(text), nil
+	return m, nil
 }
 
 func damaged(dir, why string) error {

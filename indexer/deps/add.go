@@ -165,8 +165,9 @@ func named(list []Dependency, there []shelf.Entry) map[string]string {
 	taken := map[string]string{} // sources by id, without regard to capitals
 	names := map[string]string{} // by source and version
 	for _, e := range there {
-		taken[strings.ToLower(e.ID())] = e.Source
-		names[e.Source+"@"+e.Version] = e.Name
+		from, _ := madeFrom(e)
+		taken[strings.ToLower(e.ID())] = from
+		names[from+"@"+e.Version] = e.Name
 	}
 	for _, d := range list {
 		key := d.source() + "@" + d.Version
@@ -212,12 +213,26 @@ func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 // onShelf finds what Add made of d before.
 func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
 	i := slices.IndexFunc(m.there, func(e shelf.Entry) bool {
-		return e.Source == d.source() && e.Version == d.Version && current(e, m.options.Shelf)
+		from, _ := madeFrom(e)
+		return from == d.source() && e.Version == d.Version && current(e, m.options.Shelf)
 	})
 	if i < 0 {
 		return shelf.Entry{}, false
 	}
 	return m.there[i], true
+}
+
+// madeFrom is the source and revision of a library, also of one that somebody else
+// made and that came from a registry under its own name.
+func madeFrom(e shelf.Entry) (from, revision string) {
+	if o := e.Origin; o != nil {
+		of, made := strings.CutPrefix(o.Source, shelf.MadePrefix)
+		_, name, _ := strings.Cut(of, "/")
+		if made && (name == e.Name || of == e.Name) {
+			return o.Source, o.Revision
+		}
+	}
+	return e.Source, e.Revision
 }
 
 // current says whether a library is as this version would make it.
@@ -230,7 +245,8 @@ func current(e shelf.Entry, o shelf.Options) bool {
 	if o.Embedder != nil {
 		wanted = o.Embedder.Name()
 	}
-	return e.Revision == Generator && vectors == wanted
+	_, revision := madeFrom(e)
+	return revision == Generator && vectors == wanted
 }
 
 // makeLibrary writes the pages of d into a folder of their own and indexes it.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/indexer/oci/registrytest"
 	"github.com/deskhand/deskhand/indexer/shelf"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -422,6 +423,33 @@ func TestAddTwiceAndUpdate(t *testing.T) {
 		t.Errorf("the same files gave another index: %v", err)
 	}
 	checkUpdate(t, s, dir, first.Libraries[0].Entry)
+}
+
+// What somebody else made of a dependency and pushed counts as that dependency, if
+// it has its name.
+func TestPulledDependenciesAreNotMadeAgain(t *testing.T) {
+	host := registrytest.Start(t, false)
+	registrytest.Login(t, host, "")
+	dir := project(t, map[string]string{"go.mod": "module m\n\nrequire example.com/a v1.0.0\n", "cache/example.com/a@v1.0.0/README.md": "# A\n\nText.\n"})
+	t.Setenv("GOMODCACHE", filepath.Join(dir, "cache"))
+	mine := shelf.Shelf{Dir: filepath.Join(t.TempDir(), "mine")}
+	made, err := Add(t.Context(), mine, Options{Dir: dir})
+	if err != nil || len(made.Libraries) != 1 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if _, err := mine.Push(t.Context(), made.Libraries[0].Entry, host+"/a:1", nil, shelf.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, unchanged := range map[string]bool{"": true, "other": false} {
+		theirs := shelf.Shelf{Dir: filepath.Join(t.TempDir(), "theirs")}
+		if _, err := theirs.Add(t.Context(), shelf.Options{Source: "oci://" + host + "/a:1", Name: name}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Add(t.Context(), theirs, Options{Dir: dir})
+		if err != nil || len(r.Libraries) != 1 || r.Libraries[0].Unchanged != unchanged || r.Libraries[0].Index != made.Libraries[0].Index {
+			t.Errorf("pulled as %q: %+v, %v", name, r, err)
+		}
+	}
 }
 
 // checkUpdate updates a library as it is, and as an older generator left it.

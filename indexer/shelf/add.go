@@ -12,6 +12,7 @@ import (
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/oci"
 	"github.com/deskhand/deskhand/indexer/source"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -43,8 +44,12 @@ type Options struct {
 	// Remake makes a library again whose source is [Made], in Update. Nil: Update
 	// refuses it.
 	Remake func(context.Context, Shelf, Entry, Options) (Result, error)
+	// PlainHTTP asks registries without TLS; one on this machine is always asked so.
+	PlainHTTP bool
+	// Verify reads what was pulled from a registry again, and compares every byte.
+	Verify bool
 
-	known    string // the revision that the shelf has
+	known    string // the revision that the shelf has, or the digest if it is from a registry
 	recorded string // the source to record instead; empty: where it is from
 }
 
@@ -75,6 +80,9 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 			return Result{}, err
 		}
 	}
+	if oci.IsAddress(o.Source) {
+		return s.pull(ctx, o)
+	}
 	from, err := source.Open(ctx, o.Source, source.Options{Path: o.Path, AllowFile: o.AllowFile, Known: o.known})
 	if err != nil {
 		return Result{}, err
@@ -97,9 +105,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	before, _ := read(folder) // none: it is new
 	report, err := indexer.Build(ctx, o.build(from, folder, &l))
 	if err != nil {
-		if building(folder) {
-			_ = os.RemoveAll(folder) // there was no library before
-		}
+		discard(folder, err)
 		return Result{}, fmt.Errorf("add %s: %w", idOf(l.Name, l.Version), err)
 	}
 	e, err := read(folder)
@@ -107,6 +113,14 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems}, nil
+}
+
+// discard removes the folder of a library of which nothing was made, unless
+// another process is making it.
+func discard(folder string, err error) {
+	if f := fault.Of(err); (f == nil || f.Code != "locked") && building(folder) {
+		_ = os.RemoveAll(folder)
+	}
 }
 
 // build is how the library l is built of the docs in from.
@@ -130,8 +144,9 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 }
 
 // Update builds a library again from where it came from. A repository that is
-// still at the same commit is not fetched. o gives what is not recorded: AllowFile,
-// Embedder and Progress.
+// still at the same commit is not fetched, and neither is a reference that still
+// leads to the same digest. o gives what is not recorded: AllowFile, PlainHTTP,
+// Verify, Embedder and Progress.
 func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 	if e.Source == "" {
 		return Result{}, fault.New("bad_library", fmt.Sprintf("%s does not say where it came from", e.ID()), "add it again: deskhand add SOURCE --name "+e.Name)
@@ -145,6 +160,9 @@ func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 	o.Source, o.Path, o.Name, o.Version, o.Texts, o.known = e.Source, e.Path, e.Name, e.Version, e.texts, e.Revision
 	if o.Path == "." {
 		o.Path = ""
+	}
+	if oci.IsAddress(e.Source) {
+		o.known = e.Digest
 	}
 	r, err := s.Add(ctx, o)
 	if errors.Is(err, source.ErrUnchanged) {

@@ -38,6 +38,9 @@ type Entry struct {
 	Revision string `json:"revision,omitempty"`
 	Digest   string `json:"digest,omitempty"`
 	Licence  string `json:"licence,omitempty"`
+	// Origin is what the library was made from if Source is a registry; nil: Source
+	// says it.
+	Origin *artifact.Origin `json:"origin,omitempty"`
 	// Pages and Chunks are counts, Bytes the size on disk.
 	Pages  int   `json:"pages"`
 	Chunks int   `json:"chunks"`
@@ -159,7 +162,8 @@ func read(dir string) (Entry, error) {
 		Bytes: m.Index.Bytes, Index: m.Index.SHA256, Embedding: m.Embedding, Folder: dir,
 	}
 	if l := m.Library; l != nil {
-		e.Name, e.Version, e.Source, e.Path, e.Revision, e.Digest, e.Licence, e.texts = l.Name, l.Version, l.Source, l.Path, l.Revision, l.Digest, l.Licence, l.Texts
+		e.Name, e.Version, e.Source, e.Path, e.Revision, e.Digest, e.Licence = l.Name, l.Version, l.Source, l.Path, l.Revision, l.Digest, l.Licence
+		e.Origin, e.texts = l.Origin, l.Texts
 	}
 	info, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/oci"
+	"github.com/deskhand/deskhand/indexer/source"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -159,6 +162,18 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 		at, _, _ := strings.Cut(o.Source, "#")
 		o.Source, o.recorded = at+"#"+known.Revision, o.Source
 	}
+	registry, reference := oci.IsAddress(o.Source), ""
+	if registry {
+		ref, err := oci.Parse(o.Source)
+		if reference = ref.String(); err == nil && strict {
+			o.recorded = reference
+			ref, err = ref.At(known.Digest)
+			o.Source = ref.String()
+		}
+		if err != nil {
+			return Result{}, err
+		}
+	}
 	// What is on the shelf at the right revision stays as it is.
 	entries, _, err := s.List()
 	if err != nil {
@@ -167,8 +182,15 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 	id := idOf(w.Name, w.Version)
 	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.ID() == id || w.Version == "" && e.Name == w.Name }); i >= 0 {
 		e := entries[i]
-		if strict && known.Revision != "" && e.Index == known.Index {
-			return Result{Entry: e, Unchanged: true}, nil
+		if strict && known.Revision != "" && e.Index == known.Index || strict && registry && e.Index == known.Index && e.Digest == known.Digest {
+			return Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, nil
+		}
+		if registry && !strict && e.Source == reference && e.texts == o.Texts {
+			o.known = e.Digest
+			if r, err := s.Add(ctx, o); !errors.Is(err, source.ErrUnchanged) {
+				return r, err
+			}
+			return Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, nil
 		}
 	}
 	return s.Add(ctx, o)

@@ -134,6 +134,8 @@ func check(address string, o Options) error {
 		return refuse("it names a helper program of git", "use https, ssh or a local path")
 	case hasScheme && scheme == "file" && !o.AllowFile:
 		return refuse("file:// is for the person to allow", "name the path itself, or add --allow-file")
+	case scheme == "oci" && hasScheme:
+		return refuse("it is a library of a registry, which is an index already", "add it to the shelf: deskhand add "+address)
 	case hasScheme && !slices.Contains([]string{"https", "http", "ssh", "git", "file"}, scheme):
 		return refuse("the protocol "+scheme+" is not known", "use https, ssh or a local path")
 	}

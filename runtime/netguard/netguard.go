@@ -27,6 +27,9 @@ type Guard struct {
 	// Inside also allows this machine and its network, except link-local
 	// addresses and cloud providers' metadata services.
 	Inside bool
+	// Network also allows other machines of this machine's network, but not this
+	// machine. Inside implies it.
+	Network bool
 	// Resolver resolves names. Nil: the system's.
 	Resolver *net.Resolver
 }
@@ -52,7 +55,7 @@ func (g Guard) Check(ip netip.Addr) error {
 	case never:
 		return &Refused{ip.String(), true}
 	case inside:
-		if !g.Inside {
+		if !g.Inside && !(g.Network && !thisMachine(ip)) {
 			return &Refused{ip.String(), false}
 		}
 	}
@@ -60,13 +63,14 @@ func (g Guard) Check(ip netip.Addr) error {
 }
 
 // CheckURL checks a URL without resolving names: it refuses IP addresses that
-// Check refuses and, unless Inside is set, local host names.
+// Check refuses and, unless Inside is set, local host names. With Network, the
+// local names are those of this machine.
 func (g Guard) CheckURL(at *url.URL) error {
 	host := at.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return g.Check(ip)
 	}
-	if !g.Inside && ownName(host) {
+	if !g.Inside && (g.Network && IsThisMachine(host) || !g.Network && ownName(host)) {
 		return &Refused{host, false}
 	}
 	return nil
@@ -120,6 +124,16 @@ func IsInside(address string) bool {
 		return reach(ip) != outside
 	}
 	return ownName(at.Hostname())
+}
+
+// IsThisMachine reports whether host, a name or an IP address without a port, is
+// this machine by its form: localhost, or a loopback address.
+func IsThisMachine(host string) bool {
+	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return thisMachine(ip)
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // ownName says that a name is for one's own machine or network: without a dot, or

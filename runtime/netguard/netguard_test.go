@@ -43,6 +43,25 @@ func TestAttackDoorsUpstreamAddresses(t *testing.T) {
 	}
 }
 
+// With Network, other machines are allowed and this one is not, in each form.
+func TestTheNetworkIsNotThisMachine(t *testing.T) {
+	g := Guard{Network: true}
+	for ip, want := range map[string]bool{
+		"1.1.1.1": true, "10.0.0.5": true, "192.168.1.1": true, "fd12::1": true, "64:ff9b::a00:5": true,
+		"127.0.0.1": false, "127.9.9.9": false, "::1": false, "::ffff:127.0.0.1": false, "64:ff9b::7f00:1": false, "2002:7f00:1::1": false,
+		"169.254.169.254": false, "fe80::1": false, "0.0.0.0": false,
+	} {
+		if err := g.Check(netip.MustParseAddr(ip)); (err == nil) != want {
+			t.Errorf("Check(%s) = %v, allowed should be %v", ip, err, want)
+		}
+	}
+	for host, want := range map[string]bool{"registry": true, "harbor.internal": true, "example.com": true, "localhost": false, "a.localhost.": false, "127.0.0.1": false, "[::1]": false} {
+		if err := g.CheckURL(&url.URL{Scheme: "https", Host: host}); (err == nil) != want {
+			t.Errorf("CheckURL(%s) = %v, allowed should be %v", host, err, want)
+		}
+	}
+}
+
 func TestWhatIsInsideIsConfigured(t *testing.T) {
 	for address, want := range map[string]bool{
 		"http://127.0.0.1:8080/mcp": true, "http://localhost/mcp": true, "http://a.localhost": true, "http://[::1]:80": true, "http://10.1.2.3": true,

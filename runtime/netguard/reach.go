@@ -60,6 +60,13 @@ func reach(ip netip.Addr) from {
 	return outside
 }
 
+// thisMachine says that an address is a loopback one, or stands for one.
+func thisMachine(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	v4, ok := embedded(ip)
+	return ip.IsLoopback() || ok && thisMachine(v4)
+}
+
 var (
 	nat64   = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052
 	sixToV4 = netip.MustParsePrefix("2002::/16")    // RFC 3056

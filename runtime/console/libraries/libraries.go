@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/deskhand/deskhand/indexer/deps"
 	"github.com/deskhand/deskhand/indexer/embed"
@@ -30,7 +31,7 @@ type Flags struct {
 
 // AddDeps adds the dependencies of the project in the working directory.
 func (w *Work) AddDeps(ctx context.Context, f Flags) error {
-	if f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "" || f.Options.Texts || f.Options.AllowFile || f.Options.NoGitIgnore {
+	if f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "" || f.Options.Texts || f.Options.AllowFile || f.Options.NoGitIgnore || f.Options.PlainHTTP || f.Options.Verify {
 		return fault.Misuse("--deps takes names and versions from the lock files, and no other flag of a source", "leave the others out")
 	}
 	var report deps.Report
@@ -102,6 +103,34 @@ func (w *Work) onShelf(asJSON bool, work func(*console.Bar) ([]shelf.Result, err
 	}
 	w.added(done)
 	return err
+}
+
+// Push sends the library id to the registry and repository that ref names.
+func (w *Work) Push(ctx context.Context, f Flags, id, ref string, annotations []string) error {
+	all := map[string]string{}
+	for _, a := range annotations {
+		key, value, ok := strings.Cut(a, "=")
+		if !ok || key == "" {
+			return fault.Misuse(fmt.Sprintf("'%s' is not an annotation", a), "write --annotation KEY=VALUE")
+		}
+		all[key] = value
+	}
+	e, err := w.Shelf.Find(id)
+	if err != nil {
+		return err
+	}
+	bar := console.NewBar(w.Stderr)
+	f.Options.Progress = bar.Show
+	done, err := w.Shelf.Push(ctx, e, ref, all, f.Options)
+	bar.End()
+	switch {
+	case err != nil:
+		return err
+	case f.JSON:
+		return w.JSON(done)
+	}
+	w.pushed(e, done)
+	return nil
 }
 
 // List prints the libraries.

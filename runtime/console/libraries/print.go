@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/deskhand/deskhand/indexer/oci"
 	"github.com/deskhand/deskhand/indexer/shelf"
 	"github.com/deskhand/deskhand/runtime/console"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -29,6 +30,15 @@ func (w *Work) added(done []shelf.Result) {
 	}
 }
 
+// pushed prints where a library went.
+func (w *Work) pushed(e shelf.Entry, done oci.Pushed) {
+	did := fmt.Sprintf("pushed %s to %s, %s of %s sent", e.ID(), done.Reference, console.Size(done.Sent), console.Size(done.Bytes))
+	if done.Unchanged {
+		did = fmt.Sprintf("unchanged: %s is at %s already", e.ID(), done.Reference)
+	}
+	fmt.Fprintf(w.Stdout, "%s\n%s\n", did, done.Digest)
+}
+
 // table prints the libraries of a shelf as a table.
 func (w *Work) table(entries []shelf.Entry) error {
 	columns := tabwriter.NewWriter(w.Stdout, 0, 0, 2, ' ', 0)
@@ -46,11 +56,16 @@ func (w *Work) facts(e shelf.Entry) error {
 	if e.Embedding != nil {
 		vectors = e.Embedding.String()
 	}
+	madeFrom, revision := "", e.Revision
+	if o := e.Origin; o != nil {
+		madeFrom, revision = o.Source, o.Revision
+	}
 	columns := tabwriter.NewWriter(w.Stdout, 0, 0, 2, ' ', 0)
 	paint := console.PainterFor(w.Stdout)
 	for _, row := range [][2]string{
 		{"name", e.Name}, {"version", e.Version}, {"description", e.Description}, {"source", e.Source}, {"folder in it", e.Path},
-		{"revision", e.Revision}, {"archive", e.Digest}, {"licence", e.Licence}, {"pages", fmt.Sprint(e.Pages)}, {"chunks", fmt.Sprint(e.Chunks)},
+		{"made from", madeFrom},
+		{"revision", revision}, {"digest", e.Digest}, {"licence", e.Licence}, {"pages", fmt.Sprint(e.Pages)}, {"chunks", fmt.Sprint(e.Chunks)},
 		{"size", console.Size(e.Bytes)}, {"vectors", vectors}, {"built", e.Built.Local().Format("2006-01-02 15:04:05")}, {"index", e.Folder},
 	} {
 		if row[1] != "" {

@@ -1,0 +1,140 @@
+package shelf
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/oci"
+	"github.com/deskhand/deskhand/indexer/source"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// pull gets a library from a registry, with the index that was pushed.
+func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
+	if o.Path != "" {
+		return Result{}, fault.New("bad_library", "a library in a registry is an index, in which no folder can be chosen", "leave out --path")
+	}
+	ref, err := oci.Parse(o.Source)
+	if err != nil {
+		return Result{}, err
+	}
+	l, err := oci.Find(ctx, ref, oci.Options{PlainHTTP: o.PlainHTTP, Known: o.known, Progress: o.moved("pulling")})
+	if errors.Is(err, oci.ErrUnchanged) {
+		return Result{}, source.ErrUnchanged
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	m := o.received(l)
+	if err := errors.Join(checkStrings(m), CheckName(m.Library.Name, m.Library.Version)); err != nil {
+		return Result{}, err
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return Result{}, fmt.Errorf("make the shelf: %w", err)
+	}
+	folder := s.folderOf(idOf(m.Library.Name, m.Library.Version))
+	before, _ := read(folder) // none: it is new
+	if err := artifact.Receive(folder, m, func(w io.Writer) error { return l.Fetch(ctx, w) }); err != nil {
+		discard(folder, err)
+		return Result{}, fmt.Errorf("add %s: %w", idOf(m.Library.Name, m.Library.Version), err)
+	}
+	if o.Verify {
+		if err := verify(folder); err != nil {
+			return Result{}, err
+		}
+	}
+	e, err := read(folder)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Digest == e.Digest, Problems: []indexer.Problem{}}, nil
+}
+
+func verify(folder string) error {
+	r, err := artifact.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Verify(), r.Close())
+}
+
+// moved is Progress in the bytes of an index; nil if nobody looks.
+func (o Options) moved(phase string) func(done, total int64) {
+	if o.Progress == nil {
+		return nil
+	}
+	return func(done, total int64) {
+		o.Progress(indexer.Progress{Phase: phase, Done: int(done >> 10), Total: int(total >> 10)})
+	}
+}
+
+// received is the metadata of a library that was found in a registry, as this
+// shelf has it.
+func (o Options) received(l *oci.Library) artifact.Metadata {
+	m, was := l.Metadata, *l.Metadata.Library
+	origin := was.Origin
+	if origin == nil {
+		origin = &artifact.Origin{Source: was.Source, Path: was.Path, Revision: was.Revision, Digest: was.Digest}
+	}
+	m.Library = &artifact.Library{
+		Name: cmp.Or(o.Name, was.Name), Version: cmp.Or(o.Version, was.Version), Licence: was.Licence,
+		Source: cmp.Or(o.recorded, l.Reference.String()), Path: ".", Digest: l.Digest, Texts: o.Texts, Origin: origin,
+	}
+	if !o.Texts {
+		plain(&m)
+	}
+	return m
+}
+
+// plain takes from m what its makers say to models, as a build without trust in
+// texts does, and what no build writes.
+func plain(m *artifact.Metadata) {
+	m.CorpusDescription = m.Library.Name + " documentation"
+	m.ToolDescriptions, m.Instructions, m.Prompts = nil, "", nil
+	m.Folders = maps.Clone(m.Folders)
+	maps.DeleteFunc(m.Folders, func(_, note string) bool { return len(note) > maxNote })
+	m.Terms = slices.DeleteFunc(slices.Clone(m.Terms), func(term string) bool {
+		return len(term) > maxTerm || strings.ContainsFunc(term, unicode.IsControl)
+	})
+	m.Terms = m.Terms[:min(len(m.Terms), maxTerms)]
+}
+
+// Bounds of the terms and notes that are kept.
+const (
+	maxTerms = 60
+	maxTerm  = 64
+	maxNote  = 4096
+)
+
+// maxString bounds what a stranger's library says of where it is from.
+const maxString = 2048
+
+func checkStrings(m artifact.Metadata) error {
+	l := m.Library
+	for _, s := range []string{l.Licence, l.Origin.Source, l.Origin.Path, l.Origin.Revision, l.Origin.Digest} {
+		if len(s) > maxString || strings.ContainsFunc(s, unicode.IsControl) {
+			return fault.New("bad_artifact", l.Source+" is refused: what it says of its origin is too long, or has control characters", "have it pushed again by its owner")
+		}
+	}
+	return nil
+}
+
+// Push sends a library to a registry. o gives PlainHTTP and Progress; annotations
+// are added to those of the library. Faults are those of oci.Parse and oci.Push.
+func (s Shelf) Push(ctx context.Context, e Entry, address string, annotations map[string]string, o Options) (oci.Pushed, error) {
+	ref, err := oci.Parse(address)
+	if err != nil {
+		return oci.Pushed{}, err
+	}
+	return oci.Push(ctx, e.Folder, ref, oci.Options{PlainHTTP: o.PlainHTTP, Annotations: annotations, Progress: o.moved("pushing")})
+}
