@@ -28,6 +28,29 @@ func FrontMatter(src []byte) (yaml, text []byte) {
 	return yaml, clean[end:]
 }
 
+// languageKeys are what front matter calls the language of a page.
+var languageKeys = []string{"lang", "language", "locale"}
+
+// Languages returns what the front matter of src gives as the page's language, in
+// the order of the lines and as it is written: "de", "pt-BR", but also "python".
+// It reads lines, at any depth, so that a facet counts too.
+func Languages(src []byte) (declared []string) {
+	clean, _ := normalise(src[:min(len(src), maxFrontMatter)])
+	block, end := fenced(clean, "---", "---", "...")
+	separator := []byte{':'}
+	if end == 0 {
+		block, _ = fenced(clean, "+++", "+++")
+		separator[0] = '='
+	}
+	for line := range bytes.SplitSeq(block, newline) {
+		key, value, ok := bytes.Cut(line, separator)
+		if ok && slices.Contains(languageKeys, strings.Trim(string(key), " \t\"'")) {
+			declared = append(declared, unquote(string(value)))
+		}
+	}
+	return declared
+}
+
 // readFrontMatter reads YAML as FrontMatter has it, or TOML between two lines
 // "+++".
 func readFrontMatter(text []byte) frontMatter {

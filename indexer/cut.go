@@ -95,7 +95,7 @@ func unreadable(p *page, err error) Problem {
 }
 
 func (p *page) source(h hash.Hash, src []byte) artifact.Source {
-	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, p.phrases, src)}
+	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, p.phrases, languageOf(p, src), src)}
 }
 
 // document reads and cuts one page; a problem says why it cannot be. A file
@@ -116,6 +116,7 @@ func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 		Source:      p.source(sha256.New(), src),
 		Title:       cut.Title,
 		Description: cut.Description,
+		Language:    languageOf(p, src),
 		Metadata:    merged(p.settings.metadata, cut.Metadata),
 		Problems:    cut.Problems,
 		Chunks:      cut.Chunks,

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // sample holds one of each thing that the chunker treats in a way of its own.
@@ -46,7 +47,7 @@ var cutter = sync.OnceValue(func() [sha256.Size]byte {
 })
 
 // digest covers all that a file's Document is made of, but for its path.
-func digest(h hash.Hash, file string, s settings, phrases map[string][]string, src []byte) [sha256.Size]byte {
+func digest(h hash.Hash, file string, s settings, phrases map[string][]string, c language.Code, src []byte) [sha256.Size]byte {
 	h.Reset()
 	version := cutter()
 	h.Write(version[:])
@@ -72,6 +73,10 @@ func digest(h hash.Hash, file string, s settings, phrases map[string][]string, s
 		for _, phrase := range phrases[id] {
 			put(phrase)
 		}
+	}
+	if c != language.English {
+		stems := stemming(c)
+		h.Write(stems[:])
 	}
 	h.Write(src)
 	return [sha256.Size]byte(h.Sum(nil))

@@ -20,7 +20,7 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest", "indexer/oci/registrytest"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest", "indexer/oci/registrytest"},
 	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
 	{"indexer", "indexer/source", "indexer/oci", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"indexer/shelf", "runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
@@ -54,7 +54,7 @@ var libraries = map[string][]string{
 	"github.com/yuin/goldmark":               {"chunker", "runtime/web/page", "runtime/web/manualpage"},
 	"github.com/alecthomas/chroma":           {"runtime/web/diff"},
 	"github.com/blugelabs/":                  {"indexer/artifact"},
-	"github.com/blevesearch/":                {"indexer/artifact"},
+	"github.com/blevesearch/":                {"indexer/artifact", "indexer/language"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/viper":                 {"cmd/deskhand/settings"},
 	"github.com/spf13/":                      {"cmd/deskhand", "cmd/deskhand/settings"},

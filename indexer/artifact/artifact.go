@@ -18,6 +18,7 @@ import (
 	"crypto/sha256"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // MetadataVersion is the version of the format of metadata.json: the major
@@ -45,7 +46,10 @@ type Metadata struct {
 	// nil if an older build wrote it.
 	Terms   []string `json:"terms,omitempty"`
 	Prompts []Prompt `json:"prompts,omitempty"`
-	Stats   Stats    `json:"stats"`
+	// Languages counts the pages of each language, by code; nil if all of them are
+	// treated as English.
+	Languages map[string]int `json:"languages,omitempty"`
+	Stats     Stats          `json:"stats"`
 	// Embedding identifies what computed the vectors; nil: the index has none.
 	Embedding *Embedding `json:"embedding"`
 	Index     Index      `json:"index"`
@@ -181,7 +185,8 @@ type Model struct {
 type Index struct {
 	// Engine is "deskhand".
 	Engine string `json:"engine"`
-	// FormatVersion is the constant FormatVersion of the binary that wrote it.
+	// FormatVersion is the constant FormatVersion of the binary that wrote it, or
+	// LanguagesVersion.
 	FormatVersion int `json:"format_version"`
 	// Path is the name of the data file beside metadata.json.
 	Path string `json:"path"`
@@ -195,6 +200,8 @@ type Document struct {
 	// Source is the file it came from.
 	Source
 	Title, Description string
+	// Language is the one that its words are stemmed by; the zero value is English.
+	Language language.Code
 	// Metadata holds the page's facet values.
 	Metadata map[string]string
 	Problems []chunker.Problem

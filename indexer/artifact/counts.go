@@ -109,6 +109,7 @@ func (c *counter) phrases(list []string) {
 // pageCounts is what every chunk of a page is found by.
 func pageCounts(c *counter, doc Document) counts {
 	c.reset()
+	c.analyzer.Speak(doc.Language)
 	c.add(doc.Title, titleWeight)
 	c.add(doc.Description, descriptionWeight)
 	c.add(strings.TrimSuffix(doc.Path, path.Ext(doc.Path)), pathWeight)

@@ -9,6 +9,11 @@ import (
 // FormatVersion is the version of the data file. Readers refuse any other.
 const FormatVersion = 3
 
+// LanguagesVersion is the version that metadata.json has instead if pages are not
+// in English: the data file is the same, but older binaries stem every word as
+// an English one and would not find them.
+const LanguagesVersion = 4
+
 // The sections of a group, in file order.
 const (
 	pageSection    = iota // page records
@@ -70,7 +75,7 @@ func (g *Group) encode(docs []Document) error {
 		g.chunks += len(d.Chunks)
 		g.sources = append(g.sources, d.Source)
 		g.list = append(g.list, Page{Source: d.Source, Title: d.Title, Description: d.Description,
-			Metadata: d.Metadata, Problems: d.Problems, Chunks: len(d.Chunks)})
+			Language: d.Language, Metadata: d.Metadata, Problems: d.Problems, Chunks: len(d.Chunks)})
 	}
 	g.sections[stringSection] = strs.bytes
 	g.sections[blockIndex], g.sections[blockSection] = blocks.close()

@@ -24,7 +24,8 @@ func InMemory(m Metadata, model Model, docs []Document) (*Reader, error) {
 	if err := w.Add(group); err != nil {
 		return nil, err
 	}
-	m.MetadataVersion, m.Index = MetadataVersion, Index{Engine: engineName, FormatVersion: FormatVersion}
+	m.MetadataVersion, m.Languages = MetadataVersion, countLanguages(w.pages)
+	m.Index = Index{Engine: engineName, FormatVersion: m.format()}
 	if err := w.complete(&m); err != nil {
 		return nil, err
 	}

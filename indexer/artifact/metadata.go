@@ -60,9 +60,9 @@ func Decode(text []byte, where string) (m Metadata, err error) {
 	case m.Index.Engine != engineName:
 		return m, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", where, m.Index.Engine),
 			"name a folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
-	case major != "1" || m.Index.FormatVersion > FormatVersion:
+	case major != "1" || m.Index.FormatVersion > LanguagesVersion:
 		return m, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
-			where, m.Index.FormatVersion, m.MetadataVersion, FormatVersion), "use a newer deskhand, or build the index again with this one")
+			where, m.Index.FormatVersion, m.MetadataVersion, LanguagesVersion), "use a newer deskhand, or build the index again with this one")
 	case m.Index.FormatVersion < FormatVersion:
 		return m, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", where, m.Index.FormatVersion, FormatVersion),
 			"build it again: deskhand index DIR -o "+where)

@@ -16,6 +16,7 @@ import (
 	"github.com/blevesearch/mmap-go"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // Reader is an open artifact, mapped read-only. It may be used concurrently,
@@ -68,6 +69,7 @@ func (g *group) verify() error {
 type Page struct {
 	Source
 	Title, Description string
+	Language           language.Code
 	Metadata           map[string]string
 	Problems           []chunker.Problem
 	// First is the ordinal of its first chunk, Chunks the number of its chunks.
@@ -252,7 +254,7 @@ func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, e
 			}
 			n, ok := seen[pairs]
 			if !ok {
-				m, err := decodePairs(pairs)
+				m, _, err := decodePairs(pairs)
 				if err != nil {
 					return nil, nil, r.damagedBy(err)
 				}
@@ -263,6 +265,39 @@ func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, e
 		}
 	}
 	return distinct, byPage, nil
+}
+
+// Languages returns the language of each chunk, by ordinal; nil if all of them
+// are in English.
+func (r *Reader) Languages() ([]language.Code, error) {
+	if len(r.meta.Languages) == 0 {
+		return nil, nil
+	}
+	all := make([]language.Code, 0, r.chunks)
+	seen := map[string]language.Code{}
+	for gi := range r.groups {
+		g := &r.groups[gi]
+		for i := range g.pages {
+			pairs, err := g.string(g.pageField(i, pageMetadata))
+			if err != nil {
+				return nil, r.damagedBy(err)
+			}
+			c, ok := seen[pairs]
+			if !ok {
+				if _, c, err = decodePairs(pairs); err != nil {
+					return nil, r.damagedBy(err)
+				}
+				seen[pairs] = c
+			}
+			for range min(int(g.pageField(i, pageChunks)), r.chunks-len(all)) {
+				all = append(all, c)
+			}
+		}
+	}
+	if len(all) < r.chunks {
+		return nil, r.damagedBy(errDamaged)
+	}
+	return all, nil
 }
 
 // PagePath returns the path of a page by ordinal, which must be in range.

@@ -44,7 +44,7 @@ const chunkRecord = 4 * chunkFields
 func appendPage(b []byte, strs *stringTable, d Document, firstChunk int) []byte {
 	b = appendFields(b, []uint32{
 		pagePath: strs.add(d.Path), pageTitle: strs.add(d.Title), pageDescription: strs.add(d.Description),
-		pageMetadata: strs.add(encodePairs(d.Metadata)), pageProblems: strs.add(encodeProblems(d.Problems)),
+		pageMetadata: strs.add(encodePairs(d.Metadata, d.Language)), pageProblems: strs.add(encodeProblems(d.Problems)),
 		pageFirst: uint32(firstChunk), pageChunks: uint32(len(d.Chunks)),
 	})
 	b = binary.LittleEndian.AppendUint64(b, uint64(d.Size))
@@ -101,7 +101,7 @@ func (g *group) page(i int) (Page, error) {
 	p.Size = int64(binary.LittleEndian.Uint64(record))
 	p.Digest = [sha256.Size]byte(record[8:])
 	var err error
-	if p.Metadata, err = decodePairs(pairs); err != nil {
+	if p.Metadata, p.Language, err = decodePairs(pairs); err != nil {
 		return p, err
 	}
 	p.Problems, err = decodeProblems(problems)

@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/english"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // Term is one form under which a piece of text is found.
@@ -33,18 +33,35 @@ const maxParts = 8
 const defaultStems = 1 << 17
 
 // Analyzer turns text into terms, the same way for documents and queries:
-// Unicode words in lower case without accents, English stems, identifiers in
-// parts and joined, CJK runs as single characters and pairs. The zero value is
-// ready to use. It must not be used concurrently.
+// Unicode words in lower case without accents, stems of a language, identifiers
+// in parts and joined, CJK runs as single characters and pairs. The zero value
+// is ready to use and reads English. It must not be used concurrently.
 type Analyzer struct {
 	// Wanted are the only terms to return, except that CJK terms are always
 	// returned; other words are not stemmed. Nil: all terms.
 	Wanted *Wanted
 	// MaxStems limits the cache of stems. Zero: 131,072.
 	MaxStems int
-	stems    map[string]string
+	speaks   language.Code
+	stems    map[string]string                   // of the language it speaks
+	others   map[language.Code]map[string]string // of those that it spoke before
 	terms    []Term
 	lower    []byte
+}
+
+// Speak makes the stems those of a language from now on.
+func (a *Analyzer) Speak(c language.Code) {
+	if c = c.Stemming(); c == a.speaks {
+		return
+	}
+	if a.others == nil {
+		a.others = map[language.Code]map[string]string{}
+	}
+	a.others[a.speaks] = a.stems
+	a.speaks, a.stems = c, a.others[c]
+	if a.Wanted != nil {
+		a.Wanted.forget()
+	}
 }
 
 // Terms returns the terms of text in order, a joined one after its parts. The
@@ -302,11 +319,11 @@ func (a *Analyzer) emit(word string, start, end int, joined bool) {
 }
 
 // Stem returns the term of a single word, as [Analyzer.Terms] does: its
-// lower-case English stem.
+// lower-case stem.
 func (a *Analyzer) Stem(word string) string { return a.stem(word) }
 
-// stem is the lower-case English stem of word; words of other languages are
-// left nearly as they are.
+// stem is the lower-case stem of word in the language that the analyzer speaks;
+// words of scripts without rules there are left nearly as they are.
 func (a *Analyzer) stem(word string) string {
 	if len(word) > maxTermBytes {
 		word = cutRunes(word, maxTermBytes)
@@ -330,13 +347,16 @@ func (a *Analyzer) stem(word string) string {
 	}
 	base := string(key)
 	s := base
-	if !ascii {
-		s = foldAccents(strings.ToLower(word))
-	}
-	if len(s) > 2 && s[0] >= 'a' && s[0] <= 'z' {
-		env := snowballstem.NewEnv(s)
-		english.Stem(env)
-		s = strings.Clone(env.Current())
+	switch {
+	case a.speaks == language.English:
+		if !ascii {
+			s = foldAccents(strings.ToLower(word))
+		}
+		s = strings.Clone(language.English.Stem(s))
+	case ascii:
+		s = foldAccents(a.speaks.Stem(base))
+	default: // the rules of a language look at its accents
+		s = foldAccents(a.speaks.Stem(norm.NFC.String(strings.ToLower(word))))
 	}
 	if s == "" {
 		s = base

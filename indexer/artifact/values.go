@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // stringTable holds each string once.
@@ -59,26 +60,35 @@ func fragment(id string) string {
 	return f
 }
 
-// encodePairs writes facet values in the order of their keys.
-func encodePairs(m map[string]string) string {
+// encodePairs writes a page's facet values in the order of their keys. Its
+// language, unless that is English, stands before them as the value of the key
+// that no facet has.
+func encodePairs(m map[string]string, c language.Code) string {
 	var b []byte
+	if c != language.English {
+		b = appendString(appendString(b, ""), string(c))
+	}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		b = appendString(appendString(b, k), m[k])
 	}
 	return string(b)
 }
 
-func decodePairs(s string) (map[string]string, error) {
-	m := map[string]string{}
+func decodePairs(s string) (m map[string]string, c language.Code, err error) {
+	m = map[string]string{}
 	for s != "" {
 		k, rest, ok := cutString(s)
 		v, rest, ok2 := cutString(rest)
 		if !ok || !ok2 {
-			return nil, errDamaged
+			return nil, c, errDamaged
 		}
-		m[k], s = v, rest
+		if s = rest; k == "" {
+			c = language.Code(v)
+		} else {
+			m[k] = v
+		}
 	}
-	return m, nil
+	return m, c, nil
 }
 
 func encodeProblems(problems []chunker.Problem) string {

@@ -23,6 +23,9 @@ func (w *Wanted) Reset() {
 	clear(w.seen[:])
 }
 
+// forget drops what words stand for: in another language it may be another term.
+func (w *Wanted) forget() { clear(w.seen[:]) }
+
 // Add adds a term.
 func (w *Wanted) Add(term string) {
 	w.AddBeginning(term)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/indexer/language"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -221,8 +222,8 @@ func (w *Writer) write(b []byte) error {
 // The old artifact stays in use until the last step, a rename.
 func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	defer w.Abort()
-	m.MetadataVersion = MetadataVersion
-	m.Index, m.Embedding = Index{Engine: engineName, FormatVersion: FormatVersion}, nil
+	m.MetadataVersion, m.Languages = MetadataVersion, countLanguages(w.pages)
+	m.Index, m.Embedding = Index{Engine: engineName, FormatVersion: m.format()}, nil
 	if w.unchanged() {
 		m.Index, m.Embedding = w.previous.meta.Index, w.previous.meta.Embedding
 		m.Stats.TotalChunks, m.Stats.TotalFiles = w.previous.chunks, w.previous.pages
@@ -244,6 +245,26 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	// next build takes.
 	w.sweep(m.Index.Path)
 	return m, nil
+}
+
+// countLanguages counts the pages of each language; nil if all are in English.
+func countLanguages(pages []Page) map[string]int {
+	count := map[string]int{}
+	for _, p := range pages {
+		count[p.Language.String()]++
+	}
+	if count[language.English.String()] == len(pages) {
+		return nil
+	}
+	return count
+}
+
+// format is the version that metadata.json has.
+func (m *Metadata) format() int {
+	if len(m.Languages) > 0 {
+		return LanguagesVersion
+	}
+	return FormatVersion
 }
 
 // unchanged says that the artifact consists of all groups of the previous one

@@ -1,0 +1,111 @@
+// Package language tells in which language a page is written and stems its
+// words. It knows the languages whose words deskhand treats in their own way;
+// everything else is treated as English, which is what most documentation is
+// written in.
+package language
+
+import (
+	"path"
+	"strings"
+)
+
+// Code names a language: an ISO 639-1 code in lower case. The zero value is
+// English, and stands for every language that is not known.
+type Code string
+
+// The languages.
+const (
+	English    Code = ""
+	Arabic     Code = "ar"
+	Chinese    Code = "zh"
+	Danish     Code = "da"
+	Dutch      Code = "nl"
+	Finnish    Code = "fi"
+	French     Code = "fr"
+	German     Code = "de"
+	Hungarian  Code = "hu"
+	Italian    Code = "it"
+	Japanese   Code = "ja"
+	Korean     Code = "ko"
+	Norwegian  Code = "no"
+	Portuguese Code = "pt"
+	Romanian   Code = "ro"
+	Russian    Code = "ru"
+	Spanish    Code = "es"
+	Swedish    Code = "sv"
+	Tamil      Code = "ta"
+	Turkish    Code = "tr"
+)
+
+// codes are the languages by every name that a tag or a folder has for them.
+var codes = map[string]Code{
+	"en": English, "ar": Arabic, "zh": Chinese, "cn": Chinese, "da": Danish, "nl": Dutch, "fi": Finnish, "fr": French,
+	"de": German, "hu": Hungarian, "it": Italian, "ja": Japanese, "jp": Japanese, "ko": Korean, "no": Norwegian,
+	"nb": Norwegian, "nn": Norwegian, "pt": Portuguese, "ro": Romanian, "ru": Russian, "es": Spanish, "sv": Swedish,
+	"ta": Tamil, "tr": Turkish,
+	"english": English, "arabic": Arabic, "chinese": Chinese, "danish": Danish, "dutch": Dutch, "finnish": Finnish,
+	"french": French, "german": German, "hungarian": Hungarian, "italian": Italian, "japanese": Japanese,
+	"korean": Korean, "norwegian": Norwegian, "portuguese": Portuguese, "romanian": Romanian, "russian": Russian,
+	"spanish": Spanish, "swedish": Swedish, "tamil": Tamil, "turkish": Turkish,
+}
+
+// String is the code as people write it: "en" for English.
+func (c Code) String() string {
+	if c == English {
+		return "en"
+	}
+	return string(c)
+}
+
+// Parse reads a language tag (de, de-AT, zh_Hans, pt-BR) or the English name of a
+// language, in any case. ok is false if it names no language that is known.
+func Parse(tag string) (c Code, ok bool) {
+	tag = strings.ToLower(strings.TrimSpace(tag))
+	if c, ok = codes[tag]; ok {
+		return c, true
+	}
+	main, region, cut := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
+	if !cut || !isSubtag(region) {
+		return English, false
+	}
+	c, ok = codes[main]
+	return c, ok && len(main) == 2
+}
+
+// isSubtag reports whether what follows a language in a tag is a region or a
+// script: two to four letters, or three digits.
+func isSubtag(s string) bool {
+	s, _, _ = strings.Cut(s, "-")
+	if len(s) < 2 || len(s) > 4 {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+}
+
+// OfPath returns the language that a page's path claims: the folder nearest to
+// the page that is a tag of two letters, with or without a region (de/, zh-cn/,
+// i18n/pt_BR/), or the end of its name (guide.ja.md, README.zh-CN.md). ok is
+// false if it claims none. A claim is a hint and no more: it/ may be a folder of
+// an IT department.
+func OfPath(page string) (c Code, ok bool) {
+	name := strings.TrimSuffix(path.Base(page), path.Ext(page))
+	if i := strings.LastIndexAny(name, "."); i >= 0 {
+		if c, ok = short(name[i+1:]); ok {
+			return c, true
+		}
+	}
+	folders := strings.Split(path.Dir(page), "/")
+	for i := len(folders) - 1; i >= 0; i-- {
+		if c, ok = short(folders[i]); ok {
+			return c, true
+		}
+	}
+	return English, false
+}
+
+// short is Parse for tags that are not the name of a language.
+func short(tag string) (Code, bool) {
+	c, ok := Parse(tag)
+	main, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
+	return c, ok && len(main) == 2
+}
