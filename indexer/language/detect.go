@@ -109,7 +109,7 @@ func (e *evidence) word(word string) {
 		return
 	}
 	word = strings.ToLower(word)
-	of := functionWords[word]
+	of := functionWords()[word]
 	for _, c := range of {
 		e.hits[c]++
 	}
@@ -121,7 +121,7 @@ func (e *evidence) word(word string) {
 // kinds is how many different function words of a language were met.
 func (e *evidence) kinds(c Code) (n int) {
 	for word := range e.met {
-		if slices.Contains(functionWords[word], c) {
+		if slices.Contains(functionWords()[word], c) {
 			n++
 		}
 	}

@@ -116,7 +116,7 @@ func FuzzStemOfEveryLanguage(f *testing.F) {
 }
 
 func TestFunctionWordsFit(t *testing.T) {
-	for word := range functionWords {
+	for word := range functionWords() {
 		if len(word) > maxFunctionWord || word != strings.ToLower(word) {
 			t.Errorf("%q is in capitals or has more than %d bytes: it is never found", word, maxFunctionWord)
 		}

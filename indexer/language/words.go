@@ -3,6 +3,7 @@ package language
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxFunctionWord is the length in bytes of the longest function word.
@@ -11,7 +12,7 @@ const maxFunctionWord = 24
 // functionWords are the languages that a word is a function word of: what
 // sentences are held together by and questions begin with. They say which
 // language a text is in, and that is all they are used for.
-var functionWords = func() map[string][]Code {
+var functionWords = sync.OnceValue(func() map[string][]Code {
 	all := map[string][]Code{}
 	for c, words := range map[Code]string{
 		English: `the of and to is in that for with you this it are be can as on or not from your if by an at we will have has
@@ -59,10 +60,10 @@ var functionWords = func() map[string][]Code {
 		}
 	}
 	return all
-}()
+})
 
 // Joins reports whether a word holds the sentences of a language together, or
 // begins its questions.
 func (c Code) Joins(word string) bool {
-	return len(word) <= maxFunctionWord && slices.Contains(functionWords[strings.ToLower(word)], c)
+	return len(word) <= maxFunctionWord && slices.Contains(functionWords()[strings.ToLower(word)], c)
 }

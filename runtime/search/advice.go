@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // How sure the search is that the docs answer a question: the cosine of the
@@ -38,7 +39,7 @@ const (
 // if they may.
 func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	model, ok := r.embedder.(*embed.Static)
-	if !ok || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
+	if !ok || r.language != language.English || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
 		return nil, nil
 	}
 	found := r.best / max(r.total, 1e-9)

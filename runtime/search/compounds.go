@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // Docs write "rollback" and "login" where a question has "roll back" and "log
@@ -17,6 +18,9 @@ const (
 // addJoined takes into the query what two neighbouring words of it are in one, as
 // a word that is like them.
 func (r *run) addJoined(text string, terms []artifact.Term) error {
+	if r.language != language.English {
+		return nil
+	}
 	last := artifact.Term{Start: -1}
 	for _, t := range terms {
 		if t.Joined {

@@ -399,7 +399,7 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 		if err := h.part.do(ctx, func() error { return h.part.run.look(&h.ranked) }); err != nil {
 			return nil, err
 		}
-		h.score = h.part.run.weigh.score(h.evidence)
+		h.score = h.part.run.scoreOf(&h.ranked)
 	}
 	first(near)
 	return j.sieve(ctx, hits, want)
@@ -443,7 +443,7 @@ func (j *joint) addPaths(ctx context.Context, hits []*jointHit) error {
 		}
 		for n, i := range of[p] {
 			hits[i].ranked = p.pool[n]
-			hits[i].score = p.run.weigh.score(hits[i].evidence)
+			hits[i].score = p.run.scoreOf(&hits[i].ranked)
 		}
 		return nil
 	})

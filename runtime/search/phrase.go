@@ -12,6 +12,7 @@ func (r *run) readPhrases(text string) {
 	for i := 1; i+1 < len(parts); i += 2 {
 		if words := r.wordsOf(parts[i]); len(words) > 1 {
 			r.phrases = append(r.phrases, words)
+			r.quoted = append(r.quoted, parts[i])
 		}
 	}
 }
@@ -52,16 +53,40 @@ func contains(words, phrase []string) bool {
 	return false
 }
 
-// withAllWords are the chunks that hold every word of every phrase; nil if the
-// query has no phrase.
+// withAllWords are the chunks that hold every word of every phrase, stemmed as the
+// chunk's own words are; nil if the query has no phrase.
 func (r *run) withAllWords() ([]bool, error) {
 	if len(r.phrases) == 0 {
 		return nil, nil
 	}
+	if r.spoken == nil {
+		return r.holding(slices.Concat(r.phrases...))
+	}
+	defer r.analyzer.Speak(r.language)
+	all := make([]bool, r.reader.Len())
+	for i, c := range r.spoken.all {
+		r.analyzer.Speak(c)
+		var words []string
+		for _, phrase := range r.quoted {
+			words = append(words, r.wordsOf(phrase)...)
+		}
+		with, err := r.holding(words)
+		if err != nil {
+			return nil, err
+		}
+		for chunk, of := range r.spoken.of {
+			all[chunk] = all[chunk] || int(of) == i && with[chunk]
+		}
+	}
+	return all, nil
+}
+
+// holding are the chunks that have every one of words.
+func (r *run) holding(words []string) ([]bool, error) {
 	count := make([]uint16, r.reader.Len())
 	need := uint16(0)
 	seen := map[string]bool{}
-	for _, word := range slices.Concat(r.phrases...) {
+	for _, word := range words {
 		if seen[word] {
 			continue
 		}

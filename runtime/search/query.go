@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // maxTerms is how many terms of a query are looked for: the rarest win of the
@@ -38,8 +39,10 @@ type run struct {
 	// weights is the evidence that a term is, for snippets and ranking.
 	weights map[string]float64
 	total   float64 // sum of weights
-	// phrases are the words in double quotes, each at least two.
+	// phrases are the words in double quotes, each at least two; quoted is the text
+	// of each.
 	phrases [][]string
+	quoted  []string
 	*scratch
 	// meant is the text to be embedded: the query, misspelt words mended.
 	meant string
@@ -58,6 +61,13 @@ type run struct {
 	all *statistics
 	// most bounds the chunks by meaning in the pool; 0: as many as by words.
 	most int
+	// spoken are the languages of the index; nil: English alone. own is the place
+	// of the question's language in them, and in counts the chunks with a term by
+	// these places.
+	spoken   *languageIndex
+	own      int
+	language language.Code
+	in       map[string][]int
 	// spread is what the cosines of the pool are set against.
 	spread artifact.Spread
 	// cut says that not all chunks with the words of the phrases were read.
@@ -66,6 +76,9 @@ type run struct {
 
 // read takes the query apart.
 func (r *run) read(text string) error {
+	if err := r.listen(text); err != nil {
+		return err
+	}
 	r.weights = map[string]float64{}
 	seen := map[string]bool{}
 	unknown := 0
@@ -77,6 +90,9 @@ func (r *run) read(text string) error {
 			continue
 		}
 		seen[t.Text] = true
+		if r.grammar(t.Text) {
+			continue
+		}
 		r.want.AddBeginning(text[t.Start:t.End])
 		sensible := !t.Joined && r.knows(text[t.Start:t.End])
 		r.sensible = r.sensible || sensible
@@ -148,11 +164,9 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	chunks, with := r.reader.Len(), p.Chunks
-	if r.all != nil {
-		if chunks, with, err = r.all.of(text); err != nil {
-			return false, err
-		}
+	chunks, with, err := r.rarity(text, p)
+	if err != nil {
+		return false, err
 	}
 	if with == 0 {
 		return false, nil
@@ -163,7 +177,7 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	if p.Chunks == 0 {
 		return true, nil // another index has it
 	}
-	if r.all != nil { // BM25 counts by this index, the question by all
+	if r.all != nil || r.spoken != nil { // BM25 counts by this index, the question by all or by its language
 		weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
 	}
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})

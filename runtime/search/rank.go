@@ -84,7 +84,7 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 	if pool, met, err = r.gather(depth, keep); err != nil {
 		return nil, 0, err
 	}
-	r.weighPool(pool, bestOf(pool), r.spread)
+	r.weighPool(pool, r.bestOf(pool), r.spread)
 	if err := r.addPaths(pool); err != nil {
 		return nil, 0, err
 	}
@@ -105,11 +105,11 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	var found []artifact.Scored
 	if r.by != Meaning {
-		if found, err = r.reader.Lexical(r.terms, depth, keep); err != nil {
+		if found, err = r.lexical(depth, keep); err != nil {
 			return nil, 0, err
 		}
 	}
-	met = len(found)
+	met = min(len(found), depth)
 	pool = make([]ranked, 0, met+r.each())
 	for _, s := range found {
 		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
@@ -118,10 +118,39 @@ func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, er
 	return pool, met, err
 }
 
+// lexical are the best depth chunks by words, and behind those of the question's
+// language the best of the others.
+func (r *run) lexical(depth int, keep func(int) bool) ([]artifact.Scored, error) {
+	if r.spoken == nil {
+		return r.reader.Lexical(r.terms, depth, keep)
+	}
+	found, err := r.reader.Lexical(r.terms, depth, r.ownOnly(keep))
+	if err != nil || len(r.spoken.all) == 1 {
+		return found, err
+	}
+	others, err := r.reader.Lexical(r.terms, depth, r.othersOnly(keep))
+	return append(found, others...), err
+}
+
 // bestOf is the best BM25 of a pool that is not weighed yet.
 func bestOf(pool []ranked) (best float64) {
 	for _, p := range pool {
 		best = max(best, p.evidence.Words)
+	}
+	return best
+}
+
+// bestOf is the best BM25 of a pool in the question's language, else of all.
+func (r *run) bestOf(pool []ranked) (best float64) {
+	if r.spoken != nil {
+		for _, p := range pool {
+			if !r.isForeign(p.chunk) {
+				best = max(best, p.evidence.Words)
+			}
+		}
+	}
+	if best == 0 {
+		return bestOf(pool)
 	}
 	return best
 }
@@ -138,11 +167,18 @@ func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
 	for i := range pool {
 		e := &pool[i].evidence
 		if best > 0 {
-			e.Words /= best
+			e.Words = e.Words / best
+			if r.spoken != nil {
+				e.Words = min(1, e.Words)
+			}
 		}
 		e.Meaning = scale(e.Meaning, spread.Mean, spread.Max)
 	}
-	if r.best = best; best > 0 {
+	r.best = best
+	switch {
+	case r.untaught():
+		r.weigh = r.weigh.untaught()
+	case best > 0:
 		r.weigh = r.weigh.doubt(best/max(r.total, 1e-9), r.ahead)
 	}
 }
@@ -161,7 +197,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	if r.vector == nil {
 		return pool, nil
 	}
-	nearest, spread, err := r.reader.Nearest(r.vector, r.each(), keep)
+	nearest, spread, err := r.nearestChunks(keep)
 	if err != nil || spread.Max <= spread.Mean {
 		return pool, err
 	}
@@ -194,6 +230,26 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 		}
 	}
 	return pool, nil
+}
+
+// nearestChunks are the nearest by meaning, those of the question's language
+// before the nearest of the others.
+func (r *run) nearestChunks(keep func(int) bool) ([]artifact.Scored, artifact.Spread, error) {
+	if r.spoken == nil {
+		return r.reader.Nearest(r.vector, r.each(), keep)
+	}
+	found, spread, err := r.reader.Nearest(r.vector, r.each(), r.ownOnly(keep))
+	if err != nil || len(r.spoken.all) == 1 {
+		return found, spread, err
+	}
+	if len(found) > 0 {
+		spread.Max = found[0].Score
+	}
+	others, all, err := r.reader.Nearest(r.vector, r.each(), r.othersOnly(keep))
+	if len(found) == 0 {
+		spread = all
+	}
+	return append(found, others...), spread, err
 }
 
 // addPaths looks for the question in the paths of the chunks' pages.
@@ -275,7 +331,7 @@ type seen struct {
 
 func (r *run) score(pool []ranked) {
 	for i := range pool {
-		pool[i].score = r.weigh.score(pool[i].evidence)
+		pool[i].score = r.scoreOf(&pool[i])
 	}
 }
 
@@ -295,8 +351,9 @@ func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []rank
 	}
 	for _, s := range found {
 		if !in[s.Chunk] {
-			e := Evidence{Words: s.Score / r.best}
-			all = append(all, ranked{chunk: s.Chunk, score: min(least, r.weigh.score(e)), evidence: e})
+			p := ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score / r.best}}
+			p.score = min(least, r.scoreOf(&p))
+			all = append(all, p)
 		}
 	}
 	return all, len(found), nil

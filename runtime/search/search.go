@@ -190,6 +190,7 @@ func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) er
 		return ctx.Err()
 	}
 	defer func() { e.analyzers <- r.analyzer }()
+	r.analyzer.Speak(r.language)
 	return part()
 }
 

@@ -31,6 +31,10 @@ type snapshot struct {
 	mute     error
 	meaning  *meaning // asks embedder; nil: there is no vector in the index
 
+	spoken       sync.Once
+	languages    *languageIndex // nil: all of it is in English
+	languagesErr error
+
 	facets sync.Once
 	// metadata are the distinct facet values of pages, byPage says which of
 	// them a page has.

@@ -1,0 +1,200 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/language"
+)
+
+// languageIndex says which chunks are in which language, in an index with pages that are not in English.
+type languageIndex struct {
+	all    []language.Code // most chunks first
+	of     []uint8         // by chunk: its place in all
+	chunks []int           // by place in all
+}
+
+// newLanguages groups chunks by their languages.
+func newLanguages(of []language.Code) *languageIndex {
+	count := map[language.Code]int{}
+	for _, c := range of {
+		count[c]++
+	}
+	l := &languageIndex{of: make([]uint8, len(of))}
+	for c := range count {
+		l.all = append(l.all, c)
+	}
+	slices.SortFunc(l.all, func(x, y language.Code) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
+	place := map[language.Code]uint8{}
+	for i, c := range l.all {
+		place[c] = uint8(i)
+		l.chunks = append(l.chunks, count[c])
+	}
+	for i, c := range of {
+		l.of[i] = place[c]
+	}
+	return l
+}
+
+// tongues returns the languages of the index; nil if all of it is in English.
+func (ed *snapshot) tongues() (*languageIndex, error) {
+	ed.spoken.Do(func() {
+		of, err := ed.reader.Languages()
+		if ed.languagesErr = err; err == nil && of != nil {
+			ed.languages = newLanguages(of)
+		}
+	})
+	return ed.languages, ed.languagesErr
+}
+
+// A question is in the language whose chunks hold its words more often than those
+// of the index's main language do, by at least leastLead in logarithms. A chunk
+// of a few languages has few words, so smoothed chunks more are assumed that
+// hold each word as often as the language that has it most.
+const (
+	smoothed  = 0.5
+	leastLead = 2.0
+)
+
+// listen finds the language of the question and counts its terms in each.
+func (r *run) listen(text string) error {
+	var err error
+	if r.spoken, err = r.tongues(); err != nil || r.spoken == nil {
+		return err
+	}
+	l := r.spoken
+	r.in = map[string][]int{}
+	scores := make([]float64, len(l.all))
+	words := make([][]string, len(l.all)) // each word's term, by language
+	for i, c := range l.all {
+		r.analyzer.Speak(c)
+		for n, t := range r.analyzer.Terms(text) {
+			if n == maxLookups {
+				break
+			}
+			if !t.Joined {
+				words[i] = append(words[i], strings.Clone(t.Text))
+			}
+		}
+	}
+	for n := range words[0] {
+		share, most := make([]float64, len(l.all)), 0.0
+		for i := range l.all {
+			in, err := r.countIn(words[i][n])
+			if err != nil {
+				return err
+			}
+			share[i] = float64(in[i])
+			most = max(most, share[i]/float64(l.chunks[i]))
+		}
+		if most == 0 {
+			continue
+		}
+		for i, chunks := range l.chunks {
+			scores[i] += math.Log((share[i] + smoothed*most) / (float64(chunks) + smoothed))
+		}
+	}
+	for i := range scores {
+		if scores[i] > scores[r.own]+1e-9 && scores[i] >= scores[0]+leastLead {
+			r.own = i
+		}
+	}
+	r.language = l.all[r.own]
+	r.analyzer.Speak(r.language)
+	return nil
+}
+
+// countIn counts the chunks that have a term, by language.
+func (r *run) countIn(term string) ([]int, error) {
+	if in, ok := r.in[term]; ok {
+		return in, nil
+	}
+	p, err := r.reader.Postings(term)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]int, len(r.spoken.all))
+	r.in[term] = in
+	if p.Chunks == 0 {
+		return in, nil
+	}
+	return in, r.reader.Each(p, func(chunk int) { in[r.spoken.of[chunk]]++ })
+}
+
+// rarity is how many chunks there are and how many of them have a term: in the
+// question's language, if any there has it.
+func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err error) {
+	if r.all != nil {
+		return r.all.of(term)
+	}
+	if r.spoken != nil {
+		in, err := r.countIn(term)
+		if err != nil {
+			return 0, 0, err
+		}
+		if in[r.own] > 0 {
+			return r.spoken.chunks[r.own], in[r.own], nil
+		}
+	}
+	return r.reader.Len(), p.Chunks, nil
+}
+
+// foreign is what a hit in another language than the question's counts: less, so
+// that of translations of a page the question's own comes first, and a page that
+// has no translation is still found. On the labelled translations (docs/ranking.md)
+// anything from 0 to 0.6 is the same, and 1 costs 0.01.
+const foreign = 0.6
+
+// isForeign reports whether a chunk is in another language than the question.
+func (r *run) isForeign(chunk int) bool {
+	return r.spoken != nil && int(r.spoken.of[chunk]) != r.own
+}
+
+// scoreOf is the score of a ranked chunk.
+func (r *run) scoreOf(p *ranked) float64 {
+	score := r.weigh.score(p.evidence)
+	if r.isForeign(p.chunk) {
+		score *= foreign
+	}
+	return score
+}
+
+// ownOnly restricts keep to chunks in the question's language, othersOnly to the rest.
+func (r *run) ownOnly(keep func(int) bool) func(int) bool {
+	return func(chunk int) bool { return !r.isForeign(chunk) && (keep == nil || keep(chunk)) }
+}
+
+func (r *run) othersOnly(keep func(int) bool) func(int) bool {
+	return func(chunk int) bool { return r.isForeign(chunk) && (keep == nil || keep(chunk)) }
+}
+
+// untaught reports whether the index has the built-in model, and the question is
+// in a language that this model was not trained on: it knows the names in it, and
+// no other word.
+func (r *run) untaught() bool {
+	_, static := r.embedder.(*embed.Static)
+	return static && r.by == Both && r.language != language.English && len(r.reader.Weights()) == 0
+}
+
+// untaughtShare is what the meaning of such a question counts.
+const untaughtShare = 0.6
+
+// untaught are the weights of a question that the model knows only the names of.
+func (w weights) untaught() weights {
+	lost := (1 - untaughtShare) * w.meaning
+	w.words, w.meaning = w.words+lost, w.meaning-lost
+	return w
+}
+
+// grammar reports whether a term of a question in Chinese only holds the question
+// together. Such characters are rare where the docs state things, so how rare a
+// term is does not tell. In other languages it does: without their function
+// words questions in German and Spanish lose 0.006 by words, and without all
+// hiragana those in Japanese lose 0.015.
+func (r *run) grammar(term string) bool {
+	return r.language == language.Chinese && language.Chinese.Joins(term)
+}
