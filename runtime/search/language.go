@@ -11,7 +11,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// languageIndex says which chunks are in which language, in an index with pages that are not in English.
+// languageIndex says which chunks are in which language, in an index with pages
+// that are not in English.
 type languageIndex struct {
 	all    []language.Code // most chunks first
 	of     []uint8         // by chunk: its place in all
@@ -52,9 +53,10 @@ func (ed *snapshot) tongues() (*languageIndex, error) {
 }
 
 // A question is in the language whose chunks hold its words more often than those
-// of the index's main language do, by at least leastLead in logarithms. A chunk
-// of a few languages has few words, so smoothed chunks more are assumed that
-// hold each word as often as the language that has it most.
+// of the index's main language do, by at least leastLead in logarithms. So that
+// a language with few chunks is not ruled out by a word that it happens to lack,
+// each is taken to have smoothed chunks more, which hold the word as often as
+// those of the language that has it most.
 const (
 	smoothed  = 0.5
 	leastLead = 2.0
@@ -146,7 +148,7 @@ func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err e
 // foreign is what a hit in another language than the question's counts: less, so
 // that of translations of a page the question's own comes first, and a page that
 // has no translation is still found. On the labelled translations (docs/ranking.md)
-// anything from 0 to 0.6 is the same, and 1 costs 0.01.
+// anything from 0 to 0.6 is the same, and 1 costs 0.008 by words.
 const foreign = 0.6
 
 // isForeign reports whether a chunk is in another language than the question.
@@ -180,7 +182,7 @@ func (r *run) untaught() bool {
 	return static && r.by == Both && r.language != language.English && len(r.reader.Weights()) == 0
 }
 
-// untaughtShare is what the meaning of such a question counts.
+// untaughtShare is what the meaning of such a question counts (docs/ranking.md).
 const untaughtShare = 0.6
 
 // untaught are the weights of a question that the model knows only the names of.
@@ -193,7 +195,7 @@ func (w weights) untaught() weights {
 // grammar reports whether a term of a question in Chinese only holds the question
 // together. Such characters are rare where the docs state things, so how rare a
 // term is does not tell. In other languages it does: without their function
-// words questions in German and Spanish lose 0.006 by words, and without all
+// words questions in German and Spanish lose 0.007 by words, and without all
 // hiragana those in Japanese lose 0.015.
 func (r *run) grammar(term string) bool {
 	return r.language == language.Chinese && language.Chinese.Joins(term)
