@@ -174,18 +174,19 @@ func (r *run) othersOnly(keep func(int) bool) func(int) bool {
 	return func(chunk int) bool { return r.isForeign(chunk) && (keep == nil || keep(chunk)) }
 }
 
-// untaught reports whether the index has the built-in model, and the question is
-// in a language that this model was not trained on: it knows the names in it, and
-// no other word.
+// untaught reports whether the question is in another language than English and
+// the model is a local one. The built-in model knows the names in such a question
+// and no other word; one that was trained on docs in the language knows more, but
+// trusting it more was worse too (docs/ranking.md).
 func (r *run) untaught() bool {
 	_, static := r.embedder.(*embed.Static)
-	return static && r.by == Both && r.language != language.English && len(r.reader.Weights()) == 0
+	return static && r.by == Both && r.language != language.English
 }
 
 // untaughtShare is what the meaning of such a question counts (docs/ranking.md).
 const untaughtShare = 0.6
 
-// untaught are the weights of a question that the model knows only the names of.
+// untaught are the weights of a question that the model knows little of.
 func (w weights) untaught() weights {
 	lost := (1 - untaughtShare) * w.meaning
 	w.words, w.meaning = w.words+lost, w.meaning-lost
