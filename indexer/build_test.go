@@ -497,7 +497,7 @@ func TestDigestCoversWhatDecidesADocument(t *testing.T) {
 		file, s, src := base()
 		change(&file, &s, &src)
 		p := &page{path: file, settings: s}
-		got := p.source(sha256.New(), src)
+		got := p.source(sha256.New(), languageOf(p, src), src)
 		return string(got.Digest[:])
 	}
 	seen := map[string]string{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/language"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -61,7 +62,7 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 			return
 		}
 		buffers[worker] = keep(src)
-		all[i] = p.source(hashes[worker], src)
+		all[i] = p.source(hashes[worker], languageOf(p, src), src)
 	})
 	if err != nil {
 		return nil, err
@@ -94,8 +95,8 @@ func unreadable(p *page, err error) Problem {
 	return Problem{p.path, 0, "skipped: " + cause(err)}
 }
 
-func (p *page) source(h hash.Hash, src []byte) artifact.Source {
-	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, p.phrases, languageOf(p, src), src)}
+func (p *page) source(h hash.Hash, c language.Code, src []byte) artifact.Source {
+	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, p.phrases, c, src)}
 }
 
 // document reads and cuts one page; a problem says why it cannot be. A file
@@ -111,12 +112,12 @@ func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 		at := unreadable(p, err)
 		return doc, &at
 	}
-	cut := b.split(p.path, src, p.settings.strategy)
+	cut, c := b.split(p.path, src, p.settings.strategy), languageOf(p, src)
 	return artifact.Document{
-		Source:      p.source(sha256.New(), src),
+		Source:      p.source(sha256.New(), c, src),
 		Title:       cut.Title,
 		Description: cut.Description,
-		Language:    languageOf(p, src),
+		Language:    c,
 		Metadata:    merged(p.settings.metadata, cut.Metadata),
 		Problems:    cut.Problems,
 		Chunks:      cut.Chunks,

@@ -102,7 +102,7 @@ func (w weights) score(e Evidence) float64 {
 // names is the share of a question's words that look like names of code: with
 // digits, an inner capital, or a sign that prose does not have.
 func names(question string) float64 {
-	words := strings.Fields(question)
+	words := strings.Fields(spaced(question))
 	n := 0
 	for _, w := range words {
 		if isName(strings.Trim(w, `.,;:!?"'`)) {
@@ -110,6 +110,30 @@ func names(question string) float64 {
 		}
 	}
 	return float64(n) / float64(max(1, len(words)))
+}
+
+// spaced puts spaces around the characters of Chinese, Japanese and Korean, which
+// are written without: a name among them is one word of many, and not all of the
+// question.
+func spaced(question string) string {
+	if !strings.ContainsFunc(question, spaceless) {
+		return question
+	}
+	var b strings.Builder
+	for _, c := range question {
+		if !spaceless(c) {
+			b.WriteRune(c)
+			continue
+		}
+		b.WriteByte(' ')
+		b.WriteRune(c)
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+func spaceless(c rune) bool {
+	return c >= 0x2e80 && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
 // A query that begins with a name and goes on with phrasings of it, behind one of

@@ -134,3 +134,18 @@ func TestPagesOfHitsInSeveralLanguagesDoNotOverlap(t *testing.T) {
 		t.Errorf("page by page %q, at once %q", paged, all)
 	}
 }
+
+func TestANameInAQuestionWithoutSpacesIsNotAllOfIt(t *testing.T) {
+	for question, most := range map[string]float64{
+		"FastAPIでUploadFileを使うにはどうすればよいですか": 0.15,
+		"如何在FastAPI中使用UploadFile上传文件":       0.2,
+		"ファイルをアップロードする":                     0,
+	} {
+		if got := names(question); got > most {
+			t.Errorf("names(%q) = %.2f, want at most %.2f", question, got, most)
+		}
+	}
+	if got := names("max_chunk_size"); got != 1 {
+		t.Errorf("names of a name alone = %.2f, want 1", got)
+	}
+}
