@@ -16,6 +16,11 @@ var languageFacets = [...]string{"lang", "language", "locale"}
 // manifest gives, else the one that it is seen to be in. What is given and names
 // no language ("language: python") does not count.
 func languageOf(p *page, src []byte) language.Code {
+	if len(src) > 1 && src[0] >= 0xfe {
+		var front []byte // the text is in UTF-16
+		front, src = chunker.FrontMatter(src)
+		src = append(append([]byte("---\n"), front...), append([]byte("---\n"), src...)...)
+	}
 	if len(src) > 3 && (src[0] == '-' || src[0] == '+' || src[0] == 0xef) {
 		for _, given := range chunker.Languages(src) {
 			if c, ok := language.Parse(given); ok {

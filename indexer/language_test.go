@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"unicode/utf16"
 )
 
 // germanText and englishText are long enough to be seen in their language.
@@ -13,6 +14,15 @@ const (
 		"auch wenn sie von mehreren Funktionen benutzt wird.\n"
 	englishText = "# Dependencies\n\nIf you declare a dependency, it is called once for each request, even if several functions use it.\n"
 )
+
+// utf16le is text in UTF-16 with a byte-order mark.
+func utf16le(text string) string {
+	b := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(text)) {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return string(b)
+}
 
 // languagesOf builds files and returns the language of each page.
 func languagesOf(t *testing.T, files map[string]string) map[string]string {
@@ -90,5 +100,15 @@ func TestALanguageGivenLaterRebuildsItsPages(t *testing.T) {
 	}
 	if stemming("de") == stemming("es") {
 		t.Error("German and Spanish have the same digest of their stems")
+	}
+}
+
+func TestATextInUTF16IsSeenInItsLanguage(t *testing.T) {
+	for text, want := range map[string]string{
+		germanText: "de", englishText: "en", "---\nlang: de\n---\nKurz.\n": "de",
+	} {
+		if got := languageOf(&page{path: "a.md"}, []byte(utf16le(text))); got.String() != want {
+			t.Errorf("languageOf(%.20q in UTF-16) = %s, want %s", text, got, want)
+		}
 	}
 }
