@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 )
 
 // The contract of the tools for work has 195 lines, T-001 to T-195. The tests
@@ -211,9 +213,8 @@ func (w *workDesk) refuse(tool string, args m, code string, says ...string) m {
 	return out
 }
 
-var workNames = strings.Fields(`list_projects list_repos list_executors list_tasks get_task create_task update_task delete_task
-	list_task_attempts start_task_attempt follow_up stop_attempt get_attempt_status tail_attempt_logs tail_session_messages
-	get_attempt_changes get_attempt_file get_attempt_patch`)
+// workNames are the tools with a frozen schema, outside of an attempt.
+var workNames = slices.DeleteFunc(contracttest.Frozen(filepath.Join("..", "..", "runtime", "tools", "work", "testdata")), func(name string) bool { return name == "get_context" })
 
 // dig takes a value out of an answer.
 func dig[T any](w *workDesk, v any, path ...any) (found T) {
