@@ -194,7 +194,7 @@ func (w *workDesk) refuse(tool string, args m, code string, says ...string) m {
 	_, retryable := out["retryable"].(bool)
 	hint, _ := out["hint"].(string)
 	message, _ := out["message"].(string)
-	if !retryable || !slices.ContainsFunc(workNames, func(name string) bool { return strings.Contains(hint, name) }) {
+	if !retryable || !slices.ContainsFunc(workNames(), func(name string) bool { return strings.Contains(hint, name) }) {
 		w.t.Errorf("T-177 T-178 %s: retryable %v, hint %q; want a hint that names a tool", tool, out["retryable"], hint)
 	}
 	if details, there := out["details"]; there {
@@ -213,8 +213,11 @@ func (w *workDesk) refuse(tool string, args m, code string, says ...string) m {
 	return out
 }
 
-// workNames are the tools with a frozen schema, outside of an attempt.
-var workNames = slices.DeleteFunc(contracttest.Frozen(filepath.Join("..", "..", "runtime", "tools", "work", "testdata")), func(name string) bool { return name == "get_context" })
+// workNames returns the tools with a frozen schema, outside of an attempt.
+var workNames = sync.OnceValue(func() []string {
+	all := contracttest.Frozen(filepath.Join("..", "..", "runtime", "tools", "work", "testdata"))
+	return slices.DeleteFunc(all, func(name string) bool { return name == "get_context" })
+})
 
 // dig takes a value out of an answer.
 func dig[T any](w *workDesk, v any, path ...any) (found T) {
