@@ -17,6 +17,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // The contract of the tools for work has 195 lines, T-001 to T-195. The tests
@@ -282,13 +284,11 @@ func (w *workDesk) until(attempt, want string) m {
 
 func (w *workDesk) untilStatus(attempt, what string, is func(m) bool) (s m) {
 	w.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if s = w.status(attempt); is(s) {
-			return s
-		}
-	}
-	w.t.Fatalf("the attempt is never %s: %v\n%s", what, s, w.log(attempt))
-	return nil
+	waittest.Until(w.t, "the attempt is "+what, func() (bool, any) {
+		s = w.status(attempt)
+		return is(s), lazily(func() string { return fmt.Sprint(s, "\n", w.log(attempt)) })
+	})
+	return s
 }
 
 // talking waits until the agent of an attempt runs.
