@@ -30,7 +30,7 @@ func TestWorkRefusesHostileArguments(t *testing.T) {
 			"follow_up": {"attempt_id": noID, "action": "cancel"}, "get_attempt_file": {"attempt_id": noID, "path": "shop/a"},
 			"get_attempt_patch": {"attempt_id": noID, "paths": []any{"shop/a"}},
 		}
-		for _, tool := range workNames {
+		for _, tool := range workNames() {
 			args := usual[tool]
 			if args == nil {
 				args = m{}

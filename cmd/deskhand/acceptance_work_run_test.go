@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestWorkFollowUps(t *testing.T) {
@@ -137,12 +139,9 @@ func (w *workDesk) transcript(attempt string) string {
 
 func (w *workDesk) untilSaid(attempt, text string) {
 	w.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if strings.Contains(encoded(w.t, w.call("tail_attempt_logs", m{"attempt_id": attempt})), text) {
-			return
-		}
-	}
-	w.t.Fatalf("%q is never said: %s", text, w.log(attempt))
+	waittest.Until(w.t, fmt.Sprintf("%q is said", text), func() (bool, any) {
+		return strings.Contains(encoded(w.t, w.call("tail_attempt_logs", m{"attempt_id": attempt})), text), lazily(func() string { return w.log(attempt) })
+	})
 }
 
 func TestWorkStatus(t *testing.T) {

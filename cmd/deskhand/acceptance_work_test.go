@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // The contract of the tools for work has 195 lines, T-001 to T-195. The tests
@@ -192,7 +196,7 @@ func (w *workDesk) refuse(tool string, args m, code string, says ...string) m {
 	_, retryable := out["retryable"].(bool)
 	hint, _ := out["hint"].(string)
 	message, _ := out["message"].(string)
-	if !retryable || !slices.ContainsFunc(workNames, func(name string) bool { return strings.Contains(hint, name) }) {
+	if !retryable || !slices.ContainsFunc(workNames(), func(name string) bool { return strings.Contains(hint, name) }) {
 		w.t.Errorf("T-177 T-178 %s: retryable %v, hint %q; want a hint that names a tool", tool, out["retryable"], hint)
 	}
 	if details, there := out["details"]; there {
@@ -211,9 +215,11 @@ func (w *workDesk) refuse(tool string, args m, code string, says ...string) m {
 	return out
 }
 
-var workNames = strings.Fields(`list_projects list_repos list_executors list_tasks get_task create_task update_task delete_task
-	list_task_attempts start_task_attempt follow_up stop_attempt get_attempt_status tail_attempt_logs tail_session_messages
-	get_attempt_changes get_attempt_file get_attempt_patch`)
+// workNames returns the tools with a frozen schema, outside of an attempt.
+var workNames = sync.OnceValue(func() []string {
+	all := contracttest.Frozen(filepath.Join("..", "..", "runtime", "tools", "work", "testdata"))
+	return slices.DeleteFunc(all, func(name string) bool { return name == "get_context" })
+})
 
 // dig takes a value out of an answer.
 func dig[T any](w *workDesk, v any, path ...any) (found T) {
@@ -278,13 +284,11 @@ func (w *workDesk) until(attempt, want string) m {
 
 func (w *workDesk) untilStatus(attempt, what string, is func(m) bool) (s m) {
 	w.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if s = w.status(attempt); is(s) {
-			return s
-		}
-	}
-	w.t.Fatalf("the attempt is never %s: %v\n%s", what, s, w.log(attempt))
-	return nil
+	waittest.Until(w.t, "the attempt is "+what, func() (bool, any) {
+		s = w.status(attempt)
+		return is(s), lazily(func() string { return fmt.Sprint(s, "\n", w.log(attempt)) })
+	})
+	return s
 }
 
 // talking waits until the agent of an attempt runs.

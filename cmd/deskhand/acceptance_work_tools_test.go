@@ -20,7 +20,7 @@ func TestWorkTools(t *testing.T) {
 	everyWorkDoor(t, func(t *testing.T, w *workDesk) {
 		w.line("T-001 to T-016 T-144 T-151 T-158 T-165 T-166 tools are discoverable", func(t *testing.T, w *workDesk) {
 			got := slices.Sorted(maps.Keys(w.listed))
-			if want := slices.Sorted(slices.Values(workNames)); !slices.Equal(got, want) {
+			if want := slices.Sorted(slices.Values(workNames())); !slices.Equal(got, want) {
 				t.Errorf("tools %q, want %q", got, want)
 			}
 			for _, name := range got {
@@ -112,7 +112,7 @@ func TestWorkTools(t *testing.T) {
 						t.Errorf("%s: %s is no argument", name, word)
 					}
 				}
-				if !slices.ContainsFunc(workNames, func(tool string) bool { return strings.Contains(parts[3], tool) }) {
+				if !slices.ContainsFunc(workNames(), func(tool string) bool { return strings.Contains(parts[3], tool) }) {
 					t.Errorf("%s: Next names no tool: %s", name, parts[3])
 				}
 			}

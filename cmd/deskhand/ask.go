@@ -75,14 +75,14 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	if attempt := attemptDoor(); attempt != nil {
-		return a.askThrough(ctx, attempt, f, r, waiter{a, attempt, form, f.confirm}, assumed)
+		return a.askThrough(ctx, attempt, f, r, waiter{a, attempt, form, f.Confirm}, assumed)
 	}
 	people, err := a.settings.People()
 	if err != nil {
 		return err
 	}
 	var device *terminal.Device
-	if !f.noTTY && !f.detach && (f.to == "" || f.to == elicit.Local) {
+	if !f.noTTY && !f.detach && (f.To == "" || f.To == elicit.Local) {
 		if device = a.device(); device != nil {
 			defer device.Close()
 		}
@@ -99,7 +99,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	defer stop()
-	q := quest{waiter{a, hub, form, f.confirm}, hub, f, device, people.Attended && !f.noInbox}
+	q := quest{waiter{a, hub, form, f.Confirm}, hub, f, device, people.Attended && !f.noInbox}
 	reached, err := q.reachable(ctx)
 	switch {
 	case err != nil:
@@ -154,7 +154,7 @@ func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Answers = answers; f.confirm && yes(r) {
+	if r.Answers = answers; f.Confirm && yes(r) {
 		return nil, misuse("--assume says yes to --confirm", "only a person's yes is one: assume no, or leave --confirm out")
 	}
 	return answers, nil

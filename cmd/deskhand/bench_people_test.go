@@ -14,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // BenchmarkPeople is what 200 calls of ask_user cost that one real server holds
@@ -78,16 +79,15 @@ func BenchmarkPeople(b *testing.B) {
 }
 
 // allOpen waits until n requests are open.
-func allOpen(b *testing.B, hub *elicit.Hub, n int) []elicit.Request {
-	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+func allOpen(b *testing.B, hub *elicit.Hub, n int) (all []elicit.Request) {
+	b.Helper()
+	waittest.Until(b, fmt.Sprintf("%d are open", n), func() (bool, any) {
 		list, err := hub.List(b.Context(), elicit.Filter{Limit: n})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if len(list.Requests) == n {
-			return list.Requests
-		}
-	}
-	b.Fatalf("fewer than %d are open", n)
-	return nil
+		all = list.Requests
+		return len(all) == n, len(all)
+	})
+	return all
 }

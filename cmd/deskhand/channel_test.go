@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // watching is a program that watches the one session with an open request.
@@ -22,7 +22,7 @@ func watching(t *testing.T, s *socket) (c *ahp.Client, session string, r ahp.Inp
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Disconnect)
-	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(t, "a session needs input", func() (bool, any) {
 		sessions, err := c.Sessions(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -35,12 +35,13 @@ func watching(t *testing.T, s *socket) (c *ahp.Client, session string, r ahp.Inp
 				t.Fatal(err)
 			}
 			if state, _ := c.State(one.Resource); len(state.InputRequests) > 0 {
-				return c, one.Resource, state.InputRequests[0]
+				session, r = one.Resource, state.InputRequests[0]
+				return true, nil
 			}
 		}
-	}
-	t.Fatal("no session needs input")
-	return nil, "", r
+		return false, sessions
+	})
+	return c, session, r
 }
 
 // E-015: what is completed through the channel, the tool call that asked returns.

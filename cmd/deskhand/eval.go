@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
-	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/evals"
 	"github.com/deskhand/deskhand/runtime/eval"
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
@@ -21,13 +18,13 @@ type evalFlags struct {
 	by               []string
 	baseline         string
 	minNDCG, maxDrop float64
-	format, out      string
-	scores, chart    string
-	limit, worst     int
-	warmup           int
-	collapse         bool
-	asked            bool
-	recorded         bool
+	format           string
+	evals.Files
+	limit, worst int
+	warmup       int
+	collapse     bool
+	asked        bool
+	recorded     bool
 }
 
 func evalCommand(a *app) *cobra.Command {
@@ -66,9 +63,9 @@ func evalCommand(a *app) *cobra.Command {
 	flags.Float64Var(&f.minNDCG, "min-ndcg", 0, "fail if NDCG is lower")
 	flags.Float64Var(&f.maxDrop, "max-drop", -1, "fail if NDCG fell by more since the baseline (default: never)")
 	flags.StringVar(&f.format, "format", "table", "table, markdown or json")
-	flags.StringVar(&f.out, "out", "", "also write the JSON report to this file")
-	flags.StringVar(&f.scores, "scores", "", "also write the scores without timings to this file")
-	flags.StringVar(&f.chart, "chart", "", "also draw the scores by category into this SVG file")
+	flags.StringVar(&f.Report, "out", "", "also write the JSON report to this file")
+	flags.StringVar(&f.Scores, "scores", "", "also write the scores without timings to this file")
+	flags.StringVar(&f.Chart, "chart", "", "also draw the scores by category into this SVG file")
 	flags.IntVar(&f.limit, "limit", search.DefaultLimit, "hits to ask for, 1 to 50")
 	flags.IntVar(&f.worst, "worst", 0, "list this many of the worst queries")
 	flags.IntVar(&f.warmup, "warmup", 0, "queries to ask before the measured ones")
@@ -84,7 +81,7 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	}
 	// A table is for people; what programs read is one report unless they ask for
 	// more.
-	f.asked = f.asked || f.format != "json" && f.out == "" && f.scores == "" && f.baseline == "" && len(f.by) == 0
+	f.asked = f.asked || f.format != "json" && f.Report == "" && f.Scores == "" && f.baseline == "" && len(f.by) == 0
 	kinds, err := f.kinds()
 	if err != nil {
 		return err
@@ -93,7 +90,7 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	base, err := readBaseline(f.baseline)
+	base, err := evals.ReadBaseline(f.baseline)
 	if err != nil {
 		return err
 	}
@@ -114,13 +111,13 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 		d := base(reports[0])
 		delta, reports[0].Against = &d, &d
 	}
-	if err := f.keep(reports); err != nil {
+	if err := f.Keep(reports); err != nil {
 		return err
 	}
-	if err := a.showReports(f, reports, delta); err != nil {
+	if err := evals.Show(&a.Console, f.format, f.worst, reports, delta); err != nil {
 		return err
 	}
-	if err := answered(reports); err != nil {
+	if err := evals.Answered(reports); err != nil {
 		return err
 	}
 	return eval.Gate(reports[0], delta, f.minNDCG, f.maxDrop)
@@ -157,72 +154,4 @@ func (f *evalFlags) kinds() (kinds []search.By, err error) {
 		kinds = append(kinds, by)
 	}
 	return kinds, nil
-}
-
-// answered is an error if queries failed: their scores say nothing of the
-// search.
-func answered(reports []eval.Report) error {
-	for _, r := range reports {
-		if r.Summary.Failed == 0 {
-			continue
-		}
-		first := r.Cases[slices.IndexFunc(r.Cases, func(c eval.CaseResult) bool { return c.Error != "" })]
-		return fault.New("queries_failed", fmt.Sprintf("%d of %d queries failed on %s, the first: %s: %s", r.Summary.Failed, r.Summary.Cases, r.Name, first.Name, first.Error),
-			"correct the cases or the server; --format json has the error of each case")
-	}
-	return nil
-}
-
-// keep writes the files that were asked for.
-func (f *evalFlags) keep(reports []eval.Report) error {
-	if f.out != "" {
-		b, err := eval.JSON(reports...)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(f.out, b, 0o644); err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
-	}
-	if f.chart != "" {
-		if err := os.WriteFile(f.chart, []byte(eval.CategoryChart(reports...).SVG()), 0o644); err != nil {
-			return fmt.Errorf("write chart: %w", err)
-		}
-	}
-	if f.scores == "" {
-		return nil
-	}
-	var b strings.Builder
-	if err := eval.WriteScores(&b, reports[0]); err != nil {
-		return err
-	}
-	if err := os.WriteFile(f.scores, []byte(b.String()), 0o644); err != nil {
-		return fmt.Errorf("write scores: %w", err)
-	}
-	return nil
-}
-
-func (a *app) showReports(f *evalFlags, reports []eval.Report, delta *eval.Delta) error {
-	switch f.format {
-	case "json":
-		b, err := eval.JSON(reports...)
-		if err != nil {
-			return err
-		}
-		_, err = a.Stdout.Write(b)
-		return err
-	case "markdown":
-		fmt.Fprint(a.Stdout, eval.Markdown(reports...))
-		if delta != nil {
-			fmt.Fprintf(a.Stdout, "\n%s", delta.Markdown())
-		}
-		return nil
-	}
-	width, terminal := console.Width(a.Stdout)
-	style := eval.Style{Width: width, ASCII: !terminal || console.Dumb(), Lowest: f.worst}
-	fmt.Fprint(a.Stdout, eval.Terminal(style, reports...))
-	if delta != nil {
-		fmt.Fprintf(a.Stdout, "\n%s", delta.Terminal(style))
-	}
-	return nil
 }

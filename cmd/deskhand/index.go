@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/builds"
 	"github.com/deskhand/deskhand/runtime/fault"
-	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // indexFlags are the flags of index as they were given.
@@ -81,7 +79,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		if len(args) > 0 {
 			f.options.Out = args[0]
 		}
-		return a.verify(f.options.Out)
+		return builds.Verify(&a.Console, f.options.Out)
 	}
 	if f.by != "" {
 		by, ok := chunker.ParseBy(f.by)
@@ -94,7 +92,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		return err
 	}
 	if f.fix {
-		return a.fix(ctx, f.options.Dir)
+		return builds.Fix(ctx, &a.Console, f.options.Dir)
 	}
 	var err error
 	f.options.Embedder, err = a.settings.Embedder()
@@ -106,23 +104,15 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	if f.check {
 		report, err := indexer.Check(ctx, f.options)
 		bar.End()
-		return a.report(f, report, err, func() string {
-			return fmt.Sprintf("checked %s, %s: %s", textutil.Count(report.Files, "file"), textutil.Count(report.Chunks, "chunk"), textutil.Count(len(report.Problems), "problem"))
-		})
+		return builds.Checked(&a.Console, report, err, f.asJSON)
 	}
 	if err := a.settings.MayBuildInto(f.options.Out); err != nil {
 		return err
 	}
-	before := f.metadata()
+	before := builds.Metadata(f.options.Out)
 	report, err := indexer.Build(ctx, f.options)
 	bar.End()
-	return a.report(f, report, err, func() string { return a.built(report, bytes.Equal(before, f.metadata())) })
-}
-
-// metadata is the metadata.json of the index as it is now; nil: there is none.
-func (f *indexFlags) metadata() []byte {
-	b, _ := os.ReadFile(filepath.Join(f.options.Out, artifact.MetadataFile))
-	return b
+	return builds.Built(&a.Console, report, err, before, f.asJSON)
 }
 
 // source finds out which folder to index.
@@ -143,75 +133,5 @@ func (f *indexFlags) source(args []string) error {
 	if f.options.MetadataPath == "" {
 		f.options.MetadataPath = metadata
 	}
-	return nil
-}
-
-// report prints what a build found, problems first, then what it did.
-func (a *app) report(f *indexFlags, r indexer.Report, err error, did func() string) error {
-	if f.asJSON {
-		if err != nil && len(r.Problems) == 0 {
-			return err
-		}
-		return errors.Join(a.JSON(r), err)
-	}
-	paint := console.PainterFor(a.Stderr)
-	for _, p := range r.Problems {
-		fmt.Fprintln(a.Stderr, paint.Plain(p.String()))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.Stdout, did())
-	return err
-}
-
-// built says what a build did.
-func (a *app) built(r indexer.Report, unchanged bool) string {
-	if r.FilesReused > 0 {
-		fmt.Fprintf(a.Stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
-	}
-	if n := len(r.Problems); n > 0 {
-		fmt.Fprintf(a.Stderr, "completed with %s\n", textutil.Count(n, "problem"))
-	}
-	if e := r.Embedding; e != nil {
-		fmt.Fprintf(a.Stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
-	}
-	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
-		fmt.Fprintf(a.Stderr, "%s\n", console.Usage(*u))
-		if u.CacheProblem != "" {
-			a.Tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
-		}
-	}
-	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
-	if unchanged {
-		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
-	}
-	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
-}
-
-func (a *app) fix(ctx context.Context, dir string) error {
-	path, wrote, err := indexer.Fix(ctx, dir)
-	if err != nil {
-		return err
-	}
-	if !wrote {
-		fmt.Fprintf(a.Stdout, "manifest already exists: %s\n", path)
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "wrote %s\n", path)
-	return nil
-}
-
-func (a *app) verify(dir string) error {
-	r, err := artifact.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := r.Verify(); err != nil {
-		return err
-	}
-	m := r.Metadata()
-	fmt.Fprintf(a.Stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // mcpTask is a task of the extension io.modelcontextprotocol/tasks.
@@ -38,17 +40,13 @@ func (p *pipe) task(method, members string) (task mcpTask) {
 }
 
 // becomes looks at a task until it has a status.
-func (p *pipe) becomes(id, status string) mcpTask {
+func (p *pipe) becomes(id, status string) (task mcpTask) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		task := p.task("tasks/get", fmt.Sprintf(`"taskId":%q`, id))
-		if task.Status == status {
-			return task
-		}
-		if time.Now().After(end) {
-			p.t.Fatalf("the task is %+v, want %s", task, status)
-		}
-	}
+	waittest.Until(p.t, "the task is "+status, func() (bool, any) {
+		task = p.task("tasks/get", fmt.Sprintf(`"taskId":%q`, id))
+		return task.Status == status, task
+	})
+	return task
 }
 
 // accepts answers all that a task waits for with the content that answer makes

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // askingServer is a server that asks people, in a process of its own.
@@ -51,19 +53,19 @@ func calls(t *testing.T, c *mcpserver.Client, tool string, args map[string]any) 
 	return answers
 }
 
-func oneOpen(t *testing.T, hub *elicit.Hub) elicit.Request {
+func oneOpen(t *testing.T, hub *elicit.Hub) (found elicit.Request) {
 	t.Helper()
-	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(t, "something is asked", func() (bool, any) {
 		list, err := hub.List(t.Context(), elicit.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(list.Requests) > 0 {
-			return list.Requests[0]
+			found = list.Requests[0]
 		}
-	}
-	t.Fatal("nothing was asked")
-	return elicit.Request{}
+		return len(list.Requests) > 0, nil
+	})
+	return found
 }
 
 func answerWith(t *testing.T, hub *elicit.Hub, r elicit.Request, text string) {
@@ -192,21 +194,20 @@ func TestTimeoutOfTheInstallationIsForCallsWithoutOne(t *testing.T) {
 }
 
 // newest waits until a question with that text is asked.
-func newest(t *testing.T, hub *elicit.Hub, text string) elicit.Request {
+func newest(t *testing.T, hub *elicit.Hub, text string) (found elicit.Request) {
 	t.Helper()
-	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(t, fmt.Sprintf("%q is asked", text), func() (bool, any) {
 		list, err := hub.List(t.Context(), elicit.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range list.Requests {
-			if r.Message == text {
-				return r
-			}
+		i := slices.IndexFunc(list.Requests, func(r elicit.Request) bool { return r.Message == text })
+		if i >= 0 {
+			found = list.Requests[i]
 		}
-	}
-	t.Fatalf("%q was not asked", text)
-	return elicit.Request{}
+		return i >= 0, list.Requests
+	})
+	return found
 }
 
 func TestQuestionsOfAnAttemptBelongToIt(t *testing.T) {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/indexer"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // provider is a double of an embedding service. It answers the first budget
@@ -144,9 +146,10 @@ func TestBuildThatIsKilledDoesNotPayTwice(t *testing.T) {
 	}
 	// An answer is written as soon as it is read: wait until those given are.
 	_, answered, _ := p.counts()
-	for end := time.Now().Add(patience); cached(t, filepath.Join(dir, "cache")) < int64(answered*52) && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	waittest.Until(t, "the answers that were given are in the cache", func() (bool, any) {
+		size := cached(t, filepath.Join(dir, "cache"))
+		return size >= int64(answered*52), size
+	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // patience bounds every wait for a program: on a busy machine and checked for
@@ -92,15 +94,13 @@ func indexed(t testing.TB, corpus string, flags ...string) string {
 // eventually asks until check returns nil, and fails with its last error.
 func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
-	end := time.Now().Add(patience)
-	for {
+	waittest.Until(t, what, func() (bool, any) {
 		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %v", what, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return err == nil, err
+	})
 }
+
+// lazily is what a wait has seen, asked for only if it is in vain.
+type lazily func() string
+
+func (l lazily) String() string { return l() }

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/surface/slack/slacktest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // withSlack are the variables of a server that posts to a Slack of the test.
@@ -39,11 +39,10 @@ func TestAPressInSlackAnswersAnAgent(t *testing.T) {
 	agent := askingServer(t, state, append(withSlack(s), "DESKHAND_INBOX=off")...)
 	s.Until(t, "a connection", patience, func() bool { return s.Sockets() == 1 })
 	hub := inboxOf(t, state)
-	for since := time.Now(); ; time.Sleep(10 * time.Millisecond) { // it is connected just before it says so
-		if up, err := hub.Reach(t.Context()); err != nil || len(up) > 0 || time.Since(since) > patience {
-			break
-		}
-	}
+	waittest.Until(t, "Slack says that it is there", func() (bool, any) { // it is connected just before it says so
+		up, err := hub.Reach(t.Context())
+		return len(up) > 0, err
+	})
 	answers := calls(t, agent, "ask_user", map[string]any{"questions": []any{map[string]any{"question": "Ship it?", "type": "confirm"}}})
 	s.Press(t, "U0ANN", messageOf(t, s, oneOpen(t, hub), "Ship it?"), "yes", "")
 	if got := come(t, answers); !strings.Contains(got, `"answered":true`) {

@@ -13,7 +13,7 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/indexer/embed/train"
 	"github.com/deskhand/deskhand/runtime/console"
-	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/console/builds"
 )
 
 // trainFlags are the flags of train as they were given.
@@ -48,24 +48,6 @@ func trainCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// trained is the report of train as JSON.
-type trained struct {
-	Out string `json:"out"`
-	// Name tells models apart: vectors of different names cannot be compared.
-	Name       string `json:"name"`
-	Bytes      int    `json:"bytes"`
-	Dimensions int    `json:"dimensions"`
-	// Words is the size of the vocabulary, pieces of words included.
-	Words   int      `json:"words"`
-	Sources int      `json:"sources"`
-	Pages   int      `json:"pages"`
-	Pairs   int      `json:"pairs"`
-	Tokens  int      `json:"tokens"`
-	Skipped []string `json:"skipped"`
-	// Phases are in the order they ran.
-	Phases []indexer.Phase `json:"phases"`
-}
-
 func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 	if err := f.check(); err != nil {
 		return err
@@ -97,7 +79,7 @@ func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 	if f.options.From == nil && report.Pairs < train.FewPairs {
 		a.Tell(fmt.Sprintf("%d pairs of texts are little to learn from; --from builtin starts from a model that learnt from more", report.Pairs))
 	}
-	return a.showTrained(f, report)
+	return builds.Trained(&a.Console, f.options.Out, report, f.asJSON)
 }
 
 // check refuses flags that cannot be meant before minutes are spent on them.
@@ -120,25 +102,4 @@ func (f *trainFlags) check() error {
 
 func (f *trainFlags) noModel() error {
 	return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train made")
-}
-
-func (a *app) showTrained(f *trainFlags, r train.Report) error {
-	m, err := embed.Parse(r.Model)
-	if err != nil {
-		return err
-	}
-	if f.asJSON {
-		out := trained{
-			Out: f.options.Out, Name: m.Name(), Bytes: len(r.Model), Dimensions: m.Dimensions(), Words: r.Rows,
-			Sources: r.Sources, Pages: r.Pages, Pairs: r.Pairs, Tokens: r.Tokens,
-			Skipped: append([]string{}, r.Skipped...),
-		}
-		for _, p := range r.Phases {
-			out.Phases = append(out.Phases, indexer.Phase{Name: p.Name, Millis: float64(p.Took.Microseconds()) / 1000})
-		}
-		return a.JSON(out)
-	}
-	_, err = fmt.Fprintf(a.Stdout, "wrote a model of %s, trained on %s of %s, to %s (%s)\n", textutil.Count(r.Rows, "word"), textutil.Count(r.Pairs, "pair"),
-		textutil.Count(r.Pages, "page"), f.options.Out, console.Size(int64(len(r.Model))))
-	return err
 }

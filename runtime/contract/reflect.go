@@ -17,7 +17,8 @@ import (
 // their formats, json.RawMessage allows anything. Further tags:
 //
 //	required:"true"   in arguments; an answer has all its fields without omitempty
-//	enum:"a,b"        allowed strings, which the description then lists
+//	enum:"a,b"        allowed strings, which the description then lists; a type with
+//	                  a method Enum() []string has them without the tag
 //	min:"1" max:"9"   bounds of a number, or of the length of a string or list
 //	default:"50"      value if omitted, as JSON
 //	visible:"true"    string must not be blank
@@ -69,7 +70,11 @@ func fieldSchema(f reflect.StructField, answer bool) *jsonschema.Schema {
 	case reflect.TypeFor[Time]():
 		s.Description += " RFC3339, UTC."
 	}
-	if list := f.Tag.Get("enum"); list != "" {
+	list := f.Tag.Get("enum")
+	if own, ok := reflect.Zero(t).Interface().(interface{ Enum() []string }); ok {
+		list = strings.Join(own.Enum(), ",")
+	}
+	if list != "" {
 		on := s
 		if s.Items != nil {
 			on = s.Items

@@ -72,8 +72,13 @@ func sameAsker(a, b *Request) bool {
 }
 
 // Rejoin makes this hub the asker of the open request old, and extends its
-// deadline by r's wait.
+// deadline by r's wait. It holds the asker's lease meanwhile, as [Hub.Wait] does
+// after it: a sweep in between would mark the asker gone again.
 func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
+	if err := h.sweeper.wait(ctx, h); err != nil {
+		return err
+	}
+	defer h.sweeper.done()
 	if err := h.comeBack(ctx, old.ID); err != nil || r.WaitMS <= 0 || old.Deadline.IsZero() {
 		return err
 	}

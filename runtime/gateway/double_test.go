@@ -343,8 +343,16 @@ func (s *syncText) String() string {
 	return s.b.String()
 }
 
-// at opens a gateway with a folder that may have been used before.
+// at starts a gateway over a folder, which others may have used before.
 func at(t *testing.T, dir string, change func(*Options), upstreams ...Upstream) *desk {
+	t.Helper()
+	d := opened(t, dir, change, upstreams...)
+	d.Start(5 * time.Second)
+	return d
+}
+
+// opened returns a gateway that is not started.
+func opened(t *testing.T, dir string, change func(*Options), upstreams ...Upstream) *desk {
 	t.Helper()
 	d := &desk{t: t, log: &syncText{}, dir: dir}
 	log := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -373,7 +381,6 @@ func at(t *testing.T, dir string, change func(*Options), upstreams ...Upstream) 
 	}
 	d.front = httptest.NewServer(mux)
 	t.Cleanup(d.end)
-	d.Start(5 * time.Second)
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/text"
 )
 
 // Library is an index with a name, in a Federation.
@@ -129,7 +130,7 @@ func (f *Federation) scope(library string, filters map[string]string) ([]Library
 func (f *Federation) similar(name string) string {
 	var ids []string
 	for _, l := range f.libraries {
-		if strings.Contains(strings.ToLower(l.ID), strings.ToLower(name)) || strings.Contains(strings.ToLower(name), strings.ToLower(l.Name)) || within(l.Name, name, 2) {
+		if strings.Contains(strings.ToLower(l.ID), strings.ToLower(name)) || strings.Contains(strings.ToLower(name), strings.ToLower(l.Name)) || text.Edits(l.Name, name) <= 2 {
 			ids = append(ids, l.ID)
 		}
 	}
@@ -137,27 +138,6 @@ func (f *Federation) similar(name string) string {
 		return " Call list_docs to see the libraries."
 	}
 	return " Did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
-}
-
-// within says whether at most n letters are wrong, missing or too many.
-func within(a, b string, n int) bool {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := before
-			if a[i] != b[j] {
-				changed++
-			}
-			before = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)] <= n
 }
 
 // statistics are how many chunks the indexes searched together have, and how

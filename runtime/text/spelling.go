@@ -20,7 +20,7 @@ func Nearest(word string, known []string) string {
 	best, least := "", 2*(1+min(2, len(word)/3)) // twice how many edits a misspelling may have, and one
 	for _, k := range known {
 		other := strings.ReplaceAll(k, "-", "_")
-		d := 2 * edits(word, other)
+		d := 2 * Edits(word, other)
 		if d > 0 && len(word) >= 3 && strings.HasPrefix(other, word) {
 			d = 1 // what is left out at the end is rarely a misspelling
 		}
@@ -31,9 +31,9 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// edits is how many letters are missing, added, wrong or swapped with the next one
+// Edits returns how many letters are missing, added, wrong or swapped with the next one
 // between two words, in bytes (the optimal string alignment distance).
-func edits(a, b string) int {
+func Edits(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

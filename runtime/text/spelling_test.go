@@ -16,8 +16,8 @@ func TestNearest(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"same", "same", 0}, {"ask", "aks", 1}, {"index", "idnex", 1}, {"ca", "abc", 3}} {
-		if got := edits(c.a, c.b); got != c.want {
-			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		if got := Edits(c.a, c.b); got != c.want {
+			t.Errorf("Edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

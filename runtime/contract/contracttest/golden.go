@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -41,6 +42,19 @@ func GoldenSchemas(t testing.TB, tools []contract.Tool) {
 			goldenSchema(t, one.Name+".output.json", one.Output)
 		}
 	}
+}
+
+// Frozen returns the names of the tools whose input schemas are golden files in the
+// folder testdata, sorted.
+func Frozen(testdata string) (names []string) {
+	found, err := filepath.Glob(filepath.Join(testdata, "*.schema.json"))
+	if err != nil || len(found) == 0 {
+		panic("contracttest: no schemas in " + testdata)
+	}
+	for _, path := range found {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".schema.json"))
+	}
+	return names
 }
 
 func goldenSchema(t testing.TB, name string, schema json.RawMessage) {

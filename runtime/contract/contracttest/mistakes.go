@@ -24,6 +24,34 @@ type Mistake struct {
 	Field string
 }
 
+// Example returns arguments with which t can be called: those that it requires, each
+// a value of its type.
+func Example(t contract.Tool) string {
+	var schema struct {
+		Properties map[string]struct {
+			Type, Format string
+			Enum         []any
+		}
+		Required []string
+	}
+	if err := json.Unmarshal(t.Input, &schema); err != nil {
+		panic("contracttest: " + t.Name + ": " + err.Error())
+	}
+	args := map[string]any{}
+	for _, name := range schema.Required {
+		switch p := schema.Properties[name]; {
+		case len(p.Enum) > 0:
+			args[name] = p.Enum[0]
+		case p.Format == "uuid":
+			args[name] = "0197f3a4-5b6c-7d8e-9f00-112233445566"
+		default:
+			args[name] = map[string]any{"string": "x", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}[p.Type]
+		}
+	}
+	raw, _ := json.Marshal(args) // of values that marshal
+	return string(raw)
+}
+
 // Mistakes returns typical mistakes made in the correct call right: values of
 // the wrong type, JSON inside strings, names in another spelling or from other
 // tools, nulls, and unknown fields. also maps fields to names that models use

@@ -46,13 +46,16 @@ type kind struct {
 // kinds lists all kinds. Each is in the file with its name.
 var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind}
 
-func kindNames() string {
+// Kinds returns the names of all kinds.
+func Kinds() []string {
 	var names []string
 	for _, k := range kinds {
 		names = append(names, k.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
+
+func kindNames() string { return strings.Join(Kinds(), ", ") }
 
 // kind returns an agent's kind, or the zero value if the name is unknown.
 func (c Config) kind() kind {

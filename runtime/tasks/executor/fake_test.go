@@ -196,7 +196,7 @@ func TestStartRefuses(t *testing.T) {
 		wantFault(t, "New "+name, err, "invalid_argument", name)
 	}
 	_, err := New(map[string]Config{"mine": {Kind: "magic"}})
-	wantFault(t, "New", err, "invalid_argument", `kind "magic" is not one of acp, stream, shell, fake, a2a`)
+	wantFault(t, "New", err, "invalid_argument", `kind "magic" is not one of `+strings.Join(Kinds(), ", "))
 }
 
 // T-144 to T-148.

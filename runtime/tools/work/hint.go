@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/forge"
@@ -182,11 +183,19 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	return fmt.Sprintf("correct the arguments and call %s again; tools/list has its schema", tool)
 }
 
-// toolNames are the names of the tools without a prefix.
-var toolNames = []string{
-	"list_projects", "list_repos", "list_executors", "list_tasks", "get_task", "create_task", "update_task", "delete_task",
-	"list_task_attempts", "start_task_attempt", "follow_up", "stop_attempt", "get_attempt_status", "tail_attempt_logs", "tail_session_messages",
-	"get_attempt_changes", "get_attempt_file", "get_attempt_patch", "get_context",
+// names are the names of the tools without a prefix.
+var names struct {
+	once sync.Once
+	all  []string
+}
+
+func toolNames() []string {
+	names.once.Do(func() {
+		for _, t := range Tools(Options{AttemptID: "any"}) { // without a prefix, which would ask for the names
+			names.all = append(names.all, t.Name)
+		}
+	})
+	return names.all
 }
 
 // LandNames are those of the tools of [Define] in the package land.
@@ -224,7 +233,7 @@ func (o Options) renamed(word string) string {
 	if o.fewer && word == "list_projects" {
 		word = "get_context"
 	}
-	if slices.Contains(toolNames, word) || slices.Contains(LandNames, word) {
+	if slices.Contains(toolNames(), word) || slices.Contains(LandNames, word) {
 		return o.name(word)
 	}
 	return word

@@ -5,6 +5,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // Executors is the result of list_executors.
@@ -21,10 +22,16 @@ type Executor struct {
 	SupportsMCP       bool     `json:"supports_mcp" doc:"Whether the agent gets this server's tools: it can search the docs and ask a person."`
 	SupportsFollowUp  bool     `json:"supports_follow_up" doc:"Whether the agent itself remembers the conversation at follow_up. If not, deskhand gives its new session the history."`
 	SupportsApprovals bool     `json:"supports_approvals" doc:"Whether the agent asks a person before it does what needs permission."`
-	Protocol          string   `json:"protocol" enum:"acp,stream,shell,fake,a2a" doc:"How deskhand talks to the agent."`
+	Protocol          protocol `json:"protocol" doc:"How deskhand talks to the agent."`
 	Available         bool     `json:"available" doc:"Whether it is installed here and can be started."`
 	UnavailableReason *string  `json:"unavailable_reason" doc:"What is missing. Null if available."`
 }
+
+// protocol is a kind of executors.
+type protocol string
+
+// Enum lists all kinds; see [contract.Schema].
+func (protocol) Enum() []string { return executor.Kinds() }
 
 func (o Options) listExecutors() contract.Tool {
 	return define(o, spec{
@@ -53,7 +60,7 @@ func executorsOf(executors []tasks.Executor) Executors {
 		return Executor{
 			ID: e.ID, Variants: append([]string{}, e.Variants...), DefaultVariant: textOrNull(e.Default),
 			SupportsMCP: e.MCP, SupportsFollowUp: e.FollowUp, SupportsApprovals: e.Approvals,
-			Protocol: e.Protocol, Available: e.Missing == "", UnavailableReason: textOrNull(e.Missing),
+			Protocol: protocol(e.Protocol), Available: e.Missing == "", UnavailableReason: textOrNull(e.Missing),
 		}
 	})
 	return Executors{list, len(list)}

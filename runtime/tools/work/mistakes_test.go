@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestLimitsStandInWords(t *testing.T) {
 	}
 }
 
-// right are calls that are right, one of each tool.
+// right are calls that are right and say more than [contracttest.Example].
 var right = map[string]string{
 	"list_projects":         `{"limit":5}`,
 	"list_repos":            `{"project_id":"` + someID + `"}`,
@@ -46,7 +47,7 @@ func TestMistakesAreUnderstoodOrCorrected(t *testing.T) {
 		"executor": "agent", "paths": "files", "path": "file", "title": "name", "limit": "max_results", "status": "state", "action": "mode"}
 	var b strings.Builder
 	for _, tool := range all() {
-		mistakes := contracttest.Mistakes(tool, right[tool.Name], also)
+		mistakes := contracttest.Mistakes(tool, cmp.Or(right[tool.Name], contracttest.Example(tool)), also)
 		b.WriteString(contracttest.TellMistakes(t, tool, mistakes, func(err error) bool { return err.Error() == "closed" }))
 	}
 	contracttest.Golden(t, filepath.Join("testdata", "mistakes.golden"), []byte(b.String()))

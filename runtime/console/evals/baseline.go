@@ -1,4 +1,4 @@
-package main
+package evals
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// readBaseline reads the report or scores file at path and returns what sets a
+// ReadBaseline reads the report or scores file at path and returns what sets a
 // report against it; nil without a path. It is read before anything is
 // measured, which may take long.
-func readBaseline(path string) (func(eval.Report) eval.Delta, error) {
+func ReadBaseline(path string) (func(eval.Report) eval.Delta, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -22,12 +22,12 @@ func readBaseline(path string) (func(eval.Report) eval.Delta, error) {
 		base, err := eval.ReadReport(path)
 		return func(current eval.Report) eval.Delta { return eval.Compare(base, current) }, err
 	}
-	agreed, err := readScores(path)
+	agreed, err := readScoresFile(path)
 	return func(current eval.Report) eval.Delta { return eval.CompareScores(agreed, current) }, err
 }
 
-// readScores reads a scores file, and names it when it cannot be read.
-func readScores(path string) (eval.Agreed, error) {
+// readScoresFile reads a scores file, and names it when it cannot be read.
+func readScoresFile(path string) (eval.Agreed, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return eval.Agreed{}, fault.New("no_scores", path+" does not exist", "check the path, or write it with --scores "+path)

@@ -1,0 +1,187 @@
+// Package askline makes a question of what a command line says.
+package askline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+)
+
+// Line is what the flags of deskhand ask say of the question. Changed and Exclusive
+// are required.
+type Line struct {
+	Options                          []string // as VALUE or LABEL=VALUE; none: no choice
+	Multi, Confirm, Number, Integer  bool
+	Multiline, NoOther               bool
+	Required, Optional               bool
+	Title, ID, Placeholder, Fallback string
+	Min, Max                         float64
+	Format, URL                      string
+	Questions                        string // file with the input of ask_user; "-": stdin
+	Priority, To, Key                string
+	Timeout                          time.Duration
+
+	Changed   func(flag string) bool      // whether a flag was given
+	Exclusive func(flags ...string) error // an error if more than one was given
+}
+
+// Request makes a request of the line and of the question's words. It reads stdin
+// if --questions is -. Who asks from where is for the caller to add, before
+// [Line.Prepare].
+func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error) {
+	var r elicit.Request
+	switch {
+	case l.Changed("questions"):
+		var err error
+		if r, err = l.read(question, stdin); err != nil {
+			return r, err
+		}
+	case question == "" && l.URL == "":
+		return r, fault.Misuse("there is no question", "say what to ask, such as: deskhand ask 'Which port?'")
+	case question != "" && (l.URL == "" || l.answers()):
+		q, err := l.question(question)
+		if err != nil {
+			return r, err
+		}
+		r.Questions = []elicit.Question{q}
+	default:
+		r.Message = question // a page to agree to
+		if r.Message == "" {
+			r.Message = "Please review " + l.URL
+		}
+	}
+	if l.Title != "" {
+		r.Title = l.Title
+	}
+	if l.URL != "" {
+		r.URL = l.URL
+	}
+	if l.Priority != "" {
+		r.Priority = elicit.Priority(l.Priority)
+	}
+	if l.Key != "" {
+		r.Key = l.Key
+	}
+	if role, ok := strings.CutPrefix(l.To, "role:"); ok {
+		r.Audience = elicit.Audience{Roles: []string{role}}
+	} else if l.To != "" {
+		r.Audience = elicit.Audience{Principal: l.To}
+	}
+	if l.Changed("timeout") {
+		if l.Timeout < 0 {
+			return r, fault.Misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
+		}
+		if r.WaitMS = l.Timeout.Milliseconds(); r.WaitMS == 0 {
+			r.WaitMS = -1
+		}
+	}
+	return r, nil
+}
+
+// Prepare checks a request and gives it the default answer, which needs the
+// question's options.
+func (l *Line) Prepare(r elicit.Request) (elicit.Request, error) {
+	r, err := elicit.Prepare(r)
+	if err != nil || l.Fallback == "" || len(r.Questions) != 1 {
+		return r, err
+	}
+	q := &r.Questions[0]
+	answers, err := r.Fields(map[string][]string{q.ID: {l.Fallback}})
+	if err != nil {
+		return r, err
+	}
+	q.Default = answers[q.ID].Value
+	return elicit.Prepare(r)
+}
+
+// answers says that a flag asks for an answer in words or choices, so that a
+// url has a question too.
+func (l *Line) answers() bool {
+	for _, name := range questionFlags {
+		if l.Changed(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// questionFlags describe the one question of a command line.
+var questionFlags = []string{"option", "multi", "confirm", "number", "integer", "multiline", "required", "optional", "no-other",
+	"id", "placeholder", "default", "min", "max", "format"}
+
+func (l *Line) question(text string) (elicit.Question, error) {
+	if err := l.Exclusive("confirm", "number", "integer", "option"); err != nil {
+		return elicit.Question{}, err
+	}
+	q := elicit.Question{ID: l.ID, Message: text, Required: l.Required && !l.Optional, Placeholder: l.Placeholder, Multiline: l.Multiline, Format: elicit.Format(l.Format)}
+	switch {
+	case len(l.Options) > 0:
+		q.Kind, q.AllowFreeform = elicit.SingleSelect, !l.NoOther
+		if l.Multi {
+			q.Kind = elicit.MultiSelect
+		}
+		for _, text := range l.Options {
+			q.Options = append(q.Options, asktools.ReadOption(text))
+		}
+	case l.Multi:
+		return q, fault.Misuse("--multi needs options", "give each choice with --option")
+	case l.Confirm:
+		q.Kind = elicit.Boolean
+	case l.Number:
+		q.Kind = elicit.Number
+	case l.Integer:
+		q.Kind = elicit.Integer
+	}
+	if l.Changed("min") {
+		q.Min = &l.Min
+	}
+	if l.Changed("max") {
+		q.Max = &l.Max
+	}
+	return q, nil
+}
+
+// maxQuestionsBytes is above what a request may have.
+const maxQuestionsBytes = 1 << 20
+
+// read reads --questions.
+func (l *Line) read(question string, stdin io.Reader) (r elicit.Request, err error) {
+	if question != "" {
+		return r, fault.Misuse("there is a question on the command line and --questions", "leave one of them out")
+	}
+	for _, name := range questionFlags {
+		if l.Changed(name) {
+			return r, fault.Misuse("--"+name+" is for one question on the command line", "say it in the JSON of --questions")
+		}
+	}
+	source := stdin
+	if l.Questions != "-" {
+		file, err := os.Open(l.Questions)
+		if errors.Is(err, os.ErrNotExist) {
+			return r, fault.Misuse("--questions "+l.Questions+": there is no such file", "name a file, or - for stdin")
+		}
+		if err != nil {
+			return r, fault.Misuse(err.Error(), "name another file")
+		}
+		defer file.Close()
+		source = file
+	}
+	b, err := io.ReadAll(io.LimitReader(source, maxQuestionsBytes+1))
+	if err != nil {
+		return r, fault.Misuse(fmt.Sprintf("read --questions: %v", err), "name another file")
+	}
+	if len(b) > maxQuestionsBytes {
+		return r, fault.Misuse(fmt.Sprintf("--questions has more than %d bytes", maxQuestionsBytes), "ask less at once")
+	}
+	if r, err = asktools.ReadQuestions(b); err != nil {
+		return r, fault.Misuse(fmt.Sprintf("--questions is not the JSON of questions: %v", err), `write {"questions": [{"question": "Which port?"}]}`)
+	}
+	return r, nil
+}

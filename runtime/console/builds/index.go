@@ -1,0 +1,108 @@
+// Package builds prints what the builds of indexes and models did.
+package builds
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/console"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+)
+
+// Metadata returns the metadata.json of the index dir as it is now; nil if there is
+// none.
+func Metadata(dir string) []byte {
+	b, _ := os.ReadFile(filepath.Join(dir, artifact.MetadataFile))
+	return b
+}
+
+// Checked prints the report of a check, which wrote nothing, and returns err.
+func Checked(c *console.Console, r indexer.Report, err error, asJSON bool) error {
+	return report(c, r, err, asJSON, func() string {
+		return fmt.Sprintf("checked %s, %s: %s", textutil.Count(r.Files, "file"), textutil.Count(r.Chunks, "chunk"), textutil.Count(len(r.Problems), "problem"))
+	})
+}
+
+// Built prints the report of a build, and returns err. before is the index's
+// [Metadata] before it.
+func Built(c *console.Console, r indexer.Report, err error, before []byte, asJSON bool) error {
+	return report(c, r, err, asJSON, func() string { return built(c, r, bytes.Equal(before, Metadata(r.Out))) })
+}
+
+// report prints what a build found, problems first, then what it did.
+func report(c *console.Console, r indexer.Report, err error, asJSON bool, did func() string) error {
+	if asJSON {
+		if err != nil && len(r.Problems) == 0 {
+			return err
+		}
+		return errors.Join(c.JSON(r), err)
+	}
+	paint := console.PainterFor(c.Stderr)
+	for _, p := range r.Problems {
+		fmt.Fprintln(c.Stderr, paint.Plain(p.String()))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.Stdout, did())
+	return err
+}
+
+// built says what a build did.
+func built(c *console.Console, r indexer.Report, unchanged bool) string {
+	if r.FilesReused > 0 {
+		fmt.Fprintf(c.Stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
+	}
+	if n := len(r.Problems); n > 0 {
+		fmt.Fprintf(c.Stderr, "completed with %s\n", textutil.Count(n, "problem"))
+	}
+	if e := r.Embedding; e != nil {
+		fmt.Fprintf(c.Stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
+	}
+	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
+		fmt.Fprintf(c.Stderr, "%s\n", console.Usage(*u))
+		if u.CacheProblem != "" {
+			c.Tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
+		}
+	}
+	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
+	if unchanged {
+		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
+	}
+	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
+}
+
+// Fix writes a manifest into the corpus dir, if it has none.
+func Fix(ctx context.Context, c *console.Console, dir string) error {
+	path, wrote, err := indexer.Fix(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if !wrote {
+		fmt.Fprintf(c.Stdout, "manifest already exists: %s\n", path)
+		return nil
+	}
+	fmt.Fprintf(c.Stdout, "wrote %s\n", path)
+	return nil
+}
+
+// Verify checks every byte of the index dir.
+func Verify(c *console.Console, dir string) error {
+	r, err := artifact.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.Verify(); err != nil {
+		return err
+	}
+	m := r.Metadata()
+	fmt.Fprintf(c.Stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
+	return nil
+}

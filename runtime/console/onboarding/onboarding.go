@@ -1,0 +1,208 @@
+// Package onboarding is the work of deskhand init: it finds a project's docs and the
+// coding agents that are installed, shows what it would write, asks, writes, and
+// takes it out again.
+package onboarding
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/setup"
+	"github.com/deskhand/deskhand/runtime/text"
+)
+
+// Flags say what to set up. The zero value asks at the terminal, and connects the
+// agents found in the project of the working directory.
+type Flags struct {
+	Yes         bool     // write without asking
+	User        bool     // in the user's own files, for all projects
+	Remove      bool     // take out what was put in
+	Clients     []string // IDs of the agents to connect; none: those found
+	Description string   // of the docs, completing "Search the ..."; empty: asked, or their title
+}
+
+// Work is the console and the installation that are set up for. Every field is
+// required.
+type Work struct {
+	*console.Console
+	State string // folder of the state
+	Index string // folder of the index
+	// Build builds the index of a folder and prints the report.
+	Build func(ctx context.Context, dir string) error
+	// Untrusted says which settings of the project are ignored and why; empty: none.
+	Untrusted func() string
+}
+
+// Run plans, shows, asks and writes, or with f.Remove takes out.
+func (w *Work) Run(ctx context.Context, f Flags) error {
+	e, err := setup.Here()
+	if err != nil {
+		return err
+	}
+	records := setup.In(w.State)
+	o := setup.Options{Clients: f.Clients, User: f.User, Description: f.Description, Command: "deskhand", AbsoluteCommand: setup.OwnProgram()}
+	if f.Remove {
+		return w.takeOut(ctx, e, records, o, f.Yes)
+	}
+	d := setup.FindDocs(e.Project)
+	if d.Dir != "" && !d.Described && o.Description == "" {
+		if o.Description, err = w.described(ctx, d.Proposal(e.Project), f.Yes); err != nil {
+			return err
+		}
+	}
+	plan, err := setup.New(e, records, o)
+	if err != nil {
+		return err
+	}
+	if err := w.showPlan(plan); err != nil {
+		return err
+	}
+	if len(plan.Changes) > 0 {
+		if err := w.Confirmed(ctx, fmt.Sprintf("Write %s?", text.Count(len(plan.Changes), "file")), f.Yes); err != nil {
+			return err
+		}
+		if err := plan.Apply(); err != nil {
+			return err
+		}
+	}
+	if err := w.firstIndex(ctx, e.Project, plan.Docs, records); err != nil {
+		return err
+	}
+	return w.showNext(plan)
+}
+
+// described asks at a terminal what the docs are.
+func (w *Work) described(ctx context.Context, proposal string, yes bool) (string, error) {
+	if yes || !console.OnTerminal(w.Stdin) {
+		return proposal, nil
+	}
+	answer, err := w.Reply(ctx, fmt.Sprintf("What are these docs? Agents read \"Search the ...\" [%s] ", proposal))
+	return cmp.Or(text.OneLine(answer), proposal), err
+}
+
+// showPlan prints what was found and what is to be written.
+func (w *Work) showPlan(p *setup.Plan) error {
+	paint := console.PainterFor(w.Stdout)
+	found := "none found: agents get ask_user and tasks, and search_docs once there are docs"
+	if p.Docs.Dir != "" {
+		found = fmt.Sprintf("%s (%s)", p.Docs.Dir, text.Count(p.Docs.Files, "page"))
+	}
+	table := tabwriter.NewWriter(w.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "docs\t%s\n", paint.Plain(found))
+	for _, c := range p.Clients {
+		fmt.Fprintf(table, "%s\t%s\n", c.Name, paint.Plain(outcomeText(c)))
+	}
+	if len(p.Clients) == 0 {
+		fmt.Fprintf(table, "agents\tnone found: name one with --client (%s)\n", strings.Join(setup.IDs(), ", "))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, c := range p.Changes {
+		if _, err := fmt.Fprintf(w.Stdout, "\n%s", paint.Plain(string(c.Diff()))); err != nil {
+			return err
+		}
+	}
+	if len(p.Changes) > 0 {
+		fmt.Fprintln(w.Stdout)
+	}
+	return nil
+}
+
+func outcomeText(c setup.Outcome) string {
+	switch c.Status {
+	case setup.NoFile:
+		return "has no file in a project: connect it with --user"
+	case setup.Foreign:
+		return c.Path + " has another entry named " + setup.Entry + ", which stays as it is"
+	case setup.Unchanged:
+		return c.Path + " is up to date"
+	}
+	return c.Path + " (" + string(c.Status) + ")"
+}
+
+// firstIndex builds the index, so that the first agent need not wait for it.
+func (w *Work) firstIndex(ctx context.Context, project string, d setup.Docs, records setup.Records) error {
+	if d.Dir == "" {
+		return nil
+	}
+	if w.Index == filepath.FromSlash(setup.IndexFolder) || w.Index == filepath.Join(project, setup.IndexFolder) {
+		if !exists(filepath.Join(w.Index, artifact.MetadataFile)) {
+			if err := records.BuiltIndex(project); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Build(ctx, filepath.FromSlash(d.Dir))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// showNext says what a person has to do before it all works.
+func (w *Work) showNext(p *setup.Plan) error {
+	for _, note := range p.Notes {
+		w.Tell(note)
+	}
+	if now := w.Untrusted(); now != "" {
+		w.Tell(now)
+	}
+	if why := setup.NotOnPath(); why != "" {
+		w.Tell(why)
+	}
+	for _, path := range p.Backups() {
+		w.Tell("backup: " + path)
+	}
+	for _, c := range p.Clients {
+		if c.Once != "" && c.Status != setup.NoFile {
+			fmt.Fprintf(w.Stdout, "%s: %s\n", c.Name, c.Once)
+		}
+	}
+	_, err := fmt.Fprintln(w.Stdout, "deskhand doctor checks that each agent can connect")
+	return err
+}
+
+// takeOut plans, shows, asks and takes out.
+func (w *Work) takeOut(ctx context.Context, e setup.Env, records setup.Records, o setup.Options, yes bool) error {
+	plan, err := setup.Removal(e, records, o)
+	if err != nil {
+		return err
+	}
+	paint := console.PainterFor(w.Stdout)
+	for _, c := range plan.Changes {
+		if _, err := fmt.Fprintf(w.Stdout, "%s\n", paint.Plain(string(c.Diff()))); err != nil {
+			return err
+		}
+	}
+	for _, note := range plan.Notes {
+		w.Tell(note)
+	}
+	if len(plan.Changes) == 0 && !plan.Index {
+		w.Tell("there is nothing of init in this project")
+		return plan.Apply()
+	}
+	what := text.Count(len(plan.Changes), "file")
+	if plan.Index {
+		what += " and the index"
+	}
+	if err := w.Confirmed(ctx, "Take it out of "+what+"?", yes); err != nil {
+		return err
+	}
+	if err := plan.Apply(); err != nil {
+		return err
+	}
+	if plan.Index {
+		setup.RemoveIndex(e.Project)
+	}
+	_, err = fmt.Fprintln(w.Stdout, "taken out of "+what)
+	return err
+}
