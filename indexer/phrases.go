@@ -37,7 +37,7 @@ type Phrases struct {
 }
 
 // PhrasesPath returns the file of phrases that a build with o reads. Empty: none.
-// Faults: those of a metadata.json that o names.
+// Faults: those of a metadata.json that o names, and "bad_metadata".
 func PhrasesPath(o Options) (string, error) {
 	if o.PhrasesPath != "" {
 		return o.PhrasesPath, nil
@@ -46,7 +46,11 @@ func PhrasesPath(o Options) (string, error) {
 	if err != nil || a == nil || a.phrases == "" {
 		return "", err
 	}
-	return filepath.Join(a.dir, filepath.FromSlash(a.phrases)), nil
+	file := filepath.Join(a.dir, filepath.FromSlash(a.phrases))
+	if outside(a.dir, file) {
+		return "", fault.New("bad_metadata", fmt.Sprintf("%s names %s, which leads outside of its folder", a.file, file), "name a file below the folder of metadata.json")
+	}
+	return file, nil
 }
 
 // readPhrases gives the pages the phrases of their chunks. A file that

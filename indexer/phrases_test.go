@@ -201,6 +201,9 @@ func TestAFileOfPhrasesThatMetadataNamesBadlyIsAProblem(t *testing.T) {
 			if err != nil || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].String(), want) {
 				t.Errorf("Build = %v, %v; want one problem with %q", report.Problems, err, want)
 			}
+			if file, err := PhrasesPath(o); path == "link.jsonl" && err == nil {
+				t.Errorf("PhrasesPath = %q, want a fault: it would be written", file)
+			}
 		})
 	}
 }
