@@ -133,6 +133,6 @@ func (a *app) phrasesPlan(ctx context.Context, file *phrases.File, by string) (p
 			return p, err
 		}
 	}
-	p.Plan, err = phrases.MakePlan(ctx, file, phrases.PlanOptions{Index: a.settings.Index(), Engine: engine, Asked: phrases.Asked(p.gaps)})
+	p.Plan, err = phrases.MakePlan(ctx, file, phrases.PlanOptions{Index: a.settings.Index(), Engine: engine, Log: a.Tell, Asked: phrases.Asked(p.gaps)})
 	return p, err
 }

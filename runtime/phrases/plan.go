@@ -72,6 +72,8 @@ type PlanOptions struct {
 	// Index is the index's folder, Engine a search in it.
 	Index  string
 	Engine *search.Engine
+	// Log, unless nil, is told what takes long.
+	Log func(string)
 	// Asked counts the questions that came nearest to a chunk, by its id. Nil: none
 	// are known.
 	Asked map[string]int
@@ -105,6 +107,9 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 		}
 		p.Todo = append(p.Todo, s)
 	}
+	if o.Log != nil && len(p.Todo) > manySections {
+		o.Log(fmt.Sprintf("searching for each of %d sections, to find those that are hard to reach", len(p.Todo)))
+	}
 	if err := rank(ctx, o.Engine, p.Todo); err != nil {
 		return Plan{}, err
 	}
@@ -113,6 +118,9 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 	})
 	return p, nil
 }
+
+// manySections are searched in some ten seconds.
+const manySections = 2000
 
 // state is what a file has of a section.
 type state int

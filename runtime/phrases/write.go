@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -21,8 +22,8 @@ type Options struct {
 	MaxTokens int64
 	MaxCost   float64
 	Price     Price
-	// Progress, unless nil, is called when something was written or was not, from
-	// one goroutine at a time.
+	// Progress, unless nil, is called when something was written or was not, at most
+	// once a second and from one goroutine at a time.
 	Progress func(Report)
 }
 
@@ -85,6 +86,7 @@ type writing struct {
 	report Report
 	// spent is what was asked for, with estimates of what is under way.
 	spent Usage
+	told  time.Time
 }
 
 func start(file *File, o Options, todo int) *writing {
@@ -251,9 +253,10 @@ func (w *writing) fail(id, reason string) {
 }
 
 func (w *writing) tell() {
-	if w.Progress != nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.Progress != nil && time.Since(w.told) >= time.Second {
+		w.told = time.Now()
 		w.Progress(w.report)
 	}
 }
