@@ -176,7 +176,7 @@ func TestCommandsStartNothingOnTheirOwn(t *testing.T) {
 
 // mostOfCmd is how many lines the commands may have, settings and tests aside. It
 // only ever goes down, except for a new command, which is some 100 lines.
-const mostOfCmd = 5940
+const mostOfCmd = 5989
 
 // TestCommandsStaySmall counts their lines: what is no flag, no help and no
 // completion belongs below cmd.
