@@ -102,6 +102,7 @@ const maxProblems = 50
 func Split(path string, src []byte, opts Options) Page {
 	text, problems := normalise(src)
 	front := readFrontMatter(text)
+	front.title, front.description = Visible(front.title), Visible(front.description)
 	outline := newOutline(text[front.end:])
 	by, wrong := readHint(outline.body)
 	lines := newLineCounter(text, front.end)

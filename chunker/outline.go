@@ -98,6 +98,7 @@ func position(n ast.Node) int {
 
 // addHeading takes the texts as the parser has them, line ends included.
 func (o *outline) addHeading(start, level int, title, forID string) {
+	title = Visible(title)
 	if len(o.headings) == maxHeadings {
 		if !o.full {
 			o.full = true
@@ -172,7 +173,7 @@ func (o *outline) title() string {
 			}
 			w := wordWriter{source: block}
 			new(stripper).strip(&w, text.NewSegment(b.start+from, b.start+from+to))
-			if title := fold(string(w.words)); title != "" {
+			if title := fold(Visible(string(w.words))); title != "" {
 				return title
 			}
 		}

@@ -16,7 +16,7 @@ func (o *outline) texts(path string, pieces []piece) []string {
 	texts := make([]string, len(pieces))
 	if !o.parsed {
 		for i, p := range pieces {
-			texts[i] = string(bytes.TrimSpace(o.body[p.start:p.end]))
+			texts[i] = strings.TrimSpace(Visible(string(o.body[p.start:p.end])))
 		}
 		return texts
 	}
@@ -40,9 +40,23 @@ func (o *outline) texts(path string, pieces []piece) []string {
 		if i+1 < len(w.begins) {
 			to = w.begins[i+1]
 		}
-		texts[i] = strings.TrimSpace(all[from:to])
+		texts[i] = strings.TrimSpace(Visible(all[from:to]))
 	}
 	return texts
+}
+
+// invisible are characters that readers do not see and that would cut a word in two:
+// the soft hyphen, the byte-order mark within a text, and the word joiner.
+var invisible = strings.NewReplacer("\u00ad", "", "\ufeff", "", "\u2060", "")
+
+// Visible returns s without the characters that readers do not see and that would
+// cut a word in two: soft hyphens, byte-order marks and word joiners. Split does it
+// with texts, headings, titles and descriptions; a search has to with its query.
+func Visible(s string) string {
+	if strings.Contains(s, "\u00ad") || strings.Contains(s, "\ufeff") || strings.Contains(s, "\u2060") {
+		return invisible.Replace(s)
+	}
+	return s
 }
 
 // headingText returns the words of a heading with its line ends, without an

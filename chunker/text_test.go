@@ -47,6 +47,25 @@ func TestImportsOfMDXStayOutOfTheText(t *testing.T) {
 	}
 }
 
+func TestTextHasNoCharactersThatCutWords(t *testing.T) {
+	src := "---\ntitle: Ti\u00adtle\ndescription: De\ufeffscription\n---\n# Hy\u00adphen\n\nThe soft hy&shy;phen, a token\ufeffin a `co\u2060de` word.\n"
+	page := Split("a.md", []byte(src), Options{})
+	c := page.Chunks[0]
+	if page.Title != "Title" || page.Description != "Description" || c.Heading != "Hyphen" || c.Text != "Hyphen\nThe soft hyphen, a tokenin a code word." {
+		t.Errorf("title %q, description %q, heading %q, text %q", page.Title, page.Description, c.Heading, c.Text)
+	}
+	if !strings.Contains(c.Markdown, "\ufeffin") {
+		t.Errorf("the markdown was changed: %q", c.Markdown)
+	}
+	deep := Split("a.md", []byte(strings.Repeat("> ", 3000)+"x\n\n## Hy\u00adphen\n"), Options{})
+	if last := deep.Chunks[len(deep.Chunks)-1]; last.Heading != "Hyphen" || strings.Contains(last.Text, "\u00ad") {
+		t.Errorf("of a text that is not parsed: %q, %q", last.Heading, last.Text)
+	}
+	if page := Split("a.md", []byte("<h1>Hy\u00adphen</h1>\n\ntext\n"), Options{}); page.Title != "Hyphen" {
+		t.Errorf("title in HTML %q", page.Title)
+	}
+}
+
 func TestTextOfAChunkIsItsOwn(t *testing.T) {
 	page := split(t, "a\n\n## B\n\n- c\n\n  d\n\n## E\n| f |\n|---|\n| g |\n", Options{})
 	for i, want := range []string{"a", "B\nc\nd", "E\nf \ng"} {

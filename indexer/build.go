@@ -29,7 +29,7 @@ type build struct {
 	// taxonomy and texts are those of metadata.json united with the manifests'.
 	taxonomy taxonomy
 	texts    texts
-	phrases  phrases
+	phrases  Phrases
 	report   Report
 	running  string // the phase
 	began    time.Time
@@ -76,9 +76,7 @@ func prepare(ctx context.Context, o Options) (*build, error) {
 	if err := b.walk(ctx, root); err != nil {
 		return b, err
 	}
-	b.phrases, problems, err = readPhrases(o.PhrasesPath)
-	b.note(problems)
-	b.phrases.spread(b.byPath)
+	err = b.readPhrases()
 	return b, err
 }
 

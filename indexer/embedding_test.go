@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +57,21 @@ func TestEmbedderSeesTitleHeadingsAndWords(t *testing.T) {
 	r := opened(t, out)
 	if e := r.Embedding(); report.Embedding == nil || *report.Embedding != *e || e.Provider != "far" || e.Model != "model:1" || e.Dimensions != 3 || e.String() != d.name {
 		t.Errorf("Embedding() = %+v, report %+v; want far, model:1 and 3 dimensions", e, report.Embedding)
+	}
+}
+
+func TestTheFirstChunkIsEmbeddedWithThePagesDescription(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a.md", "---\ndescription: Sign in with a token.\n---\n# Page\n\nFirst words.\n\n## Part\n\nSecond words.\n")
+	put(t, dir, "b.md", "---\ntitle: Overview\ndescription: Nothing else.\n---\n")
+	d := &double{name: "far:model"}
+	built(t, Options{Dir: dir, Out: filepath.Join(t.TempDir(), "out"), Embedder: d})
+	var bodies []string
+	for _, doc := range d.docs {
+		bodies = append(bodies, strings.Join(strings.Fields(doc.Body), " "))
+	}
+	if want := []string{"Sign in with a token. First words.", "Second words.", "Nothing else."}; !slices.Equal(bodies, want) {
+		t.Errorf("the embedder got %q, want %q", bodies, want)
 	}
 }
 

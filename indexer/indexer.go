@@ -32,7 +32,7 @@ type Options struct {
 	// otherwise the one beside Dir whose "corpus" names Dir; otherwise none.
 	MetadataPath string
 	// PhrasesPath is a file of everyday phrasings of chunks; searches find the
-	// chunks by them too. Empty: none.
+	// chunks by them too. Empty: the one that metadata.json names, or none.
 	PhrasesPath string
 	// Description completes "Search the ...". Empty: the one in metadata.json,
 	// or else DefaultDescription.

@@ -28,6 +28,11 @@ type about struct {
 	taxonomy         taxonomy
 	texts            texts
 	folders          map[string]note
+	// dir is the folder that the file lies in; phrases is a path relative to it,
+	// and phrasesLine where the file names it. Empty: it names none.
+	dir         string
+	phrases     string
+	phrasesLine int
 }
 
 // note is what people say of a folder, and where.
@@ -38,7 +43,7 @@ type note struct {
 
 // aboutKeys are the keys that make a JSON file a metadata.json of ours.
 var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descriptions", "mcpServerInstructions",
-	"folders", "strategy", "include", "exclude", "gitignore"}
+	"folders", "strategy", "include", "exclude", "gitignore", "phrases"}
 
 // Find returns the corpus that metadata.json in dir describes, and that file.
 // The corpus is the folder that its key "corpus" names, or else dir. Fault
@@ -106,10 +111,12 @@ func findAbout(dir, given string) (*about, []Problem, error) {
 			}
 			return nil, nil, fault.New("bad_metadata", reason, "its keys are "+strings.Join(aboutKeys, ", "))
 		}
+		a.dir = filepath.Dir(given)
 		return a, problems, nil
 	}
 	a, problems := aboutInside(dir)
 	if a != nil {
+		a.dir = dir
 		return a, problems, nil
 	}
 	beside, more := aboutBeside(dir)
@@ -156,6 +163,7 @@ func aboutBeside(dir string) (*about, []Problem) {
 	if !ours || a.corpus == "" || !sameFolder(filepath.Join(parent, filepath.FromSlash(a.corpus)), dir) {
 		return nil, nil
 	}
+	a.dir = parent
 	return a, problems
 }
 
@@ -215,6 +223,13 @@ func (c *checker) readAbout(top *members, file string) *about {
 	}
 	if n := top.byName["strategy"]; n != nil {
 		a.strategy = c.readStrategy(n, "strategy")
+	}
+	if n := top.byName["phrases"]; n != nil {
+		a.phrases, a.phrasesLine = c.text(n, "phrases"), n.line
+		if a.phrases != "" && !filepath.IsLocal(filepath.FromSlash(a.phrases)) {
+			c.wrong(n.line, "phrases must be a file below this file's folder")
+			a.phrases = ""
+		}
 	}
 	notes := c.object(top.byName["folders"], "folders")
 	for _, key := range notes.keys {

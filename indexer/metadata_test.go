@@ -147,7 +147,7 @@ func TestMetadataMistakesAreReportedAndTheRestIsUsed(t *testing.T) {
 		"metadata.json:6: exclude: a glob must not be empty",
 		"metadata.json:6: exclude: glob '[' is not closed",
 		"metadata.json:7: gitignore must be true or false",
-		"metadata.json:8: metadata.json has no key 'typo'; known are metadata_version, $schema, corpus_description, corpus, taxonomy, tool_descriptions, mcpServerInstructions, folders, strategy, include, exclude, gitignore",
+		"metadata.json:8: metadata.json has no key 'typo'; known are metadata_version, $schema, corpus_description, corpus, taxonomy, tool_descriptions, mcpServerInstructions, folders, strategy, include, exclude, gitignore, phrases",
 		"metadata.json:9: taxonomy config key 'kind' does not match any chunk metadata",
 		"metadata.json:9: taxonomy.kind has no key 'values'; known are description, vector_collapse, properties")
 }

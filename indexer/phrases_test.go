@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,4 +133,77 @@ func TestPhrasesThatAreNotThereAreAFault(t *testing.T) {
 	o.PhrasesPath = filepath.Join(o.Dir, "none.jsonl")
 	_, err := Build(t.Context(), o)
 	wantFault(t, err, "no_phrases", "none.jsonl")
+}
+
+func TestMetadataNamesTheFileOfPhrases(t *testing.T) {
+	line := `{"chunk_id": "tides.md#tides/gauge", "phrases": ["measuring stick"], "digest": "0011223344556677"}` + "\n"
+	for name, put := range map[string]func(t *testing.T, o *Options){
+		"in the corpus": func(t *testing.T, o *Options) {
+			putFile(t, o.Dir, "metadata.json", `{"corpus_description": "Tides", "phrases": "phrases.jsonl"}`)
+			putFile(t, o.Dir, "phrases.jsonl", line)
+		},
+		"beside it": func(t *testing.T, o *Options) {
+			parent := filepath.Dir(o.Dir)
+			putFile(t, parent, "metadata.json", `{"corpus": "`+filepath.Base(o.Dir)+`", "phrases": "phrases.jsonl"}`)
+			putFile(t, parent, "phrases.jsonl", line)
+		},
+		"elsewhere": func(t *testing.T, o *Options) {
+			dir := t.TempDir()
+			putFile(t, dir, "about.json", `{"corpus_description": "Tides", "phrases": "phrases.jsonl"}`)
+			putFile(t, dir, "phrases.jsonl", line)
+			o.MetadataPath = filepath.Join(dir, "about.json")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := harbour(t)
+			put(t, &o)
+			if report := built(t, o); len(report.Problems) > 0 {
+				t.Errorf("problems %v", report.Problems)
+			}
+			if p, err := opened(t, o.Out).Postings("stick"); err != nil || p.Chunks != 1 {
+				t.Errorf("'stick' is in %d chunks, %v; want 1", p.Chunks, err)
+			}
+			path, err := PhrasesPath(o)
+			if err != nil || filepath.Base(path) != "phrases.jsonl" {
+				t.Errorf("PhrasesPath = %q, %v", path, err)
+			}
+			// A flag wins.
+			o.PhrasesPath = filepath.Join(t.TempDir(), "empty.jsonl")
+			putFile(t, filepath.Dir(o.PhrasesPath), "empty.jsonl", "")
+			built(t, o)
+			if p, err := opened(t, o.Out).Postings("stick"); err != nil || p.Chunks != 0 {
+				t.Errorf("with another file, 'stick' is in %d chunks, %v; want 0", p.Chunks, err)
+			}
+		})
+	}
+}
+
+func TestAFileOfPhrasesThatMetadataNamesBadlyIsAProblem(t *testing.T) {
+	for path, want := range map[string]string{
+		"../phrases.jsonl": "metadata.json:1: phrases must be a file below this file's folder",
+		"/etc/passwd":      "metadata.json:1: phrases must be a file below this file's folder",
+		"none.jsonl":       "cannot be read",
+		"link.jsonl":       "leads outside of its folder",
+		"folder":           "cannot be read",
+	} {
+		t.Run(path, func(t *testing.T) {
+			o := harbour(t)
+			putFile(t, o.Dir, "metadata.json", `{"phrases": "`+path+`"}`)
+			if err := os.Mkdir(filepath.Join(o.Dir, "folder"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			elsewhere := t.TempDir()
+			putFile(t, elsewhere, "p.jsonl", "")
+			if err := os.Symlink(filepath.Join(elsewhere, "p.jsonl"), filepath.Join(o.Dir, "link.jsonl")); err != nil {
+				t.Skip("NOT TESTED: this system makes no links:", err)
+			}
+			report, err := Build(t.Context(), o)
+			if err != nil || len(report.Problems) != 1 || !strings.Contains(report.Problems[0].String(), want) {
+				t.Errorf("Build = %v, %v; want one problem with %q", report.Problems, err, want)
+			}
+			if file, err := PhrasesPath(o); path == "link.jsonl" && err == nil {
+				t.Errorf("PhrasesPath = %q, want a fault: it would be written", file)
+			}
+		})
+	}
 }

@@ -110,7 +110,11 @@ func documentOf(t *testing.T, r *artifact.Reader, chunk int) embed.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return embed.Document{Title: p.Title, Breadcrumb: c.Breadcrumb, Heading: c.Heading, Body: strings.TrimPrefix(string(text), c.Heading)}
+	body := strings.TrimPrefix(string(text), c.Heading)
+	if chunk == p.First && p.Description != "" {
+		body = p.Description + "\n" + body
+	}
+	return embed.Document{Title: p.Title, Breadcrumb: c.Breadcrumb, Heading: c.Heading, Body: body}
 }
 
 func manualQueries(t *testing.T) (queries []string) {

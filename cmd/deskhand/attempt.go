@@ -43,6 +43,7 @@ var notInside = map[string]string{
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,
 	"deskhand add":                onlyOutside,
+	"deskhand phrases":            onlyOutside, // it spends money, starts agents and has the questions of others
 	"deskhand update":             onlyOutside,
 	"deskhand remove":             onlyOutside,
 	"deskhand sync":               onlyOutside,

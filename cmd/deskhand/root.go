@@ -102,7 +102,7 @@ var commands = []struct {
 	list  []func(*app) *cobra.Command
 }{
 	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand, docsCommand}},
-	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, trainCommand, demoCommand}},
+	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, phrasesCommand, trainCommand, demoCommand}},
 	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand, pushCommand}},
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},

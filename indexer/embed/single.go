@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/url"
@@ -28,6 +29,12 @@ func openOllama(spec string, o Options) (Embedder, error) {
 	}
 	base := ollamaAt(os.Getenv("OLLAMA_HOST"))
 	return newRemote(spec, model, "", oneByOne(local.requests), o, single(chromem.NewEmbeddingFuncOllama(model, base), "")), nil
+}
+
+// OllamaAPI returns the address of ollama's API, by OLLAMA_HOST, without a slash at
+// the end.
+func OllamaAPI() string {
+	return cmp.Or(ollamaAt(os.Getenv("OLLAMA_HOST")), "http://localhost:11434/api")
 }
 
 // ollamaAt is the address of ollama's API: host may lack scheme and port, and

@@ -27,6 +27,9 @@ type watcher struct {
 	log      *slog.Logger
 	failed   string            // the last failure told, so that it is told once
 	problems []indexer.Problem // the last ones told
+	// phrases is a file that builds read and that lies outside of the folder;
+	// empty: none.
+	phrases string
 	// why there is no index though a build has ended; nil: none has failed.
 	why atomic.Pointer[error]
 }
@@ -131,6 +134,33 @@ func (w *watcher) follow(dir string) {
 	})
 }
 
+// followPhrases watches the folder of the file of phrases if the docs' folder does
+// not have it. What else happens there is none of a build's business.
+func (w *watcher) followPhrases() {
+	file, err := indexer.PhrasesPath(w.options)
+	if err != nil || file == "" || within(w.options.Dir, file) {
+		w.phrases = ""
+		return
+	}
+	if w.phrases != file {
+		if err := w.events.Add(filepath.Dir(file)); err != nil {
+			w.log.Debug("cannot watch the folder", "folder", filepath.Dir(file), "error", err)
+		}
+	}
+	w.phrases = file
+}
+
+// strange says that path is outside of the docs, and not the file of phrases.
+func (w *watcher) strange(path string) bool {
+	return !within(w.options.Dir, path) && resolved(path) != resolved(w.phrases)
+}
+
+// within says whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(resolved(dir), resolved(path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // loop rebuilds until ctx ends.
 func (w *watcher) loop(ctx context.Context) {
 	timer := time.NewTimer(rescan)
@@ -143,7 +173,7 @@ func (w *watcher) loop(ctx context.Context) {
 			if !ok {
 				return
 			}
-			if event.Op == fsnotify.Chmod || w.writes(event.Name) {
+			if event.Op == fsnotify.Chmod || w.writes(event.Name) || w.strange(event.Name) {
 				continue
 			}
 			if event.Has(fsnotify.Create) {

@@ -14,6 +14,7 @@ import (
 const lockWait = time.Minute
 
 func (w *watcher) build(ctx context.Context) error {
+	w.followPhrases()
 	report, err := w.inTurn(ctx)
 	if ctx.Err() == nil && !locked(err) {
 		w.tellProblems(report.Problems)

@@ -186,15 +186,11 @@ func gapOf(group []*Question) Gap {
 // draft is a line for the file of phrases if the hits may answer the question,
 // since then the section is there and lacks the words; else a new section.
 func (g Gap) draft() string {
-	if g.Found == search.FoundUnsure && g.Nearest != nil {
-		line := struct {
+	if phrases := g.Phrases(); phrases != nil {
+		b, _ := json.Marshal(struct { // texts: never fails
 			ID      string   `json:"chunk_id"`
 			Phrases []string `json:"phrases"`
-		}{ID: g.Nearest.ChunkID}
-		for _, q := range g.Questions[:min(len(g.Questions), maxDrafted)] {
-			line.Phrases = append(line.Phrases, text.Shorten(first(q.Text), maxPhrase))
-		}
-		b, _ := json.Marshal(line) // texts: never fails
+		}{g.Nearest.ChunkID, phrases})
 		return string(b)
 	}
 	var b strings.Builder
@@ -206,6 +202,18 @@ func (g Gap) draft() string {
 		fmt.Fprintf(&b, "- %s\n", first(q.Text))
 	}
 	return b.String()
+}
+
+// Phrases returns the questions as phrases of the nearest section, if that may
+// answer them; otherwise nil.
+func (g Gap) Phrases() (list []string) {
+	if g.Found != search.FoundUnsure || g.Nearest == nil {
+		return nil
+	}
+	for _, q := range g.Questions[:min(len(g.Questions), maxDrafted)] {
+		list = append(list, text.Shorten(first(q.Text), maxPhrase))
+	}
+	return list
 }
 
 // first is the question without the phrasings that an agent puts behind it.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/text"
@@ -181,7 +182,7 @@ const kept = 4 * poolSize
 // Search asks the libraries in scope: library is an id or a name, empty for all.
 // The expected failures are those of Engine.Search.
 func (f *Federation) Search(ctx context.Context, library string, q Query) (page LibraryPage, err error) {
-	text := strings.TrimSpace(q.Text)
+	text := strings.TrimSpace(chunker.Visible(q.Text))
 	if text == "" {
 		return page, invalid("query must be a non-empty string")
 	}

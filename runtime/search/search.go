@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -132,7 +133,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	defer release()
 	defer recoverAs(&err, ed)
-	text := strings.TrimSpace(q.Text)
+	text := strings.TrimSpace(chunker.Visible(q.Text))
 	if text == "" {
 		return Page{}, invalid("query must be a non-empty string")
 	}

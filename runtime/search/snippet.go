@@ -11,7 +11,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// snippetBytes is about how long a snippet is before its marks.
+// snippetBytes is about how long a snippet is before its marks, in characters; where
+// the most evidence is, is looked for in windows of as many bytes.
 const snippetBytes = 220
 
 // snippetStep is how much of a chunk is searched for the best place at a time,
@@ -29,11 +30,12 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 		text = rest[len(heading):]
 	}
 	line, found, from, near := r.evidence(text)
+	line = r.longEnough(text, line, from)
 	if from > 0 {
-		from = max(0, from-snippetBytes/6)
+		from = back(line, from, snippetBytes/6)
 	}
-	from = wordStart(line, max(0, min(from, len(line)-snippetBytes)))
-	to := wordStart(line, min(len(line), from+snippetBytes))
+	from = wordStart(line, min(from, back(line, len(line), snippetBytes)))
+	to := wordStart(line, forth(line, from, snippetBytes))
 	var b strings.Builder
 	b.Grow(to - from + 64) // marks and dots
 	if from > 0 {
@@ -46,11 +48,41 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	return b.String(), near
 }
 
+// longEnough is line, the beginning of text on one line, with enough of text behind
+// from for a snippet: of Chinese, three bytes are a character.
+func (r *run) longEnough(text, line []byte, from int) []byte {
+	for r.taken < len(text) && forth(line, from, snippetBytes) == len(line) {
+		next := cutText(text[r.taken:], 4*snippetBytes)
+		r.line = appendOneLine(r.line, next)
+		r.taken += len(next)
+		line = bytes.TrimSuffix(r.line, []byte(" "))
+	}
+	return line
+}
+
+// back is n characters before at in s, forth n characters behind it.
+func back(s []byte, at, n int) int {
+	for ; at > 0 && n > 0; n-- {
+		_, size := utf8.DecodeLastRune(s[:at])
+		at -= size
+	}
+	return at
+}
+
+func forth(s []byte, at, n int) int {
+	for ; at < len(s) && n > 0; n-- {
+		_, size := utf8.DecodeRune(s[at:])
+		at += size
+	}
+	return at
+}
+
 // scratch is memory of one query after another; that for the text of a chunk is
 // the next chunk's.
 type scratch struct {
 	packed     []byte // the texts read, as they are packed
 	text, line []byte
+	taken      int // how much of the text is in line
 	found      []termHit
 	want       artifact.Wanted // the query's words and the terms in its weights
 }
@@ -83,11 +115,12 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // those met
 	r.line, r.found = r.line[:0], r.found[:0]
-	read, at := 0, 0 // how much of text is in r.line, and where its last word begins
+	r.taken = 0
+	at := 0 // where the last word of r.line begins
 	for n := snippetStep; ; n *= 2 {
 		next := len(cutText(text, n+snippetBytes))
-		r.line = appendOneLine(r.line, text[read:next])
-		read = next
+		r.line = appendOneLine(r.line, text[r.taken:next])
+		r.taken = next
 		// No term reaches over a space, so only those of the last word change.
 		for len(r.found) > 0 && r.found[len(r.found)-1].end > at {
 			r.found = r.found[:len(r.found)-1]

@@ -3,6 +3,7 @@ package search
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // slowOneLine is appendOneLine byte by byte.
@@ -39,4 +40,46 @@ func TestALineHasSingleSpacesWhereverTheTextHasWhiteSpace(t *testing.T) {
 func FuzzOneLine(f *testing.F) {
 	f.Add("a ", "one two  three\nfour\tfive  ")
 	f.Fuzz(checkOneLine)
+}
+
+func TestASnippetHasAsManyCharactersOfAnyScript(t *testing.T) {
+	chinese := strings.Repeat("集群中的每个节点都会运行一个代理", 60) // sixteen characters, without a space
+	english := strings.Repeat("every node of the cluster has an agent ", 60)
+	for name, c := range map[string]struct{ body, query string }{
+		"Chinese":                {chinese + "回滚上一个版本" + chinese, "回滚"},
+		"Chinese, at the end":    {chinese + "回滚上一个版本", "回滚"},
+		"Chinese, at the start":  {"回滚上一个版本" + chinese, "回滚"},
+		"accents":                {strings.Repeat("é à ü ", 300) + "rollback " + strings.Repeat("é à ü ", 300), "rollback"},
+		"English":                {english + "rollback " + english, "rollback"},
+		"English with wide gaps": {strings.ReplaceAll(english, " ", "          ") + "rollback " + english, "rollback"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine, err := OverTexts([]Text{{Path: "a.md", Heading: "A", Body: c.body}, {Path: "b.md", Heading: "B", Body: "something else"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer engine.Close()
+			page, err := engine.Search(t.Context(), Query{Text: c.query, By: Words})
+			if err != nil || len(page.Hits) == 0 {
+				t.Fatalf("%+v, %v", page, err)
+			}
+			s := page.Hits[0].Snippet
+			shown := utf8.RuneCountInString(strings.NewReplacer("**", "", "...", "").Replace(s))
+			if shown < snippetBytes-50 || shown > snippetBytes+50 || !strings.Contains(s, "**") || strings.ContainsRune(s, utf8.RuneError) {
+				t.Errorf("%d characters: %q", shown, s)
+			}
+		})
+	}
+}
+
+func TestCharactersThatNobodySeesCutNoQuery(t *testing.T) {
+	engine, err := OverTexts([]Text{{Path: "a.md", Heading: "A", Body: "The deployment controller."}, {Path: "b.md", Heading: "B", Body: "something else"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	page, err := engine.Search(t.Context(), Query{Text: "\ufeffdeploy\u00adment cont\u2060roller", By: Words})
+	if err != nil || len(page.Hits) != 1 || page.Hits[0].Path != "a.md" || !strings.Contains(page.Hits[0].Snippet, "**deployment controller**") {
+		t.Errorf("%+v, %v", page, err)
+	}
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/attempts"
+	"github.com/deskhand/deskhand/runtime/gaps"
+	"github.com/deskhand/deskhand/runtime/phrases"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+)
+
+// phrasesFlags are the flags of phrases as they were given.
+type phrasesFlags struct {
+	phrases.Options
+	by, price             string
+	limit                 int
+	dryRun, prune, asJSON bool
+}
+
+func phrasesCommand(a *app) *cobra.Command {
+	var f phrasesFlags
+	cmd := &cobra.Command{
+		Use:   "phrases [FILE]",
+		Short: "Write everyday phrasings of the docs' sections, for search to find them by",
+		Long: "Write everyday phrasings of the docs' sections into FILE, the file of deskhand index --phrases, with a model\n" +
+			"or a coding agent. Without FILE it is the one that metadata.json in the working directory names, else\n" +
+			"phrases.jsonl. Sections that have phrases are left alone, unless they have changed since; lines that a\n" +
+			"person wrote always are. The sections that are hardest to reach come first.\n\n" +
+			"Ctrl-C keeps what was written; the same command goes on from there.",
+		Example: "  deskhand phrases --dry-run\n  deskhand phrases --by ollama:llama3.1 --limit 100\n" +
+			"  OPENAI_API_KEY=... deskhand phrases --by openai:gpt-4.1-mini --price 0.4/1.6 --max-cost 1\n" +
+			"  deskhand phrases --by agent:claude --max-tokens 500000\n  deskhand phrases --by gaps",
+		Args: arguments(0, 1, "a file"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.phrases(cmd.Context(), &f, args) },
+	}
+	flags := cmd.Flags()
+	settings.Declare(flags, "index")
+	flags.StringVar(&f.by, "by", "", "what writes: agent:NAME, ollama:MODEL, openai:MODEL, URL#MODEL, or gaps for recorded questions")
+	flags.IntVarP(&f.limit, "limit", "n", 0, "number of sections to write (default: all)")
+	flags.IntVar(&f.Each, "each", phrases.DefaultEach, "phrases a section, 1 to 10")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be written and what it takes, and ask nobody")
+	flags.Int64Var(&f.MaxTokens, "max-tokens", 0, "tokens to spend at most (default: no limit)")
+	flags.Float64Var(&f.MaxCost, "max-cost", 0, "US dollars to spend at most, by --price or as agents report (default: no limit)")
+	flags.StringVar(&f.price, "price", "", "US dollars for a million tokens read and written, as 0.4/1.6")
+	flags.BoolVar(&f.prune, "prune", false, "take out the lines whose chunk is gone")
+	flags.BoolVar(&f.asJSON, "json", false, "print the plan or the report as JSON")
+	return cmd
+}
+
+// check refuses what cannot be meant.
+func (f *phrasesFlags) check() (err error) {
+	if f.Price, err = phrases.ParsePrice(f.price); err != nil {
+		return err
+	}
+	switch {
+	case f.limit < 0:
+		return misuse(fmt.Sprintf("--limit is %d", f.limit), "leave it out for all sections")
+	case f.by == "" && !f.dryRun && !f.prune:
+		return misuse("--by is missing", "name what writes, as --by agent:claude or --by ollama:llama3.1; --dry-run shows what there is to do")
+	}
+	return f.Check(f.by, f.price != "")
+}
+
+func (a *app) phrases(ctx context.Context, f *phrasesFlags, args []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	var model *phrases.Remote
+	agent, byAgent := strings.CutPrefix(f.by, phrases.ByAgent)
+	if f.by != "" && f.by != phrases.ByGaps && !byAgent {
+		var err error
+		if model, err = phrases.OpenRemote(f.by); err != nil && (model == nil || !f.dryRun) {
+			return err
+		}
+	}
+	file, err := phrases.Open(append(args, phrases.PathIn("."))[0])
+	if err != nil {
+		return err
+	}
+	plan, err := a.phrasesPlan(ctx, file, f.by)
+	if err != nil {
+		return err
+	}
+	if f.prune && !f.dryRun {
+		if err := phrases.Prune(file, plan.Plan); err != nil {
+			return err
+		}
+		a.Tell(fmt.Sprintf("took %s out of %s", textutil.Count(len(plan.Stale), "stale line"), file.Path()))
+	}
+	some := plan.Some(f.limit)
+	f.Progress = a.PhrasesProgress
+	var report phrases.Report
+	switch {
+	case f.dryRun:
+		return a.PhrasesPlan(console.NewPhrasesPlan(file.Path(), some, phrases.Estimate(some, model, f.Each), f.Price), f.asJSON)
+	case f.by == "":
+		return nil
+	case f.by == phrases.ByGaps:
+		report, err = phrases.FromGaps(file, a.settings.Index(), plan.gaps)
+	case byAgent:
+		err = a.withWork(ctx, false, func(c *attempts.Command) (err error) {
+			report, err = phrases.WriteByAgents(ctx, file, some, phrases.Agents{Bench: c.Manager, Dir: ".", Executor: agent}, f.Options)
+			return err
+		})
+	default:
+		report, err = phrases.Write(ctx, file, some, model, f.Options)
+	}
+	return a.PhrasesReport(file.Path(), report, f.asJSON, err)
+}
+
+// phrasesPlan is a plan and the gaps that it is ordered by.
+type phrasesPlan struct {
+	phrases.Plan
+	gaps gaps.Report
+}
+
+// phrasesPlan compares file with the index. The questions that were recorded go to
+// nobody unless they are to be written.
+func (a *app) phrasesPlan(ctx context.Context, file *phrases.File, by string) (p phrasesPlan, err error) {
+	engine, err := a.engine()
+	if err != nil {
+		return p, err
+	}
+	defer engine.Close()
+	if by == phrases.ByGaps || phrases.Near(engine) {
+		if p.gaps, _, err = a.findGaps(ctx, 0); err != nil && by == phrases.ByGaps {
+			return p, err
+		}
+	}
+	p.Plan, err = phrases.MakePlan(ctx, file, phrases.PlanOptions{Index: a.settings.Index(), Engine: engine, Log: a.Tell, Asked: phrases.Asked(p.gaps)})
+	return p, err
+}

@@ -1,0 +1,290 @@
+package phrases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Options say how phrases are written. The zero value of each means no limit, or
+// its default.
+type Options struct {
+	// Each is how many phrases a section gets. Zero: DefaultEach.
+	Each int
+	// MaxTokens and MaxCost, in US dollars, bound what is spent: nothing is asked
+	// that would exceed them. Zero: no limit. MaxCost needs a Price, unless agents
+	// report their cost.
+	MaxTokens int64
+	MaxCost   float64
+	Price     Price
+	// Progress, unless nil, is called when something was written or was not, at most
+	// once a second and from one goroutine at a time.
+	Progress func(Report)
+}
+
+// Check refuses options that cannot be meant. by names what writes, priced says
+// that a Price was given. Fault: "misuse".
+func (o Options) Check(by string, priced bool) error {
+	switch {
+	case o.Each < 1 || o.Each > MaxEach:
+		return fault.Misuse(fmt.Sprintf("--each is %d", o.Each), fmt.Sprintf("use 1 to %d", MaxEach))
+	case o.MaxTokens < 0 || o.MaxCost < 0:
+		return fault.Misuse("a limit is negative", "leave it out for no limit")
+	case o.MaxCost > 0 && !priced && !strings.HasPrefix(by, ByAgent):
+		return fault.Misuse("--max-cost needs a price", "give what a million tokens cost with --price, or limit --max-tokens")
+	}
+	return nil
+}
+
+// ByAgent begins what names a coding agent, ByGaps stands for recorded questions;
+// anything else is for OpenRemote.
+const (
+	ByAgent = "agent:"
+	ByGaps  = "gaps"
+)
+
+// DefaultEach is how many phrases a section gets.
+const DefaultEach = 4
+
+// MaxEach is how many it may get.
+const MaxEach = 10
+
+// Report is what was done.
+type Report struct {
+	// Todo counts the sections that were to be written, Written those that were.
+	Todo    int `json:"todo"`
+	Written int `json:"written"`
+	// Phrases counts the new ones, Refused those that did not pass the checks.
+	Phrases int   `json:"phrases"`
+	Refused int   `json:"refused"`
+	Usage   Usage `json:"usage"`
+	// Cost is in US dollars; 0: no price is known.
+	Cost float64 `json:"cost,omitempty"`
+	// Failed are the sections or tasks that got no phrases, and why; never nil.
+	Failed []Failure `json:"failed"`
+	// Stopped says why the end was not reached: the budget. Empty: it was.
+	Stopped string `json:"stopped,omitempty"`
+}
+
+// Failure is a section without phrases.
+type Failure struct {
+	ChunkID string `json:"chunk_id"`
+	Reason  string `json:"reason"`
+}
+
+// writing is one run at work.
+type writing struct {
+	Options
+	file *File
+
+	mu     sync.Mutex
+	report Report
+	// spent is what was asked for, with estimates of what is under way.
+	spent Usage
+	told  time.Time
+}
+
+func start(file *File, o Options, todo int) *writing {
+	if o.Each == 0 {
+		o.Each = DefaultEach
+	}
+	return &writing{Options: o, file: file, report: Report{Todo: todo, Failed: []Failure{}}}
+}
+
+// Write has a model write the phrases of plan's sections into file. What was
+// written is in the file, whatever ends it. The error is that of ctx, or a fault of
+// the model: "writer_down" or "writer_refused".
+func Write(ctx context.Context, file *File, plan Plan, model *Remote, o Options) (Report, error) {
+	w := start(file, o, len(plan.Todo))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	batches := make(chan []*Section)
+	var wait sync.WaitGroup
+	for range model.concurrent {
+		wait.Go(func() {
+			for batch := range batches {
+				if err := w.batch(ctx, model, batch); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for from := 0; from < len(plan.Todo) && ctx.Err() == nil; from += model.batch {
+		var batch []*Section
+		for i := range plan.Todo[from:min(from+model.batch, len(plan.Todo))] {
+			batch = append(batch, &plan.Todo[from+i])
+		}
+		if !w.reserve(estimate(batch, w.Each)) {
+			break
+		}
+		select {
+		case batches <- batch:
+		case <-ctx.Done():
+		}
+	}
+	close(batches)
+	wait.Wait()
+	return w.end(context.Cause(ctx))
+}
+
+// end saves the file and returns the report.
+func (w *writing) end(err error) (Report, error) {
+	err = errors.Join(err, w.file.Save(true))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Cost = w.cost(w.report.Usage)
+	return w.report, err
+}
+
+func (w *writing) cost(u Usage) float64 { return u.Cost + w.Price.Cost(u) }
+
+// reserve says whether the budget has so much left, and takes it.
+func (w *writing) reserve(u Usage) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := w.spent
+	next.add(u)
+	if w.MaxTokens > 0 && next.TokensIn+next.TokensOut > w.MaxTokens {
+		w.report.Stopped = fmt.Sprintf("the next request would exceed the budget of %d tokens", w.MaxTokens)
+		return false
+	}
+	if w.MaxCost > 0 && w.cost(next) > w.MaxCost {
+		w.report.Stopped = fmt.Sprintf("the next request would exceed the budget of $%.2f", w.MaxCost)
+		return false
+	}
+	w.spent = next
+	return true
+}
+
+// used replaces an estimate by what was used.
+func (w *writing) used(estimated, u Usage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spent.TokensIn += u.TokensIn - estimated.TokensIn
+	w.spent.TokensOut += u.TokensOut - estimated.TokensOut
+	w.spent.Cost += u.Cost - estimated.Cost
+	w.report.Usage.add(u)
+}
+
+// batch asks for some sections with one request, and again for those of which the
+// answer was of no use, one by one.
+func (w *writing) batch(ctx context.Context, model *Remote, sections []*Section) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	left, err := w.once(ctx, model, sections, len(sections) == 1)
+	for _, s := range left {
+		if err != nil {
+			break
+		}
+		if !w.reserve(estimate([]*Section{s}, w.Each)) {
+			break
+		}
+		_, err = w.once(ctx, model, []*Section{s}, true)
+	}
+	return err
+}
+
+// once asks for some sections and returns those that got nothing. If it is the last
+// time, they are failures.
+func (w *writing) once(ctx context.Context, model *Remote, sections []*Section, last bool) (left []*Section, err error) {
+	expected := estimate(sections, w.Each)
+	answer, u, err := model.ask(ctx, ask(sections, w.Each))
+	w.used(expected, u)
+	if err != nil {
+		return nil, err
+	}
+	all, wrong := read(answer, len(sections))
+	for i, s := range sections {
+		var given []string
+		if wrong == nil {
+			given = all[i]
+		}
+		reason := w.take(s, given)
+		if reason == "" {
+			continue
+		}
+		if wrong != nil {
+			reason = wrong.Error()
+		}
+		if last {
+			w.fail(s.IDs[0], reason)
+		}
+		left = append(left, s)
+	}
+	if err := w.file.Save(false); err != nil {
+		return nil, err
+	}
+	w.tell()
+	return left, nil
+}
+
+// take gives a section the phrases that are fit; reason says why there are none.
+func (w *writing) take(s *Section, given []string) (reason string) {
+	fit, why := checked(given, s, w.Each)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Refused += len(why)
+	if len(fit) == 0 {
+		if len(why) == 0 {
+			return "the answer has no phrases for it"
+		}
+		return "no phrase is of use: " + why[0]
+	}
+	for _, id := range s.IDs {
+		if l, ok := w.file.get(id); !ok || len(l.Phrases) == 0 || l.Digest != "" { // a person's line stays
+			w.file.set(line{id, fit, s.Digest})
+		}
+	}
+	w.report.Written++
+	w.report.Phrases += len(fit)
+	return ""
+}
+
+func (w *writing) fail(id, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.report.Failed = append(w.report.Failed, Failure{id, reason})
+}
+
+func (w *writing) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.Progress != nil && time.Since(w.told) >= time.Second {
+		w.told = time.Now()
+		w.Progress(w.report)
+	}
+}
+
+// Estimate is about what writing the plan with model takes. Nil: with agents, which
+// read and write more than is known.
+func Estimate(plan Plan, model *Remote, each int) (u Usage) {
+	batch := 1
+	if model != nil {
+		batch = model.batch
+	}
+	if each == 0 {
+		each = DefaultEach
+	}
+	for from := 0; from < len(plan.Todo); from += batch {
+		var sections []*Section
+		for i := range plan.Todo[from:min(from+batch, len(plan.Todo))] {
+			sections = append(sections, &plan.Todo[from+i])
+		}
+		u.add(estimate(sections, each))
+	}
+	return u
+}
+
+// Prune takes the lines out of file whose chunk the index does not have.
+func Prune(file *File, plan Plan) error {
+	for _, id := range plan.Stale {
+		file.drop(id)
+	}
+	return file.Save(true)
+}
