@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -56,6 +57,9 @@ type Options struct {
 	// SearchDescription, GetDocDescription and Instructions override the texts
 	// of metadata.json and manifests. Empty: no override.
 	SearchDescription, GetDocDescription, Instructions string
+	// Formats makes pages of files that are not Markdown; nil: such files are
+	// ignored. The caller closes it.
+	Formats *formats.Converter
 	// Library names the corpus and its source; nil: no name.
 	Library *artifact.Library
 	// PlainTexts leaves out the corpus's own texts for models: descriptions of
@@ -82,7 +86,7 @@ type Options struct {
 const DefaultDescription = "Documentation corpus"
 
 // Progress reports that Done of Total files have passed a phase: "walk" (Total
-// is 0, since it is unknown), then "read" and "build" in Build, or "cut" in
+// is 0, since it is unknown), with Options.Formats "convert", then "read" and "build" in Build, or "cut" in
 // Check. Each phase starts with a Progress of Done 0.
 type Progress struct {
 	Phase       string
@@ -124,6 +128,9 @@ type Report struct {
 	Bytes int64 `json:"bytes"`
 	// Problems are sorted by file, line and reason; never nil.
 	Problems []Problem `json:"problems"`
+	// LeftOut counts files that may be docs and became no page; only with
+	// Options.Formats.
+	LeftOut []formats.Left `json:"left_out,omitempty"`
 	// Phases are in the order in which they ran.
 	Phases []Phase `json:"phases"`
 }
