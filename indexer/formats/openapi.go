@@ -58,7 +58,7 @@ type api struct {
 // maxSteps bounds the nodes that are visited for one description: what is
 // referred to is shown wherever it is used, so that a small file could become
 // any size.
-const maxSteps = 5_000_000
+const maxSteps = 2_000_000
 
 var errSteps = errors.New("its references lead to too much")
 

@@ -126,29 +126,29 @@ func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args
 		return nil, fmt.Errorf("pandoc took more than %s", wait)
 	case out.full:
 		return nil, fmt.Errorf("pandoc wrote more than %d MB", maxFileText>>20)
-	case err != nil && strings.Contains(said.String(), "heap"):
+	case err != nil && strings.Contains(said.b.String(), "heap"):
 		return nil, errors.New("pandoc took more than " + pandocMemory + " of memory")
 	case err != nil:
-		return nil, errors.New("pandoc failed: " + cut(oneLine(said.String()), 200) + " (" + err.Error() + ")")
+		return nil, errors.New("pandoc failed: " + cut(oneLine(said.b.String()), 200) + " (" + err.Error() + ")")
 	}
-	return out.Bytes(), nil
+	return out.b.Bytes(), nil
 }
 
 // most keeps the beginning of what is written, and drops the rest or fails.
 type most struct {
-	bytes.Buffer
+	b          bytes.Buffer // not embedded: its ReadFrom has no bound
 	limit      int
 	drop, full bool
 }
 
 func (m *most) Write(p []byte) (int, error) {
-	if m.Len()+len(p) > m.limit {
+	if m.b.Len()+len(p) > m.limit {
 		if m.full = true; m.drop {
 			return len(p), nil
 		}
 		return 0, errors.New("too much")
 	}
-	return m.Buffer.Write(p)
+	return m.b.Write(p)
 }
 
 var divs = regexp.MustCompile(`^\s*</?div[^>]*>\s*$`)

@@ -12,7 +12,7 @@ import (
 
 // Bounds of a tree: a node takes some 200 bytes of memory.
 const (
-	maxNodes = 2_000_000
+	maxNodes = 1_000_000
 	maxDepth = 200
 )
 
