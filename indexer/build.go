@@ -49,7 +49,7 @@ func prepare(ctx context.Context, o Options) (*build, error) {
 	b := &build{
 		options: o,
 		about:   &about{},
-		report:  Report{Corpus: o.Dir, Problems: []Problem{}},
+		report:  Report{Corpus: o.named(), Problems: []Problem{}},
 		split:   chunker.Split,
 		encode:  artifact.Encode,
 	}
@@ -120,7 +120,7 @@ func (b *build) walk(ctx context.Context, root string) error {
 		return err
 	}
 	if len(f.pages) == 0 {
-		return noDocuments(b.options.Dir, f, b.report.LeftOut)
+		return noDocuments(b.options.named(), f, b.report.LeftOut)
 	}
 	b.pages = f.pages
 	b.byPath = make(map[string]*page, len(f.pages))

@@ -76,7 +76,7 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 		sources = append(sources, all[i])
 	}
 	if len(sources) == 0 {
-		return nil, fault.New("no_documents", "no markdown file under "+b.options.Dir+" could be read", "see the problems reported")
+		return nil, fault.New("no_documents", "no markdown file under "+b.options.named()+" could be read", "see the problems reported")
 	}
 	return sources, nil
 }
@@ -156,7 +156,7 @@ func (b *build) check(ctx context.Context) error {
 	}
 	b.note(b.phrases.stale(known))
 	if b.report.Files == 0 {
-		return fault.New("no_documents", "no markdown file under "+b.options.Dir+" could be read", "see the problems reported")
+		return fault.New("no_documents", "no markdown file under "+b.options.named()+" could be read", "see the problems reported")
 	}
 	if _, err := b.metadata(ctx, values); err != nil {
 		return err

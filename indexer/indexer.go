@@ -27,6 +27,8 @@ import (
 type Options struct {
 	// Dir is the corpus folder.
 	Dir string
+	// Named is what Dir is a copy of, for messages and the report; empty: Dir.
+	Named string
 	// Out is the artifact's folder. Check ignores it.
 	Out string
 	// MetadataPath is the corpus's metadata.json. Empty: the one in Dir;
@@ -80,6 +82,8 @@ type Options struct {
 	// about 25 times a file's size in memory.
 	MaxFileBytes int64
 }
+
+func (o Options) named() string { return cmp.Or(o.Named, o.Dir) }
 
 // DefaultDescription is the description of a corpus without one, as in
 // docs-mcp.
@@ -199,7 +203,7 @@ func (b *build) finish(err error) (Report, error) {
 	b.sortProblems()
 	b.report.EmbeddingUsage = b.usage()
 	if err != nil && fault.Of(err) == nil {
-		err = fmt.Errorf("index %s: %w", b.options.Dir, err)
+		err = fmt.Errorf("index %s: %w", b.options.named(), err)
 	}
 	return b.report, err
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/libraries"
 	"github.com/deskhand/deskhand/runtime/fault"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
@@ -30,13 +32,14 @@ type indexFlags struct {
 func indexCommand(a *app) *cobra.Command {
 	var f indexFlags
 	cmd := &cobra.Command{
-		Use:               "index [DIR]",
+		Use:               "index [DIR | ADDRESS]",
 		ValidArgsFunction: folder,
 		Short:             "Build the index of a folder of markdown",
 		Long: "Build the index of DIR, a folder of markdown. Without DIR it is the corpus that metadata.json\n" +
-			"in the working directory names, else the working directory itself.",
+			"in the working directory names, else the working directory itself. ADDRESS is that of a git\n" +
+			"repository, an archive, a site or an llms.txt, as deskhand add takes it.",
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
-		Args:    arguments(0, 1, "one folder"),
+		Args:    arguments(0, 1, "one folder or address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settings.Exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
 				return err
@@ -93,10 +96,14 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	if err := f.source(args); err != nil {
 		return err
 	}
+	done, err := libraries.Bring(ctx, &f.options, f.fix, console.NewBar(a.Stderr))
+	defer done()
+	if err != nil {
+		return err
+	}
 	if f.fix {
 		return a.fix(ctx, f.options.Dir)
 	}
-	var err error
 	f.options.Embedder, err = a.settings.Embedder()
 	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check asks nobody
 		return err
@@ -116,7 +123,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	before := f.metadata()
 	report, err := indexer.Build(ctx, f.options)
 	bar.End()
-	return a.report(f, report, err, func() string { return a.built(report, bytes.Equal(before, f.metadata())) })
+	return a.report(f, report, err, func() string { return a.Built(report, bytes.Equal(before, f.metadata())) })
 }
 
 // metadata is the metadata.json of the index as it is now; nil: there is none.
@@ -158,35 +165,14 @@ func (a *app) report(f *indexFlags, r indexer.Report, err error, did func() stri
 	for _, p := range r.Problems {
 		fmt.Fprintln(a.Stderr, paint.Plain(p.String()))
 	}
+	if len(r.LeftOut) > 0 {
+		fmt.Fprintln(a.Stderr, paint.Plain(formats.LeftOut(r.LeftOut)))
+	}
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(a.Stdout, did())
 	return err
-}
-
-// built says what a build did.
-func (a *app) built(r indexer.Report, unchanged bool) string {
-	if r.FilesReused > 0 {
-		fmt.Fprintf(a.Stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
-	}
-	if n := len(r.Problems); n > 0 {
-		fmt.Fprintf(a.Stderr, "completed with %s\n", textutil.Count(n, "problem"))
-	}
-	if e := r.Embedding; e != nil {
-		fmt.Fprintf(a.Stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
-	}
-	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
-		fmt.Fprintf(a.Stderr, "%s\n", console.Usage(*u))
-		if u.CacheProblem != "" {
-			a.Tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
-		}
-	}
-	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
-	if unchanged {
-		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
-	}
-	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
 }
 
 func (a *app) fix(ctx context.Context, dir string) error {

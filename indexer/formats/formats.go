@@ -53,7 +53,7 @@ type Problem struct {
 
 // Left is how many files of one ending became no page.
 type Left struct {
-	// Ending is in small letters, with its dot.
+	// Ending is in small letters, with its dot; "page": they are pages of the web.
 	Ending string `json:"ending"`
 	Count  int    `json:"count"`
 	// Reason says what to do about it, as "install pandoc"; empty: nothing can be.
@@ -63,6 +63,9 @@ type Left struct {
 // String is as "14 .rst (install pandoc)".
 func (l Left) String() string {
 	s := fmt.Sprintf("%d %s", l.Count, l.Ending)
+	if !strings.HasPrefix(l.Ending, ".") && l.Count != 1 {
+		s += "s"
+	}
 	if l.Reason != "" {
 		s += " (" + l.Reason + ")"
 	}

@@ -86,7 +86,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if oci.IsAddress(o.Source) {
 		return s.pull(ctx, o)
 	}
-	from, err := source.Open(ctx, o.Source, source.Options{Path: o.Path, AllowFile: o.AllowFile, Known: o.known})
+	from, err := source.Open(ctx, o.Source, source.Options{Path: o.Path, AllowFile: o.AllowFile, Known: o.known, Progress: o.fetching()})
 	if err != nil {
 		return Result{}, err
 	}
@@ -128,10 +128,18 @@ func discard(folder string, err error) {
 	}
 }
 
+// fetching is the progress of a source that is brought page by page.
+func (o Options) fetching() func(done, total int) {
+	if o.Progress == nil {
+		return nil
+	}
+	return func(done, total int) { o.Progress(indexer.Progress{Phase: "fetch", Done: done, Total: total}) }
+}
+
 // build is how the library l is built of the docs in from.
 func (o Options) build(from *source.Source, folder string, l *artifact.Library) indexer.Options {
 	build := indexer.Options{
-		Dir: from.Dir, Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil,
+		Dir: from.Dir, Named: from.Shown(), Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil,
 		Embedder: o.Embedder, Progress: o.Progress,
 	}
 	if !o.Texts {

@@ -90,6 +90,19 @@ type Source struct {
 	whole bool // Root is the docs
 }
 
+// Shown names Dir for a person: the address with the folder in it.
+func (s *Source) Shown() string {
+	if s.Path == "." {
+		return s.Address
+	}
+	return s.Address + ", folder " + s.Path
+}
+
+// IsAddress says whether a source is elsewhere, and no path on this disk.
+func IsAddress(address string) bool {
+	return isRepository(address) && !exists(address) || isSite(address)
+}
+
 // Close removes what Open copied.
 func (s *Source) Close() error {
 	if s == nil || s.temp == "" {

@@ -256,7 +256,7 @@ func (v *visitor) fault(why string) error {
 
 // leave counts pages that are left out.
 func (v *visitor) leave(n int, reason string) {
-	v.left[formats.Left{Ending: "pages", Reason: reason}] += n
+	v.left[formats.Left{Ending: "page", Reason: reason}] += n
 }
 
 func (v *visitor) leftOut() (list []formats.Left) {
