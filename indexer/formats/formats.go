@@ -85,7 +85,7 @@ func LeftOut(list []Left) string {
 type Result struct {
 	Pages    []Page
 	Problems []Problem
-	// Left is sorted by ending and reason.
+	// Left is as [Sorted] has it.
 	Left []Left
 }
 
@@ -280,10 +280,10 @@ func gather(all []*work, failed []error) (Result, error) {
 	return r, nil
 }
 
-// Sorted sorts a list by ending and reason.
+// Sorted sorts a list by count, the most first, ending and reason.
 func Sorted(list []Left) []Left {
 	slices.SortFunc(list, func(a, b Left) int {
-		return cmp.Or(strings.Compare(a.Ending, b.Ending), strings.Compare(a.Reason, b.Reason))
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Ending, b.Ending), strings.Compare(a.Reason, b.Reason))
 	})
 	return list
 }

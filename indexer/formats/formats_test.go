@@ -189,7 +189,7 @@ esac`)
 	contains(t, "a.rst", texts["a.rst"], "# Title", "secret= home=/nonexistent args=--sandbox --from=rst --to=gfm-raw_html", "+RTS -M512M -RTS", "words of a")
 	lacks(t, "a.rst", texts["a.rst"], "<div", "</div")
 	contains(t, "tool.1", texts["tool.1"], "# tool\n", "# NAME")
-	if got := LeftOut(r.Left); got != "left out: 1 .adoc (this pandoc does not read asciidoc), 2 .pdf" {
+	if got := LeftOut(r.Left); got != "left out: 2 .pdf, 1 .adoc (this pandoc does not read asciidoc)" {
 		t.Error(got)
 	}
 	var reasons []string
@@ -210,7 +210,7 @@ esac`)
 func TestWithoutPandocFilesAreCounted(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	texts, _, r := converted(t, Options{}, map[string]string{"a.rst": "A", "b.RST": "B", "c.1": ".TH C 1\n", "d.1": "no manual"})
-	if got := LeftOut(r.Left); len(texts) != 0 || got != "left out: 1 .1 (install pandoc), 2 .rst (install pandoc)" {
+	if got := LeftOut(r.Left); len(texts) != 0 || got != "left out: 2 .rst (install pandoc), 1 .1 (install pandoc)" {
 		t.Errorf("%v, %s", texts, got)
 	}
 	if IsDocs("a.rst") || !IsDocs("a.html") || IsDocs("a.txt") || IsDocs("a.json") || IsDocs("a.pdf") {

@@ -43,7 +43,7 @@ func TestLibrariesOfOtherFormats(t *testing.T) {
 	})
 	s := Shelf{filepath.Join(t.TempDir(), "shelf")}
 	r := add(t, s, Options{Source: docs, Name: "lib"})
-	if got := formats.LeftOut(r.LeftOut); got != "left out: 1 .pdf, 2 .rst (install pandoc)" {
+	if got := formats.LeftOut(r.LeftOut); got != "left out: 2 .rst (install pandoc), 1 .pdf" {
 		t.Error(got)
 	}
 	if len(r.Problems) != 1 || r.Problems[0].File != "broken.ipynb" {
