@@ -8,6 +8,7 @@
 package formats
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -307,7 +308,12 @@ func (c *Converter) one(ctx context.Context, w *work) (err error) {
 	case c.o.CountOnly != "":
 		return leave{endingOf(w.Path), c.o.CountOnly}
 	}
-	if w.src, err = read(w.Open, w.format.most); err != nil {
+	w.src, err = read(w.Open, w.format.most)
+	var large *tooLarge
+	if errors.As(err, &large) && w.format.maybe && !maybeDocs(w.Path, large.head) {
+		return errNotOurs
+	}
+	if err != nil {
 		return err
 	}
 	if err := w.format.pages(ctx, c, w); err != nil {
@@ -335,9 +341,30 @@ func read(name string, most int64) ([]byte, error) {
 		return nil, errors.New("it cannot be read")
 	}
 	if int64(len(src)) > most {
-		return nil, fmt.Errorf("it has more than %d MB, the most for its format", most>>20)
+		return nil, &tooLarge{most, src[:min(len(src), 64<<10)]}
 	}
 	return src, nil
+}
+
+// tooLarge says that a file is over the bound of its format; head is how it
+// begins.
+type tooLarge struct {
+	most int64
+	head []byte
+}
+
+func (e *tooLarge) Error() string {
+	return fmt.Sprintf("it has more than %d MB, the most for its format", e.most>>20)
+}
+
+// maybeDocs says whether a large file of an ending that others have too may be
+// docs: data in JSON and YAML is not.
+func maybeDocs(name string, head []byte) bool {
+	switch endingOf(name) {
+	case ".json", ".yaml", ".yml":
+		return bytes.Contains(head, []byte("openapi"))
+	}
+	return true
 }
 
 // diskError says that a page cannot be written.

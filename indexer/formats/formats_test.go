@@ -83,6 +83,7 @@ func TestHTMLPagesAreTheirMainContent(t *testing.T) {
 		"layout.html":    "<div>{{ .Content }}</div>",
 		"empty.html":     "<html><body><nav>Home</nav></body></html>",
 		"old.htm":        "<html><head><title>Caf\xe9</title></head><body><p>Some words in Latin-1: na\xefve and more.</p></body></html>",
+		"sjis.html":      "<html><head><meta charset=\"Shift_JIS\"></head><body><p>\x83\x65\x83\x58\x83\x67 words and more words</p></body></html>",
 		"deep.html":      strings.Repeat("<div>", 100_000) + "x",
 	})
 	got := texts["a/retries.html"]
@@ -92,7 +93,11 @@ func TestHTMLPagesAreTheirMainContent(t *testing.T) {
 		t.Error("a page of HTML has lines, which nobody knows")
 	}
 	contains(t, "old.htm", texts["old.htm"], "# Café", "naïve")
-	if len(r.Problems) != 1 || r.Problems[0].File != "deep.html" || !strings.Contains(r.Problems[0].Reason, "512") {
+	reasons := map[string]string{}
+	for _, p := range r.Problems {
+		reasons[p.File] = p.Reason
+	}
+	if len(reasons) != 2 || !strings.Contains(reasons["deep.html"], "512") || !strings.Contains(reasons["sjis.html"], "character set shift_jis") {
 		t.Errorf("problems %v", r.Problems)
 	}
 	if got := LeftOut(r.Left); got != "left out: 1 .html (a template), 1 .html (no text)" {
@@ -266,7 +271,7 @@ func TestRealPandoc(t *testing.T) {
 func TestAttackFormatsLargeFiles(t *testing.T) {
 	big := strings.Repeat("<p>words and words</p>\n", (50<<20)/23)
 	texts, _, r := converted(t, Options{}, map[string]string{
-		"big.html": "<html><body>" + big, "big.txt": strings.Repeat("a\n", 25<<20), "big.yaml": "openapi: 3.0.0\n" + strings.Repeat("a: b\n", 10<<20), "big.ipynb": `{"cells": ["` + strings.Repeat("A", 50<<20) + `"]}`,
+		"big.html": "<html><body>" + big, "big.txt": strings.Repeat("a\n", 25<<20), "big.yaml": "openapi: 3.0.0\n" + strings.Repeat("a: b\n", 10<<20), "data.json": "[" + strings.Repeat("1,", 25<<20), "big.ipynb": `{"cells": ["` + strings.Repeat("A", 50<<20) + `"]}`,
 	})
 	if len(texts) != 0 || len(r.Problems) != 4 {
 		t.Errorf("%d pages, problems %v", len(texts), r.Problems)
@@ -283,4 +288,29 @@ func TestNamedFilesCanBeCountedOnly(t *testing.T) {
 	if got := LeftOut(r.Left); len(texts) != 0 || got != "left out: 1 .html (name their folder with --path), 1 .pdf" {
 		t.Errorf("%v, %s", texts, got)
 	}
+}
+
+// FuzzPages converts any bytes: nothing panics, and no page of HTML has scripts.
+func FuzzPages(f *testing.F) {
+	f.Add("a.html", htmlPage)
+	f.Add("a.yaml", petStore)
+	f.Add("a.json", `{"openapi": "3.0.0", "paths": {"/a": {"get": {"parameters": [{"$ref": "#/paths"}]}}}}`)
+	f.Add("a.ipynb", `{"cells": [{"cell_type": "code", "source": ["a\n"], "outputs": [{"text": ["x"]}]}]}`)
+	f.Add("a.txt", "Title\n=====\n\xff")
+	f.Fuzz(func(t *testing.T, name, content string) {
+		if strings.Contains(name, "/") || !Wants(name) || of(name).pandoc != "" {
+			return
+		}
+		texts, pages, r := converted(t, Options{}, map[string]string{name: content})
+		for path, text := range texts {
+			if lines := pages[path].Lines; lines != nil && len(lines) < strings.Count(text, "\n") {
+				t.Errorf("%s has %d lines for %q", path, len(lines), text)
+			}
+		}
+		for _, p := range r.Problems {
+			if strings.Contains(p.Reason, "converting it failed") && !strings.Contains(p.Reason, errSteps.Error()) {
+				t.Errorf("%s", p.Reason)
+			}
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -20,6 +21,9 @@ import (
 func htmlPages(_ context.Context, c *Converter, w *work) error {
 	if isTemplate(w.src) {
 		return leave{endingOf(w.Path), "a template"}
+	}
+	if m := charset.FindSubmatch(w.src[:min(len(w.src), 4<<10)]); m != nil && !utf8.Valid(w.src) && !slices.Contains(latin, strings.ToLower(string(m[1]))) {
+		return errors.New("its character set " + strings.ToLower(string(m[1])) + " is not read: make it UTF-8")
 	}
 	text, err := decode(w.src)
 	if err != nil {
@@ -48,6 +52,12 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 	}
 	return c.write(w, "", markdown+"\n", nil)
 }
+
+var charset = regexp.MustCompile(`(?i)<meta[^>]+charset=["']?([\w-]+)`)
+
+// latin are character sets that decode reads, or that pages name which are
+// written in another one.
+var latin = []string{"iso-8859-1", "windows-1252", "latin1", "us-ascii", "ascii", "utf-8", "utf8"}
 
 // toMarkdown converts a tree.
 func toMarkdown(n *html.Node) (string, error) {

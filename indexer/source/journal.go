@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // journal keeps the pages of a site between visits: a line for each in a file that
@@ -19,6 +21,7 @@ import (
 type journal struct {
 	dir   string
 	known map[string]entry
+	seen  map[string]bool // in this visit
 	file  *os.File
 }
 
@@ -48,7 +51,7 @@ func openJournal(start *url.URL, o Options) (*journal, error) {
 		cache = filepath.Join(dir, "deskhand")
 	}
 	sum := sha256.Sum256([]byte(start.String()))
-	j := &journal{dir: filepath.Join(cache, "sites", hex.EncodeToString(sum[:16])), known: map[string]entry{}}
+	j := &journal{dir: filepath.Join(cache, "sites", hex.EncodeToString(sum[:16])), known: map[string]entry{}, seen: map[string]bool{}}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("keep pages of %s: %w", start, err)
 	}
@@ -99,26 +102,18 @@ func (j *journal) read() error {
 
 func (j *journal) bodyPath(e entry) string { return filepath.Join(j.dir, e.Body) }
 
-// has says whether the body of e is kept whole.
-func (j *journal) has(e entry) bool {
+// body is what is kept of e, if it is kept whole. What is no page has none.
+func (j *journal) body(e entry) ([]byte, bool) {
 	if e.Ending == "" {
-		return true
+		return nil, true
 	}
 	b, err := os.ReadFile(j.bodyPath(e))
 	sum := sha256.Sum256(b)
-	return err == nil && hex.EncodeToString(sum[:]) == e.Body
-}
-
-func (j *journal) body(e entry) ([]byte, error) {
-	b, err := os.ReadFile(j.bodyPath(j.known[e.Loc]))
-	if err != nil {
-		return nil, fmt.Errorf("read a kept page: %w", err)
-	}
-	return b, nil
+	return b, err == nil && hex.EncodeToString(sum[:]) == e.Body
 }
 
 // note keeps a page. body is nil if it is kept already.
-func (j *journal) note(e entry, body []byte) error {
+func (j *journal) note(e entry, body []byte) (entry, error) {
 	if body != nil && e.Ending != "" {
 		sum := sha256.Sum256(body)
 		e.Body = hex.EncodeToString(sum[:])
@@ -128,36 +123,45 @@ func (j *journal) note(e entry, body []byte) error {
 			err = os.Rename(temp, j.bodyPath(e))
 		}
 		if err != nil {
-			return &keepError{err}
+			return e, &keepError{err}
 		}
 	}
 	j.known[e.Loc] = e
-	return j.append(e)
+	if _, err := j.file.Write(e.line()); err != nil {
+		return e, &keepError{err}
+	}
+	return e, nil
+}
+
+// line is an entry as a line.
+func (e entry) line() []byte {
+	b, _ := json.Marshal(e) // strings have a JSON form
+	return append(b, '\n')
 }
 
 // keepError says that a page cannot be kept, which ends a visit.
 type keepError struct{ error }
 
-func (j *journal) append(e entry) error {
-	line, err := json.Marshal(e)
+// finished ends a visit: the next one asks for each page whether it changed. The
+// journal becomes what this one saw, and what it did not see is deleted.
+func (j *journal) finished() error {
+	var all []byte
+	used := map[string]bool{filepath.Base(j.path()): true}
+	for _, loc := range slices.Sorted(maps.Keys(j.seen)) {
+		if e, known := j.known[loc]; known {
+			all = append(all, e.line()...)
+			used[e.Body] = true
+		}
+	}
+	all = append(all, entry{Done: true}.line()...)
+	temp := j.path() + fmt.Sprintf(".%d", os.Getpid())
+	err := os.WriteFile(temp, all, 0o600)
 	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
+		j.close()
+		err = os.Rename(temp, j.path())
 	}
 	if err != nil {
-		return &keepError{err}
-	}
-	return nil
-}
-
-// finished marks the end of a visit: the next one asks for each page whether it
-// changed. What no page is any more is deleted.
-func (j *journal) finished() error {
-	if err := j.append(entry{Done: true}); err != nil {
-		return err
-	}
-	used := map[string]bool{filepath.Base(j.path()): true}
-	for _, e := range j.known {
-		used[e.Body] = true
+		return fmt.Errorf("keep the pages of a site: %w", err)
 	}
 	kept, _ := os.ReadDir(j.dir) // what stays is deleted the next time
 	for _, f := range kept {

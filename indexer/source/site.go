@@ -97,37 +97,24 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 	used := map[string]bool{}
 	for i, w := range wanted {
 		o.progress(i, len(wanted))
-		e, err := c.page(ctx, w)
-		switch {
-		case err != nil:
+		e, body, err := c.page(ctx, w)
+		if err != nil {
 			if err := c.miss(ctx, err); err != nil {
 				return err
 			}
 			continue
-		case e.Ending == "":
-			c.leave(1, "of type "+e.Kind)
-			continue
 		}
 		c.failed = 0
-		at, err := url.Parse(w.Loc)
-		if err != nil {
-			continue // wanted has only those that can be parsed
-		}
-		name := fileOf(c.start, at, e.Kind)
-		if used[strings.ToLower(name)] {
-			continue
-		}
-		used[strings.ToLower(name)] = true
-		body, err := c.body(e)
-		if err != nil {
-			return err
-		}
-		if noIndex(body) {
+		switch name := fileOf(c.start, w.at, e.Kind); {
+		case e.Ending == "":
+			c.leave(1, "of type "+e.Kind)
+		case e.Ending == ".html" && noIndex(body):
 			c.leave(1, "its robots rule says noindex")
-			continue
-		}
-		if err := put(s.Root, name, body); err != nil {
-			return err
+		case !used[strings.ToLower(name)]:
+			used[strings.ToLower(name)] = true
+			if err := put(s.Root, name, body); err != nil {
+				return err
+			}
 		}
 	}
 	o.progress(len(wanted), len(wanted))
@@ -135,34 +122,33 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 }
 
 // page is one page: as the journal has it, or else from the server.
-func (c *crawl) page(ctx context.Context, w located) (entry, error) {
+func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
+	c.seen[w.Loc] = true
 	e, known := c.known[w.Loc]
-	if known && (e.fresh || e.Changed != "" && e.Changed == w.Changed) && c.has(e) {
-		return e, nil
-	}
-	at, err := url.Parse(w.Loc)
-	if err != nil {
-		return e, errors.New("it is no address")
+	kept, whole := c.body(e)
+	if known = known && whole; known && (e.fresh || e.Changed != "" && e.Changed == w.Changed) {
+		return e, kept, nil
 	}
 	header := http.Header{}
-	if known && c.has(e) {
-		if e.ETag != "" {
-			header.Set("If-None-Match", e.ETag)
-		}
-		if e.Modified != "" {
-			header.Set("If-Modified-Since", e.Modified)
-		}
+	if known && e.ETag != "" {
+		header.Set("If-None-Match", e.ETag)
 	}
-	page, err := c.get(ctx, at, maxWebPage, header)
-	if err != nil {
-		return e, err
+	if known && e.Modified != "" {
+		header.Set("If-Modified-Since", e.Modified)
 	}
-	if page.unchanged {
+	page, err := c.get(ctx, w.at, maxWebPage, header)
+	switch {
+	case err != nil:
+		return e, nil, err
+	case page.unchanged && !known:
+		return e, nil, errors.New("the server says that what it never sent did not change")
+	case page.unchanged:
 		e.Changed = w.Changed
-		return e, c.note(e, nil)
+		e, err = c.note(e, nil)
+		return e, kept, err
 	}
-	e = entry{Loc: w.Loc, Changed: w.Changed, Kind: page.kind, Ending: endingOf(at, page.kind), ETag: page.etag, Modified: page.modified}
-	return e, c.note(e, page.body)
+	e, err = c.note(entry{Loc: w.Loc, Changed: w.Changed, Kind: page.kind, Ending: endingOf(w.at, page.kind), ETag: page.etag, Modified: page.modified}, page.body)
+	return e, page.body, err
 }
 
 // readRobots reads robots.txt. A server that fails to say is not visited.
@@ -187,6 +173,8 @@ func (c *crawl) readRobots(ctx context.Context) error {
 type located struct {
 	Loc     string `xml:"loc"`
 	Changed string `xml:"lastmod"`
+
+	at *url.URL
 }
 
 // wanted are the pages that the sitemaps name: on this host, below the address,
@@ -215,7 +203,7 @@ func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 			continue
 		}
 		seen[at.String()] = true
-		wanted = append(wanted, located{at.String(), strings.TrimSpace(l.Changed)})
+		wanted = append(wanted, located{at.String(), strings.TrimSpace(l.Changed), at})
 	}
 	if len(wanted) == 0 {
 		return nil, c.noPages(len(all))

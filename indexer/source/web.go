@@ -46,7 +46,10 @@ const agent = "deskhand"
 // guardedClient gets what is at start. An address on this machine or its network
 // is one that the person named; a server elsewhere cannot redirect there.
 func guardedClient(start *url.URL) *http.Client {
-	guard := netguard.Guard{Inside: netguard.IsInside(start.String())}
+	return clientFor(start, netguard.Guard{Inside: netguard.IsInside(start.String())})
+}
+
+func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
 	return &http.Client{Transport: guard.Transport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
 		case guard.Inside && r.URL.Host != start.Host:
@@ -77,6 +80,7 @@ func webAddress(address string) (*url.URL, error) {
 // visitor gets pages of the web, one after the other and not too fast.
 type visitor struct {
 	client *http.Client
+	others *http.Client // for other hosts than that of start: never inside
 	start  *url.URL
 	pace   time.Duration
 	now    func() time.Time
@@ -88,7 +92,7 @@ type visitor struct {
 }
 
 func newVisitor(start *url.URL, o Options) *visitor {
-	v := &visitor{client: guardedClient(start), start: start, pace: pace, now: time.Now, sleep: sleep, left: map[formats.Left]int{}}
+	v := &visitor{client: guardedClient(start), others: clientFor(start, netguard.Guard{}), start: start, pace: pace, now: time.Now, sleep: sleep, left: map[formats.Left]int{}}
 	if o.clock != nil {
 		v.now, v.sleep = o.clock.Now, o.clock.Sleep
 	}
@@ -171,7 +175,11 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 	}
 	request.Header.Set("User-Agent", agent)
 	request.Header.Set("Accept", "text/markdown, text/html;q=0.9, */*;q=0.5")
-	response, err := v.client.Do(request)
+	client := v.client
+	if at.Host != v.start.Host {
+		client = v.others
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		var refused *netguard.Refused
 		var elsewhere *outside
