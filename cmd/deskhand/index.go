@@ -96,7 +96,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	if err := f.source(args); err != nil {
 		return err
 	}
-	done, err := libraries.Bring(ctx, &f.options, f.fix, console.NewBar(a.Stderr))
+	done, err := libraries.Bring(ctx, &a.Console, &f.options, f.fix)
 	defer done()
 	if err != nil {
 		return err

@@ -283,6 +283,17 @@ func TestAttackFormatsLargeFiles(t *testing.T) {
 	}
 }
 
+// The converter fills up the rows of a table to the longest: a page of 500 KB
+// would have 100 million cells.
+func TestAttackFormatsTables(t *testing.T) {
+	texts, _, r := converted(t, Options{}, map[string]string{
+		"rows.html": "<html><body><table><tr>" + strings.Repeat("<td>x", 2000) + strings.Repeat("<tr><td>words of a row", 50_000) + "</table>",
+	})
+	if n := len(texts["rows.html"]); n == 0 || n > 8<<20 || len(r.Problems) > 0 {
+		t.Errorf("a page of %d bytes, problems %v", n, r.Problems)
+	}
+}
+
 func TestNamedFilesCanBeCountedOnly(t *testing.T) {
 	texts, _, r := converted(t, Options{CountOnly: "name their folder with --path"}, map[string]string{"a.html": htmlPage, "b.txt": "words", "c.pdf": ""})
 	if got := LeftOut(r.Left); len(texts) != 0 || got != "left out: 1 .html (name their folder with --path), 1 .pdf" {

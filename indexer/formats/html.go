@@ -37,6 +37,7 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 	title := titleOf(root)
 	main := mainOf(root)
 	clean(main)
+	flatten(main)
 	markdown, err := toMarkdown(main)
 	if err != nil {
 		return err
@@ -208,6 +209,39 @@ func clean(n *html.Node) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
 		address := strings.ToLower(strings.TrimSpace(a.Val))
 		return a.Key == "colspan" || a.Key == "rowspan" || strings.HasPrefix(address, "data:") || strings.HasPrefix(address, "javascript:") || strings.HasPrefix(a.Key, "on")
+	})
+}
+
+// maxCells is how many cells a table may have once its rows are as long as the
+// longest one, to which the converter fills them up.
+const maxCells = 100_000
+
+// flatten makes paragraphs of tables that would have more cells.
+func flatten(root *html.Node) {
+	each(root, func(n *html.Node) bool {
+		if n.DataAtom != atom.Table || n.Type != html.ElementNode {
+			return true
+		}
+		rows, longest, cells := 0, 0, 0
+		each(n, func(n *html.Node) bool {
+			switch n.DataAtom {
+			case atom.Tr:
+				rows, cells = rows+1, 0
+			case atom.Td, atom.Th:
+				cells++
+				longest = max(longest, cells)
+			}
+			return true
+		})
+		if rows*longest > maxCells {
+			each(n, func(n *html.Node) bool {
+				if slices.Contains([]atom.Atom{atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup}, n.DataAtom) {
+					n.DataAtom, n.Data = atom.Div, "div"
+				}
+				return true
+			})
+		}
+		return true
 	})
 }
 
