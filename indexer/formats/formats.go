@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -327,7 +328,8 @@ func (c *Converter) one(ctx context.Context, w *work) (err error) {
 
 // read reads a regular file of at most most bytes.
 func read(name string, most int64) ([]byte, error) {
-	f, err := os.Open(name)
+	// It never waits for a pipe that took the file's place.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, errors.New("it cannot be read")
 	}
