@@ -373,8 +373,12 @@ func TestAttackSourcesSitemaps(t *testing.T) {
 			t.Errorf("%s: %d requests", path, n)
 		}
 	}
+}
 
-	// A server that fails again and again is left alone.
+// A server that fails again and again is left alone.
+func TestAttackSourcesServersThatFail(t *testing.T) {
+	web := newWebServer(t)
+	o := func() Options { return Options{clock: &testClock{now: time.Unix(1e9, 0)}, Cache: t.TempDir()} }
 	pages := "<urlset>"
 	for i := range 100 {
 		pages += fmt.Sprintf("<url><loc>%s/p%d</loc></url>", web.URL, i)
