@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -48,7 +49,7 @@ func prepare(ctx context.Context, o Options) (*build, error) {
 	b := &build{
 		options: o,
 		about:   &about{},
-		report:  Report{Corpus: o.Dir, Problems: []Problem{}},
+		report:  Report{Corpus: o.named(), Problems: []Problem{}},
 		split:   chunker.Split,
 		encode:  artifact.Encode,
 	}
@@ -108,13 +109,16 @@ func (b *build) walk(ctx context.Context, root string) error {
 	if len(pick.include) == 0 {
 		pick.include = b.about.include
 	}
-	f, err := walk(ctx, root, pick, b.options.GitIgnore || b.about.gitIgnore)
+	f, err := walk(ctx, root, pick, b.options.GitIgnore || b.about.gitIgnore, b.options.Formats != nil)
 	if err != nil {
 		return err
 	}
 	b.note(f.problems)
+	if err := b.convert(ctx, f); err != nil {
+		return err
+	}
 	if len(f.pages) == 0 {
-		return noDocuments(b.options.Dir, f)
+		return noDocuments(b.options.named(), f, b.report.LeftOut)
 	}
 	b.pages = f.pages
 	b.byPath = make(map[string]*page, len(f.pages))
@@ -126,8 +130,11 @@ func (b *build) walk(ctx context.Context, root string) error {
 	return nil
 }
 
-func noDocuments(dir string, f *found) error {
+func noDocuments(dir string, f *found, left []formats.Left) error {
 	hint := "pages end in .md, .markdown or .mdx; files and folders whose names start with a dot are skipped"
+	if len(left) > 0 {
+		hint = formats.LeftOut(left)
+	}
 	if f.left > 0 {
 		hint = fmt.Sprintf("include and exclude globs or .gitignore exclude %d files; loosen them", f.left)
 	}

@@ -76,7 +76,7 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 		sources = append(sources, all[i])
 	}
 	if len(sources) == 0 {
-		return nil, fault.New("no_documents", "no markdown file under "+b.options.Dir+" could be read", "see the problems reported")
+		return nil, fault.New("no_documents", "no markdown file under "+b.options.named()+" could be read", "see the problems reported")
 	}
 	return sources, nil
 }
@@ -96,7 +96,14 @@ func unreadable(p *page, err error) Problem {
 }
 
 func (p *page) source(h hash.Hash, c language.Code, src []byte) artifact.Source {
-	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, p.phrases, c, src)}
+	sum := digest(h, p.path, p.settings, p.phrases, c, src)
+	if p.converted {
+		h.Reset()
+		h.Write(sum[:])
+		digestLines(h, p.lines)
+		sum = [sha256.Size]byte(h.Sum(nil))
+	}
+	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: sum}
 }
 
 // document reads and cuts one page; a problem says why it cannot be. A file
@@ -113,6 +120,7 @@ func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 		return doc, &at
 	}
 	cut, c := b.split(p.path, src, p.settings.strategy), languageOf(p, src)
+	p.inSource(&cut)
 	return artifact.Document{
 		Source:      p.source(sha256.New(), c, src),
 		Title:       cut.Title,
@@ -148,7 +156,7 @@ func (b *build) check(ctx context.Context) error {
 	}
 	b.note(b.phrases.stale(known))
 	if b.report.Files == 0 {
-		return fault.New("no_documents", "no markdown file under "+b.options.Dir+" could be read", "see the problems reported")
+		return fault.New("no_documents", "no markdown file under "+b.options.named()+" could be read", "see the problems reported")
 	}
 	if _, err := b.metadata(ctx, values); err != nil {
 		return err

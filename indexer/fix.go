@@ -26,12 +26,12 @@ func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return file, false, nil
 	}
-	f, err := walk(ctx, root, selection{}, false)
+	f, err := walk(ctx, root, selection{}, false, false)
 	if err != nil {
 		return file, false, fmt.Errorf("fix %s: %w", dir, err)
 	}
 	if len(f.pages) == 0 {
-		return file, false, noDocuments(dir, f)
+		return file, false, noDocuments(dir, f, nil)
 	}
 	manifest, err := suggest(ctx, f.pages)
 	if err != nil {

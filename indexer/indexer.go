@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -26,6 +27,8 @@ import (
 type Options struct {
 	// Dir is the corpus folder.
 	Dir string
+	// Named is what Dir is a copy of, for messages and the report; empty: Dir.
+	Named string
 	// Out is the artifact's folder. Check ignores it.
 	Out string
 	// MetadataPath is the corpus's metadata.json. Empty: the one in Dir;
@@ -56,6 +59,9 @@ type Options struct {
 	// SearchDescription, GetDocDescription and Instructions override the texts
 	// of metadata.json and manifests. Empty: no override.
 	SearchDescription, GetDocDescription, Instructions string
+	// Formats makes pages of files that are not Markdown; nil: such files are
+	// ignored. The caller closes it.
+	Formats *formats.Converter
 	// Library names the corpus and its source; nil: no name.
 	Library *artifact.Library
 	// PlainTexts leaves out the corpus's own texts for models: descriptions of
@@ -77,12 +83,14 @@ type Options struct {
 	MaxFileBytes int64
 }
 
+func (o Options) named() string { return cmp.Or(o.Named, o.Dir) }
+
 // DefaultDescription is the description of a corpus without one, as in
 // docs-mcp.
 const DefaultDescription = "Documentation corpus"
 
 // Progress reports that Done of Total files have passed a phase: "walk" (Total
-// is 0, since it is unknown), then "read" and "build" in Build, or "cut" in
+// is 0, since it is unknown), with Options.Formats "convert", then "read" and "build" in Build, or "cut" in
 // Check. Each phase starts with a Progress of Done 0.
 type Progress struct {
 	Phase       string
@@ -124,6 +132,9 @@ type Report struct {
 	Bytes int64 `json:"bytes"`
 	// Problems are sorted by file, line and reason; never nil.
 	Problems []Problem `json:"problems"`
+	// LeftOut counts files that may be docs and became no page; only with
+	// Options.Formats.
+	LeftOut []formats.Left `json:"left_out,omitempty"`
 	// Phases are in the order in which they ran.
 	Phases []Phase `json:"phases"`
 }
@@ -192,7 +203,7 @@ func (b *build) finish(err error) (Report, error) {
 	b.sortProblems()
 	b.report.EmbeddingUsage = b.usage()
 	if err != nil && fault.Of(err) == nil {
-		err = fmt.Errorf("index %s: %w", b.options.Dir, err)
+		err = fmt.Errorf("index %s: %w", b.options.named(), err)
 	}
 	return b.report, err
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -26,12 +27,17 @@ type page struct {
 	manifest *manifest // the nearest; nil: none
 	settings settings
 	phrases  map[string][]string // of its chunks, by id; nil: none
+	// converted says that open is what a format became; lines are the source's, as
+	// in formats.Page.
+	converted bool
+	lines     []int
 }
 
 // found is what a walk met, each list sorted by path.
 type found struct {
 	pages     []*page
 	templates []*page
+	others    []*page // that may be docs in other formats
 	problems  []Problem
 	// left counts the markdown files that globs or .gitignore kept out; those
 	// in folders kept out whole are not counted.
@@ -39,11 +45,12 @@ type found struct {
 }
 
 // walk lists the corpus at root, a folder with its links resolved. It opens
-// manifests and .gitignore files but no page. A folder is walked where it
+// manifests and .gitignore files but no page. Files in other formats are listed
+// if others is true. A folder is walked where it
 // lies, never through a link, so that loops end and no page comes twice by
 // that way; a link to a file is followed if it stays inside of root.
-func walk(ctx context.Context, root string, pick selection, gitIgnore bool) (*found, error) {
-	w := &walker{root: root, pick: pick, git: gitIgnore, found: new(found)}
+func walk(ctx context.Context, root string, pick selection, gitIgnore, others bool) (*found, error) {
+	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: new(found)}
 	var above ignores
 	if gitIgnore {
 		above = w.ignoresAbove()
@@ -54,6 +61,7 @@ func walk(ctx context.Context, root string, pick selection, gitIgnore bool) (*fo
 	byPath := func(a, b *page) int { return strings.Compare(a.path, b.path) }
 	slices.SortFunc(w.found.pages, byPath)
 	slices.SortFunc(w.found.templates, byPath)
+	slices.SortFunc(w.found.others, byPath)
 	return w.found, nil
 }
 
@@ -81,10 +89,16 @@ func resolveRoot(dir string) (string, error) {
 }
 
 type walker struct {
-	root  string
-	pick  selection
-	git   bool
-	found *found
+	root   string
+	pick   selection
+	git    bool
+	others bool // files in other formats are wanted
+	found  *found
+}
+
+// wants says whether a file of that name is of concern.
+func (w *walker) wants(name string) bool {
+	return isPage(name) || templateName(name) != "" || w.others && formats.Wants(name)
 }
 
 func (w *walker) problem(file, format string, args ...any) {
@@ -124,7 +138,7 @@ func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores
 
 func (w *walker) entry(ctx context.Context, file string, e fs.DirEntry, m *manifest, ig ignores) error {
 	kind := e.Type()
-	if strings.HasPrefix(e.Name(), ".") || !isPage(e.Name()) && templateName(e.Name()) == "" && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
+	if strings.HasPrefix(e.Name(), ".") || !w.wants(e.Name()) && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
 		return nil
 	}
 	if !utf8.ValidString(e.Name()) {
@@ -151,6 +165,8 @@ func (w *walker) entry(ctx context.Context, file string, e fs.DirEntry, m *manif
 		w.problem(file, "is %s, not a file", kindName(kind))
 	case templateName(file) != "":
 		w.found.templates = append(w.found.templates, &page{path: file, open: open})
+	case !isPage(file):
+		w.found.others = append(w.found.others, &page{path: file, open: open, manifest: m})
 	default:
 		w.found.pages = append(w.found.pages, &page{path: file, open: open, manifest: m})
 	}
@@ -166,7 +182,7 @@ func (w *walker) leave(file string, kind fs.FileMode) {
 // follow resolves the link at open. It returns "" for one that leads to no
 // page: a folder, or what lies outside of the corpus.
 func (w *walker) follow(file, open string) (string, fs.FileMode) {
-	wanted := isPage(file) || templateName(file) != ""
+	wanted := w.wants(file)
 	real, err := filepath.EvalSymlinks(open)
 	var info fs.FileInfo
 	if err == nil {

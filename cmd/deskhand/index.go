@@ -14,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/console/builds"
+	"github.com/deskhand/deskhand/runtime/console/libraries"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -28,13 +29,14 @@ type indexFlags struct {
 func indexCommand(a *app) *cobra.Command {
 	var f indexFlags
 	cmd := &cobra.Command{
-		Use:               "index [DIR]",
+		Use:               "index [DIR | ADDRESS]",
 		ValidArgsFunction: folder,
 		Short:             "Build the index of a folder of markdown",
 		Long: "Build the index of DIR, a folder of markdown. Without DIR it is the corpus that metadata.json\n" +
-			"in the working directory names, else the working directory itself.",
+			"in the working directory names, else the working directory itself. ADDRESS is that of a git\n" +
+			"repository, an archive, a site or an llms.txt, as deskhand add takes it.",
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
-		Args:    arguments(0, 1, "one folder"),
+		Args:    arguments(0, 1, "one folder or address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settings.Exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
 				return err
@@ -91,10 +93,14 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	if err := f.source(args); err != nil {
 		return err
 	}
+	done, err := libraries.Bring(ctx, &a.Console, &f.options, f.fix)
+	defer done()
+	if err != nil {
+		return err
+	}
 	if f.fix {
 		return builds.Fix(ctx, &a.Console, f.options.Dir)
 	}
-	var err error
 	f.options.Embedder, err = a.settings.Embedder()
 	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check asks nobody
 		return err

@@ -67,11 +67,12 @@ func addCommand(a *app) *cobra.Command {
 	var deps bool
 	cmd := &cobra.Command{
 		Use:   "add SOURCE...",
-		Short: "Add libraries to the shelf, from folders, repositories, archives and registries",
-		Long: "Add the docs of each SOURCE to the shelf as a library: a folder, a .zip or .tar.gz file or its https\n" +
-			"address, or a git repository at a branch, tag or commit (ADDRESS#REF). A tag is the version. Without\n" +
-			"--path the docs of a repository or an archive are its folder docs, doc, documentation, content,\n" +
-			"site/docs or website/docs, else all of it. Adding a library again builds it again.\n\n" +
+		Short: "Add libraries to the shelf, from folders, repositories, archives, sites and registries",
+		Long: "Add the docs of each SOURCE to the shelf as a library: a folder or file, a .zip or .tar.gz file or its\n" +
+			"https address, a git repository at a branch, tag or commit (ADDRESS#REF), the address of an llms.txt, or\n" +
+			"with --site a site. A tag is the version. Without --path the docs of a repository or an archive are its\n" +
+			"folder docs, doc, documentation, content, site/docs or website/docs, else all of it. Docs are Markdown,\n" +
+			"HTML, OpenAPI, notebooks and text, and with pandoc more. Adding a library again builds it again.\n\n" +
 			"oci://HOST/REPOSITORY:TAG (or @DIGEST) gets a library that deskhand push sent to a container registry, with\n" +
 			"the credentials of docker login. Registries are asked by https, and by plain http only on this machine or\n" +
 			"with --plain-http.",
@@ -107,6 +108,7 @@ func addCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
 	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "take what .gitignore files name too")
 	pulling(flags, &f)
+	flags.BoolVar(&f.Site, "site", false, "SOURCE is the address of a site: add the pages that its sitemap names")
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
 	flags.BoolVar(&deps, "deps", false, "add what the lock files from here upward name, from this disk")
 	flags.BoolVar(&f.Deps.All, "all", false, "with --deps: indirect dependencies too")

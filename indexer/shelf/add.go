@@ -12,6 +12,7 @@ import (
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/indexer/oci"
 	"github.com/deskhand/deskhand/indexer/source"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -70,6 +71,8 @@ type Result struct {
 	Unchanged bool `json:"unchanged"`
 	// Problems are those of the pages.
 	Problems []indexer.Problem `json:"problems"`
+	// LeftOut counts files that may be docs and became no page.
+	LeftOut []formats.Left `json:"left_out,omitempty"`
 }
 
 // Add brings the docs of a source and builds the library, or builds it again if
@@ -83,7 +86,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if oci.IsAddress(o.Source) {
 		return s.pull(ctx, o)
 	}
-	from, err := source.Open(ctx, o.Source, source.Options{Path: o.Path, AllowFile: o.AllowFile, Known: o.known})
+	from, err := source.Open(ctx, o.Source, source.Options{Path: o.Path, AllowFile: o.AllowFile, Known: o.known, Progress: o.fetching()})
 	if err != nil {
 		return Result{}, err
 	}
@@ -103,7 +106,9 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
 	before, _ := read(folder) // none: it is new
-	report, err := indexer.Build(ctx, o.build(from, folder, &l))
+	build := o.build(from, folder, &l)
+	defer build.Formats.Close()
+	report, err := indexer.Build(ctx, build)
 	if err != nil {
 		discard(folder, err)
 		return Result{}, fmt.Errorf("add %s: %w", idOf(l.Name, l.Version), err)
@@ -112,7 +117,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems}, nil
+	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems, LeftOut: append(report.LeftOut, from.LeftOut...)}, nil
 }
 
 // discard removes the folder of a library of which nothing was made, unless
@@ -123,10 +128,18 @@ func discard(folder string, err error) {
 	}
 }
 
+// fetching is the progress of a source that is brought page by page.
+func (o Options) fetching() func(done, total int) {
+	if o.Progress == nil {
+		return nil
+	}
+	return func(done, total int) { o.Progress(indexer.Progress{Phase: "fetch", Done: done, Total: total}) }
+}
+
 // build is how the library l is built of the docs in from.
 func (o Options) build(from *source.Source, folder string, l *artifact.Library) indexer.Options {
 	build := indexer.Options{
-		Dir: from.Dir, Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil,
+		Dir: from.Dir, Named: from.Shown(), Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil,
 		Embedder: o.Embedder, Progress: o.Progress,
 	}
 	if !o.Texts {
@@ -135,6 +148,7 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 	if o.Made != nil {
 		return build
 	}
+	build.Formats = formats.New(formats.Options{CountOnly: from.MarkdownOnly})
 	for _, name := range leftOut {
 		if path.Base(from.Path) != name {
 			build.Exclude = append(build.Exclude, name)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,7 +21,6 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
 // archiveEndings are those of files that are opened as archives.
@@ -67,7 +65,7 @@ func openArchive(ctx context.Context, address string, o Options) (_ *Source, err
 	file := address
 	if strings.Contains(address, "://") {
 		file = filepath.Join(s.temp, "archive")
-		if err := download(ctx, address, file); err != nil {
+		if err := download(ctx, address, file, maxDownload); err != nil {
 			return nil, err
 		}
 		if u, err := url.Parse(address); err == nil {
@@ -116,25 +114,15 @@ func digestOf(file string) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// download gets an archive. An address on this machine or its network is one
-// that the person named; a server elsewhere cannot redirect there.
-func download(ctx context.Context, address, to string) error {
+// download gets a file of at most most bytes.
+func download(ctx context.Context, address, to string, most int64) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadWait)
 	defer cancel()
 	u, err := url.Parse(address)
 	if err != nil {
 		return fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs.tar.gz")
 	}
-	guard := netguard.Guard{Inside: netguard.IsInside(address)}
-	client := &http.Client{Transport: guard.Transport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		switch {
-		case guard.Inside && r.URL.Host != u.Host:
-			return fmt.Errorf("it redirects to %s", r.URL.Host)
-		case len(via) >= 10:
-			return errors.New("it redirects more than 10 times")
-		}
-		return nil
-	}}
+	client := guardedClient(u)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs.tar.gz")
@@ -154,15 +142,15 @@ func download(ctx context.Context, address, to string) error {
 	if err != nil {
 		return fmt.Errorf("download: %w", err)
 	}
-	n, err := io.Copy(f, io.LimitReader(response.Body, maxDownload+1))
+	n, err := io.Copy(f, io.LimitReader(response.Body, most+1))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
 	switch {
 	case err != nil:
 		return failed(err.Error())
-	case n > maxDownload:
-		return failed(fmt.Sprintf("it has more than %d MiB", maxDownload>>20))
+	case n > most:
+		return failed(fmt.Sprintf("it has more than %d MiB", most>>20))
 	case response.ContentLength >= 0 && n != response.ContentLength:
 		return failed("it ended early")
 	}

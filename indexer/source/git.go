@@ -152,14 +152,16 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 }
 
 // docsAmong is the folder to check out: the wanted one, else the first of Folders
-// that has a page among names, else all.
+// that has docs among names, else all.
 func docsAmong(names []string, wanted string) string {
 	if wanted != "" {
 		return path.Clean(wanted)
 	}
-	for _, folder := range Folders {
-		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, folder+"/") && IsPage(name) }) {
-			return folder
+	for _, isDocs := range docsBy {
+		for _, folder := range Folders {
+			if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, folder+"/") && isDocs(name) }) {
+				return folder
+			}
 		}
 	}
 	return "."

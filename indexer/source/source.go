@@ -1,10 +1,12 @@
-// Package source brings the docs of a library into a folder: from a folder, from
-// a git repository at a revision, or from a zip or tar archive, local or by
-// https.
+// Package source brings the docs of a library into a folder: from a folder or a
+// file, from a git repository at a revision, from a zip or tar archive, local or
+// by https, from an llms.txt with the pages that it names, or from the pages of a
+// site's sitemap.
 //
 // Sources are strangers. Addresses cannot carry options of git, no hook, filter
 // or submodule of a repository runs, Git LFS fetches nothing, links in archives
-// are left out, and archives and downloads are bounded.
+// are left out, archives, downloads and pages are bounded, and no server leads to
+// an address on this machine or its network.
 package source
 
 import (
@@ -20,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -36,6 +39,20 @@ type Options struct {
 	// Known is a revision that the caller has: if a repository is still at it, the
 	// error is ErrUnchanged and nothing is fetched. Empty: none.
 	Known string
+	// Cache is where the pages of sites are kept between visits; empty: deskhand in
+	// the person's cache folder.
+	Cache string
+	// Progress is called before each page of a site, with how many there are, and
+	// at the end; nil: it is not.
+	Progress func(done, total int)
+
+	clock clock // of tests; nil: the system's
+}
+
+func (o Options) progress(done, total int) {
+	if o.Progress != nil {
+		o.Progress(done, total)
+	}
 }
 
 // ErrUnchanged says that a repository is still at Options.Known.
@@ -63,8 +80,27 @@ type Source struct {
 	Digest string
 	// Licence is the SPDX identifier of the licence file; empty: none is known.
 	Licence string
+	// LeftOut counts pages that could not be had.
+	LeftOut []formats.Left
+	// MarkdownOnly says why files in other formats are no docs: the source is all
+	// of a repository, which has files of all kinds. Empty: they are docs.
+	MarkdownOnly string
 
-	temp string
+	temp  string
+	whole bool // Root is the docs
+}
+
+// Shown names Dir for a person: the address with the folder in it.
+func (s *Source) Shown() string {
+	if s.Path == "." {
+		return s.Address
+	}
+	return s.Address + ", folder " + s.Path
+}
+
+// IsAddress says whether a source is elsewhere, and no path on this disk.
+func IsAddress(address string) bool {
+	return isRepository(address) && !exists(address) || isSite(address)
 }
 
 // Close removes what Open copied.
@@ -89,7 +125,10 @@ type kind struct {
 // kinds is the table of sources.
 var kinds = []kind{
 	{"folder", isFolder, openFolder},
+	{"site", isSite, openSite},
 	{"archive", isArchive, openArchive},
+	{"llms.txt", isLLMs, openLLMs},
+	{"file", isDocument, openDocument},
 	{"git repository", isRepository, openRepository},
 }
 
@@ -103,7 +142,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.fits(address) })
 	if i < 0 {
 		return nil, fault.New("bad_source", fmt.Sprintf("there is nothing at '%s'", withoutPassword(address)),
-			"name a folder, a .zip or .tar.gz file, or the address of a git repository, as https://example.com/docs.git#v1.2.0")
+			"name a folder, a file of docs, a .zip or .tar.gz file, or the address of a git repository, as https://example.com/docs.git#v1.2.0, or of an llms.txt")
 	}
 	s, err := kinds[i].open(ctx, address, o)
 	if err != nil {
@@ -122,7 +161,7 @@ func check(address string, o Options) error {
 	refuse := func(why, next string) error {
 		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", withoutPassword(address), why), next)
 	}
-	scheme, _, hasScheme := strings.Cut(address, "://")
+	scheme, _, hasScheme := strings.Cut(strings.TrimPrefix(address, SitePrefix), "://")
 	switch {
 	case strings.TrimSpace(address) == "":
 		return fault.New("bad_source", "the source is empty", "name a folder, an archive or a git repository")
@@ -132,6 +171,8 @@ func check(address string, o Options) error {
 		return refuse("it has control characters", "write the address on one line")
 	case strings.Contains(address, "::") && !exists(address):
 		return refuse("it names a helper program of git", "use https, ssh or a local path")
+	case isSite(address) && scheme != "https" && scheme != "http":
+		return refuse("a site has an address that begins with https", "write it as https://example.com/docs/")
 	case hasScheme && scheme == "file" && !o.AllowFile:
 		return refuse("file:// is for the person to allow", "name the path itself, or add --allow-file")
 	case scheme == "oci" && hasScheme:
@@ -156,22 +197,31 @@ func (s *Source) find(wanted string) error {
 		return nil
 	}
 	s.Dir, s.Path = s.Root, "."
-	if s.temp == "" {
+	if s.temp == "" || s.whole {
 		return nil
 	}
-	for _, folder := range Folders {
-		if dir := filepath.Join(s.Root, filepath.FromSlash(folder)); hasMarkdown(dir) {
-			s.Dir, s.Path = dir, folder
-			return nil
+	for _, isDocs := range docsBy {
+		for _, folder := range Folders {
+			if dir := filepath.Join(s.Root, filepath.FromSlash(folder)); hasDocs(dir, isDocs) {
+				s.Dir, s.Path = dir, folder
+				return nil
+			}
 		}
+	}
+	if hasDocs(s.Root, IsPage) {
+		s.MarkdownOnly = "name their folder with --path"
 	}
 	return nil
 }
 
-// hasMarkdown says whether there is a page below dir.
-func hasMarkdown(dir string) (found bool) {
+// docsBy say what makes a folder one of docs, the surer first: a page of Markdown,
+// or docs in another format that can be read here.
+var docsBy = []func(name string) bool{IsPage, formats.IsDocs}
+
+// hasDocs says whether there is a file below dir whose name is that of docs.
+func hasDocs(dir string, isDocs func(string) bool) (found bool) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && IsPage(d.Name()) {
+		if err == nil && d.Type().IsRegular() && isDocs(d.Name()) {
 			found = true
 			return fs.SkipAll
 		}

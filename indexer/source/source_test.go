@@ -219,7 +219,7 @@ func TestAttackSourcesArchives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "notes" || !hasMarkdown(s.Dir) {
+	if s.Name != "notes" || !hasDocs(s.Dir, IsPage) {
 		t.Errorf("zip: %+v", s)
 	}
 	s.Close()

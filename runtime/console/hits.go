@@ -16,9 +16,8 @@ func (c *Console) Hits(r docs.SearchResult) {
 		if i > 0 {
 			fmt.Fprintln(c.Stdout)
 		}
-		first, _, _ := strings.Cut(h.Lines, "-")
 		fmt.Fprintf(c.Stdout, "%s  %s\n", paint.Bold(h.Breadcrumb), paint.Dim(fmt.Sprintf("%.3f", h.Score)))
-		fmt.Fprintf(c.Stdout, "%s  %s\n", paint.Path(h.Filepath+":"+first), paint.Dim(h.ChunkID))
+		fmt.Fprintf(c.Stdout, "%s  %s\n", paint.Path(place(h.Filepath, h.Lines)), paint.Dim(h.ChunkID))
 		fmt.Fprintf(c.Stdout, "  %s\n", paint.Marks(h.Snippet))
 		if h.Why != nil {
 			fmt.Fprintf(c.Stdout, "  %s\n", paint.Dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
@@ -33,6 +32,15 @@ func (c *Console) Hits(r docs.SearchResult) {
 			fmt.Fprintf(c.Stdout, "  --facet %s=%s\n", k, paint.Plain(strings.Join(r.Hint.SuggestedFilters[k], " | ")))
 		}
 	}
+}
+
+// place is FILE:LINE, or FILE if its lines are not known.
+func place(file, lines string) string {
+	first, _, _ := strings.Cut(lines, "-")
+	if first == "" {
+		return file
+	}
+	return file + ":" + first
 }
 
 // delimiterStart begins the line before each chunk of a document. A line of a page
@@ -52,8 +60,7 @@ func (p Paint) Document(text string, doc docs.Doc) string {
 			lines[i] = p.Plain(line)
 			continue
 		}
-		first, _, _ := strings.Cut(doc.Chunks[chunk].Lines, "-")
-		lines[i] = p.Bold(line) + " " + p.Path(doc.Filepath+":"+first)
+		lines[i] = p.Bold(line) + " " + p.Path(place(doc.Filepath, doc.Chunks[chunk].Lines))
 		chunk++
 	}
 	return strings.Join(lines, "\n")

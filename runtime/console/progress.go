@@ -101,6 +101,10 @@ func phaseName(phase string) string {
 	switch phase {
 	case "walk":
 		return "finding files"
+	case "fetch":
+		return "fetching pages"
+	case "convert":
+		return "converting files"
 	case "read":
 		return "reading files"
 	case "build":

@@ -21,7 +21,7 @@ func TestBarFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %q, want %q", c.width, got, c.want)
 		}
 	}
-	for phase, want := range map[string]string{"walk": "finding files", "read": "reading files", "build": "building index", "cut": "checking"} {
+	for phase, want := range map[string]string{"walk": "finding files", "fetch": "fetching pages", "convert": "converting files", "read": "reading files", "build": "building index", "cut": "checking"} {
 		if got := phaseName(phase); got != want {
 			t.Errorf("phase %s is called %q, want %q", phase, got, want)
 		}

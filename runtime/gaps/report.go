@@ -142,7 +142,11 @@ func (q *Question) ask(ctx context.Context, engine *search.Engine) error {
 	}
 	if len(page.Hits) > 0 {
 		h := page.Hits[0]
-		q.nearest = &Section{h.ID, h.Breadcrumb, fmt.Sprintf("%s:%d-%d", h.Path, h.StartLine, h.EndLine)}
+		at := h.Path
+		if h.StartLine > 0 { // those of a converted page may not be known
+			at += fmt.Sprintf(":%d-%d", h.StartLine, h.EndLine)
+		}
+		q.nearest = &Section{h.ID, h.Breadcrumb, at}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/console"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
@@ -46,6 +47,9 @@ func report(c *console.Console, r indexer.Report, err error, asJSON bool, did fu
 	paint := console.PainterFor(c.Stderr)
 	for _, p := range r.Problems {
 		fmt.Fprintln(c.Stderr, paint.Plain(p.String()))
+	}
+	if len(r.LeftOut) > 0 {
+		fmt.Fprintln(c.Stderr, paint.Plain(formats.LeftOut(r.LeftOut)))
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/deskhand/deskhand/indexer/deps"
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/indexer/shelf"
+	"github.com/deskhand/deskhand/indexer/source"
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -27,11 +28,13 @@ type Flags struct {
 	Options shelf.Options
 	Deps    deps.Options
 	JSON    bool
+	// Site says that the sources are addresses of sites.
+	Site bool
 }
 
 // AddDeps adds the dependencies of the project in the working directory.
 func (w *Work) AddDeps(ctx context.Context, f Flags) error {
-	if f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "" || f.Options.Texts || f.Options.AllowFile || f.Options.NoGitIgnore || f.Options.PlainHTTP || f.Options.Verify {
+	if f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "" || f.Options.Texts || f.Options.AllowFile || f.Options.NoGitIgnore || f.Site || f.Options.PlainHTTP || f.Options.Verify {
 		return fault.Misuse("--deps takes names and versions from the lock files, and no other flag of a source", "leave the others out")
 	}
 	var report deps.Report
@@ -70,7 +73,9 @@ func (w *Work) Add(ctx context.Context, f Flags, sources []string) error {
 			if err != nil {
 				return done, err
 			}
-			o.Source = from
+			if o.Source = from; f.Site {
+				o.Source = source.SitePrefix + strings.TrimPrefix(from, source.SitePrefix)
+			}
 			r, err := w.Shelf.Add(ctx, o)
 			if err != nil {
 				return done, err

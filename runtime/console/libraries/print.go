@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/indexer/oci"
 	"github.com/deskhand/deskhand/indexer/shelf"
 	"github.com/deskhand/deskhand/runtime/console"
@@ -17,6 +18,9 @@ func (w *Work) added(done []shelf.Result) {
 	for _, r := range done {
 		for _, p := range r.Problems {
 			fmt.Fprintln(w.Stderr, paint.Plain(r.ID()+": "+p.String()))
+		}
+		if len(r.LeftOut) > 0 {
+			fmt.Fprintln(w.Stderr, paint.Plain(r.ID()+": "+formats.LeftOut(r.LeftOut)))
 		}
 		did := "added"
 		if r.Unchanged {

@@ -43,7 +43,8 @@ type DocPart struct {
 	Position int    `json:"position"`
 	Total    int    `json:"total"`
 	Target   bool   `json:"target"`
-	Lines    string `json:"lines"`
+	// Lines are the first and last line in the file; empty: they are not known.
+	Lines string `json:"lines,omitempty"`
 	// Text is the Markdown in the file, without the backslashes that escape
 	// delimiters in the text form.
 	Text string `json:"text"`
@@ -53,7 +54,7 @@ type DocPart struct {
 type OutlineEntry struct {
 	ChunkID string `json:"chunk_id"`
 	Heading string `json:"heading"`
-	Lines   string `json:"lines"`
+	Lines   string `json:"lines,omitempty"`
 }
 
 // getDocSpec describes get_doc; text replaces its own description, empty keeps it.
@@ -262,7 +263,10 @@ func (w *writer) outline() string {
 		if heading == "" {
 			heading = "(beginning)"
 		}
-		line := fmt.Sprintf("\n%d. %s: %s, lines %s", i+1, heading, c.ID, lines(c))
+		line := fmt.Sprintf("\n%d. %s: %s", i+1, heading, c.ID)
+		if at := lines(c); at != "" {
+			line += ", lines " + at
+		}
 		if b.Len()+len(line) > w.maxBytes/outlineShare {
 			fmt.Fprintf(&b, "\n... and %d more", len(p.Chunks)-i)
 			break
@@ -274,7 +278,16 @@ func (w *writer) outline() string {
 	return b.String()
 }
 
-func lines(c search.Part) string { return fmt.Sprintf("%d-%d", c.StartLine, c.EndLine) }
+func lines(c search.Part) string { return linesOf(c.StartLine, c.EndLine) }
+
+// linesOf is as "3-9"; empty: the lines are not known, as those of a page that was
+// made of another format.
+func linesOf(start, end int) string {
+	if start == 0 {
+		return ""
+	}
+	return strconv.Itoa(start) + "-" + strconv.Itoa(end)
+}
 
 // delimiterRoom bounds the bytes around a chunk's text.
 func delimiterRoom(c search.Part) int { return len(c.ID) + 64 }

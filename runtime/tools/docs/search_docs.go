@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -78,9 +77,9 @@ type Hit struct {
 	Filepath   string            `json:"filepath"`
 	Metadata   map[string]string `json:"metadata"`
 	// Title is the page's; Lines are the chunk's first and last line in the
-	// file.
+	// file; empty: they are not known.
 	Title string `json:"title"`
-	Lines string `json:"lines"`
+	Lines string `json:"lines,omitempty"`
 	// Variants is copied from search.Hit.
 	Variants map[string][]string `json:"variants,omitempty"`
 	// Library is set in a search of several libraries. The chunk's ID begins with
@@ -249,7 +248,7 @@ func word(page search.Page) SearchResult {
 func hitOf(h search.Hit) Hit {
 	return Hit{
 		ChunkID: h.ID, Score: h.Score, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet,
-		Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: strconv.Itoa(h.StartLine) + "-" + strconv.Itoa(h.EndLine),
+		Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: linesOf(h.StartLine, h.EndLine),
 		Variants: h.Variants, Why: (*Why)(h.Evidence),
 	}
 }

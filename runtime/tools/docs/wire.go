@@ -61,7 +61,9 @@ func (w *wire) hits(hits []Hit) {
 		}
 		w.close('}')
 		w.field("title", h.Title)
-		w.field("lines", h.Lines)
+		if h.Lines != "" {
+			w.field("lines", h.Lines)
+		}
 		if len(h.Variants) > 0 {
 			w.key("variants")
 			w.lists(h.Variants)

@@ -1,0 +1,290 @@
+package formats
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// htmlPages makes a page of the main content of an HTML page.
+func htmlPages(_ context.Context, c *Converter, w *work) error {
+	if isTemplate(w.src) {
+		return leave{endingOf(w.Path), "a template"}
+	}
+	if m := charset.FindSubmatch(w.src[:min(len(w.src), 4<<10)]); m != nil && !utf8.Valid(w.src) && !slices.Contains(latin, strings.ToLower(string(m[1]))) {
+		return errors.New("its character set " + strings.ToLower(string(m[1])) + " is not read: make it UTF-8")
+	}
+	text, err := decode(w.src)
+	if err != nil {
+		return err
+	}
+	// The parser refuses what is nested more than 512 deep.
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		return errors.New("it cannot be read as HTML: " + oneLine(err.Error()))
+	}
+	title := titleOf(root)
+	main := mainOf(root)
+	clean(main)
+	flatten(main)
+	markdown, err := toMarkdown(main)
+	if err != nil {
+		return err
+	}
+	if markdown == "" {
+		return nil
+	}
+	if !hasTitle(markdown) {
+		if title == "" {
+			title = stem(w.Path)
+		}
+		markdown = "# " + escapePlain(title) + "\n\n" + markdown
+	}
+	return c.write(w, "", markdown+"\n", nil)
+}
+
+var charset = regexp.MustCompile(`(?i)<meta[^>]+charset=["']?([\w-]+)`)
+
+// latin are character sets that decode reads, or that pages name which are
+// written in another one.
+var latin = []string{"iso-8859-1", "windows-1252", "latin1", "us-ascii", "ascii", "utf-8", "utf8"}
+
+// toMarkdown converts a tree.
+func toMarkdown(n *html.Node) (string, error) {
+	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(),
+		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)),
+		table.NewTablePlugin(table.WithHeaderPromotion(true), table.WithSkipEmptyRows(true), table.WithNewlineBehavior(table.NewlineBehaviorPreserve)),
+	))
+	b, err := conv.ConvertNode(n)
+	if err != nil {
+		return "", errors.New("it cannot be converted: " + oneLine(err.Error()))
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// isTemplate says whether a file is a part of pages for a program that fills
+// them in.
+func isTemplate(src []byte) bool {
+	head := bytes.ToLower(src[:min(len(src), 64<<10)])
+	for _, mark := range []string{"<html", "<body", "<!doctype"} {
+		if bytes.Contains(head, []byte(mark)) {
+			return bytes.Contains(head, []byte("{{")) && bytes.Contains(head, []byte("<title>{{"))
+		}
+	}
+	return bytes.Contains(head, []byte("{{")) || bytes.Contains(head, []byte("{%"))
+}
+
+var firstHeading = regexp.MustCompile(`(?m)^# \S`)
+
+// hasTitle says whether a page has a heading of the first level near its top.
+func hasTitle(markdown string) bool {
+	return firstHeading.MatchString(markdown[:min(len(markdown), 2000)])
+}
+
+// titleOf is the page's title without the name of its site behind a bar or a dash.
+func titleOf(root *html.Node) string {
+	n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && n.Namespace == "" })
+	if n == nil || n.FirstChild == nil {
+		return ""
+	}
+	title := oneLine(n.FirstChild.Data)
+	for _, mark := range []string{" | ", " — ", " – ", " · ", " - "} {
+		if first, _, found := strings.Cut(title, mark); found && first != "" {
+			return cut(first, 200)
+		}
+	}
+	return cut(title, 200)
+}
+
+// mains are where the main content of a page is, the best first: by HTML, by
+// ARIA, and by the classes of generators: GitHub, Sphinx, Javadoc, Docusaurus,
+// MkDocs, Jekyll, Doxygen.
+var mains = []func(*html.Node) bool{
+	func(n *html.Node) bool { return n.DataAtom == atom.Main },
+	func(n *html.Node) bool { return attribute(n, "role") == "main" },
+	func(n *html.Node) bool { return n.DataAtom == atom.Article },
+	func(n *html.Node) bool {
+		return hasClass(n, "markdown-body", "md-content", "theme-doc-markdown", "rst-content")
+	},
+	func(n *html.Node) bool {
+		return slices.Contains([]string{"content", "main", "main-content", "bodycontent", "doc-content"}, strings.ToLower(attribute(n, "id")))
+	},
+	func(n *html.Node) bool {
+		return hasClass(n, "document", "content", "page-content", "contents") && n.DataAtom == atom.Div
+	},
+	func(n *html.Node) bool { return n.DataAtom == atom.Body },
+}
+
+// mainOf is the main content: the first kind of which there is one alone, and
+// that has text.
+func mainOf(root *html.Node) *html.Node {
+	for _, fits := range mains {
+		var all []*html.Node
+		each(root, func(n *html.Node) bool {
+			if n.Type == html.ElementNode && fits(n) {
+				all = append(all, n)
+				return false
+			}
+			return true
+		})
+		if len(all) == 1 && hasWords(all[0]) {
+			return all[0]
+		}
+	}
+	return root
+}
+
+// hasWords says whether there are a few words in a tree, scripts aside.
+func hasWords(n *html.Node) bool {
+	words := 0
+	each(n, func(n *html.Node) bool {
+		if n.Type == html.TextNode {
+			words += len(strings.Fields(n.Data))
+		}
+		return words < 5 && !dropped(n)
+	})
+	return words >= 5
+}
+
+// droppedTags never become text.
+var droppedTags = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Nav, atom.Footer, atom.Button, atom.Svg, atom.Math,
+	atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Input, atom.Textarea, atom.Dialog, atom.Head, atom.Link, atom.Meta, atom.Base}
+
+// droppedClasses are of what is around the text in pages of known generators.
+var droppedClasses = []string{"headerlink", "anchor-link", "header-anchor", "hash-link", "anchorjs-link", "heading-anchor", "sr-only", "visually-hidden", "skip-link", "skip-to-content",
+	"toc", "table-of-contents", "breadcrumb", "breadcrumbs", "sidebar", "md-sidebar", "sphinxsidebar", "wy-nav-side", "theme-doc-toc-mobile", "edit-this-page", "theme-edit-this-page", "pagination-nav",
+	"prev-next", "page-nav", "site-footer", "site-header", "navbar", "related", "cookie-banner", "copy-button", "copybtn", "linenos", "lineno", "navheader", "navfooter"}
+
+var droppedRoles = []string{"navigation", "contentinfo", "search", "banner", "complementary", "dialog", "alertdialog"}
+
+// notes are classes of notes, tips and warnings.
+var notes = regexp.MustCompile(`(?i)\b(note|tip|info|warning|danger|caution|important|admonition|callout|starlight-aside)\b`)
+
+// dropped says whether a node is no content.
+func dropped(n *html.Node) bool {
+	if n.Type == html.CommentNode {
+		return true
+	}
+	if n.Type != html.ElementNode {
+		return false
+	}
+	if n.Namespace != "" || slices.Contains(droppedTags, n.DataAtom) || slices.Contains([]string{"script", "style"}, strings.ToLower(n.Data)) {
+		return true
+	}
+	switch n.DataAtom {
+	case atom.Header, atom.Form: // the head of an article, and the form around all of an old page
+		return find(n, func(n *html.Node) bool { return n.DataAtom == atom.H1 || n.DataAtom == atom.H2 }) == nil
+	case atom.Aside: // a note of some generators
+		return !notes.MatchString(attribute(n, "class"))
+	}
+	style := strings.ReplaceAll(strings.ToLower(attribute(n, "style")), " ", "")
+	// A tab that is not in front is hidden, and content.
+	return has(n, "hidden") && attribute(n, "role") != "tabpanel" || attribute(n, "aria-hidden") == "true" || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") ||
+		slices.Contains(droppedRoles, attribute(n, "role")) || hasClass(n, droppedClasses...)
+}
+
+// clean takes out what is no content, and what makes a converter do much work for
+// little: spans of cells, and addresses that are data.
+func clean(n *html.Node) {
+	for child := n.FirstChild; child != nil; {
+		next := child.NextSibling
+		if dropped(child) {
+			n.RemoveChild(child)
+		} else {
+			clean(child)
+		}
+		child = next
+	}
+	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+		address := strings.ToLower(strings.TrimSpace(a.Val))
+		return a.Key == "colspan" || a.Key == "rowspan" || strings.HasPrefix(address, "data:") || strings.HasPrefix(address, "javascript:") || strings.HasPrefix(a.Key, "on")
+	})
+}
+
+// maxCells is how many cells a table may have once its rows are as long as the
+// longest one, to which the converter fills them up.
+const maxCells = 100_000
+
+// flatten makes paragraphs of tables that would have more cells.
+func flatten(root *html.Node) {
+	each(root, func(n *html.Node) bool {
+		if n.DataAtom != atom.Table || n.Type != html.ElementNode {
+			return true
+		}
+		rows, longest, cells := 0, 0, 0
+		each(n, func(n *html.Node) bool {
+			switch n.DataAtom {
+			case atom.Tr:
+				rows, cells = rows+1, 0
+			case atom.Td, atom.Th:
+				cells++
+				longest = max(longest, cells)
+			}
+			return true
+		})
+		if rows*longest > maxCells {
+			each(n, func(n *html.Node) bool {
+				if slices.Contains([]atom.Atom{atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup}, n.DataAtom) {
+					n.DataAtom, n.Data = atom.Div, "div"
+				}
+				return true
+			})
+		}
+		return true
+	})
+}
+
+// each calls visit with the nodes of a tree, and with the children of those for
+// which it returns true.
+func each(n *html.Node, visit func(*html.Node) bool) {
+	if !visit(n) {
+		return
+	}
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		each(child, visit)
+	}
+}
+
+// find is the first node that fits; nil: none does.
+func find(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
+	each(root, func(n *html.Node) bool {
+		if found == nil && n.Type == html.ElementNode && fits(n) {
+			found = n
+		}
+		return found == nil
+	})
+	return found
+}
+
+func has(n *html.Node, key string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasClass(n *html.Node, classes ...string) bool {
+	for _, class := range strings.Fields(strings.ToLower(attribute(n, "class"))) {
+		if slices.Contains(classes, class) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package formats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of what a notebook's cells printed: enough for a table or a trace.
+const (
+	maxOutput      = 2 << 10
+	maxOutputLines = 40
+	maxOutputs     = 10 // of one cell
+)
+
+// notebookPages makes a page of a Jupyter notebook: its texts, its code and, in
+// part, what the code printed as text. Images and HTML are left out.
+func notebookPages(_ context.Context, c *Converter, w *work) error {
+	root, err := parseTree(w.src)
+	if err != nil {
+		return err
+	}
+	cells := list(get(root, "cells"))
+	if cells == nil { // before nbformat 4
+		for _, sheet := range list(get(root, "worksheets")) {
+			cells = append(cells, list(get(sheet, "cells"))...)
+		}
+	}
+	if cells == nil {
+		return errors.New("it has no cells: it is no notebook")
+	}
+	info := get(root, "metadata")
+	language := cmp.Or(text(get(get(info, "language_info"), "name")), text(get(get(info, "kernelspec"), "language")))
+	if !plainWord.MatchString(language) {
+		language = ""
+	}
+	b := &builder{}
+	if !titled(cells) {
+		b.block(0, "# "+escapePlain(stem(w.Path)))
+	}
+	said := false
+	for _, cell := range cells {
+		said = addCell(b, cell, language) || said
+	}
+	if !said {
+		return nil
+	}
+	return c.write(w, "", b.text.String(), b.lines)
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9+#.-]{1,30}$`)
+
+// titled says whether the first text of a notebook begins with a title.
+func titled(cells []*yaml.Node) bool {
+	for _, cell := range cells {
+		if text(get(cell, "cell_type")) == "markdown" {
+			source, _ := joined(get(cell, "source"))
+			return strings.HasPrefix(strings.TrimSpace(source), "# ")
+		}
+	}
+	return false
+}
+
+// addCell adds one cell, if there is something in it.
+func addCell(b *builder, cell *yaml.Node, language string) bool {
+	kind := text(get(cell, "cell_type"))
+	key := "source"
+	if get(cell, key) == nil {
+		key = "input" // before nbformat 4
+	}
+	source, lines := joined(get(cell, key))
+	if strings.TrimSpace(source) == "" {
+		return false
+	}
+	switch kind {
+	case "markdown", "heading":
+		if kind == "heading" {
+			source = "## " + oneLine(source)
+		}
+		addLines(b, strings.Split(source, "\n"), lines)
+		b.add(0, "")
+	case "code":
+		code := strings.Split(fence(language, source), "\n")
+		b.add(0, code[0])
+		// fence takes empty lines at the ends away.
+		skipped := len(source) - len(strings.TrimLeft(source, "\n"))
+		addLines(b, code[1:len(code)-1], lines[min(skipped, len(lines)):])
+		b.block(0, code[len(code)-1])
+		addOutputs(b, list(get(cell, "outputs")))
+	}
+	return true
+}
+
+func addLines(b *builder, text []string, lines []int) {
+	for i, line := range text {
+		at := 0
+		if i < len(lines) {
+			at = lines[i]
+		}
+		b.add(at, line)
+	}
+}
+
+// joined is a text that may be a list of lines, and the source line of each.
+func joined(n *yaml.Node) (string, []int) {
+	var b strings.Builder
+	var lines []int
+	add := func(n *yaml.Node) {
+		s := strings.ReplaceAll(text(n), "\r\n", "\n")
+		b.WriteString(s)
+		for range strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1 {
+			lines = append(lines, n.Line)
+		}
+	}
+	if n != nil && n.Kind == yaml.ScalarNode {
+		add(n)
+	}
+	for _, part := range list(n) {
+		add(part)
+	}
+	return b.String(), lines
+}
+
+// addOutputs adds what a cell printed, as far as the bounds allow.
+func addOutputs(b *builder, outputs []*yaml.Node) {
+	for _, o := range outputs[:min(len(outputs), maxOutputs)] {
+		said, lines := joined(get(o, "text"))
+		if said == "" {
+			said, lines = joined(get(get(o, "data"), "text/plain"))
+		}
+		if said == "" {
+			said, lines = joined(get(o, "traceback"))
+		}
+		said = bounded(plainText(said))
+		if strings.TrimSpace(said) != "" {
+			b.block(lines[0], fence("text", said))
+		}
+	}
+}
+
+// escapes are sequences of a terminal.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b")
+
+func plainText(s string) string { return escapes.ReplaceAllString(cut(s, 4*maxOutput), "") }
+
+// bounded is the beginning of an output.
+func bounded(s string) string {
+	lines := strings.SplitN(s, "\n", maxOutputLines+1)
+	if len(lines) > maxOutputLines {
+		lines[maxOutputLines] = "..."
+	}
+	return cut(strings.Join(lines, "\n"), maxOutput)
+}

@@ -1,0 +1,196 @@
+package formats
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const petStore = `openapi: 3.1.0
+info:
+  title: Pet Store
+  version: 1.2.0
+  description: |
+    # Welcome
+    Everything about pets.
+servers:
+  - url: https://pets.example.com/v1
+    description: Production
+tags:
+  - name: Pets & Owners
+    description: Animals, and who has them.
+paths:
+  /pets/{petId}:
+    parameters:
+      - $ref: '#/components/parameters/PetId'
+    get:
+      tags: [Pets & Owners]
+      summary: Find a pet
+      operationId: findPet
+      parameters:
+        - name: verbose
+          in: query
+          description: Say more.
+          schema: {type: boolean, default: false}
+      responses:
+        '200':
+          description: The pet
+          content:
+            application/json:
+              schema:
+                $ref: '#/components/schemas/Pet'
+              example: {id: 7, name: Rex}
+        '404':
+          $ref: '#/components/responses/Missing'
+    delete:
+      deprecated: true
+      responses: {'204': {description: gone}}
+webhooks:
+  petSold:
+    post:
+      summary: A pet was sold
+      responses: {}
+components:
+  parameters:
+    PetId: {name: petId, in: path, required: true, description: Number of the pet, schema: {type: integer, format: int64}}
+  responses:
+    Missing: {description: No such pet}
+  schemas:
+    Pet:
+      type: object
+      description: An animal.
+      required: [id]
+      properties:
+        id: {type: integer, readOnly: true}
+        name: {type: [string, 'null'], maxLength: 40}
+        kind: {type: string, enum: [cat, dog]}
+        parent: {$ref: '#/components/schemas/Pet'}
+        friends: {type: array, items: {$ref: '#/components/schemas/Pet'}}
+        owner:
+          type: object
+          properties:
+            email: {type: string, format: email, description: Where to write to}
+  securitySchemes:
+    key: {type: apiKey, in: header, name: X-Key, description: Ask for one}
+`
+
+func TestOpenAPIHasAPageATag(t *testing.T) {
+	texts, pages, r := converted(t, Options{}, map[string]string{"api/pets.yaml": petStore, "config.yaml": "a: 1\n", "package-lock.json": "{}", "old.json": `{"swagger": "2.0"}`, "not.yaml": "# openapi: 3.0\nx: 1\n"})
+	if len(texts) != 5 || len(r.Problems) != 0 {
+		t.Fatalf("pages %v, problems %v", len(texts), r.Problems)
+	}
+	contains(t, "overview", texts["api/pets.yaml/overview"], "# Pet Store", "Version 1.2.0", "**Welcome**", "Everything about pets.", "## Servers", "`https://pets.example.com/v1`: Production", "## Authentication", "`key` (apiKey header X-Key): Ask for one")
+	pet := texts["api/pets.yaml/pets-owners"]
+	contains(t, "pets-owners", pet, "# Pets & Owners - Pet Store", "Animals, and who has them.", "## GET /pets/{petId}: Find a pet", "Operation: `findPet`", "**Parameters**",
+		"- `petId` (path, integer (int64), required): Number of the pet", "- `verbose` (query, boolean): Say more. Default `false`.",
+		"**Response 200**: The pet", "`application/json`: Pet", "- `id` (integer, required, read only)", "- `name` (string or null): Maximum length `40`.", "- `kind` (string): One of `cat`, `dog`.",
+		"- `parent` (Pet)", "- `friends` (array of Pet)", "- `owner` (object)", "  - `email` (string (email)): Where to write to", "```json\n{\n  \"id\": 7,\n  \"name\": \"Rex\"\n}\n```", "**Response 404**: No such pet")
+	contains(t, "operations", texts["api/pets.yaml/operations"], "## DELETE /pets/{petId}", "**Deprecated.**", "`petId` (path", "**Response 204**: gone")
+	contains(t, "webhooks", texts["api/pets.yaml/webhooks"], "## POST petSold: A pet was sold")
+	contains(t, "schemas", texts["api/pets.yaml/schemas"], "## Pet", "An animal.", "- `id` (integer, required, read only)")
+	source := strings.Split(petStore, "\n")
+	at := map[string]string{"## GET": "get:", "- `petId`": "$ref", "- `verbose`": "name: verbose", "- `kind`": "kind:", "**Response 404**": "'404':"}
+	for i, line := range strings.Split(pet, "\n") {
+		for begin, want := range at {
+			if strings.HasPrefix(line, begin) {
+				if n := pages["api/pets.yaml/pets-owners"].Lines[i]; n == 0 || !strings.Contains(source[n-1], want) {
+					t.Errorf("%q is said to be on line %d", line, n)
+				}
+				delete(at, begin)
+			}
+		}
+	}
+	if len(at) > 0 {
+		t.Errorf("not found: %v", at)
+	}
+	if got := LeftOut(r.Left); got != "left out: 1 .json (Swagger 2: make it OpenAPI 3)" {
+		t.Error(got)
+	}
+}
+
+func TestOpenAPIInJSON(t *testing.T) {
+	texts, pages, r := converted(t, Options{}, map[string]string{"api.json": "{\n\"info\": {\"title\": \"Smile \\ud83d\\ude00\"},\n\"openapi\":\"3.0.1\",\n\"paths\": {\"/a\": {\"get\": {\"summary\": \"Get a\",\n\"responses\": {}}}}}"})
+	contains(t, "overview", texts["api.json/overview"], "# Smile 😀")
+	contains(t, "operations", texts["api.json/operations"], "## GET /a: Get a")
+	if lines := pages["api.json/operations"].Lines; len(r.Problems) != 0 || lines[2] != 4 {
+		t.Errorf("problems %v, lines %v", r.Problems, lines)
+	}
+	_, _, r = converted(t, Options{}, map[string]string{"api.json": "{\n\"openapi\":\"3.0.1\",\n\"paths\": {]}"})
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Reason, "line 3: it is not valid JSON") {
+		t.Errorf("problems %v", r.Problems)
+	}
+}
+
+// A description that refers to files and servers reads none of them.
+func TestAttackFormatsReferencesAreNotFollowed(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer server.Close()
+	secret := filepath.Join(t.TempDir(), "secret.yaml")
+	if err := os.WriteFile(secret, []byte("type: object\nproperties: {stolen: {type: string}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	texts, _, r := converted(t, Options{}, map[string]string{"api.yaml": `openapi: 3.0.0
+paths:
+  /a:
+    get:
+      parameters: [{$ref: '` + server.URL + `/p.yaml'}, {$ref: '#/nowhere'}, {$ref: '#/components/schemas/Loop'}]
+      responses:
+        '200': {description: x, content: {a/b: {schema: {$ref: 'file://` + secret + `'}}, c/d: {schema: {$ref: '` + secret + `'}}, e/f: {schema: {$ref: '#/components/schemas/Loop'}}}}
+components: {schemas: {Loop: {$ref: '#/components/schemas/Loop'}}}
+`})
+	for name, text := range texts {
+		lacks(t, name, text, "stolen")
+	}
+	if asked != 0 {
+		t.Errorf("%d requests", asked)
+	}
+	if len(r.Problems) != 3 || r.Problems[0].Line != 5 || !strings.Contains(r.Problems[0].Reason, "is not followed") {
+		t.Errorf("problems %v", r.Problems)
+	}
+}
+
+// What a few lines could become is bounded.
+func TestAttackFormatsBombs(t *testing.T) {
+	laughs := "openapi: 3.0.0\nx0: &x0 {lol: lol}\n"
+	for i := range 12 {
+		laughs += fmt.Sprintf("x%d: &x%d {a: *x%d, b: *x%d, c: *x%d, d: *x%d, e: *x%d, f: *x%d, g: *x%d, h: *x%d}\n", i+1, i+1, i, i, i, i, i, i, i, i)
+	}
+	laughs += "paths: {/a: {get: {responses: {'200': {description: x, content: {a/b: {example: *x12}}}}}}}\n"
+
+	refs := "openapi: 3.0.0\npaths: {/a: {get: {responses: {'200': {description: x, content: {a/b: {schema: {$ref: '#/components/schemas/S12'}}}}}}}}\ncomponents:\n  schemas:\n    S0: {type: object, properties: {lol: {type: string}}}\n"
+	for i := range 12 {
+		refs += fmt.Sprintf("    S%d: {allOf: [%s{$ref: '#/components/schemas/S%d'}]}\n", i+1, strings.Repeat(fmt.Sprintf("{$ref: '#/components/schemas/S%d'}, ", i), 20), i)
+	}
+	texts, _, r := converted(t, Options{}, map[string]string{
+		"laughs.yaml": laughs, "refs.yaml": refs,
+		"self.yaml":  "openapi: 3.0.0\npaths: {/a: {get: {responses: {'200': {content: {a/b: {example: &e [*e, *e], schema: &s {properties: {s: *s, t: *s}, oneOf: [*s, *s]}}}}}}}}\n",
+		"deep.json":  `{"openapi": "3.0.0", "a": ` + strings.Repeat("[", 100_000),
+		"deep.yaml":  "openapi: 3.0.0\na: " + strings.Repeat("[", 100_000),
+		"wide.yaml":  "openapi: 3.0.0\na: [" + strings.Repeat("a,", 1_200_000) + "]",
+		"named.json": `{"openapi": "3.0.0", "a": [` + strings.Repeat("1,", 1_200_000) + "1]}",
+	})
+	total := 0
+	for _, text := range texts {
+		total += len(text)
+	}
+	if total > 1<<20 {
+		t.Errorf("pages of %d bytes", total)
+	}
+	failed := map[string]string{}
+	for _, p := range r.Problems {
+		failed[p.File] = p.Reason
+	}
+	for _, name := range []string{"deep.json", "deep.yaml", "wide.yaml", "named.json"} {
+		if failed[name] == "" {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if texts["laughs.yaml/operations"] == "" || texts["self.yaml/operations"] == "" {
+		t.Errorf("what is bounded is not shown: %v", r.Problems)
+	}
+}

@@ -1,0 +1,176 @@
+package formats
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of one call of pandoc.
+const (
+	pandocWait   = 60 * time.Second
+	pandocMemory = "512M"
+	listWait     = 10 * time.Second
+)
+
+// pandocPath is the program in PATH; empty: there is none.
+func pandocPath() string {
+	found, err := exec.LookPath("pandoc")
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// pandoc is the program, and what it reads.
+type pandoc struct {
+	path string // empty: the one in PATH
+	once sync.Once
+	// formats are what it reads; nil: there is no program that can be used.
+	formats []string
+	bounded []string // arguments that bound its memory
+}
+
+// known asks the program once what it reads.
+func (p *pandoc) known(ctx context.Context) []string {
+	p.once.Do(func() {
+		if p.path == "" {
+			p.path = pandocPath()
+		}
+		if p.path == "" {
+			return
+		}
+		p.bounded = []string{"+RTS", "-M" + pandocMemory, "-RTS"}
+		out, err := p.run(ctx, listWait, nil, "--list-input-formats")
+		if err != nil { // one that was built without these options
+			p.bounded = nil
+			out, err = p.run(ctx, listWait, nil, "--list-input-formats")
+		}
+		if err == nil {
+			p.formats = strings.Fields(string(out))
+		}
+	})
+	return p.formats
+}
+
+// pandocPages makes a page with pandoc. Lines are not known.
+func pandocPages(ctx context.Context, c *Converter, w *work) error {
+	from := w.format.pandoc
+	if from == "man" {
+		switch manual(w.src) {
+		case "":
+			return errNotOurs
+		case "mdoc":
+			from = "mdoc"
+		}
+	}
+	formats := c.pandoc.known(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case formats == nil:
+		return leave{endingOf(w.Path), "install pandoc"}
+	case !slices.Contains(formats, from):
+		return leave{endingOf(w.Path), "this pandoc does not read " + from}
+	}
+	out, err := c.pandoc.run(ctx, pandocWait, w.src, "--sandbox", "--from="+from, "--to=gfm-raw_html", "--wrap=none", "--markdown-headings=atx")
+	if err != nil {
+		return err
+	}
+	markdown := strings.TrimSpace(withoutDivs(string(out)))
+	if markdown == "" {
+		return nil
+	}
+	if !hasTitle(markdown) || from == "man" || from == "mdoc" {
+		markdown = "# " + escapePlain(stem(w.Path)) + "\n\n" + markdown
+	}
+	return c.write(w, "", markdown+"\n", nil)
+}
+
+// manual says which macros a manual page uses: "man", "mdoc", or "" if it is none.
+func manual(src []byte) string {
+	for line := range bytes.Lines(src[:min(len(src), 64<<10)]) {
+		switch {
+		case bytes.HasPrefix(line, []byte(".TH ")):
+			return "man"
+		case bytes.HasPrefix(line, []byte(".Dd ")), bytes.HasPrefix(line, []byte(".Dt ")):
+			return "mdoc"
+		}
+	}
+	return ""
+}
+
+// run calls pandoc with nothing of the person's environment, in a bounded time.
+// It reads stdin alone: --sandbox keeps it from files and the network.
+func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args ...string) ([]byte, error) {
+	bounded, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	cmd := exec.CommandContext(bounded, p.path, append(args, p.bounded...)...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "HOME=/nonexistent", "XDG_DATA_HOME=/nonexistent"}
+	cmd.Dir, cmd.WaitDelay = "/", time.Second
+	cmd.Stdin = bytes.NewReader(stdin)
+	out, said := &most{limit: maxFileText}, &most{limit: 4 << 10, drop: true}
+	cmd.Stdout, cmd.Stderr = out, said
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case bounded.Err() != nil:
+		return nil, fmt.Errorf("pandoc took more than %s", wait)
+	case out.full:
+		return nil, fmt.Errorf("pandoc wrote more than %d MB", maxFileText>>20)
+	case err != nil && strings.Contains(said.b.String(), "heap"):
+		return nil, errors.New("pandoc took more than " + pandocMemory + " of memory")
+	case err != nil:
+		return nil, errors.New("pandoc failed: " + cut(oneLine(said.b.String()), 200) + " (" + err.Error() + ")")
+	}
+	return out.b.Bytes(), nil
+}
+
+// most keeps the beginning of what is written, and drops the rest or fails.
+type most struct {
+	b          bytes.Buffer // not embedded: its ReadFrom has no bound
+	limit      int
+	drop, full bool
+}
+
+func (m *most) Write(p []byte) (int, error) {
+	if m.b.Len()+len(p) > m.limit {
+		if m.full = true; m.drop {
+			return len(p), nil
+		}
+		return 0, errors.New("too much")
+	}
+	return m.b.Write(p)
+}
+
+var divs = regexp.MustCompile(`^\s*</?div[^>]*>\s*$`)
+
+// withoutDivs takes out the tags that pandoc keeps around notes and the like,
+// with the empty lines that they leave.
+func withoutDivs(markdown string) string {
+	var out []string
+	fenced := ""
+	for line := range strings.SplitSeq(markdown, "\n") {
+		trimmed := strings.TrimLeft(line, " >")
+		switch {
+		case fenced != "":
+			if strings.HasPrefix(trimmed, fenced) {
+				fenced = ""
+			}
+		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
+			fenced = trimmed[:3]
+		case divs.MatchString(line), strings.TrimSpace(line) == "" && len(out) > 0 && out[len(out)-1] == "":
+			continue
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}

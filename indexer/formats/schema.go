@@ -1,0 +1,340 @@
+package formats
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of what is shown of one schema.
+const (
+	maxFieldDepth = 4
+	maxFields     = 300 // of one body
+	maxEnum       = 30
+	maxExample    = 4 << 10
+	maxExamples   = 3
+)
+
+// typeOf names a schema in a few words: "Pet", "array of Pet", "string (uuid)".
+func (a *api) typeOf(n *yaml.Node, depth int) string {
+	resolved, name := a.resolve(n)
+	if name != "" {
+		return escapePlain(oneLine(name))
+	}
+	if depth > maxFieldDepth {
+		return "..."
+	}
+	return a.kindOf(resolved, depth)
+}
+
+// kindOf is typeOf of a schema without its name.
+func (a *api) kindOf(n *yaml.Node, depths ...int) string {
+	depth := 1
+	if len(depths) > 0 {
+		depth = depths[0] + 1
+	}
+	a.step()
+	for _, key := range []string{"oneOf", "anyOf", "allOf"} {
+		var names []string
+		for _, one := range list(get(n, key)) {
+			if t := a.typeOf(one, depth); t != "" && !slices.Contains(names, t) && len(names) < 10 {
+				names = append(names, t)
+			}
+		}
+		if len(names) > 0 {
+			return cut(strings.Join(names, map[string]string{"oneOf": " or ", "anyOf": " or ", "allOf": " and "}[key]), 300)
+		}
+	}
+	var types []string
+	for _, t := range list(get(n, "type")) { // since 3.1
+		types = append(types, text(t))
+	}
+	kind := cmp.Or(text(get(n, "type")), strings.Join(types, " or "))
+	switch {
+	case get(n, "items") != nil:
+		kind = strings.Replace(cmp.Or(kind, "array"), "array", "array of "+cmp.Or(a.typeOf(get(n, "items"), depth), "any"), 1)
+	case kind == "" && get(n, "properties") != nil:
+		kind = "object"
+	}
+	if format := text(get(n, "format")); format != "" {
+		kind += " (" + format + ")"
+	}
+	if isTrue(get(n, "nullable")) {
+		kind += " or null"
+	}
+	return escapePlain(cut(oneLine(kind), 300))
+}
+
+// fields adds a list of the members of an object, of the elements of an array,
+// and of what a schema is put together of. above are the schemas that it is in.
+func (a *api) fields(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node) {
+	a.fieldsOf(p, n, depth, above, len(p.lines)+maxFields)
+}
+
+func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node, until int) {
+	n, _ = a.resolve(n)
+	if n == nil || depth >= maxFieldDepth || len(above) > 4*maxFieldDepth {
+		return
+	}
+	if len(above) > 0 && above[len(above)-1] != n && slices.Contains(above, n) {
+		return // it contains itself
+	}
+	above = append(slices.Clip(above), n)
+	for _, key := range []string{"allOf", "oneOf", "anyOf"} {
+		for _, part := range list(get(n, key)) {
+			a.fieldsOf(p, part, depth, above, until)
+		}
+	}
+	if items := get(n, "items"); items != nil {
+		a.fieldsOf(p, items, depth, above, until)
+	}
+	required := map[string]bool{}
+	for _, name := range list(get(n, "required")) {
+		required[text(name)] = true
+	}
+	for _, f := range pairs(get(n, "properties")) {
+		if len(p.lines) >= until {
+			p.add(0, strings.Repeat("  ", depth)+"- ...")
+			return
+		}
+		a.field(p, f, required[f.key], depth)
+		if depth+1 < maxFieldDepth {
+			a.fieldsOf(p, f.value, depth+1, above, until)
+		}
+	}
+}
+
+// field adds the line of one member.
+func (a *api) field(p *apiPage, f pair, required bool, depth int) {
+	n, _ := a.resolve(f.value)
+	what := []string{a.typeOf(f.value, 0)}
+	for _, flag := range []struct {
+		name string
+		is   bool
+	}{{"required", required}, {"read only", isTrue(get(n, "readOnly"))}, {"write only", isTrue(get(n, "writeOnly"))}, {"deprecated", isTrue(get(n, "deprecated"))}} {
+		if flag.is {
+			what = append(what, flag.name)
+		}
+	}
+	about := cmp.Or(text(get(f.value, "description")), text(get(n, "description")))
+	p.add(f.line, indented(depth, item(strings.TrimSuffix(code(f.key)+" ("+commas(what)+")", " ()"), joinWords(cut(oneLine(about), 1000), a.limits(n), a.exampleOf(n)))))
+}
+
+// indented puts an item of a list at a depth; the schemas page begins deeper.
+func indented(depth int, line string) string {
+	if depth == maxFieldDepth-1 {
+		return line
+	}
+	return strings.Repeat("  ", depth) + line
+}
+
+// limits says what values a schema allows.
+func (a *api) limits(n *yaml.Node) string {
+	var parts []string
+	if values := list(get(n, "enum")); len(values) > 0 {
+		var names []string
+		for _, v := range values[:min(len(values), maxEnum)] {
+			names = append(names, code(text(v)))
+		}
+		if len(values) > maxEnum {
+			names = append(names, "...")
+		}
+		parts = append(parts, "One of "+strings.Join(names, ", ")+".")
+	}
+	for _, of := range []struct{ key, says string }{
+		{"const", "Always"}, {"default", "Default"}, {"minimum", "At least"}, {"maximum", "At most"}, {"minLength", "Minimum length"}, {"maxLength", "Maximum length"},
+		{"minItems", "Minimum number"}, {"maxItems", "Maximum number"}, {"pattern", "Pattern"},
+	} {
+		if v := text(get(n, of.key)); v != "" {
+			parts = append(parts, of.says+" "+code(cut(v, 200))+".")
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// exampleOf is a short example in one line; empty: there is none.
+func (a *api) exampleOf(n *yaml.Node) string {
+	if v := text(get(n, "example")); v != "" && len(v) <= 200 {
+		return "Example: " + code(v) + "."
+	}
+	return ""
+}
+
+// examples adds those of a media type, or else that of its schema.
+func (a *api) examples(p *apiPage, media, schema *yaml.Node) {
+	found := 0
+	add := func(line int, name string, v *yaml.Node) {
+		if v == nil || found == maxExamples {
+			return
+		}
+		found++
+		label := "Example"
+		if name != "" {
+			label += " " + escapePlain(oneLine(name))
+		}
+		p.block(line, label+":")
+		language, said := "json", ""
+		if v.Kind == yaml.ScalarNode {
+			language, said = "text", v.Value
+		} else {
+			said = a.json(v)
+		}
+		p.block(v.Line, fence(language, cutLines(said, maxExample)))
+	}
+	add(lineOf(get(media, "example")), "", get(media, "example"))
+	for _, e := range pairs(get(media, "examples")) {
+		n, _ := a.resolve(e.value)
+		add(e.line, cmp.Or(text(get(n, "summary")), e.key), get(n, "value"))
+	}
+	if v := get(schema, "example"); found == 0 && v != nil && v.Kind != yaml.ScalarNode {
+		add(v.Line, "", v)
+	}
+	for _, v := range list(get(schema, "examples")) { // since 3.1
+		if v = follow(v); v != nil && v.Kind != yaml.ScalarNode {
+			add(v.Line, "", v)
+		}
+	}
+}
+
+// json is a tree as JSON, up to the bound of an example.
+func (a *api) json(n *yaml.Node) string {
+	var b bytes.Buffer
+	a.appendJSON(&b, n, 0)
+	return b.String()
+}
+
+func (a *api) appendJSON(b *bytes.Buffer, n *yaml.Node, depth int) {
+	a.step()
+	n = follow(n)
+	if n == nil || depth > 20 || b.Len() > 2*maxExample {
+		b.WriteString("null")
+		return
+	}
+	newline := "\n" + strings.Repeat("  ", depth)
+	switch n.Kind {
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i, m := range pairs(n) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(newline + "  ")
+			writeString(b, m.key)
+			b.WriteString(": ")
+			a.appendJSON(b, m.value, depth+1)
+		}
+		b.WriteString(newline + "}")
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, v := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(newline + "  ")
+			a.appendJSON(b, v, depth+1)
+		}
+		b.WriteString(newline + "]")
+	default:
+		if json.Valid([]byte(n.Value)) && slices.Contains([]string{"!!int", "!!float", "!!bool", "!!null"}, n.ShortTag()) {
+			b.WriteString(n.Value)
+			return
+		}
+		writeString(b, cut(n.Value, maxExample))
+	}
+}
+
+func writeString(b *bytes.Buffer, s string) {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string has a JSON form
+	b.Truncate(b.Len() - 1)
+}
+
+// cutLines is the beginning of s in whole lines.
+func cutLines(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if i := strings.LastIndexByte(s[:n], '\n'); i > 0 {
+		return s[:i] + "\n..."
+	}
+	return cut(s, n)
+}
+
+func lineOf(n *yaml.Node) int {
+	if n == nil {
+		return 0
+	}
+	return n.Line
+}
+
+// prose is a description, which is Markdown, without headings: those of the page
+// are its operations.
+func prose(n *yaml.Node) string {
+	var out []string
+	fenced := false
+	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(text(n), "\r\n", "\n")), "\n") {
+		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			fenced = !fenced
+		}
+		if m := atxHeading.FindStringSubmatch(line); m != nil && !fenced {
+			line = "**" + strings.Trim(m[1], "# ") + "**"
+		}
+		if underline.MatchString(line) && !fenced {
+			line = ""
+		}
+		out = append(out, line)
+	}
+	if fenced {
+		out = append(out, "```")
+	}
+	return strings.Join(out, "\n")
+}
+
+var atxHeading = regexp.MustCompile(`^ {0,3}#{1,6}\s+(\S.*)$`)
+
+// heading is a text of one line that is safe in a heading.
+func heading(s string) string {
+	return strings.NewReplacer("<", `\<`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(cut(oneLine(s), 300))
+}
+
+// code is a text of one line as code.
+func code(s string) string {
+	s = strings.ReplaceAll(oneLine(s), "`", "'")
+	if s == "" {
+		return "(empty)"
+	}
+	return "`" + cut(s, 300) + "`"
+}
+
+// item is an item of a list: what, and about it if there is something.
+func item(what, about string) string {
+	if about = strings.TrimSpace(about); about == "" {
+		return "- " + what
+	}
+	return "- " + what + ": " + about
+}
+
+func commas(parts []string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+func joinWords(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+var notSlug = regexp.MustCompile(`[^\pL\pN]+`)
+
+// slug is a text as part of a path.
+func slug(s string) string {
+	s = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(cut(s, 80)), "-"), "-")
+	if s == "" {
+		return "tag"
+	}
+	return s
+}

@@ -1,0 +1,165 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// isLLMs says whether an address is that of an llms.txt or llms-full.txt.
+func isLLMs(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return false
+	}
+	name := path.Base(u.Path)
+	return name == "llms.txt" || name == "llms-full.txt"
+}
+
+// maxLLMs is how much of such a file is read: the whole docs of a product are in
+// one llms-full.txt.
+const maxLLMs = 64 << 20
+
+// openLLMs brings an llms.txt with the pages that it names, or the pages that an
+// llms-full.txt consists of.
+func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err error) {
+	start, err := webAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	s, err := onWeb(start, start.String(), o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	v := newVisitor(start, o)
+	first, err := v.get(ctx, start, maxLLMs, nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, v.fault(err.Error())
+	}
+	if first.kind == "text/html" {
+		return nil, v.fault("it is a page of HTML")
+	}
+	if path.Base(start.Path) == "llms-full.txt" {
+		for name, text := range sections(string(first.body)) {
+			if err := put(s.Root, name, []byte(text)); err != nil {
+				return nil, err
+			}
+		}
+		return s, nil
+	}
+	if err := put(s.Root, "llms.md", first.body); err != nil {
+		return nil, err
+	}
+	if err := v.named(ctx, s, first, o); err != nil {
+		return nil, err
+	}
+	s.LeftOut = v.leftOut()
+	return s, nil
+}
+
+// named brings the pages that an llms.txt names.
+func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options) error {
+	links := linksIn(string(first.body), first.at)
+	if more := len(links) - maxWebPages; more > 0 {
+		v.leave(more, fmt.Sprintf("more than %d", maxWebPages))
+		links = links[:maxWebPages]
+	}
+	used := map[string]bool{"llms.md": true}
+	for i, at := range links {
+		o.progress(i, len(links))
+		if at.Scheme != "https" && at.Host != v.start.Host {
+			v.leave(1, "not https")
+			continue
+		}
+		page, err := v.get(ctx, at, maxWebPage, nil)
+		if err != nil {
+			if err := v.miss(ctx, err); err != nil {
+				return err
+			}
+			continue
+		}
+		v.failed = 0
+		name := fileOf(v.start, at, page.kind)
+		switch {
+		case endingOf(at, page.kind) == "":
+			v.leave(1, "of type "+page.kind)
+		case !used[strings.ToLower(name)]:
+			used[strings.ToLower(name)] = true
+			if err := put(s.Root, name, page.body); err != nil {
+				return err
+			}
+		}
+	}
+	o.progress(len(links), len(links))
+	return nil
+}
+
+// link is [TEXT](ADDRESS) in Markdown.
+var link = regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
+
+// linksIn are the pages that a text names, in order and each once.
+func linksIn(text string, at *url.URL) (links []*url.URL) {
+	seen := map[string]bool{at.String(): true}
+	for _, m := range link.FindAllStringSubmatch(text, -1) {
+		u, err := at.Parse(m[1])
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			continue
+		}
+		u.Fragment, u.User = "", nil
+		if !seen[u.String()] {
+			seen[u.String()] = true
+			links = append(links, u)
+		}
+	}
+	return links
+}
+
+// sections cuts a text at its headings of the first level into pages, by file.
+func sections(text string) map[string]string {
+	pages := map[string]string{}
+	var b strings.Builder
+	title, fenced := "", ""
+	flush := func() {
+		if strings.TrimSpace(b.String()) != "" {
+			base := strings.Trim(notInName.ReplaceAllString(strings.ToLower(title), "-"), ".-")
+			base = strings.ToValidUTF8(base[:min(len(base), 80)], "")
+			if base == "" {
+				base = "page"
+			}
+			name := base + ".md"
+			for n := 2; pages[name] != ""; n++ {
+				name = fmt.Sprintf("%s-%d.md", base, n)
+			}
+			pages[name] = b.String()
+		}
+		b.Reset()
+	}
+	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
+		trimmed := strings.TrimLeft(line, " ")
+		switch {
+		case fenced != "":
+			if strings.HasPrefix(trimmed, fenced) {
+				fenced = ""
+			}
+		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
+			fenced = trimmed[:3]
+		case strings.HasPrefix(line, "# "):
+			flush()
+			title = strings.TrimSpace(line[2:])
+		}
+		b.WriteString(line)
+	}
+	flush()
+	return pages
+}

@@ -1,0 +1,319 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// SitePrefix begins the address of a site, as "site:https://example.com/docs/".
+const SitePrefix = "site:"
+
+func isSite(address string) bool { return strings.HasPrefix(address, SitePrefix) }
+
+// Bounds of sitemaps; 50,000 addresses are what one may have.
+const (
+	maxSitemap   = 50 << 20
+	maxSitemaps  = 50
+	maxAddresses = 200_000
+)
+
+// openSite brings the pages below an address that the site's sitemap names. Those
+// that a killed run brought are not asked for again, and those that did not
+// change are not sent again.
+func openSite(ctx context.Context, address string, o Options) (_ *Source, err error) {
+	start, err := webAddress(strings.TrimPrefix(address, SitePrefix))
+	if err != nil {
+		return nil, err
+	}
+	c, err := openCrawl(start, o)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	s, err := onWeb(start, SitePrefix+start.String(), o)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.run(ctx, s, o); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.LeftOut = c.leftOut()
+	return s, nil
+}
+
+// crawl is one visit of a site.
+type crawl struct {
+	*visitor
+	*journal
+	robots robots
+}
+
+func openCrawl(start *url.URL, o Options) (*crawl, error) {
+	j, err := openJournal(start, o)
+	if err != nil {
+		return nil, err
+	}
+	v := newVisitor(start, o)
+	// A page elsewhere is another site's, whatever this one says.
+	redirect := v.client.CheckRedirect
+	v.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if r.URL.Host != start.Host {
+			return &outside{r.URL.Host}
+		}
+		return redirect(r, via)
+	}
+	return &crawl{visitor: v, journal: j}, nil
+}
+
+// outside says that a page is on another host.
+type outside struct{ host string }
+
+func (o *outside) Error() string { return "it redirects to " + o.host }
+
+// run brings the pages and puts them into the folder of s.
+func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
+	if err := c.readRobots(ctx); err != nil {
+		return err
+	}
+	wanted, err := c.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	for i, w := range wanted {
+		o.progress(i, len(wanted))
+		e, body, err := c.page(ctx, w)
+		if err != nil {
+			if err := c.miss(ctx, err); err != nil {
+				return err
+			}
+			continue
+		}
+		c.failed = 0
+		switch name := fileOf(c.start, w.at, e.Kind); {
+		case e.Ending == "":
+			c.leave(1, "of type "+e.Kind)
+		case e.Ending == ".html" && noIndex(body):
+			c.leave(1, "its robots rule says noindex")
+		case !used[strings.ToLower(name)]:
+			used[strings.ToLower(name)] = true
+			if err := put(s.Root, name, body); err != nil {
+				return err
+			}
+		}
+	}
+	o.progress(len(wanted), len(wanted))
+	return c.finished()
+}
+
+// page is one page: as the journal has it, or else from the server.
+func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
+	c.seen[w.Loc] = true
+	e, known := c.known[w.Loc]
+	kept, whole := c.body(e)
+	if known = known && whole; known && (e.fresh || e.Changed != "" && e.Changed == w.Changed) {
+		return e, kept, nil
+	}
+	header := http.Header{}
+	if known && e.ETag != "" {
+		header.Set("If-None-Match", e.ETag)
+	}
+	if known && e.Modified != "" {
+		header.Set("If-Modified-Since", e.Modified)
+	}
+	page, err := c.get(ctx, w.at, maxWebPage, header)
+	switch {
+	case err != nil:
+		return e, nil, err
+	case page.unchanged && !known:
+		return e, nil, errors.New("the server says that what it never sent did not change")
+	case page.unchanged:
+		e.Changed = w.Changed
+		e, err = c.note(e, nil)
+		return e, kept, err
+	}
+	e, err = c.note(entry{Loc: w.Loc, Changed: w.Changed, Kind: page.kind, Ending: endingOf(w.at, page.kind), ETag: page.etag, Modified: page.modified}, page.body)
+	return e, page.body, err
+}
+
+// readRobots reads robots.txt. A server that fails to say is not visited.
+func (c *crawl) readRobots(ctx context.Context) error {
+	page, err := c.get(ctx, c.start.ResolveReference(&url.URL{Path: "/robots.txt"}), maxRobots, nil)
+	var status *statusError
+	var elsewhere *outside
+	switch {
+	case err == nil:
+		c.robots = parseRobots(page.body)
+	case errors.As(err, &elsewhere), errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests: // there is none
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return c.fault("robots.txt: " + err.Error())
+	}
+	c.pace = max(c.pace, c.robots.delay)
+	return nil
+}
+
+// located is one address of a sitemap.
+type located struct {
+	Loc     string `xml:"loc"`
+	Changed string `xml:"lastmod"`
+
+	at *url.URL
+}
+
+// wanted are the pages that the sitemaps name: on this host, below the address,
+// and allowed.
+func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
+	all, err := c.sitemaps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	below := c.start.Path[:strings.LastIndexByte(c.start.Path, '/')+1]
+	if isSitemap(c.start) {
+		below = "/"
+	}
+	seen := map[string]bool{}
+	for _, l := range all {
+		at, err := c.start.Parse(strings.TrimSpace(l.Loc))
+		if err != nil || at.Host != c.start.Host || at.Scheme != c.start.Scheme || !strings.HasPrefix(at.EscapedPath()+"/", cmp.Or(below, "/")) {
+			continue
+		}
+		at.Fragment, at.User = "", nil
+		switch {
+		case seen[at.String()]:
+			continue
+		case !c.robots.allows(at.RequestURI()):
+			c.leave(1, "robots.txt does not allow them")
+			continue
+		}
+		seen[at.String()] = true
+		wanted = append(wanted, located{at.String(), strings.TrimSpace(l.Changed), at})
+	}
+	if len(wanted) == 0 {
+		return nil, c.noPages(len(all))
+	}
+	if more := len(wanted) - maxWebPages; more > 0 {
+		c.leave(more, fmt.Sprintf("more than %d", maxWebPages))
+		wanted = wanted[:maxWebPages]
+	}
+	return wanted, nil
+}
+
+func (c *crawl) noPages(named int) error {
+	why := "it has no sitemap"
+	if named > 0 {
+		why = "its sitemap names no page below it that robots.txt allows"
+	}
+	return fault.New("no_docs", fmt.Sprintf("%s has no pages: %s", c.start, why), "name the address of the sitemap, of an llms.txt, or of the repository of the docs")
+}
+
+func isSitemap(u *url.URL) bool {
+	return strings.HasSuffix(u.Path, ".xml") || strings.HasSuffix(u.Path, ".xml.gz")
+}
+
+// sitemaps reads the sitemap that was named, those of robots.txt, or those at the
+// usual addresses, and the sitemaps that they name.
+func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
+	var queue []string
+	usual := false
+	switch {
+	case isSitemap(c.start):
+		queue = []string{c.start.String()}
+	case len(c.robots.sitemaps) > 0:
+		queue = slices.Clone(c.robots.sitemaps)
+	default:
+		usual = true
+		queue = []string{c.start.ResolveReference(&url.URL{Path: path.Join(path.Dir(c.start.Path+"x"), "sitemap.xml")}).String(), c.start.ResolveReference(&url.URL{Path: "/sitemap.xml"}).String()}
+	}
+	seen := map[string]bool{}
+	for i := 0; i < len(queue) && len(seen) < maxSitemaps && len(all) < maxAddresses; i++ {
+		at, err := c.start.Parse(strings.TrimSpace(queue[i]))
+		if err != nil || at.Host != c.start.Host || seen[at.String()] {
+			continue
+		}
+		if usual && len(all) > 0 {
+			break
+		}
+		seen[at.String()] = true
+		page, err := c.get(ctx, at, maxSitemap, nil)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			if !usual {
+				c.leave(1, "a sitemap cannot be had")
+			}
+			continue
+		}
+		pages, more, err := parseSitemap(page.body)
+		if err != nil {
+			return nil, c.fault(fmt.Sprintf("the sitemap %s cannot be read: %v", at, err))
+		}
+		all, queue = append(all, pages...), append(queue, more...)
+	}
+	return all[:min(len(all), maxAddresses)], nil
+}
+
+// parseSitemap reads a sitemap, plain or compressed: its pages, and the sitemaps
+// that it names.
+func parseSitemap(src []byte) (pages []located, more []string, err error) {
+	var r io.Reader = bytes.NewReader(src)
+	if bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		r = z
+	}
+	limited := &io.LimitedReader{R: r, N: maxSitemap + 1}
+	d := xml.NewDecoder(limited) // it knows no entities but those of XML
+	for {
+		token, err := d.Token()
+		switch {
+		case limited.N <= 0:
+			return nil, nil, fmt.Errorf("it has more than %d MB", maxSitemap>>20)
+		case err == io.EOF:
+			return pages, more, nil
+		case err != nil:
+			return nil, nil, err
+		case len(pages) > maxAddresses || len(more) > maxSitemaps:
+			return pages, more, nil
+		}
+		e, is := token.(xml.StartElement)
+		if !is || e.Name.Local != "url" && e.Name.Local != "sitemap" {
+			continue
+		}
+		var l located
+		if err := d.DecodeElement(&l, &e); err != nil {
+			return nil, nil, err
+		}
+		if e.Name.Local == "url" {
+			pages = append(pages, l)
+		} else {
+			more = append(more, strings.TrimSpace(l.Loc))
+		}
+	}
+}
+
+var robotsMeta = regexp.MustCompile(`(?i)<meta[^>]+name=["']?(robots|deskhand)["']?[^>]*content=["'][^"']*(noindex|none)`)
+
+// noIndex says whether a page asks not to be found.
+func noIndex(body []byte) bool {
+	return robotsMeta.Match(body[:min(len(body), 32<<10)])
+}

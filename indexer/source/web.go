@@ -1,0 +1,358 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/formats"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/netguard"
+)
+
+// Bounds of what is taken from the web, page by page.
+const (
+	// pace is the least time between two requests.
+	pace = 500 * time.Millisecond
+	// maxPace bounds what robots.txt asks for.
+	maxPace     = 30 * time.Second
+	maxWebPage  = 8 << 20
+	maxWebPages = 5000
+	maxWebTotal = 512 << 20
+	maxTries    = 3
+	// maxWait bounds what a server may ask to wait before another try.
+	maxWait = time.Minute
+	// maxFailures in a row end a visit.
+	maxFailures = 10
+	requestWait = time.Minute
+)
+
+// agent names the program to servers, and in robots.txt.
+const agent = "deskhand"
+
+// guardedClient gets what is at start. An address on this machine or its network
+// is one that the person named; a server elsewhere cannot redirect there.
+func guardedClient(start *url.URL) *http.Client {
+	return clientFor(start, netguard.Guard{Inside: netguard.IsInside(start.String())})
+}
+
+func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
+	return &http.Client{Transport: guard.Transport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		switch {
+		case guard.Inside && r.URL.Host != start.Host:
+			return fmt.Errorf("it redirects to %s", r.URL.Host)
+		case start.Scheme == "https" && r.URL.Scheme != "https":
+			return errors.New("it redirects to an address without https")
+		case len(via) >= 10:
+			return errors.New("it redirects more than 10 times")
+		}
+		return nil
+	}}
+}
+
+// webAddress is the address of a site. Fault "bad_source" if it has no https, but
+// for one on this machine or its network.
+func webAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs/")
+	}
+	if u.Scheme != "https" && !(u.Scheme == "http" && netguard.IsInside(address)) {
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is refused: it is not https", withoutPassword(address)), "use https")
+	}
+	u.Fragment, u.User = "", nil
+	return u, nil
+}
+
+// visitor gets pages of the web, one after the other and not too fast.
+type visitor struct {
+	client *http.Client
+	others *http.Client // for other hosts than that of start: never inside
+	start  *url.URL
+	pace   time.Duration
+	now    func() time.Time
+	sleep  func(context.Context, time.Duration) error
+	last   time.Time
+	total  int64
+	left   map[formats.Left]int
+	failed int // in a row
+}
+
+func newVisitor(start *url.URL, o Options) *visitor {
+	v := &visitor{client: guardedClient(start), others: clientFor(start, netguard.Guard{}), start: start, pace: pace, now: time.Now, sleep: sleep, left: map[formats.Left]int{}}
+	if o.clock != nil {
+		v.now, v.sleep = o.clock.Now, o.clock.Sleep
+	}
+	return v
+}
+
+// clock is time as tests have it.
+type clock interface {
+	Now() time.Time
+	Sleep(context.Context, time.Duration) error
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// webPage is what a server answered.
+type webPage struct {
+	at       *url.URL // after redirects
+	kind     string   // media type
+	body     []byte
+	etag     string
+	modified string
+	// unchanged says that the server still has what the caller has.
+	unchanged bool
+}
+
+// statusError is an answer that is no page.
+type statusError struct {
+	code   int
+	status string
+}
+
+func (e *statusError) Error() string { return "the server answers " + e.status }
+
+// get gets one page of at most limit bytes. header may be nil.
+func (v *visitor) get(ctx context.Context, at *url.URL, limit int64, header http.Header) (webPage, error) {
+	for try := 1; ; try++ {
+		if err := v.wait(ctx); err != nil {
+			return webPage{}, err
+		}
+		page, retry, err := v.once(ctx, at, limit, header)
+		if err == nil || ctx.Err() != nil || retry < 0 || try == maxTries {
+			return page, err
+		}
+		if err := v.sleep(ctx, retry); err != nil {
+			return webPage{}, err
+		}
+	}
+}
+
+// wait keeps the pace.
+func (v *visitor) wait(ctx context.Context) error {
+	if d := v.last.Add(v.pace).Sub(v.now()); d > 0 && !v.last.IsZero() {
+		if err := v.sleep(ctx, d); err != nil {
+			return err
+		}
+	}
+	v.last = v.now()
+	return ctx.Err()
+}
+
+// once makes one request. retry is when to make it again; less than 0: never.
+func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header http.Header) (page webPage, retry time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWait)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return page, -1, errors.New("it is no address")
+	}
+	for key := range header {
+		request.Header.Set(key, header.Get(key))
+	}
+	request.Header.Set("User-Agent", agent)
+	request.Header.Set("Accept", "text/markdown, text/html;q=0.9, */*;q=0.5")
+	client := v.client
+	if at.Host != v.start.Host {
+		client = v.others
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		var refused *netguard.Refused
+		var elsewhere *outside
+		if errors.As(err, &refused) || errors.As(err, &elsewhere) {
+			return page, -1, err
+		}
+		return page, v.pace, err
+	}
+	defer response.Body.Close()
+	switch {
+	case response.StatusCode == http.StatusNotModified:
+		return webPage{unchanged: true}, -1, nil
+	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode >= 500:
+		return page, retryAfter(response), &statusError{response.StatusCode, response.Status}
+	case response.StatusCode != http.StatusOK:
+		return page, -1, &statusError{response.StatusCode, response.Status}
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if err != nil {
+		return page, v.pace, fmt.Errorf("it ended early: %w", err)
+	}
+	if int64(len(body)) > limit {
+		return page, -1, fmt.Errorf("it has more than %d MB", limit>>20)
+	}
+	if v.total += int64(len(body)); v.total > maxWebTotal {
+		return page, -1, errTotal
+	}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return webPage{at: response.Request.URL, kind: kind, body: body, etag: response.Header.Get("ETag"), modified: response.Header.Get("Last-Modified")}, -1, nil
+}
+
+var errTotal = fmt.Errorf("its pages have more than %d MB in all", maxWebTotal>>20)
+
+func retryAfter(r *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		return 2 * pace
+	}
+	return min(time.Duration(seconds)*time.Second, maxWait)
+}
+
+// miss notes a page that cannot be had. The visit ends if one after the other
+// cannot be had, or if there is too much.
+func (v *visitor) miss(ctx context.Context, err error) error {
+	var keep *keepError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errTotal):
+		return v.fault(err.Error())
+	case errors.As(err, &keep):
+		return fmt.Errorf("keep pages of %s: %w", v.start, keep.error)
+	}
+	why := err.Error()
+	var refused *netguard.Refused
+	var status *statusError
+	var elsewhere *outside
+	switch {
+	case errors.As(err, &elsewhere):
+		why = "on another host"
+	case errors.As(err, &refused):
+		why = "on this machine or its network"
+	case errors.As(err, &status):
+		why = status.status
+	case errors.As(err, new(*url.Error)):
+		why = "no answer"
+	}
+	v.leave(1, why)
+	gone := status != nil && status.code < 500 && status.code != http.StatusTooManyRequests
+	if v.failed++; gone || refused != nil || elsewhere != nil {
+		v.failed = 0
+	}
+	if v.failed >= maxFailures {
+		return v.fault(fmt.Sprintf("%d pages in a row failed, the last: %s", v.failed, why))
+	}
+	return nil
+}
+
+func (v *visitor) fault(why string) error {
+	return fault.New("source_failed", fmt.Sprintf("%s cannot be had: %s", v.start, why), "check the address; run the command again to continue")
+}
+
+// leave counts pages that are left out.
+func (v *visitor) leave(n int, reason string) {
+	v.left[formats.Left{Ending: "page", Reason: reason}] += n
+}
+
+func (v *visitor) leftOut() (list []formats.Left) {
+	for l, n := range v.left {
+		l.Count = n
+		list = append(list, l)
+	}
+	return formats.Sorted(list)
+}
+
+var notInName = regexp.MustCompile(`[^\pL\pN._~+@=,-]+`)
+
+// fileOf is the file for a page: the path of its address, with the ending of what
+// it is. Those of another host are in a folder of its name.
+func fileOf(start, at *url.URL, kind string) string {
+	var parts []string
+	if at.Host != start.Host {
+		parts = append(parts, at.Hostname())
+	}
+	for _, part := range strings.Split(at.Path, "/") {
+		part = strings.TrimLeft(notInName.ReplaceAllString(part, "-"), ".-")
+		if part != "" {
+			parts = append(parts, part[:min(len(part), 100)])
+		}
+	}
+	name := strings.ToValidUTF8(strings.Join(parts, "/"), "")
+	if strings.HasSuffix(at.Path, "/") || name == "" {
+		name = path.Join(name, "index")
+	}
+	if at.RawQuery != "" {
+		sum := sha256.Sum256([]byte(at.RawQuery))
+		name += "-" + hex.EncodeToString(sum[:4])
+	}
+	name = strings.ReplaceAll(name, ".template.", "-template.")
+	ending := endingOf(at, kind)
+	return strings.TrimSuffix(name, ending) + ending
+}
+
+// endingOf is the ending of a page's file by its media type; empty: it is no
+// page, whatever its address.
+func endingOf(at *url.URL, kind string) string {
+	ending := strings.ToLower(path.Ext(at.Path))
+	switch kind {
+	case "text/html", "application/xhtml+xml":
+		return ".html"
+	case "text/markdown", "text/x-markdown":
+		return ".md"
+	case "application/json", "application/yaml", "application/x-yaml", "text/yaml", "application/vnd.oai.openapi", "application/vnd.oai.openapi+json":
+		if strings.Contains(kind, "json") {
+			return ".json"
+		}
+		return ".yaml"
+	case "text/plain", "application/octet-stream", "":
+		if IsPage(ending) || formats.Wants("x"+ending) {
+			return ending
+		}
+		if kind == "text/plain" {
+			return ".txt"
+		}
+	}
+	return ""
+}
+
+// put writes a page below the folder of the source.
+func put(root, name string, body []byte) error {
+	to := filepath.Join(root, filepath.FromSlash(name))
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return fmt.Errorf("write page: %q leads out", name)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	if err := os.WriteFile(to, body, 0o600); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// onWeb begins a source that is brought page by page.
+func onWeb(start *url.URL, address string, o Options) (*Source, error) {
+	s := &Source{Name: strings.TrimPrefix(start.Hostname(), "www."), Address: address, whole: true}
+	var err error
+	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
+		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+	}
+	if s.Root = filepath.Join(s.temp, "source"); os.Mkdir(s.Root, 0o700) != nil {
+		s.Close()
+		return nil, fmt.Errorf("make a folder for %s", s.Address)
+	}
+	return s, nil
+}
