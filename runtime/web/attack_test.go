@@ -91,8 +91,10 @@ func TestAttackDoorsSlowStrangersKeepNobodyOut(t *testing.T) {
 // Signed-in callers stay connected: a flood of strangers ends no agent's call.
 func TestAttackDoorsAFloodOfStrangersEndsNoCall(t *testing.T) {
 	const most = 16
+	admitted := make(chan struct{}) // until then it is a stranger itself
 	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), MaxConns: most, Access: map[string]access.Level{"/slow": access.Agents},
 		Mounts: map[string]http.Handler{"/slow": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			close(admitted)
 			body, err := io.ReadAll(r.Body)
 			if err == nil {
 				fmt.Fprintf(w, "got %s", body)
@@ -115,6 +117,7 @@ func TestAttackDoorsAFloodOfStrangersEndsNoCall(t *testing.T) {
 	if _, err := io.WriteString(write, "first "); err != nil {
 		t.Fatal(err)
 	}
+	<-admitted
 	for range 4 * most {
 		c, err := net.Dial("tcp", rt.addr)
 		if err != nil {
