@@ -43,6 +43,7 @@ var notInside = map[string]string{
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,
 	"deskhand add":                onlyOutside,
+	"deskhand push":               onlyOutside,
 	"deskhand phrases":            onlyOutside, // it spends money, starts agents and has the questions of others
 	"deskhand update":             onlyOutside,
 	"deskhand remove":             onlyOutside,
@@ -65,7 +66,7 @@ var notInside = map[string]string{
 // ask, note further work, or write files of the agent's own.
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
-	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand demo",
+	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand demo",
 	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait",
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
 	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox",
