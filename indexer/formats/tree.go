@@ -175,15 +175,3 @@ func pairs(n *yaml.Node) (all []pair) {
 	}
 	return all
 }
-
-// lastLine is the greatest line in a tree, aliases aside.
-func lastLine(n *yaml.Node) int {
-	if n == nil {
-		return 0
-	}
-	last := n.Line
-	for _, child := range n.Content {
-		last = max(last, lastLine(child))
-	}
-	return last
-}
