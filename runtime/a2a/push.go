@@ -33,7 +33,7 @@ const (
 	pushLease    = 15 * time.Second
 	pushesAtOnce = 16
 	pushTries    = 5
-	pushRetry    = 2 * time.Second // between two checks for due notifications
+	pushRetry    = 2 * time.Second // maximum time between two checks for due notifications
 	pushLeaseKey = "runtime/a2a-push"
 )
 
