@@ -32,7 +32,7 @@ import (
 // Channel identifies A2A in the record of an answer.
 const Channel = "a2a"
 
-// Paths at which to mount a Server.
+// The paths to mount a Server's handlers at.
 const (
 	Path       = "/a2a"     // protocol 1.0
 	LegacyPath = "/a2a/v03" // protocol 0.3

@@ -116,7 +116,8 @@ func (c *calls) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfi
 	return &all[0].config, nil
 }
 
-// ListTaskPushConfigs implements the protocol's method. All fit on one page.
+// ListTaskPushConfigs implements the protocol's method. All
+// configs fit on one page.
 func (c *calls) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	if _, err := c.load(ctx, req.TaskID); err != nil {
 		return nil, c.failed(err)

@@ -43,8 +43,8 @@ type key struct{}
 // With returns a copy of ctx that carries c.
 func With(ctx context.Context, c Caller) context.Context { return context.WithValue(ctx, key{}, c) }
 
-// Of returns the caller of the request that ctx belongs to. Without one, it
-// returns the zero Caller, a stranger.
+// Of returns the caller of the request that ctx belongs to. If ctx belongs to no
+// request, Of returns the zero Caller, a stranger.
 func Of(ctx context.Context) Caller {
 	c, _ := ctx.Value(key{}).(Caller)
 	return c

@@ -53,7 +53,7 @@ type Ending struct {
 	Outcome   elicit.Outcome `json:"outcome"`
 	Reason    string         `json:"reason,omitempty"`
 	Late      bool           `json:"late,omitempty"` // the asker had already received a timeout
-	Note      string         `json:"note,omitempty"` // the person's note; a client may send it
+	Note      string         `json:"note,omitempty"` // the person's note; clients may set it
 }
 
 // Envelope is an action with its sequence number.
@@ -61,14 +61,15 @@ type Envelope struct {
 	Channel string  `json:"channel"`
 	Action  Action  `json:"action"`
 	Seq     int64   `json:"serverSeq"`
-	Origin  *Origin `json:"origin,omitempty"` // nil: not from a client of this channel
-	// RejectionReason is why the action was rejected; empty if it was accepted.
+	Origin  *Origin `json:"origin,omitempty"` // nil if the action did not come from a client of this channel
+	// RejectionReason is the reason for rejecting the action, or empty if it was
+	// accepted.
 	RejectionReason string     `json:"rejectionReason,omitempty"`
 	Meta            *Rejection `json:"_meta,omitempty"`
 }
 
-// Origin is the client that dispatched an action, and the client's own sequence
-// number for it.
+// Origin identifies the client that dispatched an action, and contains the
+// client's own sequence number for it.
 type Origin struct {
 	ClientID  string `json:"clientId"`
 	ClientSeq int64  `json:"clientSeq"`

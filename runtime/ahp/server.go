@@ -45,7 +45,7 @@ type Options struct {
 	// receives one by one; beyond that it receives the state. If zero, it is
 	// 1,000.
 	Replay int
-	// Log receives messages for the operator. Nil discards them.
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
 }
 

@@ -144,7 +144,7 @@ type running struct {
 	row     bool // whether the call has a row in the store
 	asks    []string
 	message string
-	told    time.Time // when message was last written
+	told    time.Time // when message was last written to the store
 	outcome outcome   // set before ended is closed
 }
 
@@ -284,7 +284,7 @@ type asker struct {
 // CanShow reports whether the client has declared the capabilities to show r.
 func (a *asker) CanShow(r *elicit.Request) bool { return a.door != nil && a.door.CanShow(r) }
 
-// Rounds returns false: requests are shown while the call runs.
+// Rounds returns false, because requests are shown while the call runs.
 func (a *asker) Rounds() bool { return false }
 
 // Show returns an error, because it is for clients that repeat a call with

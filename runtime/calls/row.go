@@ -106,7 +106,7 @@ func (c *running) handOver(ctx context.Context) (contract.Pending, error) {
 const pollEvery = time.Second
 
 func (c *running) askedFor() string {
-	raw, _ := json.Marshal(append([]string{}, c.asks...)) // strings always marshal
+	raw, _ := json.Marshal(append([]string{}, c.asks...)) // strings never fail to marshal
 	return string(raw)
 }
 

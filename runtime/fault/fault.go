@@ -29,7 +29,7 @@ type Fault struct {
 	// Values are the values that a door's hint can refer to, for example an
 	// attempt's ID. Nil if there are none.
 	Values map[string]string `json:"-"`
-	// Retryable reports that the same call may succeed later.
+	// Retryable reports whether the same call may succeed later.
 	Retryable bool
 	// Details are additional facts for programs, for example the invalid field.
 	// The values can be marshaled to JSON. Nil if there are none.

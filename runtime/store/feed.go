@@ -13,7 +13,7 @@ type Event struct {
 	// reader that has seen n has seen all events with lower numbers, except
 	// those that later events replaced (see [Tx.AppendLatest]).
 	Seq int64
-	// At is when the transaction began, in UTC with milliseconds.
+	// At is when the transaction began, in UTC with millisecond precision.
 	At time.Time
 	// Topic identifies the package that appended the event, and Key the object
 	// that changed. [Filter] uses both.

@@ -34,7 +34,7 @@ type sqliteStore struct {
 	firm   bool          // whether the writer's commits are durable
 	reader *sql.DB       // one connection, for the goroutine that occupies turn
 	turn   chan struct{}
-	others *sql.DB     // for who does not get reader within readerWait
+	others *sql.DB     // for readers that do not get reader within readerWait
 	crowd  *time.Timer // calls shrink when others has not been used for shrinkAfter
 
 	byClock bool // see ByClock
@@ -73,7 +73,7 @@ func (s *sqliteStore) shrink() {
 	s.writer.SetMaxIdleConns(1)
 	s.firm = true // the default of a new connection
 	if s.others.Stats().OpenConnections > 0 {
-		s.crowd.Reset(shrinkAfter) // one was in use
+		s.crowd.Reset(shrinkAfter) // a connection was in use
 	}
 }
 
@@ -186,7 +186,7 @@ func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err 
 	}
 }
 
-func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // its file tells
+func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // other processes watch its log or poll
 
 func (s *sqliteStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
@@ -263,7 +263,7 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 	s.reader.SetMaxIdleConns(0)
 	defer func() {
 		s.reader.SetMaxIdleConns(1)
-		s.seq(ctx) // opens it again, before anybody waits for it; an error comes again
+		s.seq(ctx) // reopens it before a reader needs it; the next read would return the same error
 	}()
 	pool, err := openFile(filepath.Join(s.folder, sqliteFile), 2, "_txlock=immediate",
 		"_pragma=busy_timeout(10000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")

@@ -13,7 +13,7 @@ import (
 // function that received it returns.
 type Tx struct {
 	// Now is the store's wall clock when the transaction began, in UTC with
-	// milliseconds.
+	// millisecond precision.
 	Now time.Time
 	// Seq is the sequence number of the newest event that this transaction
 	// sees, including its own events.

@@ -23,8 +23,8 @@ import (
 
 // Options configure where spans are sent. Endpoint is required.
 type Options struct {
-	// Endpoint accepts OTLP over HTTP, in JSON, for example
-	// http://127.0.0.1:4318/v1/traces.
+	// Endpoint is the URL of a collector that accepts OTLP in JSON over HTTP, for
+	// example http://127.0.0.1:4318/v1/traces.
 	Endpoint string
 	// Headers are sent with each HTTP request, for example a token.
 	Headers map[string]string

@@ -95,7 +95,7 @@ func (t *Tail) String() string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(end), "\uFFFD"))
 }
 
-// LastLine returns the last line that is not blank.
+// LastLine returns the last line that is not blank, or "" if there is none.
 func (t *Tail) LastLine() string {
 	s := t.String()
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
