@@ -234,8 +234,8 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 	return v, err
 }
 
-// maxMessageBytes is the maximum size of a message in bytes. The history keeps
-// every message.
+// maxMessageBytes is the maximum size in bytes of a message, which a task's
+// history keeps.
 const maxMessageBytes = 256 << 10
 
 func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {

@@ -29,9 +29,10 @@ func (s *Server) named(at *url.URL) bool {
 	return slices.Contains(s.o.PushTo, host)
 }
 
-// mayPush returns an error if notifications may not go to the URL, as far as
-// the URL shows that without resolving its host name. It also rejects
-// credentials for hosts that the configuration does not list.
+// mayPush returns an error if notifications may not go to the URL. It does not
+// resolve the host name; tell checks the resolved address when it connects.
+// mayPush also rejects credentials for hosts that the configuration does not
+// list.
 func (s *Server) mayPush(p *a2a.PushConfig) error {
 	at, err := url.Parse(p.URL)
 	switch {

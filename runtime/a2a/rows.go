@@ -59,7 +59,8 @@ func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
 	return t, nil
 }
 
-// list reads the newest tasks, only those in the context of unless it is empty.
+// list reads the newest tasks. If of is not empty, it reads only the tasks in
+// that context.
 func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	where, args := "", []any{}
 	if of != "" {
@@ -152,15 +153,15 @@ func (s *Server) forget(ctx context.Context, id a2a.TaskID) error {
 	return nil
 }
 
-// Every sweepEvery, sweep checks sweepAtOnce tasks.
+// Run calls sweep every sweepEvery, and sweep checks up to sweepAtOnce tasks.
 const (
 	sweepEvery  = 10 * time.Minute
 	sweepAtOnce = 200
 )
 
-// sweep deletes tasks whose request or attempt is gone. It checks the next
-// tasks after the ID after, in ID order, and returns the ID to continue from,
-// or "" to start again.
+// sweep deletes tasks whose request or attempt is gone. It checks the tasks
+// whose IDs follow after, in ID order, and returns the ID to continue from, or
+// "" to start again.
 func (s *Server) sweep(ctx context.Context, after a2a.TaskID) (next a2a.TaskID) {
 	var ids []a2a.TaskID
 	err := s.db.View(ctx, func(tx *store.Tx) error {

@@ -93,7 +93,7 @@ func question(r *elicit.Request) map[string]any {
 	return q
 }
 
-// questionText returns the same as one complete text.
+// questionText returns a request as one complete text.
 func questionText(r *elicit.Request) string {
 	var b strings.Builder
 	b.WriteString(r.Message)

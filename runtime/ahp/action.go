@@ -132,8 +132,8 @@ func (s SessionState) Apply(a Action) SessionState {
 	return s
 }
 
-// waiting returns the number of requests that a turn waits for, not counting
-// the request with ID but.
+// waiting returns the number of requests that a turn waits for. It does not
+// count the request whose ID is but.
 func (s SessionState) waiting(but string) (n int) {
 	for _, r := range s.InputRequests {
 		if r.Meta.TurnEnd == nil && r.ID != but {

@@ -94,7 +94,7 @@ type RequestMeta struct {
 	Priority elicit.Priority `json:"priority"`
 	TurnID   string          `json:"turnId,omitempty"`
 	// TurnEnd describes when and how the asker's turn ended, if the request
-	// outlived it. Standing is the same as a sentence for people.
+	// outlived it. Standing says the same in a sentence for people.
 	TurnEnd   *elicit.TurnEnd `json:"turnEnd,omitempty"`
 	Standing  string          `json:"standing,omitempty"`
 	CreatedAt elicit.Time     `json:"createdAt"`

@@ -109,7 +109,7 @@ func New(o Options) *Server {
 	return &Server{o: o, closing: make(chan struct{})}
 }
 
-// Close ends all streams without waiting for that. Clients can resume them at
+// Close ends all streams. It does not wait for them. Clients can resume them at
 // another process.
 func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 

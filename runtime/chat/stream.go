@@ -83,7 +83,7 @@ func (s *Server) begin(ctx context.Context, f *flow, c *call) (err error) {
 			refused++
 		}
 	}
-	if refused == len(f.results) { // nothing to follow
+	if refused == len(f.results) { // all answers were rejected, so there is nothing to follow
 		return respond(ctx, f.hub, f.runner, c.ConversationID, c.answers[0])
 	}
 	if c.LastEventID != "" {

@@ -18,9 +18,9 @@ type Client struct {
 	// Version is the release that was measured, or empty if none was.
 	Version string
 	// Hold is the maximum time that a call of this client is held while the
-	// client receives progress. After that, the call must be answered: without
-	// a result yet, with an ID to ask again. Without progress, the limit is
-	// [Unknown] for all clients.
+	// client receives progress. After that, the call must be answered. If there
+	// is no result yet, the answer contains an ID for asking again. Without
+	// progress, the limit is [Unknown] for all clients.
 	Hold time.Duration
 	// alone reports, from the _meta of a call, whether the client may be
 	// running without a person and decline forms on its own. If nil, the client
@@ -45,7 +45,8 @@ type Client struct {
 type Half int
 
 const (
-	// Either means that this is unknown: each half must be complete.
+	// Either means that it is unknown which half the model receives, so each
+	// half must be complete.
 	Either Half = iota
 	// Structured means that the model receives only structuredContent if a
 	// result has it, and otherwise the content blocks.

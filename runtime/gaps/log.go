@@ -26,7 +26,7 @@ import (
 const (
 	// fileName is the log's file name in the state folder.
 	fileName = "search-log.jsonl"
-	// maxBytes is the size in bytes from which a log is renamed to FILE.1,
+	// maxBytes is the size in bytes at which a log is renamed to FILE.1,
 	// replacing the previous FILE.1. At about 200 bytes per question, the two
 	// files hold 40,000 questions.
 	maxBytes = 4 << 20

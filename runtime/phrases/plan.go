@@ -227,11 +227,11 @@ func digest(s Section) string {
 
 // rank sets the rank of each section: its position in a search by meaning for
 // its own first sentence, without title and headings. If a section's own words
-// do not find it, other words will not find it either. Of 188 sections that
-// answer labelled questions, a section that its questions missed ranks higher
-// than one that they found with probability 0.71. For an order by length the
-// probability is 0.57, by the rarity of the words 0.63, and by the rank of the
-// heading 0.57.
+// do not find it, other words will not find it either. Measured with 188
+// sections that answer labelled questions, the probability that a section which
+// its questions missed ranks higher than one which they found is 0.71. For an
+// order by length, it is 0.57, by the rarity of the words 0.63, and by the rank
+// of the heading 0.57.
 //
 // If a search by meaning is impossible or would send texts to another program,
 // rank searches by words.
@@ -314,7 +314,8 @@ func (p Plan) Some(n int) Plan {
 type Price struct{ In, Out float64 }
 
 // ParsePrice parses a price, for example "0.4/1.6". If text is empty, it
-// returns the zero Price. Its fault has the code "misuse".
+// returns the zero Price. If text is invalid, it returns a fault with code
+// "misuse".
 func ParsePrice(text string) (p Price, err error) {
 	if text == "" {
 		return p, nil

@@ -70,8 +70,8 @@ type Report struct {
 	// Failed lists the sections and tasks that got no phrases, with reasons. It
 	// is never nil.
 	Failed []Failure `json:"failed"`
-	// Stopped is the reason why the run stopped early, which is the budget. It
-	// is empty if the run was completed.
+	// Stopped describes why the run stopped early: it reached its budget. It is
+	// empty if the run was completed.
 	Stopped string `json:"stopped,omitempty"`
 }
 
@@ -177,8 +177,8 @@ func (w *writing) used(estimated, u Usage) {
 	w.report.Usage.add(u)
 }
 
-// batch requests phrases for some sections at once. It then requests each
-// section that got no usable phrases again separately.
+// batch requests phrases for some sections at once. It then sends a separate
+// request for each section that got no usable phrases.
 func (w *writing) batch(ctx context.Context, model *Remote, sections []*Section) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -73,7 +73,7 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if found > want { // meanwhile another, newer process migrated it
+	if found > want { // a newer process has migrated it meanwhile
 		return &NewerError{r.Name, found, want}
 	}
 	_, err = p.Up(ctx)

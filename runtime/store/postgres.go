@@ -74,11 +74,11 @@ func (s *postgresStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 	return tx, func() {}, err
 }
 
-// again retries begin while it fails because of a broken connection, for
-// example after a restart of the server. It must be used only for the start of
-// an operation, when nothing has been done yet. It gives up after 3 seconds. If
-// the server has no free connection, it waits longer, until other processes
-// have closed their idle connections.
+// again calls begin, and repeats the call while it fails because of a broken
+// connection, for example after a restart of the server. It must be used only
+// for the start of an operation, when nothing has been done yet. It gives up
+// after 3 seconds. If the server has no free connection, it waits longer, until
+// other processes have closed their idle connections.
 func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	since := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {

@@ -49,9 +49,10 @@ func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, e
 	return removed, nil
 }
 
-// lastOld returns the last event of the initial events that are older than
-// before, or 0 if the first one is not older. An event that follows a newer one
-// stays regardless of its time, because clocks can be set back.
+// lastOld finds the events at the beginning of the feed that are older than
+// before. It returns the sequence number of the last of them, or 0 if there are
+// none. An event that follows a newer one stays regardless of its time, because
+// clocks can be set back.
 func (tx *Tx) lastOld(ctx context.Context, before time.Time) (last int64, err error) {
 	rows, err := tx.Query(ctx, "SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?", tx.Seq, pruneAtOnce)
 	if err != nil {

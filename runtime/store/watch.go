@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// ErrGone is returned to a watcher whose position is not in the feed, or no
-	// longer: read the state again and watch from there.
+	// ErrGone is returned to a watcher whose position is not, or no longer, in
+	// the feed. Read the state again and watch from there.
 	ErrGone = errors.New("the feed does not go back that far")
 	// ErrClosed is returned by the watchers of a closed store.
 	ErrClosed = errors.New("the store is closed")
@@ -81,8 +81,8 @@ func (w *Watcher) ring() {
 // pageEvents is the maximum number of events that Next returns.
 const pageEvents = 256
 
-// Next waits for events and returns them in order, at most 256 at a time. Its
-// error is the one of ctx, [ErrGone], [ErrClosed] or a database error.
+// Next waits for events and returns them in order, at most 256 at a time. It
+// returns the error of ctx, [ErrGone], [ErrClosed] or an error of the database.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, behind, err := w.db.feed.take(w)

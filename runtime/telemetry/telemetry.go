@@ -1,6 +1,6 @@
-// Package telemetry exports the requests to people as OpenTelemetry spans: one
-// when a request is opened, and one at its end that covers its whole duration.
-// Without an endpoint, nothing is exported.
+// Package telemetry exports the requests that people are asked to answer as
+// OpenTelemetry spans: one when a request is opened, and one at its end that
+// covers its whole duration. Without an endpoint, nothing is exported.
 //
 // Spans contain no questions, answers or addresses.
 package telemetry
@@ -83,5 +83,6 @@ func (t *Telemetry) Observe(event string, r *elicit.Request) {
 	span.End(trace.WithTimestamp(ended))
 }
 
-// Close sends the remaining spans and waits for that until ctx is done.
+// Close sends the remaining spans. It returns an error if ctx is done before
+// they are sent.
 func (t *Telemetry) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Some returns at most most of the words, separated by commas, and the number
-// of words left out.
+// Some returns the first words, at most as many as most says, separated by
+// commas. If it leaves words out, it appends their number.
 func Some(words []string, most int) string {
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)

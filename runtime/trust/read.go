@@ -18,7 +18,7 @@ func (e TooLarge) Error() string { return fmt.Sprintf("%s has more than %d bytes
 // if the file belongs to root or this process's user. Data and owner come from
 // the same open file, even if the path is replaced meanwhile. ReadFile returns
 // an error for pipes and devices, without waiting for them, and a [TooLarge]
-// for a file with more than most bytes.
+// for a file whose size in bytes exceeds most.
 func ReadFile(path string, most int) (data []byte, owner string, err error) {
 	f, err := openNoWait(path)
 	if err != nil {
