@@ -109,7 +109,7 @@ func (s *Server) Close() { s.stop() }
 const keepAlive = 15 * time.Second
 
 // Mounts returns the call handlers by path. The handlers do not check the
-// agents' token; the caller must.
+// agents' token, so the HTTP server that mounts them must.
 func (s *Server) Mounts() map[string]http.Handler {
 	alive := a2asrv.WithTransportKeepAlive(keepAlive)
 	return map[string]http.Handler{

@@ -34,7 +34,6 @@ func Names(text string) []string {
 	return names
 }
 
-// braces matches a name in braces.
 var braces = regexp.MustCompile(`\{([a-z_]+)\}`)
 
 // Fill replaces the names in braces in text as described at [Hints].

@@ -39,8 +39,8 @@ type Agents struct {
 }
 
 const (
-	// taskTitle is the prefix of the titles of these tasks. It distinguishes
-	// them from other tasks.
+	// taskTitle is the prefix of the titles of the tasks that Agents creates.
+	// It distinguishes them from other tasks.
 	taskTitle = "Write search phrases: "
 	// answerFile is the file that an agent writes, in the root folder of the
 	// repository.

@@ -167,7 +167,7 @@ func (w *writing) reserve(u Usage) bool {
 	return true
 }
 
-// used replaces an estimate by the actual usage.
+// used replaces an estimate with the actual usage.
 func (w *writing) used(estimated, u Usage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

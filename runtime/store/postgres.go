@@ -111,7 +111,7 @@ func tooManyConnections(err error) bool {
 	return errors.As(err, &e) && e.Code == "53300"
 }
 
-// bind replaces each ? by $1, $2 and so on.
+// bind replaces each ? with $1, $2 and so on.
 func (s *postgresStore) bind(query string) string {
 	if known, ok := s.bound.Load(query); ok {
 		return known.(string)

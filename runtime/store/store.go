@@ -75,7 +75,7 @@ type dialect interface {
 	read(ctx context.Context) (tx *sql.Tx, done func(), err error)
 	// notify wakes the other processes when tx commits.
 	notify(ctx context.Context, tx *sql.Tx) error
-	// bind replaces ? by the driver's placeholders.
+	// bind replaces each ? with the driver's placeholders.
 	bind(query string) string
 	// listen calls wake whenever the feed may have grown, until ctx is done. It
 	// survives connection failures.

@@ -39,7 +39,7 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Plain returns s with U+FFFD in place of each character that controls a
 // terminal or changes the text direction. It keeps line ends and tabs, and
-// replaces "\r\n" by "\n".
+// replaces "\r\n" with "\n".
 func Plain(s string) string {
 	s = strings.TrimSuffix(strings.ReplaceAll(s, "\r\n", "\n"), "\r")
 	return strings.Map(func(r rune) rune {
