@@ -9,9 +9,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// methods lists the methods that a client may call. first reports whether the
-// method is allowed before initialize. answer sends the reply itself; if it
-// returns an error, that error is the reply.
+// methods lists the methods that a client may call. The field first reports
+// whether the method is allowed before initialize. The function answer sends
+// the reply itself; if it returns an error, that error is the reply.
 var methods = map[string]struct {
 	first  bool
 	answer func(*conn, context.Context, message) error

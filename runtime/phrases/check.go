@@ -15,8 +15,8 @@ const (
 	mostWords  = 20
 )
 
-// checked returns up to most usable phrases for s, and the reasons why the
-// other phrases are not usable.
+// checked returns the usable phrases for s, and the reasons why the other
+// phrases are not usable. It returns no more phrases than most.
 func checked(given []string, s *Section, most int) (fit, why []string) {
 	docs := bare(s.Title + " " + s.Breadcrumb + " " + s.Text)
 	var seen []string
