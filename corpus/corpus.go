@@ -1,4 +1,4 @@
-// Package corpus is deskhand's own manual, as files in the program.
+// Package corpus embeds deskhand's own manual.
 package corpus
 
 import "embed"

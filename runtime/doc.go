@@ -1,3 +1,4 @@
-// Package runtime holds everything that lives while deskhand serves. The folder
-// itself has only this file and the test of the direction of imports.
+// Package runtime is the parent of the packages that deskhand uses while it
+// serves. It contains only this file and the test that checks the direction of
+// imports.
 package runtime

@@ -1,14 +1,14 @@
 // Package a2a lets other agents ask people over the Agent2Agent protocol.
 //
-// A task is a view of a request in the hub, or of an attempt and what its agent
-// asks. Its only state of its own is the messages that its client sent. While
-// the request is open, the task requires input, or a sign-in if the request has
-// a page to open. Both the client and any other surface may answer. A task
-// therefore outlives every process, and each process over the store answers for
-// it.
+// A task is a view of a request in the hub, or of an attempt and the questions
+// of its agent. The only state that a task has of its own is the messages that
+// its client sent. While the request is open, the task requires input, or a
+// sign-in if the request has a page to open. The client may answer, and so may
+// a person on any other surface. A task therefore outlives every process, and
+// any process over the same store can serve it.
 //
-// A library implements the protocol's transports, 1.0 and 0.3; this package
-// gives them their meaning.
+// A library implements the protocol's transports, versions 1.0 and 0.3. This
+// package implements the methods.
 package a2a
 
 import (
@@ -29,17 +29,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Channel names A2A in the record of an answer.
+// Channel identifies A2A in the record of an answer.
 const Channel = "a2a"
 
-// Paths at which to mount a Server.
+// The paths to mount a Server's handlers at.
 const (
 	Path       = "/a2a"     // protocol 1.0
 	LegacyPath = "/a2a/v03" // protocol 0.3
 	CardPath   = "/.well-known/agent-card.json"
 )
 
-// Skills: ask a person, or run an agent of this installation.
+// The skills that a Server offers: ask a person, or run an agent of this
+// installation.
 const (
 	AskSkill = "ask-a-person"
 	RunSkill = "run-task"
@@ -50,25 +51,25 @@ const Extension = "https://github.com/deskhand/deskhand/a2a/question/v1"
 
 // Options configure a Server. The zero value is ready to use.
 type Options struct {
-	Name, Version string // on the card; defaults: deskhand, 0
-	// NoToken reports that the server requires no token. The card then declares
-	// none.
+	Name, Version string // shown on the agent card; defaults: "deskhand" and "0"
+	// NoToken reports whether the server requires no token. If true, the card
+	// declares no security scheme.
 	NoToken bool
-	// Wait is how long a question stays open if it sets no timeout. Zero:
-	// forever.
+	// Wait is how long a question stays open if it sets no timeout. If zero, it
+	// stays open forever.
 	Wait time.Duration
-	// Runner runs the run-task skill. Nil: the skill is not offered.
+	// Runner runs the run-task skill. If nil, the skill is not offered.
 	Runner Runner
-	// Skill handles messages that name no skill. Zero: AskSkill.
+	// Skill handles messages that name no skill. If empty, it is AskSkill.
 	Skill string
-	// PushTo lists hosts, as HOST:PORT, on this machine or its network that
-	// push notifications may go to, with the authentication that the client
-	// supplies.
+	// PushTo lists hosts, as HOST:PORT, that push notifications may go to even
+	// if they are on this machine or its network, and with the authentication
+	// that the client supplies.
 	PushTo []string
 	// MayAnswer reports whether a caller may answer a task's question in place
-	// of a person. Nil: everyone may.
+	// of a person. If nil, every caller may.
 	MayAnswer func(ctx context.Context) bool
-	// Log receives messages for the operator. Nil discards them.
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -100,14 +101,15 @@ func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 	return s
 }
 
-// Close ends the streams, which would otherwise last as long as their tasks.
-// Clients may subscribe again, here or at another process.
+// Close ends all streams, which otherwise last as long as their tasks. Clients
+// may subscribe again, here or at another process.
 func (s *Server) Close() { s.stop() }
 
-// keepAlive is between two comments on a stream on which nothing happens.
+// keepAlive is the interval between two comments on an idle stream.
 const keepAlive = 15 * time.Second
 
-// Mounts returns the call handlers by path. They require the agents' token.
+// Mounts returns the call handlers by path. The handlers do not check the
+// agents' token, so the HTTP server that mounts them must.
 func (s *Server) Mounts() map[string]http.Handler {
 	alive := a2asrv.WithTransportKeepAlive(keepAlive)
 	return map[string]http.Handler{
@@ -116,10 +118,11 @@ func (s *Server) Mounts() map[string]http.Handler {
 	}
 }
 
-// flushed lets the library stream through a front that wraps its writers: the
-// library looks for a Flusher and not below the wrapping.
+// flushed lets the library stream through an HTTP server that wraps its
+// writers: the library looks for a Flusher, but does not unwrap the writer to
+// find it.
 //
-// It also bounds what the library would read without a bound.
+// flushed also limits the size of the request body, which the library does not.
 func flushed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallBytes))
@@ -136,7 +139,8 @@ func flushed(h http.Handler) http.Handler {
 	})
 }
 
-// maxCallBytes is far above a message, which has at most [maxMessageBytes].
+// maxCallBytes limits a call's body, in bytes. It is well above
+// [maxMessageBytes].
 const maxCallBytes = 1 << 20
 
 type flusher struct {
@@ -145,10 +149,10 @@ type flusher struct {
 }
 
 // Flush implements [http.Flusher].
-func (f flusher) Flush() { _ = f.control.Flush() } // what cannot be written is noticed at the next write
+func (f flusher) Flush() { _ = f.control.Flush() } // the next write reports the error
 
-// Card serves the agent card, which anyone may read. Its addresses use the
-// request's host, which the caller has checked.
+// Card serves the agent card, which anyone may read. The URLs on the card use
+// the request's host, which the caller has checked.
 func (s *Server) Card() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -167,11 +171,12 @@ func (s *Server) Card() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(data) // nobody is left to tell
+		_, _ = w.Write(data) // the client may be gone
 	})
 }
 
-// cardFor is the card for a base address, with the fields of both protocols.
+// cardFor returns the card for a base URL, with the fields of both protocol
+// versions.
 func (s *Server) cardFor(ctx context.Context, base string) ([]byte, error) {
 	card := &a2a.AgentCard{
 		Name: s.o.Name, Version: s.o.Version,

@@ -18,22 +18,22 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// calls are the methods of the protocol.
+// calls implements the protocol's methods.
 type calls struct {
 	*Server
-	legacy bool // of protocol 0.3
+	legacy bool // whether the caller uses protocol 0.3
 }
 
 // snapshot is the state of a task at a position in the feed.
 type snapshot struct {
 	*task
 	view *a2a.Task
-	open *elicit.Request // what can be answered; nil: nothing
+	open *elicit.Request // the request that can be answered; nil if there is none
 	seq  int64
 }
 
-// look reads a task; [a2a.ErrTaskNotFound] if there is none, or what it was
-// about is no longer in the history.
+// look reads a task. It returns [a2a.ErrTaskNotFound] if the task does not
+// exist, or if its request or attempt has been deleted.
 func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	return now, err
 }
 
-// notFound is the code of attempts that are not there.
+// notFound is the fault code for an attempt that does not exist.
 const notFound = "not_found"
 
 func (s *Server) snapshotOf(ctx context.Context, t *task) (snapshot, error) {
@@ -76,7 +76,8 @@ func (c *calls) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task
 	return trimmed(now.view, req.HistoryLength), nil
 }
 
-// trimmed leaves the newest messages; nil: all.
+// trimmed keeps only the newest length messages of the history, or all if
+// length is nil.
 func trimmed(t *a2a.Task, length *int) *a2a.Task {
 	if length != nil && len(t.History) > max(*length, 0) {
 		t.History = t.History[len(t.History)-max(*length, 0):]
@@ -85,7 +86,7 @@ func trimmed(t *a2a.Task, length *int) *a2a.Task {
 }
 
 // ListTasks implements the protocol's method. A page token is the number of
-// tasks on the pages before it.
+// tasks on the earlier pages.
 func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	skip, err := strconv.Atoi(req.PageToken)
 	if err != nil && req.PageToken != "" || skip < 0 {
@@ -155,11 +156,11 @@ func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2
 	return now.view, nil
 }
 
-// SendMessage implements the protocol's method. It waits for an agent's work but
-// not for a person: it returns the task that requires input. A 1.0 client that
-// does not want to wait sets returnImmediately. Calls of 0.3 clients never wait:
-// their field has the opposite meaning and defaults to no, which the library
-// does not distinguish from yes.
+// SendMessage implements the protocol's method. It waits while an agent works,
+// but not for a person: it then returns the task, which requires input. A 1.0
+// client that does not want to wait sets returnImmediately. Calls of 0.3
+// clients never wait: their field has the opposite meaning and defaults to
+// false, and the library does not distinguish the default from true.
 func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	v, err := c.send(ctx, req)
 	if err == nil && !c.legacy && (req.Config == nil || !req.Config.ReturnImmediately) {
@@ -175,9 +176,9 @@ func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a
 	return trimmed(v, length), nil
 }
 
-// afterWork is the task once nobody works on it: it has ended, or waits for a
-// person. When this server stops it is the task as it is then. When the client
-// leaves, only the wait ends.
+// afterWork waits until the task has ended or is waiting for a person, and
+// returns it. If the server stops, it returns the task's current state. If the
+// client disconnects, only the wait ends.
 func (c *calls) afterWork(ctx context.Context, v *a2a.Task) (*a2a.Task, error) {
 	for !rests(v.Status.State) && c.stopped.Err() == nil {
 		var failure error
@@ -198,12 +199,14 @@ func (c *calls) afterWork(ctx context.Context, v *a2a.Task) (*a2a.Task, error) {
 	return v, nil
 }
 
-// rests reports whether work on a task has ended, for now or for ever.
+// rests reports whether the task has ended or is waiting for input or a
+// sign-in.
 func rests(s a2a.TaskState) bool {
 	return s.Terminal() || s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
-// send is a first message, which asks, or a further one, which answers.
+// send handles a message: the first message of a task asks, and a later one
+// answers.
 func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Task, error) {
 	m := req.Message
 	if m == nil || m.ID == "" || len(m.Parts) == 0 {
@@ -216,11 +219,11 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 		return nil, invalid("a message can have at most %d bytes", maxMessageBytes)
 	}
 	if req.Config != nil && req.Config.PushConfig != nil {
-		if err := c.mayPush(req.Config.PushConfig); err != nil { // before anybody is asked
+		if err := c.mayPush(req.Config.PushConfig); err != nil { // before a person is asked
 			return nil, err
 		}
 	}
-	ctx = context.WithoutCancel(ctx) // a client that leaves now has sent its message all the same
+	ctx = context.WithoutCancel(ctx) // the message counts even if the client disconnects now
 	t, v, err := c.take(ctx, m)
 	if err != nil || req.Config == nil || req.Config.PushConfig == nil {
 		return v, err
@@ -231,7 +234,8 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 	return v, err
 }
 
-// maxMessageBytes bounds a message, which the history keeps.
+// maxMessageBytes is the maximum size in bytes of a message, which a task's
+// history keeps.
 const maxMessageBytes = 256 << 10
 
 func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
@@ -268,18 +272,18 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	if e != nil {
 		return nil, nil, e
 	}
-	if wrong { // it goes on wanting input, and says what was wrong
+	if wrong { // the task still requires input and says what was wrong
 		parts := &after.view.Status.Message.Parts
 		*parts = append([]*a2a.Part{a2a.NewTextPart("Rejected: " + err.Error())}, *parts...)
 	}
 	return after.task, after.view, nil
 }
 
-// errForPeople refuses an answer that comes with the token of agents: with it an
-// agent would answer its own question.
+// errForPeople rejects an answer that comes with the agents' token: otherwise
+// an agent could answer its own question.
 var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "only a person may answer this task: send the answer with the person's key of this installation instead of the agents' token, or wait until the task has the answer")
 
-// begin is a first message: metadata.skill says what is wanted.
+// begin handles a task's first message. metadata.skill selects the skill.
 func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
 	t := &task{id: a2a.TaskID(uuid.Must(uuid.NewV7()).String()), context: m.ContextID, skill: c.o.Skill}
 	if skill, ok := m.Metadata["skill"].(string); ok {
@@ -321,8 +325,8 @@ func (c *calls) ask(ctx context.Context, m *a2a.Message, t *task) error {
 	return err
 }
 
-// open asks, or finds an answer that came too late when the same was asked
-// before.
+// open opens a request, or returns an earlier one with the same question whose
+// answer came too late.
 func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Request, error) {
 	late, err := c.hub.Earlier(ctx, r)
 	if err != nil {
@@ -352,8 +356,8 @@ func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Req
 
 // SendStreamingMessage implements the protocol's method. The stream ends when
 // the task ends or requires input: the client can then answer, or subscribe to
-// wait for someone else's answer. If there is a page to open, the stream waits
-// for it.
+// wait for a person's answer. If the task requires a sign-in on a page, the
+// stream continues.
 func (c *calls) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		v, err := c.send(ctx, req)
@@ -386,8 +390,8 @@ func (c *calls) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskReq
 	}
 }
 
-// follow yields how a task changes from v on, until it has ended, or wants
-// input if that is to be the end too.
+// follow yields the changes of a task from v on until the task ends or, if
+// untilInput, requires input.
 func (c *calls) follow(ctx context.Context, v *a2a.Task, untilInput bool, yield func(a2a.Event, error) bool) {
 	ended := func() bool {
 		return v.Status.State.Terminal() || untilInput && v.Status.State == a2a.TaskStateInputRequired
@@ -405,7 +409,7 @@ func (c *calls) follow(ctx context.Context, v *a2a.Task, untilInput bool, yield 
 	}
 	filter := store.Filter{Topic: elicit.Topic, Key: now.subject}
 	if now.skill == RunSkill {
-		filter = store.Filter{} // what its agent asks has ids of its own
+		filter = store.Filter{} // the agent's questions have their own IDs
 	}
 	w, err := c.db.Watch(ctx, now.seq, filter)
 	if err != nil {
@@ -448,8 +452,9 @@ func (c *calls) GetExtendedAgentCard(context.Context, *a2a.GetExtendedAgentCardR
 	return nil, a2a.ErrExtendedCardNotConfigured
 }
 
-// failed words an error for a client: one of the protocol stays, an expected
-// failure is a wrong parameter, and of the rest the log has more.
+// failed converts an error for the client. Errors of the protocol are
+// unchanged, and faults become invalid parameters. All other errors are logged,
+// and the client receives only a general message.
 func (s *Server) failed(err error) error {
 	if errors.As(err, new(*a2a.Error)) || errors.Is(err, a2a.ErrTaskNotFound) || errors.Is(err, context.Canceled) {
 		return err

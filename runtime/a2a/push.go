@@ -20,20 +20,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// push is an address that wants to hear of a task.
+// push is a push notification config of a task.
 type push struct {
 	config a2a.PushConfig
 	legacy bool
-	sent   a2a.TaskState // what it heard last
+	sent   a2a.TaskState // the last state sent
 }
 
 const (
-	mostPushes   = 8 // of one task
+	mostPushes   = 8 // per task
 	pushTime     = 10 * time.Second
 	pushLease    = 15 * time.Second
 	pushesAtOnce = 16
 	pushTries    = 5
-	pushRetry    = 2 * time.Second // and longer each time
+	pushRetry    = 2 * time.Second // maximum time between two checks for due notifications
 	pushLeaseKey = "runtime/a2a-push"
 )
 
@@ -116,7 +116,8 @@ func (c *calls) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfi
 	return &all[0].config, nil
 }
 
-// ListTaskPushConfigs implements the protocol's method. All fit on one page.
+// ListTaskPushConfigs implements the protocol's method. All
+// configs fit on one page.
 func (c *calls) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	if _, err := c.load(ctx, req.TaskID); err != nil {
 		return nil, c.failed(err)
@@ -144,11 +145,12 @@ func (c *calls) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPus
 	return nil
 }
 
-// Run sends push notifications until ctx ends, and deletes tasks whose subject
-// is gone. Only one process sends at a time; the next one sends what it left.
+// Run sends push notifications until ctx is done, and deletes tasks whose
+// request or attempt is gone. Only one process sends at a time; the next one
+// continues where it stopped.
 func (s *Server) Run(ctx context.Context) {
 	lease := store.Lease{Name: pushLeaseKey, Holder: rand.Text()}
-	tries := map[string]int{} // by task and address
+	tries := map[string]int{} // by task and config ID
 	var swept time.Time
 	after := a2a.TaskID("")
 	for ctx.Err() == nil {
@@ -167,7 +169,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// untilChange waits for something to happen, at most so long.
+// untilChange waits until an event arrives or the duration most has passed.
 func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -187,9 +189,9 @@ func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	<-ctx.Done()
 }
 
-// pushAll tells everybody who has not heard of the state that a task is in, some
-// at once, so that one which does not answer holds up few. It does nothing where
-// nobody wants to hear, and ends when another process has the lease.
+// pushAll sends the notifications that are due. It sends several concurrently,
+// so that a slow receiver delays few others. It returns early if there are no
+// configs or another process holds the lease.
 func (s *Server) pushAll(ctx context.Context, lease store.Lease, tries map[string]int) error {
 	if wanted, err := s.pushes(ctx, ""); err != nil || len(wanted) == 0 {
 		return err
@@ -231,13 +233,14 @@ func (s *Server) pushAll(ctx context.Context, lease store.Lease, tries map[strin
 	return nil
 }
 
-// news is what an address is to hear.
+// news is a notification to send.
 type news struct {
 	push push
 	view *a2a.Task
 }
 
-// due is who has not heard of the state that a task is in.
+// due returns the notifications for tasks whose state changed since the last
+// notification.
 func (s *Server) due(ctx context.Context) (due []news, err error) {
 	all, err := s.pushes(ctx, "")
 	if err != nil {
@@ -246,7 +249,7 @@ func (s *Server) due(ctx context.Context) (due []news, err error) {
 	for _, p := range all {
 		now, err := s.look(ctx, p.config.TaskID)
 		if errors.Is(err, a2a.ErrTaskNotFound) || fault.Of(err) != nil {
-			continue // of what is gone, or cannot be seen now, nothing is told
+			continue // the task is gone or cannot be read now
 		}
 		if err != nil {
 			return nil, err
@@ -258,8 +261,8 @@ func (s *Server) due(ctx context.Context) (due []news, err error) {
 	return due, nil
 }
 
-// told notes what an address has heard; after the last that there is, it is
-// forgotten.
+// told records the state that was sent, or deletes the config if the state is
+// final.
 func (s *Server) told(ctx context.Context, p *push, state a2a.TaskState) error {
 	err := s.db.Update(ctx, func(tx *store.Tx) (err error) {
 		if state.Terminal() {
@@ -275,8 +278,8 @@ func (s *Server) told(ctx context.Context, p *push, state a2a.TaskState) error {
 	return nil
 }
 
-// tell sends a task to an address. It follows no redirection: the token is for
-// that address alone.
+// tell sends a task to a URL. It follows no redirects: the token is only for
+// that URL.
 func (s *Server) tell(ctx context.Context, p *push, v *a2a.Task) error {
 	var body any = a2a.StreamResponse{Event: v}
 	if p.legacy {
@@ -286,7 +289,7 @@ func (s *Server) tell(ctx context.Context, p *push, v *a2a.Task) error {
 	if err != nil {
 		return fmt.Errorf("encode task: %w", err)
 	}
-	if err := s.mayPush(&p.config); err != nil { // one that an earlier version took
+	if err := s.mayPush(&p.config); err != nil { // an earlier version may have accepted it
 		return err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.config.URL, bytes.NewReader(data))

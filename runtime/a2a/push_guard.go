@@ -12,15 +12,15 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Where push notifications go, a client says, who may be anybody with the token:
-// deskhand is not to ask for it at what only this machine or its network reaches,
-// and shows nothing there by which somebody could sign in. The owner of the
-// configuration names hosts for which both is right.
-
-// outside reaches the internet alone.
+// outside reaches only the internet.
+//
+// A client chooses where push notifications go, and every agent with the token
+// is a client. So deskhand by default sends nothing to addresses that only this
+// machine or its network can reach, and sends no credentials. The configuration
+// can list hosts that are exempt from both rules.
 var outside http.RoundTripper = netguard.Guard{}.Transport()
 
-// named says that the configuration names the host of an address.
+// named reports whether the configuration lists the URL's host.
 func (s *Server) named(at *url.URL) bool {
 	host := strings.ToLower(at.Host)
 	if at.Port() == "" {
@@ -29,8 +29,10 @@ func (s *Server) named(at *url.URL) bool {
 	return slices.Contains(s.o.PushTo, host)
 }
 
-// mayPush refuses an address that is not to be asked, as far as that can be told
-// before its name is looked up, and what a client wants shown there.
+// mayPush returns an error if notifications may not go to the URL. It does not
+// resolve the host name; tell checks the resolved address when it connects.
+// mayPush also rejects credentials for hosts that the configuration does not
+// list.
 func (s *Server) mayPush(p *a2a.PushConfig) error {
 	at, err := url.Parse(p.URL)
 	switch {

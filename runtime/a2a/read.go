@@ -14,8 +14,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// asked is what a data part may say of a question; the other fields of a
-// request are not for a client to set.
+// asked holds the fields of a request that a client may set in a data part.
 type asked struct {
 	Title     string            `json:"title"`
 	Message   string            `json:"message"`
@@ -25,12 +24,12 @@ type asked struct {
 	WaitMS    int64             `json:"waitMs"`
 	Key       string            `json:"key"`
 	Audience  elicit.Audience   `json:"audience"`
-	// Schema is how MCP says what is asked. It is refused: a person would be
-	// shown a question without its fields.
+	// Schema is the field that MCP clients use for questions. readRequest
+	// rejects it, because a person would see the question without its fields.
 	Schema json.RawMessage `json:"requestedSchema"`
 }
 
-// readRequest makes a request of the first message of a task. Errors wrap
+// readRequest converts the first message of a task to a request. Errors wrap
 // [a2a.ErrInvalidParams] or are a *[elicit.Rejection].
 func readRequest(m *a2a.Message, wait time.Duration) (elicit.Request, error) {
 	r := elicit.Request{Trigger: elicit.A2AInputRequired, WaitMS: wait.Milliseconds(), Key: "message:" + m.ID,
@@ -84,7 +83,7 @@ func invalid(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
 }
 
-// dataOf is the first data part that is an object.
+// dataOf returns the first data part that is an object.
 func dataOf(m *a2a.Message) (map[string]any, bool) {
 	for _, p := range m.Parts {
 		if p == nil {
@@ -107,9 +106,10 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// readAnswer makes an action of a further message of a task. A text is an answer
-// where one is enough to say it; a data part has an action and, to accept,
-// content by question. Errors are as those of readRequest, or errPage.
+// readAnswer converts a later message of a task to an action. A text is
+// accepted if one text is enough to answer. A data part has an action and, to
+// accept, content by question ID. readAnswer returns the same errors as
+// readRequest, or errPage.
 func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Channel: Channel}
 	fields := map[string][]string{}
@@ -151,8 +151,8 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	return a, nil
 }
 
-// oneField is a text as the answer of a question: its own words if they are
-// none of the options.
+// oneField returns a text as the answer to a question. If the question allows
+// free text, a text that matches no option is the person's own answer.
 func oneField(q *elicit.Question, text string) map[string][]string {
 	if q.AllowFreeform {
 		for _, o := range q.Options {
@@ -165,8 +165,8 @@ func oneField(q *elicit.Question, text string) map[string][]string {
 	return map[string][]string{q.ID: {text}}
 }
 
-// errPage is that a word does not help: the page that a credential is given on
-// says by itself when it has one.
+// errPage rejects a message as the answer to a credential request. The page
+// where the user connects completes such a request.
 var errPage = errors.New("the task continues by itself when someone has connected on the page")
 
 func agrees(text string) bool {

@@ -21,10 +21,10 @@ var migrations embed.FS
 // Schema returns the schema that a Server's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("agents", migrations) }
 
-// mostListed is how many tasks a list looks at, newest first.
+// mostListed is the maximum number of tasks that a list reads, newest first.
 const mostListed = 1000
 
-// mostMessages is how many messages of a client a task keeps.
+// mostMessages is the maximum number of client messages that a task keeps.
 const mostMessages = 100
 
 const taskColumns = "SELECT id, context, skill, subject, late, history, created FROM a2a_tasks "
@@ -43,7 +43,8 @@ func scanTask(row interface{ Scan(...any) error }) (*task, error) {
 	return &t, nil
 }
 
-// load reads a task; [a2a.ErrTaskNotFound] if there is none.
+// load reads a task. It returns [a2a.ErrTaskNotFound] if the task does not
+// exist.
 func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
 	err = s.db.View(ctx, func(tx *store.Tx) error {
 		t, err = scanTask(tx.QueryRow(ctx, taskColumns+"WHERE id = ?", string(id)))
@@ -58,7 +59,8 @@ func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
 	return t, nil
 }
 
-// list reads the newest tasks; of a context, if it is not empty.
+// list reads the newest tasks. If of is not empty, it reads only the tasks in
+// that context.
 func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	where, args := "", []any{}
 	if of != "" {
@@ -85,8 +87,8 @@ func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	return all, nil
 }
 
-// insert writes a new task. If its subject has one already, that one comes back:
-// the client sent its message twice.
+// insert writes a new task. If its subject already has a task, it returns that
+// one: the client has sent the same message twice.
 func (s *Server) insert(ctx context.Context, t *task) (*task, error) {
 	history, err := json.Marshal(t.history)
 	if err != nil {
@@ -115,7 +117,7 @@ func (s *Server) insert(ctx context.Context, t *task) (*task, error) {
 	return t, nil
 }
 
-// said adds a message to the history of a task.
+// said adds a message to a task's history, unless the history is full.
 func (s *Server) said(ctx context.Context, id a2a.TaskID, m *a2a.Message) error {
 	err := s.db.Update(ctx, func(tx *store.Tx) error {
 		t, err := scanTask(tx.QueryRow(ctx, taskColumns+"WHERE id = ?", string(id)))
@@ -135,7 +137,7 @@ func (s *Server) said(ctx context.Context, id a2a.TaskID, m *a2a.Message) error 
 	return nil
 }
 
-// forget takes out a task whose request is no longer in the history.
+// forget deletes a task and its push notification configs.
 func (s *Server) forget(ctx context.Context, id a2a.TaskID) error {
 	err := s.db.Update(ctx, func(tx *store.Tx) error {
 		for _, table := range []string{"a2a_tasks WHERE id", "a2a_pushes WHERE task"} {
@@ -151,15 +153,15 @@ func (s *Server) forget(ctx context.Context, id a2a.TaskID) error {
 	return nil
 }
 
-// Looking at some tasks now and then finds those that are to be forgotten.
+// Run calls sweep every sweepEvery, and sweep checks up to sweepAtOnce tasks.
 const (
 	sweepEvery  = 10 * time.Minute
 	sweepAtOnce = 200
 )
 
-// sweep forgets tasks whose request or attempt is gone. It looks at some behind
-// after, in the order of their ids, and says behind which to go on; empty: from
-// the beginning.
+// sweep deletes tasks whose request or attempt is gone. It checks the tasks
+// whose IDs follow after, in ID order, and returns the ID to continue from, or
+// "" to start again.
 func (s *Server) sweep(ctx context.Context, after a2a.TaskID) (next a2a.TaskID) {
 	var ids []a2a.TaskID
 	err := s.db.View(ctx, func(tx *store.Tx) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // Runner runs this installation's agents. Its methods may be called
-// concurrently. Faults that they return are shown to the client; code
+// concurrently. Faults that they return are shown to the client. The fault code
 // "not_found" means that the attempt does not exist.
 type Runner interface {
 	// Start starts an agent with a prompt and returns its attempt's ID. Calls
@@ -25,7 +25,7 @@ type Runner interface {
 	Stop(ctx context.Context, attempt string) error
 }
 
-// States of a [Run].
+// The states of a [Run].
 const (
 	Working   = a2a.TaskStateWorking
 	Completed = a2a.TaskStateCompleted
@@ -41,7 +41,7 @@ type Run struct {
 	Active time.Time // time of the last activity
 }
 
-// start has an agent work on what a message says.
+// start starts an agent with a message's text as the prompt.
 func (s *Server) start(ctx context.Context, m *a2a.Message) (attempt string, err error) {
 	prompt := textOf(m)
 	if prompt == "" {
@@ -50,8 +50,8 @@ func (s *Server) start(ctx context.Context, m *a2a.Message) (attempt string, err
 	return s.o.Runner.Start(ctx, prompt, "a2a:"+m.ID)
 }
 
-// running is a task of run-task: what its agent asks comes before where it
-// stands.
+// running reads a run-task task. An open question of the agent takes precedence
+// over the run's state.
 func (s *Server) running(ctx context.Context, t *task) (now snapshot, err error) {
 	if s.o.Runner == nil {
 		return now, fault.New("no_skill", "the task used the skill "+RunSkill+", which is no longer available", "")
@@ -73,7 +73,7 @@ func (s *Server) running(ctx context.Context, t *task) (now snapshot, err error)
 		return now, fmt.Errorf("read what the agent asks: %w", err)
 	}
 	if n := len(asks.Requests); n > 0 && run.State == Working {
-		now.open = &asks.Requests[n-1] // the list is newest first
+		now.open = &asks.Requests[n-1] // the list is newest first, so this is the oldest
 		now.view = t.view(now.open)
 		return now, nil
 	}

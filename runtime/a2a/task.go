@@ -10,18 +10,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// task is what the store has of a task.
+// task is a task's row in the store.
 type task struct {
 	id      a2a.TaskID
 	context string
 	skill   string
-	subject string // the id of a request, or of an attempt
-	late    bool   // an answer that is late for its request is in time for this task
+	subject string // ID of a request or an attempt
+	late    bool   // whether this task accepts an answer that came too late for its request
 	history []*a2a.Message
 	created time.Time
 }
 
-// view is a task as its request makes it.
+// view returns the task with the state of its request.
 func (t *task) view(r *elicit.Request) *a2a.Task {
 	state, parts := t.status(r)
 	at := r.CreatedAt.Time
@@ -36,17 +36,18 @@ func (t *task) view(r *elicit.Request) *a2a.Task {
 	return v
 }
 
-// as is a task in a state; stage tells it from the same state at other times.
+// as returns the task in a state. stage makes the ID of the status message
+// unique among the task's states.
 func (t *task) as(state a2a.TaskState, stage string, at time.Time, parts []*a2a.Part) *a2a.Task {
 	v := &a2a.Task{ID: t.id, ContextID: t.context, History: t.history}
 	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, v, parts...)
-	m.ID = string(t.id) + "-" + stage // the same each time it is read
+	m.ID = string(t.id) + "-" + stage // the same on every read
 	m.Extensions = []string{Extension}
 	v.Status = a2a.TaskStatus{State: state, Message: m, Timestamp: &at}
 	return v
 }
 
-// status is the state of a task and what its message says.
+// status returns the task's state and the parts of its status message.
 func (t *task) status(r *elicit.Request) (a2a.TaskState, []*a2a.Part) {
 	if r.Status == elicit.Open {
 		state := a2a.TaskStateInputRequired
@@ -70,10 +71,10 @@ func (t *task) status(r *elicit.Request) (a2a.TaskState, []*a2a.Part) {
 	return state, []*a2a.Part{a2a.NewTextPart(text), a2a.NewDataPart(outcome(r))}
 }
 
-// unreachable is the reason of a request that nobody could see.
+// unreachable is the reason for withdrawing a request that no person could see.
 const unreachable = "unreachable"
 
-// question is a request as data.
+// question returns a request as data.
 func question(r *elicit.Request) map[string]any {
 	q := map[string]any{"elicitationId": r.ID, "mode": r.Mode, "message": r.Message, "questions": r.Questions,
 		"context": map[string]any{"trigger": r.Trigger}}
@@ -92,7 +93,7 @@ func question(r *elicit.Request) map[string]any {
 	return q
 }
 
-// questionText says the same, complete by itself.
+// questionText returns a request as one complete text.
 func questionText(r *elicit.Request) string {
 	var b strings.Builder
 	b.WriteString(r.Message)
@@ -115,8 +116,8 @@ func questionText(r *elicit.Request) string {
 	return b.String()
 }
 
-// outcome is how a request ended, as data; what was typed and not sent is not
-// in it.
+// outcome returns how a request ended, as data. It omits answers that were
+// typed but not sent.
 func outcome(r *elicit.Request) map[string]any {
 	o := map[string]any{"elicitationId": r.ID}
 	if r.Completion != nil {
@@ -134,8 +135,8 @@ func outcome(r *elicit.Request) map[string]any {
 	return o
 }
 
-// answerText says the answers, one a line; the question with them where there
-// is more than one.
+// answerText returns the answers, one per line. With more than one question,
+// each line starts with its question.
 func answerText(r *elicit.Request) string {
 	var lines []string
 	for i := range r.Questions {

@@ -1,12 +1,12 @@
 // Package access carries the identity of a request's caller: anyone, a program
-// with the agents' token, or a person. The HTTP front determines it and stores
-// it in the request's context, because the libraries in between pass on nothing
-// else.
+// with the agents' token, or a person. The HTTP server determines the identity
+// and stores it in the request's context, because the libraries in between pass
+// nothing else on.
 package access
 
 import "context"
 
-// Level is the access that a caller has proved and that a route requires.
+// Level is the access level that a caller has proved, or that a route requires.
 type Level int
 
 // Each level includes the ones before it.
@@ -22,16 +22,16 @@ func (l Level) String() string { return [...]string{"anyone", "agents", "people"
 // Values of [Caller.How]: how a caller proved its identity.
 const (
 	ByLink   = "link"        // browser that signed in with a single-use link
-	ByKey    = "key"         // browser where someone typed the person's key
+	ByKey    = "key"         // browser whose user typed the person's key
 	ByBearer = "bearer"      // program that sent the person's key
-	ByAnswer = "answer-link" // stranger with a link that gives one answer once
+	ByAnswer = "answer-link" // stranger with a link that can be used to give one answer
 	ByToken  = "token"       // program that sent the agents' token
 )
 
 // Caller identifies the sender of a request. The zero value is a stranger.
 type Caller struct {
 	Level Level
-	// How is empty for a stranger, and when the server requires no agents'
+	// How is empty for a stranger, and also if the server requires no agents'
 	// token.
 	How     string
 	Address string // host and port of the other end of the connection
@@ -43,15 +43,15 @@ type key struct{}
 // With returns a copy of ctx that carries c.
 func With(ctx context.Context, c Caller) context.Context { return context.WithValue(ctx, key{}, c) }
 
-// Of returns the caller of the request that ctx belongs to. Without one, it
-// returns the zero Caller, a stranger.
+// Of returns the caller of the request that ctx belongs to. If ctx belongs to no
+// request, Of returns the zero Caller, a stranger.
 func Of(ctx context.Context) Caller {
 	c, _ := ctx.Value(key{}).(Caller)
 	return c
 }
 
-// Known reports whether ctx belongs to a request. The process's own work does
-// not.
+// Known reports whether ctx belongs to a request and not to the process's own
+// work.
 func Known(ctx context.Context) bool {
 	_, ok := ctx.Value(key{}).(Caller)
 	return ok

@@ -9,10 +9,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Types of the actions on a session's channel. Clients may dispatch
+// The types of the actions on a session's channel. Clients may dispatch
 // AnswerChanged and Completed.
 const (
-	Requested     = "session/inputRequested" // a new request, or a new version of the one with its ID
+	Requested     = "session/inputRequested" // a new request, or a new version of the request with the same ID
 	AnswerChanged = "session/inputAnswerChanged"
 	Completed     = "session/inputCompleted"
 	TurnComplete  = "session/turnComplete"
@@ -22,7 +22,7 @@ const (
 	Replaced = "session/stateReplaced"
 )
 
-// RootReplaced is Replaced for [RootURI].
+// RootReplaced has the meaning of [Replaced] on [RootURI].
 const RootReplaced = "root/stateReplaced"
 
 // Action changes a channel's state. Type selects which other fields are used.
@@ -46,14 +46,14 @@ type TurnError struct {
 	Message string `json:"message"`
 }
 
-// Ending describes an ending that the action cannot express: nobody answered in
-// time, or the asker withdrew the request.
+// Ending describes how a request ended if the action cannot express it: time
+// ran out, or the asker withdrew the request.
 type Ending struct {
 	RequestID string         `json:"requestId,omitempty"`
 	Outcome   elicit.Outcome `json:"outcome"`
 	Reason    string         `json:"reason,omitempty"`
 	Late      bool           `json:"late,omitempty"` // the asker had already received a timeout
-	Note      string         `json:"note,omitempty"` // the person's note; a client may send it
+	Note      string         `json:"note,omitempty"` // the person's note; clients may set it
 }
 
 // Envelope is an action with its sequence number.
@@ -61,14 +61,15 @@ type Envelope struct {
 	Channel string  `json:"channel"`
 	Action  Action  `json:"action"`
 	Seq     int64   `json:"serverSeq"`
-	Origin  *Origin `json:"origin,omitempty"` // nil: not from a client of this channel
-	// RejectionReason is why the action was rejected; empty if it was accepted.
+	Origin  *Origin `json:"origin,omitempty"` // nil if the action did not come from a client of this channel
+	// RejectionReason is the reason for rejecting the action, or empty if it was
+	// accepted.
 	RejectionReason string     `json:"rejectionReason,omitempty"`
 	Meta            *Rejection `json:"_meta,omitempty"`
 }
 
-// Origin is the client that dispatched an action, and the client's own sequence
-// number for it.
+// Origin identifies the client that dispatched an action, and contains the
+// client's own sequence number for it.
 type Origin struct {
 	ClientID  string `json:"clientId"`
 	ClientSeq int64  `json:"clientSeq"`
@@ -79,14 +80,15 @@ type Rejection struct {
 	Code     string             `json:"code"`
 	Hint     string             `json:"hint,omitempty"`
 	Problems []elicit.Problem   `json:"problems,omitempty"`
-	Winner   *elicit.Completion `json:"winner,omitempty"` // how the request had already ended
+	Winner   *elicit.Completion `json:"winner,omitempty"` // how the request had already ended; nil for other rejections
 }
 
-// Apply returns the session after action a. Clients apply the actions they
-// receive, the server those it sends. Apply ignores unknown types and requests
-// that are not open. It does not handle Replaced; the caller does.
+// Apply returns the session after action a. Clients apply the actions that they
+// receive, and the server applies those that it sends. Apply ignores unknown
+// types and requests that are not open. It does not handle Replaced; the caller
+// does.
 func (s SessionState) Apply(a Action) SessionState {
-	outlives := false // a request of the turn
+	outlives := false // whether a.Request has just outlived its turn
 	switch a.Type {
 	case Requested:
 		if a.Request == nil {
@@ -130,7 +132,8 @@ func (s SessionState) Apply(a Action) SessionState {
 	return s
 }
 
-// waiting counts the requests that a turn waits for, but for one of them.
+// waiting returns the number of requests that a turn waits for. It does not
+// count the request whose ID is but.
 func (s SessionState) waiting(but string) (n int) {
 	for _, r := range s.InputRequests {
 		if r.Meta.TurnEnd == nil && r.ID != but {
@@ -154,8 +157,9 @@ func (s SessionState) status() Status {
 	return Idle
 }
 
-// withRequest puts a request in; one without answers keeps those that are
-// there. Who asks is at a turn.
+// withRequest inserts or replaces a request. A replacement without answers
+// keeps the existing answers. A request that a turn waits for starts a turn if
+// there is none.
 func (s SessionState) withRequest(r InputRequest) SessionState {
 	i := s.index(r.ID)
 	s.InputRequests = slices.Clone(s.InputRequests)
@@ -174,7 +178,7 @@ func (s SessionState) withRequest(r InputRequest) SessionState {
 	return s
 }
 
-// compare puts the older first.
+// compare orders requests from oldest to newest.
 func (r InputRequest) compare(other InputRequest) int {
 	return cmp.Or(r.Meta.CreatedAt.Compare(other.Meta.CreatedAt.Time), cmp.Compare(r.ID, other.ID))
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Client is a program's side of the channel. For each watched session it holds
-// the state that the server confirmed, and the client's own actions that the
+// Client is the client side of the channel. For each watched session it holds
+// the state that the server confirmed. It also holds its own actions that the
 // server has not answered yet. Its methods may be called concurrently.
 type Client struct {
 	options ClientOptions
 
 	mu        sync.Mutex
-	link      *link // nil: not connected
-	seq       int64 // the last that was seen
-	number    int64 // of its newest action
+	link      *link // nil while disconnected
+	seq       int64 // sequence number of the last action received
+	number    int64 // sequence number of the client's newest own action
 	watched   map[string]bool
 	confirmed map[string]SessionState
 	pending   []dispatching
@@ -39,14 +39,14 @@ type ClientOptions struct {
 	OnAction func(Envelope, SessionState)
 }
 
-// dispatching is an action on its way.
+// dispatching is an action that the server has not answered yet.
 type dispatching struct {
 	Channel string `json:"channel"`
 	Seq     int64  `json:"clientSeq"`
 	Action  Action `json:"action"`
 }
 
-// link is one connection. done is closed when it has ended.
+// link is one connection. done is closed when the connection has ended.
 type link struct {
 	socket *websocket.Conn
 	done   chan struct{}
@@ -57,20 +57,20 @@ type link struct {
 	waiting map[string]waiting
 }
 
-// waiting is who waits for an answer, and what takes it in.
+// waiting is a pending call.
 type waiting struct {
-	then     func(json.RawMessage) error // nil: nothing does
-	answered chan error                  // holds one
+	then     func(json.RawMessage) error // processes the result; nil if it is ignored
+	answered chan error                  // buffered, capacity 1
 }
 
-// result is what came back for a request.
+// result is the response to a request.
 type result struct {
 	Result json.RawMessage `json:"result"`
 	Error  *rpcError       `json:"error"`
 }
 
-// ErrNotConnected is returned while there is no connection; call
-// [Client.Connect].
+// ErrNotConnected is returned while there is no connection. Call
+// [Client.Connect] to connect.
 var ErrNotConnected = errors.New("the channel is not connected")
 
 // NewClient returns a client without a connection.
@@ -87,7 +87,7 @@ func (c *Client) Connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to channel: %w", err)
 	}
-	socket.SetReadLimit(-1) // it is our own server
+	socket.SetReadLimit(-1) // no limit: the server is deskhand itself
 	l := &link{socket: socket, done: make(chan struct{}), waiting: map[string]waiting{}}
 	go c.read(l)
 	c.mu.Lock()
@@ -98,7 +98,7 @@ func (c *Client) Connect(ctx context.Context) error {
 	if first {
 		return c.call(ctx, "initialize", map[string]any{"channel": RootURI, "clientId": c.options.ID, "protocolVersions": []string{"0.3.0"}}, nil)
 	}
-	// The reader takes the answer in before what comes after it.
+	// The reader processes this answer before it reads the next message.
 	return c.call(ctx, "reconnect", map[string]any{
 		"channel": RootURI, "clientId": c.options.ID, "lastSeenServerSeq": seq, "subscriptions": subscriptions,
 	}, func(data json.RawMessage) error { return c.resume(ctx, l, data) })
@@ -111,12 +111,12 @@ func (c *Client) Disconnect() {
 	c.link = nil
 	c.mu.Unlock()
 	if l != nil {
-		_ = l.socket.CloseNow() // there is nothing left to say
+		_ = l.socket.CloseNow() // the error does not matter: the connection is being dropped
 		<-l.done
 	}
 }
 
-// Sessions lists the server's sessions, the most recently changed first.
+// Sessions lists the server's sessions, most recently changed first.
 func (c *Client) Sessions(ctx context.Context) (sessions []Summary, err error) {
 	var list struct{ Items []Summary }
 	err = c.call(ctx, "listSessions", target{Channel: RootURI}, func(data json.RawMessage) error { return json.Unmarshal(data, &list) })
@@ -145,13 +145,13 @@ type sessionSnapshot struct {
 	FromSeq  int64
 }
 
-// put takes a snapshot in; the lock is held.
+// put stores a snapshot. The caller must hold c.mu.
 func (c *Client) put(s sessionSnapshot) {
 	c.confirmed[s.Resource], c.seq = s.State, max(c.seq, s.FromSeq)
 }
 
-// Dispatch applies an action locally and sends it, if there is no connection
-// after the next Connect.
+// Dispatch applies an action locally and sends it. Without a connection it
+// returns ErrNotConnected, and the next Connect sends the action.
 func (c *Client) Dispatch(ctx context.Context, uri string, a Action) (clientSeq int64, err error) {
 	c.mu.Lock()
 	c.number++
@@ -165,7 +165,8 @@ func (c *Client) Dispatch(ctx context.Context, uri string, a Action) (clientSeq 
 	return d.Seq, l.write(ctx, encodeNotification("dispatchAction", d))
 }
 
-// State returns a session as to show it to a person, and whether it is watched.
+// State returns a session's state including the pending actions, and whether
+// the session is watched.
 func (c *Client) State(uri string) (SessionState, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +193,7 @@ func (c *Client) Pending() int {
 	return len(c.pending)
 }
 
-// resume takes in the answer to reconnect and sends what is pending again.
+// resume processes the result of reconnect and resends the pending actions.
 func (c *Client) resume(ctx context.Context, l *link, data json.RawMessage) error {
 	var h struct {
 		Type      string
@@ -224,7 +225,7 @@ func (c *Client) resume(ctx context.Context, l *link, data json.RawMessage) erro
 	return nil
 }
 
-// receive takes an action of the server in.
+// receive processes an action from the server.
 func (c *Client) receive(e Envelope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +240,7 @@ func (c *Client) receive(e Envelope) {
 		if json.Unmarshal(e.Action.State, &replaced.State) == nil {
 			c.put(replaced)
 		}
-	case e.Seq > c.seq: // else it is in the state
+	case e.Seq > c.seq: // otherwise the state already includes it
 		c.confirmed[e.Channel], c.seq = s.Apply(e.Action), e.Seq
 	}
 	if c.options.OnAction != nil {
@@ -247,7 +248,7 @@ func (c *Client) receive(e Envelope) {
 	}
 }
 
-// read takes in what the server says until the connection ends.
+// read processes the server's messages until the connection ends.
 func (c *Client) read(l *link) {
 	defer close(l.done)
 	defer l.end()
@@ -276,8 +277,8 @@ func (c *Client) read(l *link) {
 	}
 }
 
-// call sends a request and waits for its answer. then takes the answer in before
-// the next message is read.
+// call sends a request and waits for the response. The function then, unless
+// nil, processes the result before the next message is read.
 func (c *Client) call(ctx context.Context, method string, params any, then func(json.RawMessage) error) error {
 	c.mu.Lock()
 	l := c.link
@@ -303,8 +304,8 @@ func (c *Client) call(ctx context.Context, method string, params any, then func(
 	}
 }
 
-// expect makes room for an answer. The channel has an error at once if the
-// connection has ended.
+// expect registers a pending call. If the connection has ended, answered
+// already holds an error.
 func (l *link) expect(then func(json.RawMessage) error) (id string, answered <-chan error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -337,7 +338,7 @@ func (l *link) answer(id string, r result) {
 	w.answered <- err
 }
 
-// end tells who waits that no answer will come.
+// end fails all pending calls.
 func (l *link) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,35 +9,35 @@ import (
 	"github.com/coder/websocket"
 )
 
-// What waits to be written to one connection. A client that is further behind
-// is told the state of now instead, once it reads again.
+// Limits for one connection's write queue. A client that falls further behind
+// receives the current state instead, once it reads again.
 const (
 	queueMessages = 256
 	queueBytes    = 1 << 20
-	writeTime     = 30 * time.Second // of one message, then the client is let go
+	writeTime     = 30 * time.Second // timeout for one message; after that the connection is closed
 	pingEvery     = 30 * time.Second
 )
 
-// conn is one client. Its reader and its writer are a goroutine each; the
-// mirror pushes from its own and never waits.
+// conn is one client's connection. It has one reader and one writer goroutine.
+// The mirror pushes from its own goroutine and never blocks.
 type conn struct {
 	server *Server
 	mirror *mirror
 	socket *websocket.Conn
-	cancel func() // hangs up; nil until it serves, under the server's lock
-	// client is its name for itself, empty before initialize: the reader's, who
-	// sets it under the mirror's lock.
+	cancel func() // closes the connection; nil until serve; guarded by the server's lock
+	// client is the client's ID, or empty before initialize. Only the reader
+	// reads it without a lock; the reader sets it under the mirror's lock.
 	client  string
-	watches map[string]int64 // channels and the place up to which they were told; under the mirror's lock
+	watches map[string]int64 // sequence number already sent for each channel; guarded by the mirror's lock
 
 	mu     sync.Mutex
 	queue  [][]byte
-	bytes  int           // in queue
-	behind bool          // something was left out
-	owed   [][]byte      // what comes after the state then
-	debt   int           // bytes in owed
-	wake   chan struct{} // holds one
-	room   chan struct{} // holds one; rung when the queue was taken
+	bytes  int           // size of queue
+	behind bool          // whether a message was dropped
+	owed   [][]byte      // messages to send after the current state
+	debt   int           // size of owed
+	wake   chan struct{} // buffered, capacity 1
+	room   chan struct{} // buffered, capacity 1; signaled when the queue is emptied
 }
 
 func newConn(s *Server, m *mirror) *conn {
@@ -53,9 +53,10 @@ func ring(c chan struct{}) {
 	}
 }
 
-// push queues what a watcher of uri is told, unless the client knows it or is
-// too far behind. own says that it is the client's own action, which it waits
-// for: it then comes after the state.
+// push queues a message for a watcher of uri, unless the client already has it
+// or is too far behind. own reports whether the action is the client's own. The
+// client waits for such an action, so it is never dropped: it is sent after the
+// current state.
 func (c *conn) push(uri string, seq int64, data []byte, own bool) {
 	if seq <= c.watches[uri] && !own {
 		return
@@ -73,8 +74,8 @@ func (c *conn) push(uri string, seq int64, data []byte, own bool) {
 	}
 }
 
-// send queues what must not be left out. There is little of it: the reader
-// takes nothing new from a client that does not read.
+// send queues a message that must not be dropped. There are few of these: the
+// reader accepts nothing new from a client that does not read.
 func (c *conn) send(data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +87,7 @@ func (c *conn) append(data []byte) {
 	ring(c.wake)
 }
 
-// take empties the queue; behind says that it was not all.
+// take empties the queue. behind reports whether messages were dropped.
 func (c *conn) take() (queue [][]byte, behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +97,8 @@ func (c *conn) take() (queue [][]byte, behind bool) {
 	return queue, behind
 }
 
-// caughtUp queues what is owed. The caller has the mirror's lock, so nothing has
-// come since the state was queued.
+// caughtUp queues the owed messages. The caller holds the mirror's lock, so
+// nothing has arrived since the state was queued.
 func (c *conn) caughtUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,14 +109,14 @@ func (c *conn) caughtUp() {
 	c.owed, c.debt = nil, 0
 }
 
-// full says that the reader is to wait.
+// full reports whether the reader must wait.
 func (c *conn) full() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.queue)+len(c.owed) >= queueMessages || c.bytes+c.debt >= queueBytes
 }
 
-// serve reads until the client is gone or ctx ends.
+// serve reads until the client disconnects or ctx is done.
 func (c *conn) serve(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var writing sync.WaitGroup
@@ -127,7 +128,7 @@ func (c *conn) serve(ctx context.Context) {
 	cancel()
 	c.mirror.leave(c)
 	writing.Wait()
-	_ = c.socket.CloseNow() // what there was to say has been said
+	_ = c.socket.CloseNow() // the error does not matter: all messages have been sent
 }
 
 func (c *conn) read(ctx context.Context) {
@@ -176,7 +177,7 @@ func (c *conn) write(ctx context.Context) {
 			}
 			more = behind
 		}
-		ping.Reset(pingEvery) // who takes messages is there
+		ping.Reset(pingEvery) // a client that accepts messages needs no ping
 	}
 }
 
@@ -186,14 +187,14 @@ func (c *conn) writeOne(ctx context.Context, data []byte) error {
 	return c.socket.Write(ctx, websocket.MessageText, data)
 }
 
-// ping finds out whether the client is still there.
+// ping checks whether the client still responds.
 func (c *conn) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	return c.socket.Ping(ctx)
 }
 
-// end says why and hangs up; the client may not be there to hear it.
+// end closes the connection with a reason. The client may already be gone.
 func (c *conn) end(code websocket.StatusCode, reason string) {
 	_ = c.socket.Close(code, reason)
 }
@@ -209,7 +210,7 @@ func (c *conn) handle(ctx context.Context, data []byte) {
 	var err error
 	switch {
 	case !known && m.ID == nil:
-		return // one of a later version
+		return // a notification from a later protocol version
 	case !known:
 		err = failed(codeNoMethod, "no method %q", m.Method)
 	case c.client == "" && !method.first:
@@ -226,7 +227,7 @@ func (c *conn) handle(ctx context.Context, data []byte) {
 	c.send(encodeResponse(m.ID, nil, err))
 }
 
-// reply answers a request with a result; a notification wants none.
+// reply sends a result for a request. A notification gets no reply.
 func (c *conn) reply(m message, result any) {
 	if m.ID != nil {
 		c.send(encodeResponse(m.ID, result, nil))

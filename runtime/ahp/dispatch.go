@@ -10,17 +10,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// dispatched is what a client sends to change something. The action stays as it
-// came, to be sent back as it came if it is refused.
+// dispatched holds the parameters of dispatchAction. Action keeps the original
+// bytes so that a rejection can return them unchanged.
 type dispatched struct {
 	Channel   string          `json:"channel"`
 	ClientSeq int64           `json:"clientSeq"`
 	Action    json.RawMessage `json:"action"`
 }
 
-// dispatch hands an action to the hub. An action that is taken comes back by way
-// of the mirror, in its place among all; one that is refused, or changes
-// nothing, comes back at once.
+// dispatch hands an action to the hub. An accepted action comes back through
+// the mirror, in order with all others. An action that is rejected or changes
+// nothing comes back immediately.
 func (c *conn) dispatch(ctx context.Context, m message) error {
 	var p dispatched
 	if err := m.params(&p); err != nil {
@@ -39,20 +39,20 @@ func (c *conn) dispatch(ctx context.Context, m message) error {
 		c.server.options.Log.Warn("channel action failed", "action", a.Type, "request_id", a.RequestID, "error", err)
 		c.echo(p, &Rejection{Code: "internal"}, "the action could not be stored: retry")
 	case change.Seq == 0:
-		// An action that a client sent twice may be in the store and not yet here:
-		// what it did is told before it.
+		// If a client sent an action twice, the first one may be in the store
+		// but not yet in the mirror. Its effect must be sent first.
 		c.mirror.freshen(ctx)
 		c.echoUnchanged(p)
 	default:
-		// What the client asks for next is to have it in.
+		// The client's next request must see this change.
 		c.mirror.reach(ctx, change.Seq)
 	}
 	return nil
 }
 
-// echoUnchanged sends an action back that changed nothing. Somebody else may have
-// changed the same answer since, and the client does what it is told: so it is
-// told the answer of now.
+// echoUnchanged sends back an action that changed nothing. Another client may
+// have changed the same answer since, and this client applies what it receives.
+// So the echo carries the current answer.
 func (c *conn) echoUnchanged(p dispatched) {
 	c.mirror.mu.Lock()
 	defer c.mirror.mu.Unlock()
@@ -69,14 +69,14 @@ func (c *conn) echoUnchanged(p dispatched) {
 	c.echoLocked(p, nil, "")
 }
 
-// echo sends an action back to its client alone.
+// echo sends an action back to its client only.
 func (c *conn) echo(p dispatched, why *Rejection, reason string) {
 	c.mirror.mu.Lock()
 	defer c.mirror.mu.Unlock()
 	c.echoLocked(p, why, reason)
 }
 
-// echoLocked is echo for who has the mirror's lock.
+// echoLocked does the work of echo. The caller must hold the mirror's lock.
 func (c *conn) echoLocked(p dispatched, why *Rejection, reason string) {
 	if len(p.Action) == 0 {
 		p.Action = json.RawMessage("null")
@@ -100,7 +100,8 @@ func rejection(err error) *Rejection {
 	return r
 }
 
-// action makes the room's action of a client's. What it refuses is a fault.
+// action converts a client's action to the hub's. A rejection is returned as a
+// fault.
 func (c *conn) action(ctx context.Context, p dispatched) (elicit.Action, error) {
 	a, err := parseAction(p.Action)
 	if err != nil {
@@ -132,8 +133,8 @@ func (c *conn) sessionOf(ctx context.Context, id string) (string, error) {
 	return channelOf(r), nil
 }
 
-// parseAction reads an action that a client may dispatch. Who and when are not
-// its to say.
+// parseAction parses an action that a client may dispatch. It ignores the
+// author and time in the client's action: a client cannot set them.
 func parseAction(raw json.RawMessage) (elicit.Action, error) {
 	var kind struct {
 		Type string `json:"type"`

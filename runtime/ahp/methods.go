@@ -9,8 +9,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// methods are what a client may call. first says that it may come before
-// initialize. answer replies itself; its error is the answer otherwise.
+// methods lists the methods that a client may call. The field first reports
+// whether the method is allowed before initialize. The function answer sends
+// the reply itself; if it returns an error, that error is the reply.
 var methods = map[string]struct {
 	first  bool
 	answer func(*conn, context.Context, message) error
@@ -24,17 +25,18 @@ var methods = map[string]struct {
 	"dispatchAction": {false, (*conn).dispatch},
 }
 
-// Bounds of what a client may ask for.
+// Limits on what a client may request.
 const (
 	mostWatches = 1000
 	maxClientID = 200 // bytes
 )
 
-// version is MAJOR.MINOR.PATCH. The methods here are the same in all versions
-// so far, so the client's first is taken.
+// version matches MAJOR.MINOR.PATCH. The methods are the same in all versions
+// so far, so the server chooses the first supported version that the client
+// lists.
 var version = regexp.MustCompile(`^[01]\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$`)
 
-// serverVersions is what a client is told whose versions are all unknown.
+// serverVersions is sent to a client that offers no supported version.
 var serverVersions = []string{">=0.1.0 <2.0.0"}
 
 // handshake is the result of initialize and reconnect.
@@ -43,9 +45,9 @@ type handshake struct {
 	Seq             int64           `json:"serverSeq"`
 	ServerInfo      json.RawMessage `json:"serverInfo,omitempty"`
 	Type            string          `json:"type,omitempty"`    // of reconnect: replay or snapshot
-	Snapshots       []Snapshot      `json:"snapshots"`         // beside a replay of the root, which is not replayed
-	Actions         *[]Envelope     `json:"actions,omitempty"` // of a replay
-	Missing         *[]string       `json:"missing,omitempty"` // of a replay: channels that are gone
+	Snapshots       []Snapshot      `json:"snapshots"`         // with a replay: only the root, which is not replayed
+	Actions         *[]Envelope     `json:"actions,omitempty"` // only in a replay
+	Missing         *[]string       `json:"missing,omitempty"` // only in a replay: channels that no longer exist
 }
 
 func (c *conn) initialize(ctx context.Context, m message) error {
@@ -81,7 +83,7 @@ func (c *conn) initialize(ctx context.Context, m message) error {
 	return nil
 }
 
-// introduce checks what begins a connection.
+// introduce checks the parameters of initialize and reconnect.
 func (c *conn) introduce(id string, subscriptions []string) error {
 	switch {
 	case c.client != "":
@@ -94,14 +96,15 @@ func (c *conn) introduce(id string, subscriptions []string) error {
 	return nil
 }
 
-// named makes the echo of what this client dispatches come here. The caller has
-// the mirror's lock, as with watchAll.
+// named registers this connection to receive the echoes of the client's
+// actions. The caller must hold the mirror's lock.
 func (c *conn) named(id string) {
 	c.client = id
 	c.mirror.clients[id] = c
 }
 
-// watchAll watches those of the channels that are there.
+// watchAll watches the channels that exist. The caller must hold the mirror's
+// lock.
 func (c *conn) watchAll(uris []string) []Snapshot {
 	snapshots := []Snapshot{}
 	for _, uri := range uris {
@@ -112,7 +115,7 @@ func (c *conn) watchAll(uris []string) []Snapshot {
 	return snapshots
 }
 
-// target is the channel that a method is about, by either of its names.
+// target holds a method's channel, under either of its parameter names.
 type target struct {
 	Channel  string `json:"channel"`
 	Resource string `json:"resource"`
@@ -172,8 +175,9 @@ func (c *conn) pong(_ context.Context, m message) error {
 	return nil
 }
 
-// reconnect tells a client what it missed, or the state of now if that is too
-// much or no longer known. The answer and what comes after it have no gap.
+// reconnect sends a client the changes it missed, or the current state if it
+// missed too many or the feed no longer has them. No change is lost between the
+// reply and the next message.
 func (c *conn) reconnect(ctx context.Context, m message) error {
 	var p struct {
 		ClientID      string   `json:"clientId"`
@@ -187,7 +191,7 @@ func (c *conn) reconnect(ctx context.Context, m message) error {
 		return err
 	}
 	c.mirror.freshen(ctx)
-	missed, err := c.missed(ctx, p.LastSeen) // takes the mirror's lock
+	missed, err := c.missed(ctx, p.LastSeen) // acquires the mirror's lock
 	defer c.mirror.mu.Unlock()
 	if err != nil && !errors.Is(err, errTooMuch) && !errors.Is(err, store.ErrGone) {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// mirror follows the feed for all connections of this process: each change is
-// read, reduced and encoded once, however many watch.
+// mirror follows the feed for all connections of this process. It reads,
+// reduces and encodes each change once, regardless of the number of watchers.
 type mirror struct {
 	hub  *elicit.Hub
 	stop context.CancelFunc
@@ -21,11 +21,11 @@ type mirror struct {
 	mu       sync.Mutex
 	seq      int64
 	advanced chan struct{}              // closed when seq grows
-	requests map[string]*elicit.Request // that a person may still answer
+	requests map[string]*elicit.Request // requests that a person may still answer
 	sessions sessions
 	watchers map[string]map[*conn]struct{} // by channel
-	clients  map[string]*conn              // by client id: the newest connection of each
-	seen     chan string                   // requests that a watcher can see for the first time
+	clients  map[string]*conn              // by client ID: each client's newest connection
+	seen     chan string                   // IDs of requests that have become visible to a watcher
 }
 
 func newMirror(hub *elicit.Hub) *mirror {
@@ -35,8 +35,8 @@ func newMirror(hub *elicit.Hub) *mirror {
 	}
 }
 
-// start reads what there is and follows it until stop; lost is called if it
-// cannot go on.
+// start reads the current state and follows the feed until stop is called. It
+// calls lost if following fails.
 func (m *mirror) start(ctx context.Context, lost func(error)) error {
 	state, err := m.hub.State(ctx, time.Now().Add(-lingerTime))
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *mirror) follow(ctx context.Context, events *elicit.Watcher) error {
 	}
 }
 
-// take brings the mirror forward by one change and tells who watches.
+// take applies one change to the mirror and notifies the watchers.
 func (m *mirror) take(c elicit.Change) {
 	a := c.Action
 	m.seq = c.Seq
@@ -130,7 +130,8 @@ func (m *mirror) take(c elicit.Change) {
 	}
 }
 
-// originOf is nil for an action that did not come through this channel.
+// originOf returns an action's origin, or nil if the action did not come
+// through this channel.
 func originOf(a elicit.Action) *Origin {
 	if a.Channel != Channel || a.Client == "" {
 		return nil
@@ -138,7 +139,7 @@ func originOf(a elicit.Action) *Origin {
 	return &Origin{a.Client, a.ClientSeq}
 }
 
-// publish tells who watches a channel, and who sent the action.
+// publish sends an action to the channel's watchers and to its sender.
 func (m *mirror) publish(e Envelope) {
 	var sender *conn
 	if e.Origin != nil {
@@ -158,7 +159,8 @@ func (m *mirror) publish(e Envelope) {
 	}
 }
 
-// summarize keeps the list of sessions of who watches the root.
+// summarize sends the change of a session's summary to the watchers of the
+// root.
 func (m *mirror) summarize(known bool, old, now Summary) {
 	switch {
 	case !known:
@@ -169,15 +171,16 @@ func (m *mirror) summarize(known bool, old, now Summary) {
 	}
 }
 
-// tell sends what has no place in the order of actions.
+// tell sends a message that is not part of the order of actions.
 func (m *mirror) tell(uri string, data []byte) {
 	for c := range m.watchers[uri] {
 		c.push(uri, math.MaxInt64, data, false)
 	}
 }
 
-// watch adds a connection to the watchers of a channel and returns its state;
-// false: there is no such channel. What comes after seq is told.
+// watch adds a connection to a channel's watchers and returns the channel's
+// state, or false if there is no such channel. The connection then receives
+// every change after FromSeq.
 func (m *mirror) watch(c *conn, uri string) (Snapshot, bool) {
 	s, ok := m.snapshot(uri)
 	if !ok {
@@ -202,7 +205,7 @@ func (m *mirror) unwatch(c *conn, uri string) {
 	delete(c.watches, uri)
 }
 
-// leave takes a connection out.
+// leave removes a connection.
 func (m *mirror) leave(c *conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -229,7 +232,7 @@ func (m *mirror) snapshot(uri string) (Snapshot, bool) {
 	return Snapshot{uri, s, m.seq}, ok
 }
 
-// resync puts a connection that did not keep up on the state of now.
+// resync sends the current state to a connection that fell behind.
 func (m *mirror) resync(c *conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,7 +251,7 @@ func (m *mirror) resync(c *conn) {
 	c.caughtUp()
 }
 
-// reach waits until the mirror has come to a place in the feed, or ctx ends.
+// reach waits until the mirror has reached seq in the feed, or ctx is done.
 func (m *mirror) reach(ctx context.Context, seq int64) {
 	for {
 		m.mu.Lock()
@@ -267,8 +270,8 @@ func (m *mirror) reach(ctx context.Context, seq int64) {
 	}
 }
 
-// freshen makes sure that what is shown next has all that is in the store now,
-// though another process wrote it a moment ago.
+// freshen waits until the mirror includes everything that is in the store now,
+// even if another process has just written it. It waits at most one second.
 func (m *mirror) freshen(ctx context.Context) {
 	m.mu.Lock()
 	seq := m.seq
@@ -282,8 +285,8 @@ func (m *mirror) freshen(ctx context.Context) {
 	m.reach(ctx, changes[len(changes)-1].Seq)
 }
 
-// show notes that somebody can see a request; once for each is enough, and no
-// request waits for it.
+// show records that a watcher can see a request. It records this only once per
+// request, and drops the record instead of blocking.
 func (m *mirror) show(r *elicit.Request) {
 	if r == nil || slices.ContainsFunc(r.Presented, func(p elicit.Presentation) bool { return p.Channel == Channel }) {
 		return
@@ -298,7 +301,7 @@ func (m *mirror) present(ctx context.Context) {
 	for {
 		select {
 		case id := <-m.seen:
-			// It is a note beside the request, which may have ended meanwhile.
+			// The request may have ended meanwhile, so errors are ignored.
 			_, _ = m.hub.Dispatch(ctx, elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: Channel})
 		case <-ctx.Done():
 			return

@@ -12,10 +12,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// channelOf names the session that a request belongs to: the agent's session, or
-// else the attempt, or else the conversation. A request of none of these belongs
-// to all that the same client asks in the same folder, so that what one agent
-// asks is one session.
+// channelOf returns the URI of the session that a request belongs to: the
+// agent's session, otherwise the attempt, otherwise the conversation. All other
+// requests from the same client in the same folder share one session.
 func channelOf(r *elicit.Request) string {
 	c := r.Context
 	for _, id := range []string{c.SessionID, c.AttemptID, c.ConversationID} {
@@ -29,7 +28,8 @@ func channelOf(r *elicit.Request) string {
 
 func sessionURI(id string) string { return sessionScheme + "/" + url.PathEscape(id) }
 
-// cleanURI is the one spelling of a channel's name; empty: it names none.
+// cleanURI returns the canonical form of a channel's URI, or "" if it is not
+// valid.
 func cleanURI(uri string) string {
 	if rest, ok := strings.CutPrefix(uri, sessionScheme); ok {
 		if id := strings.Trim(rest, "/"); id != "" {
@@ -42,7 +42,7 @@ func cleanURI(uri string) string {
 	return ""
 }
 
-// newSession is the session of a request, with no request in it.
+// newSession returns the session of a request, without any requests in it.
 func newSession(r *elicit.Request) SessionState {
 	c, at := r.Context, r.CreatedAt.UnixMilli()
 	s := Summary{
@@ -63,8 +63,8 @@ func newSession(r *elicit.Request) SessionState {
 	return SessionState{Summary: s, Lifecycle: "ready", Turns: []struct{}{}, ActiveTurn: newTurn(s)}
 }
 
-// newTurn is the turn of a session. deskhand sees of it what is asked, so the
-// session's name is its id.
+// newTurn returns a session's turn. deskhand sees only the requests of a turn,
+// so the turn's ID is derived from the session's URI.
 func newTurn(s Summary) *Turn {
 	return &Turn{ID: strings.TrimPrefix(s.Resource, sessionScheme+"/"), UserMessage: UserMessage{Text: s.Title}, ResponseParts: []struct{}{}}
 }
@@ -108,16 +108,16 @@ func projectAnswer(a elicit.Answer) Answer {
 	return Answer{State: a.State, Value: (*Value)(a.Value), Freeform: a.Freeform}
 }
 
-// elicited is the answer as the room knows it.
+// elicited converts the answer to the hub's type.
 func (a Answer) elicited() elicit.Answer {
 	return elicit.Answer{State: a.State, Value: (*elicit.Value)(a.Value), Freeform: a.Freeform}
 }
 
-// turnEnds are the actions for the reasons with which a turn ends; any other
-// reason is a cancellation.
+// turnEnds maps the reason why a turn ended to an action type. Any other reason
+// is a cancellation.
 var turnEnds = map[string]string{"complete": TurnComplete, "error": TurnFailed}
 
-// ofTurn fills in the turn of an action that ends one.
+// ofTurn sets the turn ID of an action that ends a turn.
 func (a Action) ofTurn(s Summary) Action {
 	switch a.Type {
 	case TurnComplete, TurnCancelled, TurnFailed:
@@ -126,10 +126,11 @@ func (a Action) ofTurn(s Summary) Action {
 	return a
 }
 
-// project is what the watchers of a session are told of a change to one of its
-// requests, before and after it; false: nothing. left is how many requests the
-// turn waits for after it. Requests that are not open are not in a
-// session's state, and only the answers to them are told.
+// project returns the action to send to a session's watchers when one of its
+// requests changes from before to after, or false if there is nothing to send.
+// left is the number of requests that the turn still waits for. A session's
+// state contains only open requests, so for other requests project sends only
+// their answers.
 func project(a elicit.Action, before, after *elicit.Request, left int) (Action, bool) {
 	open := before != nil && before.Status == elicit.Open
 	switch a.Type {
@@ -168,7 +169,7 @@ func project(a elicit.Action, before, after *elicit.Request, left int) (Action, 
 		if p.Type == TurnFailed {
 			p.Error = &TurnError{Type: a.Reason, Message: "the turn ended with an error"}
 		}
-		return p, open // see ofTurn
+		return p, open // ofTurn sets the turn ID
 	case elicit.Outlived, elicit.AskerReturned:
 		if after == nil || !open || a.Type == elicit.AskerReturned && before.TurnEnd == nil {
 			return Action{}, false

@@ -8,18 +8,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// errTooMuch says that a client missed more than it is told one by one.
+// errTooMuch reports that a client missed too many changes to replay them.
 var errTooMuch = errors.New("the client missed too much")
 
-// readEvents is how many events of the feed are read at once, those of others
-// too, and readTimes how often while new ones come.
+// readEvents is the number of feed events per read, including events of other
+// kinds. readTimes is the maximum number of reads while new events arrive.
 const (
 	readEvents = 1000
 	readTimes  = 5
 )
 
-// missed reads the changes after a place, up to where the mirror is. It returns
-// with the mirror's lock held, so that nothing comes in between.
+// missed returns the changes after the given sequence number, up to the
+// mirror's position. It returns with the mirror's lock held, also on error, so
+// that no change can come in between.
 func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
 	m := c.mirror
 	var all []elicit.Change
@@ -45,7 +46,7 @@ func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
 	return nil, errTooMuch
 }
 
-// read reads the requests that changed, as they are now.
+// read reads the current versions of the changed requests.
 func (m *mirror) read(ctx context.Context, changes []elicit.Change, into map[string]*elicit.Request) error {
 	fresh := map[string]bool{}
 	for _, change := range changes {
@@ -65,8 +66,8 @@ func (m *mirror) read(ctx context.Context, changes []elicit.Change, into map[str
 	return nil
 }
 
-// located is a change, and the request as the mirror has it or, if it has ended,
-// as it ended; nil: it is gone.
+// located is a change and its request. The request is the mirror's version, or
+// the stored one if it has ended. It is nil if the request no longer exists.
 type located struct {
 	elicit.Change
 	request *elicit.Request
@@ -83,9 +84,10 @@ func (m *mirror) locate(changes []elicit.Change, rows map[string]*elicit.Request
 	return all
 }
 
-// replay makes the result of a reconnect of missed changes. Drafts of a request
-// that has ended are not among them, and a request that changed is told as it is
-// now: what comes out at the end is right. The caller has the mirror's lock.
+// replay turns the missed changes into the result of a reconnect. It omits the
+// drafts of ended requests, and it sends the current version of a changed
+// request: the client's final state is correct. The caller must hold the
+// mirror's lock.
 func (c *conn) replay(h *handshake, subscriptions []string, missed []located, lastSeen int64) {
 	there := map[string]bool{}
 	kept := h.Snapshots[:0]
@@ -93,7 +95,7 @@ func (c *conn) replay(h *handshake, subscriptions []string, missed []located, la
 		there[s.Resource] = true
 		c.watches[s.Resource] = max(c.watches[s.Resource], lastSeen)
 		if s.Resource == RootURI {
-			kept = append(kept, s) // what happens to the list has no place in the order
+			kept = append(kept, s) // changes to the session list are not part of the order of actions
 		}
 	}
 	actions, missing := []Envelope{}, []string{}
@@ -125,8 +127,8 @@ func (c *conn) replay(h *handshake, subscriptions []string, missed []located, la
 	h.Type, h.Snapshots, h.Actions, h.Missing = "replay", kept, &actions, &missing
 }
 
-// turnEnds says for each session which change ended its turn, if it has ended:
-// the last that took an open request back.
+// turnEnds returns, for each session whose turn has ended, the sequence number
+// of the change that ended it: the last withdrawal of an open request.
 func (m *mirror) turnEnds(missed []located) map[string]int64 {
 	ends := map[string]int64{}
 	for _, l := range missed {
@@ -135,14 +137,14 @@ func (m *mirror) turnEnds(missed []located) map[string]int64 {
 		case l.Action.Type == elicit.Withdrawn && !l.late() && !outlived(l.request):
 			ends[channelOf(l.request)] = l.Seq
 		case l.Action.Type == elicit.Outlived && outlived(l.request):
-			delete(ends, channelOf(l.request)) // that has ended it
+			delete(ends, channelOf(l.request)) // the Outlived change ended the turn instead
 		}
 	}
 	return ends
 }
 
-// outlivedAt says for each request which change told that it has outlived its
-// turn: before it, it had not.
+// outlivedAt returns, for each request that outlived its turn, the sequence
+// number of the change that recorded it.
 func outlivedAt(missed []located) map[string]int64 {
 	at := map[string]int64{}
 	for _, l := range missed {
@@ -153,30 +155,30 @@ func outlivedAt(missed []located) map[string]int64 {
 	return at
 }
 
-// late says that time was up before the request ended in the way it did.
+// late reports whether the request's deadline had passed when it ended.
 func (l located) late() bool { return l.request.Completion != nil && timedOut(l.request) }
 
-// project is what was told of a change when it came, as far as the request of
-// now shows it.
+// project reconstructs the action that was sent for a change, as far as the
+// request's current version allows.
 func (l located) project(left int) (Action, bool) {
 	before, after := elicit.Request{Status: elicit.Open}, *l.request
 	after.Status = elicit.Open
 	switch l.Action.Type {
 	case elicit.Requested:
 		return project(l.Action, nil, &after, left)
-	case elicit.PresentedTo, elicit.Extended: // told only if it is open still, and then once more does no harm
+	case elicit.PresentedTo, elicit.Extended: // sent only if the request is still open; a repetition does no harm
 		if l.request.Status != elicit.Open || l.Action.Type == elicit.PresentedTo && l.request.Clock != elicit.FromPresentation {
 			return Action{}, false
 		}
-	case elicit.Outlived: // not told if time was up before, or if its asker is back
+	case elicit.Outlived: // not sent if the deadline had passed before, or if the asker is back
 		if !outlived(l.request) {
 			return Action{}, false
 		}
-	case elicit.AskerReturned: // not told if time was up when it came
+	case elicit.AskerReturned: // not sent if the deadline had already passed
 		if d := l.request.Deadline; l.request.TurnEnd != nil || !d.IsZero() && !l.Action.At.Before(d.Time) {
 			return Action{}, false
 		}
-		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen it with one
+		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen the request with one
 	case elicit.CompletedBy, elicit.Withdrawn:
 		before.TurnEnd = l.request.TurnEnd
 		if l.late() {

@@ -10,14 +10,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// message is one JSON-RPC message of a client.
+// message is one JSON-RPC message from a client.
 type message struct {
-	ID     json.RawMessage // nil: a notification
+	ID     json.RawMessage // nil for a notification
 	Method string
 	Params json.RawMessage
 }
 
-// Codes of JSON-RPC 2.0, section 5.1, and of the protocol.
+// Error codes of JSON-RPC 2.0 (section 5.1) and of the Agent Host Protocol.
 const (
 	codeParse       = -32700
 	codeInvalid     = -32600
@@ -26,10 +26,10 @@ const (
 	codeInternal    = -32603
 	codeNoSession   = -32001
 	codeVersion     = -32005
-	maxMessageBytes = 512 << 10 // a request of 256 KiB, answered in full, and its envelope
+	maxMessageBytes = 512 << 10 // enough for a 256 KiB request with all its answers
 )
 
-// rpcError is the error of a response.
+// rpcError is the error object of a response.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -42,8 +42,8 @@ func failed(code int, format string, args ...any) *rpcError {
 	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// decodeMessage reads what a client sent. The message is there, with the id to
-// answer to, also beside an error, if that much could be read.
+// decodeMessage parses a client's message. With an error, it still returns the
+// ID to reply to, if that could be parsed.
 func decodeMessage(data []byte) (m message, err *rpcError) {
 	var raw struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -71,7 +71,7 @@ func decodeMessage(data []byte) (m message, err *rpcError) {
 	return m, nil
 }
 
-// params reads the parameters of a method; they may be missing.
+// params decodes the parameters of a method. They may be missing.
 func (m message) params(into any) error {
 	if len(m.Params) == 0 {
 		return nil
@@ -82,8 +82,9 @@ func (m message) params(into any) error {
 	return nil
 }
 
-// encodeResponse is the answer to a request; err, if not nil, says why there is
-// no result. What is neither our own nor a fault stays inside.
+// encodeResponse encodes the response to a request: err, if not nil, otherwise
+// result. The message of an error that is neither an rpcError nor a fault is
+// replaced by "internal error".
 func encodeResponse(id json.RawMessage, result any, err error) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
@@ -114,7 +115,8 @@ func encodeNotification(method string, params any) []byte {
 	}{"2.0", method, params})
 }
 
-// encode writes our own types, which can be written.
+// encode marshals v. It panics on error, which cannot happen with the types of
+// this package.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -1,17 +1,17 @@
 // Package ahp serves open requests as shared state over a WebSocket, with the
 // JSON-RPC of the Agent Host Protocol: its sessions and their requests for
-// input. Every client sees what is open and what the others type, and any of
-// them may answer.
+// input. Every client sees the open requests and what the other clients type,
+// and any of them may answer.
 //
 // The package holds no state of its own. A mirror follows the store's feed
-// while any client is connected. A position in the feed is the protocol's
-// serverSeq, so a client that reconnects, to this process or to another one
-// over the same store, receives what it missed. The hub's rules apply: the
-// server dispatches an action to the hub and returns the hub's reason if it
-// refuses.
+// while at least one client is connected. A position in the feed is the
+// protocol's serverSeq, so a client that reconnects, to this process or to
+// another one over the same store, receives what it missed. The hub's rules
+// apply: the server dispatches each action to the hub, and if the hub rejects
+// it, returns the hub's reason.
 //
-// The package does not decide who may connect: the front that mounts a [Server]
-// checks Host, Origin and token before the upgrade.
+// The package does not decide who may connect: the HTTP server that mounts a
+// [Server] checks Host, Origin and token before the upgrade.
 package ahp
 
 import (
@@ -27,38 +27,41 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Channel names this protocol in the record of a request.
+// Channel identifies this protocol in a request's history.
 const Channel = "ahp"
 
 // Options configure a Server. Hub is required.
 type Options struct {
 	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Name and Version are reported to clients. Zero: omitted.
+	// Name and Version are reported to clients. If Name is empty, neither is
+	// reported.
 	Name, Version string
-	// MaxClients limits the number of open connections; more are refused. Zero:
-	// 500, which leaves some of the front's 512 to others.
+	// MaxClients limits the number of open connections; more are refused. If
+	// zero, it is 500, which leaves some of the HTTP server's 512 connections
+	// for other uses.
 	MaxClients int
-	// Replay is the number of missed changes up to which a reconnecting client
-	// gets each change; beyond that it gets the state. Zero: 1,000.
+	// Replay is the maximum number of missed changes that a reconnecting client
+	// receives one by one; beyond that it receives the state. If zero, it is
+	// 1,000.
 	Replay int
-	// Log receives messages for the operator. Nil discards them.
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
 }
 
-// Server is an [http.Handler] for GET with an upgrade. Its methods may be
-// called concurrently.
+// Server is an [http.Handler] for GET requests with a WebSocket upgrade. Its
+// methods may be called concurrently.
 type Server struct {
 	options Options
 	serving sync.WaitGroup
 
 	mu     sync.Mutex
 	closed bool
-	mirror *mirror // nil while nobody is connected
+	mirror *mirror // nil while no client is connected
 	conns  map[*conn]struct{}
 }
 
-// New returns a server. It opens nothing yet.
+// New returns a server. It does not open the hub yet.
 func New(o Options) *Server {
 	o.MaxClients = cmp.Or(o.MaxClients, 500)
 	o.Replay = cmp.Or(o.Replay, 1000)
@@ -81,17 +84,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave(c)
-	// The front has checked the Origin, by a list that the library does not have.
+	// The HTTP server has already checked the Origin against its own list,
+	// which the library does not know.
 	c.socket, err = websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // the client has been told
+		return // Accept has already replied
 	}
 	c.socket.SetReadLimit(maxMessageBytes)
 	s.serve(r.Context(), c)
 }
 
-// join makes a connection, with a mirror if it is the first; nil: there is no
-// room.
+// join returns a new connection and starts the mirror for the first one. It
+// returns nil if there are too many connections or the server is closed.
 func (s *Server) join(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +119,7 @@ func (s *Server) join(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// serve lets Close hang up on a connection.
+// serve serves a connection and lets Close disconnect it.
 func (s *Server) serve(ctx context.Context, c *conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,8 +147,8 @@ func (s *Server) leave(c *conn) {
 	}
 }
 
-// lost hangs up on all clients of a mirror that cannot go on. They come back and
-// find a new one.
+// lost disconnects all clients of a mirror that failed. When they reconnect,
+// they get a new mirror.
 func (s *Server) lost(m *mirror, err error) {
 	s.options.Log.Warn("channel lost the feed", "error", err)
 	s.mu.Lock()
@@ -159,8 +163,8 @@ func (s *Server) lost(m *mirror, err error) {
 	}
 }
 
-// Close disconnects every client and releases the hub. Clients may continue
-// with another process over the same store.
+// Close disconnects all clients and stops the mirror. Clients may continue with
+// another process over the same store.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -173,7 +177,7 @@ func (s *Server) Close() {
 	s.serving.Wait()
 }
 
-// about is what the server says it is.
+// about returns the serverInfo, or nil without a name.
 func (s *Server) about() json.RawMessage {
 	if s.options.Name == "" {
 		return nil

@@ -8,18 +8,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A session without an open request is listed for a day after its last one
-// ended, and no more of them than anybody reads.
+// A session without an open request remains listed for lingerTime after its
+// last change. mostSessions limits the total number of sessions; the oldest of
+// those without open requests are removed first.
 const (
 	lingerTime   = 24 * time.Hour
 	mostSessions = 1000
 )
 
-// sessions are all that is known at one place of the feed, by channel.
+// sessions holds all sessions at one position in the feed, by channel.
 type sessions map[string]SessionState
 
-// buildSessions makes the sessions of requests. They are as Apply would have
-// made them, had it been told of each change.
+// buildSessions returns the sessions of the given requests, in the state that
+// Apply would have produced from the individual changes.
 func buildSessions(state elicit.State) sessions {
 	all := make([]*elicit.Request, 0, len(state.Requests))
 	for _, r := range state.Requests {
@@ -29,7 +30,7 @@ func buildSessions(state elicit.State) sessions {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
 	built := sessions{}
-	last := map[string]*elicit.Request{} // what a turn did not wait for any more
+	last := map[string]*elicit.Request{} // the last request of each session that its turn stopped waiting for
 	for _, r := range all {
 		uri := channelOf(r)
 		s, ok := built[uri]
@@ -74,12 +75,14 @@ func buildSessions(state elicit.State) sessions {
 	return built
 }
 
-// timedOut says that time was up before the request ended in another way.
+// timedOut reports whether the deadline passed before the request ended in
+// another way. The request must have ended.
 func timedOut(r *elicit.Request) bool {
 	return !r.Deadline.IsZero() && !r.Completion.At.Before(r.Deadline.Time)
 }
 
-// overAt is when a turn waited for a request no more; zero: it does.
+// overAt returns the time when the turn stopped waiting for a request, or zero
+// if it is still waiting.
 func overAt(r *elicit.Request) time.Time {
 	switch {
 	case outlived(r):
@@ -90,13 +93,13 @@ func overAt(r *elicit.Request) time.Time {
 	return leftAt(r)
 }
 
-// outlived says that a turn ended while the request was open: of one whose time
-// was up a session knows nothing.
+// outlived reports whether the turn ended while the request was open. A session
+// no longer contains requests whose deadline has passed.
 func outlived(r *elicit.Request) bool {
 	return r.TurnEnd != nil && (r.Deadline.IsZero() || r.TurnEnd.At.Before(r.Deadline.Time))
 }
 
-// leftAt is when a request that has ended was no longer open.
+// leftAt returns the time when an ended request stopped being open.
 func leftAt(r *elicit.Request) time.Time {
 	if timedOut(r) {
 		return r.Deadline.Time
@@ -104,7 +107,7 @@ func leftAt(r *elicit.Request) time.Time {
 	return r.Completion.At.Time
 }
 
-// forget takes out sessions that nobody looks for any more.
+// forget removes sessions that are too old or too many, and returns their URIs.
 func (all sessions) forget(now time.Time) (gone []string) {
 	oldest := now.Add(-lingerTime).UnixMilli()
 	var quiet []Summary
@@ -129,7 +132,7 @@ func (all sessions) forget(now time.Time) (gone []string) {
 	return gone
 }
 
-// root is the state of the root channel.
+// root returns the state of the root channel.
 func (all sessions) root() RootState {
 	s := RootState{Agents: []struct{}{}, ActiveSessions: len(all), Sessions: make([]Summary, 0, len(all))}
 	for _, one := range all {

@@ -9,7 +9,7 @@ import (
 // RootURI names the channel that lists the sessions.
 const RootURI = "ahp-root://"
 
-// sessionScheme begins the name of a session's channel.
+// sessionScheme is the URI scheme of a session's channel.
 const sessionScheme = "ahp-session:"
 
 // RootState is the state of [RootURI].
@@ -19,33 +19,33 @@ type RootState struct {
 	Sessions       []Summary  `json:"sessions"` // most recently changed first
 }
 
-// SessionState is the state of one session's channel. It is a value: Apply
-// returns a new one, which may share data with the old one.
+// SessionState is the state of one session's channel. Apply does not modify it:
+// it returns a new state, which may share data with the old one.
 type SessionState struct {
 	Summary   Summary    `json:"summary"`
-	Lifecycle string     `json:"lifecycle"` // always ready
-	Turns     []struct{} `json:"turns"`     // always empty: the channel carries no earlier conversation
-	// ActiveTurn is the asker's current turn; nil after it has ended.
+	Lifecycle string     `json:"lifecycle"` // always "ready"
+	Turns     []struct{} `json:"turns"`     // always empty: earlier turns are not sent
+	// ActiveTurn is the asker's current turn, or nil after it has ended.
 	ActiveTurn *Turn `json:"activeTurn,omitempty"`
-	// InputRequests are the open requests, oldest first. Requests that outlived
-	// their turn do not set InputNeeded.
+	// InputRequests lists the open requests, oldest first. Requests that
+	// outlived their turn do not set InputNeeded.
 	InputRequests []InputRequest `json:"inputRequests,omitempty"`
 }
 
 // Summary is a session's entry in the list.
 type Summary struct {
-	Resource         string `json:"resource"` // the session's channel
-	Provider         string `json:"provider"` // the asker: name of an agent or command
+	Resource         string `json:"resource"` // the session's channel URI
+	Provider         string `json:"provider"` // the asker: the name of an agent or command
 	Title            string `json:"title"`
 	Status           Status `json:"status"`
 	CreatedAt        int64  `json:"createdAt"`                  // Unix milliseconds
-	ModifiedAt       int64  `json:"modifiedAt"`                 // when a request opened or ended, Unix milliseconds
+	ModifiedAt       int64  `json:"modifiedAt"`                 // Unix milliseconds of the last time that a request opened or ended
 	WorkingDirectory string `json:"workingDirectory,omitempty"` // a file URI
 	Meta             *About `json:"_meta,omitempty"`
 }
 
-// About holds deskhand's own data about a session, in addition to the
-// protocol's.
+// About holds deskhand's own data about a session, which the protocol has no
+// fields for.
 type About struct {
 	ProjectID string `json:"projectId,omitempty"`
 	TaskID    string `json:"taskId,omitempty"`
@@ -53,7 +53,7 @@ type About struct {
 	Branch    string `json:"branch,omitempty"`
 }
 
-// Status is the protocol's bit set.
+// Status is the protocol's bit set of session states.
 type Status int
 
 const (
@@ -70,7 +70,8 @@ type Turn struct {
 	ResponseParts []struct{}  `json:"responseParts"` // always empty
 }
 
-// UserMessage is the message that began a turn. deskhand does not know it.
+// UserMessage is the message that started a turn. deskhand does not have the
+// original message, so Text is the session's title.
 type UserMessage struct {
 	Text string `json:"text"`
 }
@@ -85,21 +86,21 @@ type InputRequest struct {
 	Meta      RequestMeta       `json:"_meta"`
 }
 
-// RequestMeta holds the data of a request that the protocol's shape has no
-// field for.
+// RequestMeta holds the data of a request that the protocol has no fields for.
 type RequestMeta struct {
 	Source   elicit.Source   `json:"source"`
 	Trigger  elicit.Trigger  `json:"trigger"`
 	Title    string          `json:"title,omitempty"`
 	Priority elicit.Priority `json:"priority"`
 	TurnID   string          `json:"turnId,omitempty"`
-	// TurnEnd is when and how the asker's turn ended if the request outlived
-	// it. Standing describes that to a person.
+	// TurnEnd describes when and how the asker's turn ended, if the request
+	// outlived it. Standing says the same in a sentence for people.
 	TurnEnd   *elicit.TurnEnd `json:"turnEnd,omitempty"`
 	Standing  string          `json:"standing,omitempty"`
 	CreatedAt elicit.Time     `json:"createdAt"`
 	Deadline  elicit.Time     `json:"deadline,omitzero"`
-	// Proposal is the action that needs permission.
+	// Proposal is the action that needs permission, or nil if the request is
+	// not about one.
 	Proposal *elicit.Proposal `json:"proposal,omitempty"`
 }
 
@@ -113,13 +114,13 @@ type Question struct {
 	Format        elicit.Format   `json:"format,omitempty"`
 	Min           *float64        `json:"min,omitempty"`
 	Max           *float64        `json:"max,omitempty"`
-	Default       any             `json:"defaultValue,omitempty"` // same form as Value.value
+	Default       any             `json:"defaultValue,omitempty"` // same form as a Value's value
 	Options       []elicit.Option `json:"options,omitempty"`
 	AllowFreeform bool            `json:"allowFreeformInput,omitempty"`
 	Meta          *QuestionMeta   `json:"_meta,omitempty"`
 }
 
-// QuestionMeta holds hints for showing a question.
+// QuestionMeta holds hints for displaying a question.
 type QuestionMeta struct {
 	Placeholder string `json:"placeholder,omitempty"`
 	Multiline   bool   `json:"multiline,omitempty"`
@@ -140,8 +141,8 @@ type AnswerMeta struct {
 	At      elicit.Time `json:"at"`
 }
 
-// Value is an answer's value. The protocol requires a value, so it is written
-// even if the answer is only free text.
+// Value is an answer's value. The protocol requires a value, so MarshalJSON
+// writes an empty one if the answer is only free text.
 type Value elicit.Value
 
 // MarshalJSON implements [json.Marshaler].

@@ -1,10 +1,11 @@
-// Package calls lets tool calls outlive their requests, for tools that store
-// nothing of their own, such as those of upstreams.
+// Package calls lets tool calls outlive their requests. It is for tools that
+// store nothing themselves, such as the tools of upstreams.
 //
-// A call runs in the process that began it. Its row in the store has its state,
-// so any process can report on it, and its result for a day. If the process
-// dies, the call is lost and the row says so: nobody knows whether it was done,
-// so no other process repeats it.
+// A call runs in the process that started it. Its row in the store holds its
+// state, so that any process can report on it. After the call has ended, the
+// row also holds its result, by default for a day. If the process dies, the
+// call is lost and its row records that. No other process repeats the call,
+// because it may already have taken effect.
 package calls
 
 import (
@@ -25,34 +26,35 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Options configures a Runner. Open is required.
+// Options configure a Runner. Open is required.
 type Options struct {
-	// Open returns the hub of requests and the store, which has [Schema]. The
-	// runner closes neither.
+	// Open returns the request hub and the store, which must have been opened
+	// with [Schema]. The runner closes neither.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// Patience is how long a call may take and still be answered within its
-	// request. Zero: 1 second.
+	// Patience is the maximum duration of a call that is answered within its
+	// request. If zero, it is 1 second.
 	Patience time.Duration
-	// Retention is how long the result of a call is stored. Zero: 24 hours.
+	// Retention is how long a call's result is stored. If zero, it is 24 hours.
 	Retention time.Duration
-	// MaxRunning limits concurrent calls. Zero: 256.
+	// MaxRunning limits the number of concurrent calls. If zero, it is 256.
 	MaxRunning int
-	// Log receives problems. Nil: nothing is logged.
+	// Log receives problems. If nil, they are discarded.
 	Log *slog.Logger
 }
 
-// The lease of a running call. A runner that is silent for leaseTime counts as
-// dead.
+// The lease of a running call. A runner that has not renewed its leases for
+// leaseTime counts as dead.
 const (
 	leaseTime = 40 * time.Second
 	leaseBeat = 10 * time.Second
 )
 
-// kind begins the ID of a call.
+// kind is the prefix of call IDs.
 const kind = "call_"
 
-// Runner runs calls, and follows those of all runners over the same store. It
-// implements [contract.PendingCalls]. Its methods may be called concurrently.
+// Runner runs calls, and follows the calls of all runners over the same store.
+// It implements [contract.PendingCalls]. Its methods may be called
+// concurrently.
 type Runner struct {
 	options Options
 	owner   string
@@ -61,12 +63,12 @@ type Runner struct {
 	work    sync.WaitGroup
 
 	mu      sync.Mutex
-	db      *store.DB // nil until a call needs it
+	db      *store.DB // nil until the first call
 	hub     *elicit.Hub
 	running map[string]*running
 }
 
-// New returns a runner. It opens nothing.
+// New returns a runner. It does not open the store yet.
 func New(o Options) *Runner {
 	if o.Patience == 0 {
 		o.Patience = time.Second
@@ -85,7 +87,8 @@ func New(o Options) *Runner {
 	return k
 }
 
-// Close cancels the running calls, which are lost, and waits for them.
+// Close cancels the running calls, whose results are lost, and waits for them
+// to return.
 func (k *Runner) Close() {
 	k.mu.Lock()
 	k.stop()
@@ -93,7 +96,7 @@ func (k *Runner) Close() {
 	k.work.Wait()
 }
 
-// Later returns tool with calls that can outlive their requests.
+// Later returns a copy of tool whose calls can outlive their requests.
 func (k *Runner) Later(tool contract.Tool) contract.Tool {
 	only := tool.Later != nil && tool.Later.Only
 	tool.Later = &contract.Later{Kind: kind, Only: only, Calls: k,
@@ -103,7 +106,7 @@ func (k *Runner) Later(tool contract.Tool) contract.Tool {
 	return tool
 }
 
-// open opens the store once, and then follows it.
+// open opens the store on the first call and starts following it.
 func (k *Runner) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,26 +130,26 @@ func stopping() error {
 	return &fault.Fault{Code: "stopping", Message: "this server is stopping", Hint: "call again once it is back", Retryable: true}
 }
 
-// running is a call of this runner.
+// running is a call that this runner is executing.
 type running struct {
 	runner  *Runner
 	tool    *contract.Tool
 	id      string
 	created time.Time
 	cancel  context.CancelFunc
-	asked   chan struct{} // closed when it first waits for a person
-	ended   chan struct{} // closed at the end
+	asked   chan struct{} // closed when the call first waits for a person
+	ended   chan struct{} // closed when the call has ended
 
 	mu      sync.Mutex
-	row     bool // it is in the store
+	row     bool // whether the call has a row in the store
 	asks    []string
 	message string
-	told    time.Time // when message was last written
-	outcome outcome   // once ended is closed
+	told    time.Time // when message was last written to the store
+	outcome outcome   // set before ended is closed
 }
 
-// start begins a call. It returns as soon as the call has ended, waits for a
-// person or has used up the runner's patience.
+// start starts a call. It returns when the call has ended or is waiting for a
+// person, or when the runner's patience has run out.
 func (k *Runner) start(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 	hub, _, err := k.open(ctx)
 	if err != nil {
@@ -178,7 +181,7 @@ func (k *Runner) start(ctx context.Context, tool *contract.Tool, caller contract
 	return c.handOver(ctx)
 }
 
-// enter notes a call as running; leave must follow.
+// enter registers a running call. If it succeeds, leave must be called.
 func (k *Runner) enter(c *running) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -202,7 +205,8 @@ func (k *Runner) leave(c *running) {
 	k.work.Done()
 }
 
-// call calls the tool. A failure that is no fault is logged, and lost.
+// call calls the tool. An error that is not a fault is logged, and the result
+// counts as lost.
 func (c *running) call(ctx context.Context, caller contract.Caller, args json.RawMessage) (o outcome) {
 	stop := context.AfterFunc(c.runner.ctx, c.cancel)
 	defer stop()
@@ -239,7 +243,8 @@ func (c *running) broken(err error) outcome {
 	return outcome{Lost: "internal error (id " + id + ")"}
 }
 
-// progress notes what the call is doing, at most once a second in the store.
+// progress records the call's current message, and writes it to the store at
+// most once a second.
 func (c *running) progress(ctx context.Context, p contract.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,47 +267,50 @@ func oneLine(message string, p contract.Progress) string {
 	return message
 }
 
-// shower is what a door can do with the client that calls.
+// shower is the part of a door's client that this package needs while a call
+// runs.
 type shower interface {
 	CanShow(r *elicit.Request) bool
 }
 
-// asker stands for the client while a call runs. A request that the tool would
-// show to it is noted in the row: whoever follows the call shows it.
+// asker represents the client while a call runs. It records each request of the
+// tool in the call's row, and the clients that follow the call show it.
 type asker struct {
 	call *running
-	door shower // nil: the client shows nothing
+	door shower // nil if the client cannot show requests
 	hub  *elicit.Hub
 }
 
 // CanShow reports whether the client has declared the capabilities to show r.
 func (a *asker) CanShow(r *elicit.Request) bool { return a.door != nil && a.door.CanShow(r) }
 
-// Rounds returns false: requests are shown while the call runs.
+// Rounds returns false, because requests are shown while the call runs.
 func (a *asker) Rounds() bool { return false }
 
-// Show fails: it is for clients that are asked between two calls.
+// Show returns an error, because it is for clients that repeat a call with
+// their answers.
 func (a *asker) Show(*elicit.Request, string) error {
 	return errors.New("a call that outlives its request is not repeated")
 }
 
-// Shown returns "": nothing was shown before.
+// Shown returns "", because nothing was shown before.
 func (a *asker) Shown() (string, error) { return "", nil }
 
-// Actions returns nil: answers come through [Runner.Answer].
+// Actions returns nil, because answers arrive through [Runner.Answer].
 func (a *asker) Actions(*elicit.Request) []elicit.Action { return nil }
 
-// Unasked returns false: nobody has answered yet.
+// Unasked returns false, because no client has answered yet.
 func (a *asker) Unasked(context.Context, *elicit.Hub, *elicit.Request) (bool, error) {
 	return false, nil
 }
 
-// PageDone does nothing: followers of the call see that it no longer waits.
+// PageDone does nothing, because the clients that follow the call see that it
+// is no longer waiting.
 func (a *asker) PageDone(context.Context, string) {}
 
 var _ elicit.Client = (*asker)(nil)
 
-// Offer records that the call waits for r until r ends.
+// Offer records that the call is waiting for r, until ctx is done.
 func (a *asker) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
 	a.call.waitFor(ctx, r.ID)
 	<-ctx.Done()

@@ -14,10 +14,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// died is the message of a call that is lost because its runner is silent.
+// died is the message of a call that is lost because its runner stopped
+// renewing the lease.
 const died = "The server that made the call died before the answer. Nobody knows whether it was done: find out before you call again."
 
-// visitor is what a door can do with a client that follows a call.
+// visitor is the part of a door's client that is needed to show and answer
+// requests while it follows a call.
 type visitor interface {
 	CanShow(r *elicit.Request) bool
 	Put(r *elicit.Request)
@@ -25,7 +27,8 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// look reads a call, and ends it if its runner is dead.
+// look reads a call. If the call's runner is dead, look first marks the call as
+// lost.
 func (k *Runner) look(ctx context.Context, id string) (*elicit.Hub, row, error) {
 	hub, db, err := k.open(ctx)
 	if err != nil {
@@ -81,7 +84,7 @@ var states = map[string]contract.PendingState{
 	isRunning: contract.Working, isEnded: contract.Ended, isCancelled: contract.Cancelled, isLost: contract.Lost,
 }
 
-// waits calls f with each open request of a call.
+// waits calls f with each open request that a call is waiting for.
 func (k *Runner) waits(ctx context.Context, hub *elicit.Hub, r row, f func(*elicit.Request) error) error {
 	for _, id := range r.asks {
 		request, err := hub.Get(ctx, id)
@@ -123,8 +126,8 @@ func (k *Runner) Answer(ctx context.Context, caller contract.Caller, id string) 
 	})
 }
 
-// Cancel implements [contract.PendingCalls]. The runner of the call learns of
-// it from the feed.
+// Cancel implements [contract.PendingCalls]. The call's runner receives the
+// cancellation through the feed.
 func (k *Runner) Cancel(ctx context.Context, _ contract.Caller, id string) error {
 	_, db, err := k.open(ctx)
 	if err != nil {
@@ -152,7 +155,8 @@ func (k *Runner) Watch(ctx context.Context, id string) (contract.Watcher, error)
 	return watcher{w}, err
 }
 
-// watcher also wakes when a runner may have died, which causes no event.
+// watcher also returns at least every leaseTime, because a dead runner causes
+// no event.
 type watcher struct{ *store.Watcher }
 
 // Wait implements [contract.Watcher].
@@ -166,7 +170,7 @@ func (w watcher) Wait(ctx context.Context) error {
 	return err
 }
 
-// heartbeat renews the leases of the calls that run here.
+// heartbeat renews the leases of this runner's calls.
 func (k *Runner) heartbeat() {
 	tick := time.NewTicker(leaseBeat)
 	defer tick.Stop()
@@ -192,7 +196,7 @@ func (k *Runner) heartbeat() {
 	}
 }
 
-// listen cancels this runner's calls that any process has cancelled.
+// listen cancels this runner's calls when any process cancels them.
 func (k *Runner) listen() {
 	for k.ctx.Err() == nil {
 		err := k.listening()
@@ -233,7 +237,7 @@ func (k *Runner) listening() error {
 	}
 }
 
-// missed cancels the calls that were cancelled while nobody listened.
+// missed cancels the calls that were cancelled before listening started.
 func (k *Runner) missed() error {
 	k.mu.Lock()
 	ids := slices.Collect(maps.Keys(k.running))
@@ -246,7 +250,7 @@ func (k *Runner) missed() error {
 			}
 			return err
 		})
-		if err != nil && fault.Of(err) == nil { // else it is not in the store yet
+		if err != nil && fault.Of(err) == nil { // a fault means that the call is not in the store yet
 			return err
 		}
 	}

@@ -21,10 +21,10 @@ var migrations embed.FS
 // Schema returns the schema that a Runner's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("calls", migrations) }
 
-// topic is that of the events in the feed; their key is the id of a call.
+// topic is the topic of the events in the feed. Their key is the call's ID.
 const topic = "calls"
 
-// States of a row.
+// The states of a row.
 const (
 	isRunning   = "running"
 	isEnded     = "ended"
@@ -32,10 +32,10 @@ const (
 	isLost      = "lost"
 )
 
-// maxOutcome bounds what is kept of an answer, in bytes.
+// maxOutcome is the maximum size of a stored outcome, in bytes.
 const maxOutcome = 16 << 20
 
-// outcome is how a call ended. One of Fault and Lost, or neither, is set.
+// outcome describes how a call ended. At most one of Fault and Lost is set.
 type outcome struct {
 	Text       []string        `json:"text,omitempty"`
 	Structured json.RawMessage `json:"structured,omitempty"`
@@ -68,8 +68,9 @@ func (o outcome) result() (contract.Result, error) {
 	return r, nil
 }
 
-// handOver answers the request that began the call: with its outcome if it has
-// ended, and else with the call, once that is in the store.
+// handOver returns the response to the request that started the call: the
+// outcome if the call has ended, otherwise the call's ID, after writing its row
+// to the store.
 func (c *running) handOver(ctx context.Context) (contract.Pending, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,16 +102,16 @@ func (c *running) handOver(ctx context.Context) (contract.Pending, error) {
 	return contract.Pending{ID: c.id, Message: c.message, Created: c.created, Updated: now, Poll: pollEvery}, nil
 }
 
-// pollEvery is how often a client should look.
+// pollEvery is the interval at which a client should poll.
 const pollEvery = time.Second
 
 func (c *running) askedFor() string {
-	raw, _ := json.Marshal(append([]string{}, c.asks...)) // strings always marshal
+	raw, _ := json.Marshal(append([]string{}, c.asks...)) // strings never fail to marshal
 	return string(raw)
 }
 
-// write brings the row up to date, if there is one. c.mu is held. What is not
-// written is no reason to end the call.
+// write updates the call's row, if it has one. The caller must hold c.mu. A
+// failed write is logged and does not end the call.
 func (c *running) write(ctx context.Context) {
 	if !c.row {
 		return
@@ -151,11 +152,11 @@ func (c *running) waitNoMore(ctx context.Context, request string) {
 	c.write(ctx)
 }
 
-// endTime bounds writing the outcome of a call.
+// endTime is the timeout for writing a call's outcome.
 const endTime = 30 * time.Second
 
-// end keeps the outcome. A row that is not running any more, since the call was
-// cancelled or taken for lost, stays as it is.
+// end stores the outcome. A row that is no longer running stays unchanged: the
+// call has been cancelled or marked as lost.
 func (c *running) end(o outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,12 +182,12 @@ func (c *running) end(o outcome) {
 	err = c.runner.db.Update(ctx, func(tx *store.Tx) error {
 		return endRow(ctx, tx, c.id, state, message, string(raw))
 	})
-	if err != nil { // its lease will lapse
+	if err != nil { // the call counts as lost when its lease expires
 		c.runner.options.Log.Error("outcome of call not kept", "call_id", c.id, "tool", c.tool.Name, "error", err)
 	}
 }
 
-// endRow ends a row that is running.
+// endRow ends a call's row if it is running.
 func endRow(ctx context.Context, tx *store.Tx, id, state, message, outcome string) error {
 	done, err := tx.Exec(ctx, "UPDATE calls SET state = ?, updated_at = ?, message = ?, asks = '[]', outcome = ? WHERE id = ? AND state = ?",
 		state, tx.Now.UnixMilli(), message, outcome, id, isRunning)
@@ -200,7 +201,7 @@ func endRow(ctx context.Context, tx *store.Tx, id, state, message, outcome strin
 	return err
 }
 
-// row is a call in the store.
+// row is a call's row in the store.
 type row struct {
 	id, state, message string
 	lease              time.Time

@@ -11,30 +11,31 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// response is the answer to one request.
+// response is a client's answer to one request.
 type response struct {
 	ElicitationID string         `json:"elicitationId"`
 	Action        string         `json:"action"`
-	Content       map[string]any `json:"content,omitempty"` // by question
-	Note          string         `json:"note,omitempty"`    // what the person adds
+	Content       map[string]any `json:"content,omitempty"` // by question ID
+	Note          string         `json:"note,omitempty"`    // the person's additional note
 
-	unread bool // it is not of this shape; what could be read is here
+	unread bool // the response has the wrong form; the other fields hold what could be parsed
 }
 
-// result is what became of one response.
+// result is the outcome of one response.
 type result struct {
 	ElicitationID string         `json:"elicitationId"`
-	Status        int            `json:"status"` // as if it had come alone
+	Status        int            `json:"status"` // HTTP status that a call with only this response would have
 	Success       bool           `json:"success"`
 	Action        string         `json:"action,omitempty"`
 	Error         map[string]any `json:"error,omitempty"`
 }
 
-// maxResponses bounds a batch; a session rarely has two questions open.
+// maxResponses is the maximum number of responses in a call. A session rarely
+// has even two open questions.
 const maxResponses = 100
 
-// answer serves AnswerPath: one response, or several that do not depend on each
-// other.
+// answer serves AnswerPath. It accepts one response, or several that do not
+// depend on each other.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		ConversationID string `json:"conversationId"`
@@ -67,7 +68,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// responses reads a batch; what is none in it is told as one that is refused.
+// responses parses a batch. A malformed response is marked as unread, and
+// respond then rejects it.
 func responses(batch []json.RawMessage) (all []response) {
 	for _, raw := range batch {
 		var one response
@@ -77,8 +79,8 @@ func responses(batch []json.RawMessage) (all []response) {
 	return all
 }
 
-// respond gives every response its own result: one that is refused does not
-// keep the others from the hub.
+// respond handles each response separately and returns a result for each. A
+// rejected response does not affect the others.
 func (s *Server) respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation string, all []response) (results []result) {
 	results = []result{}
 	for _, one := range all {
@@ -125,8 +127,8 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	return err
 }
 
-// belongs says that a request was asked in a conversation. What an agent asks
-// through its tools may know the attempt alone.
+// belongs reports whether a request was asked in a conversation. A request that
+// an agent made through its tools may have only the attempt's ID.
 func belongs(ctx context.Context, runner Runner, r *elicit.Request, conversation string) (bool, error) {
 	if c := r.Context; c.SessionID != "" || c.ConversationID != "" || c.AttemptID == "" {
 		return conversation == c.SessionID || conversation == c.ConversationID, nil
@@ -138,7 +140,7 @@ func belongs(ctx context.Context, runner Runner, r *elicit.Request, conversation
 	return run.Attempt == r.Context.AttemptID, err
 }
 
-// answersOf reads the content of an accept.
+// answersOf parses the content of an accepting response.
 func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Answer, error) {
 	fields := map[string][]string{}
 	for id, v := range content {

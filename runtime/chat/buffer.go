@@ -9,10 +9,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// buffer gathers a stream for a client that wants one answer.
+// buffer collects a stream's events for a client that wants a single response.
 type buffer struct {
 	texts   []string
-	asked   map[string]question // the newest state of each
+	asked   map[string]question // current state of each question, by ID
 	order   []string
 	failure string
 	at      string
@@ -42,7 +42,7 @@ func (b *buffer) add(all []placed) {
 	}
 }
 
-// pending are the questions that are open.
+// pending returns the open questions.
 func (b *buffer) pending() []question {
 	open := []question{}
 	for _, id := range b.order {
@@ -54,12 +54,12 @@ func (b *buffer) pending() []question {
 	return open
 }
 
-// errWaits ends a look at a run that waits for a person.
+// errWaits stops following a run that is waiting for a person.
 var errWaits = errors.New("the run waits for an answer")
 
-// buffered answers when the run has ended, or waits for a person whom the
-// client can ask, or has gone on for too long. In the latter cases the run goes
-// on, and a call with resume and lastEventId has the rest.
+// buffered responds when the run has ended, is waiting for a person whom the
+// client can ask, or has taken too long. In the last two cases the run
+// continues, and the client can get the rest with resume and lastEventId.
 func (s *Server) buffered(w http.ResponseWriter, r *http.Request, f *flow, c *call, model string) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Buffer)
 	defer cancel()

@@ -1,11 +1,11 @@
-// Package chat lets programs talk to an agent of this installation as to a chat
-// model: a message goes to a session, and the agent's output comes back as a
-// stream in a format that their libraries can read.
+// Package chat lets programs use an agent of this installation like a chat
+// model. A message goes to a session, and the agent's output comes back as a
+// stream in a format that the programs' libraries can read.
 //
-// The stream is a view of the agent's log and of its questions in the hub,
-// without state of its own: an event's ID tells how far a client has read, and
-// any process over the store can continue from there. When a client
-// disconnects, the agent keeps running.
+// The stream has no state of its own: it is derived from the agent's log and
+// from the agent's questions in the hub. An event's ID contains the client's
+// position in the log, so any process over the same store can continue from
+// there. When a client disconnects, the agent keeps running.
 package chat
 
 import (
@@ -19,29 +19,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Channel names chats in the record of an answer.
+// Channel identifies chats in the record of an answer.
 const Channel = "chat"
 
-// Paths at which to mount a Server.
+// The paths to mount a Server's handlers at.
 const (
 	Path       = "/run/api/chat"
 	AnswerPath = "/run/api/elicitation-responses"
 )
 
 // Runner gives access to this installation's agents. Its methods may be called
-// concurrently. Faults that they return are shown to the client; code
+// concurrently. Faults that they return are shown to the client. The fault code
 // "not_found" means that the session does not exist.
 type Runner interface {
 	// Send starts a run of the session's agent with a prompt. Calls with the
 	// same key, unless empty, send it only once.
 	Send(ctx context.Context, session, prompt, key string) (Run, error)
-	// Newest returns the session's most recent run; the zero Run if it has
+	// Newest returns the session's most recent run, or the zero Run if it has
 	// none.
 	Newest(ctx context.Context, session string) (Run, error)
 	// Find returns one run of a session.
 	Find(ctx context.Context, session, process string) (Run, error)
 	// Log returns the run's log entries after a revision, in order of revision.
-	// If there are none, it waits for up to wait.
+	// If there are none, it waits up to the duration wait for new entries.
 	Log(ctx context.Context, r Run, after int64, wait time.Duration) (Page, error)
 }
 
@@ -55,12 +55,14 @@ type Run struct {
 // Page is a part of a run's log.
 type Page struct {
 	Entries []Entry
-	// Ended reports that the log has nothing after this page.
+	// Ended reports whether the log has nothing after this page.
 	Ended bool
-	// Next is the run that continues this one, as an agent's does after a setup
-	// script's; nil if none does. Set only with Ended.
+	// Next is the run that continues this one, for example the agent's run
+	// after a setup script. It is nil if there is none. It is set only with
+	// Ended.
 	Next *Run
-	// Failure is why the run failed; empty if it did not. Set only with Ended.
+	// Failure is the reason why the run failed, or empty if it did not fail. It
+	// is set only with Ended.
 	Failure string
 }
 
@@ -73,16 +75,16 @@ type Entry struct {
 
 // Options configure a Server.
 type Options struct {
-	// Open is called for each call and returns the same hub and runner each
-	// time.
+	// Open returns the hub and the runner. It is called for each chat call, and
+	// must return the same ones each time.
 	Open func(context.Context) (*elicit.Hub, Runner, error)
-	// KeepAlive is the interval between comments on an idle stream. Zero: 15
-	// seconds.
+	// KeepAlive is the interval between comments on an idle stream. If zero, it
+	// is 15 seconds.
 	KeepAlive time.Duration
-	// Buffer is how long a response that is not streamed may take. Zero: 10
-	// minutes.
+	// Buffer is the maximum duration of a response that is not streamed. If
+	// zero, it is 10 minutes.
 	Buffer time.Duration
-	// Log receives messages for the operator. Nil discards them.
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -107,11 +109,12 @@ func New(o Options) *Server {
 	return &Server{o: o, closing: make(chan struct{})}
 }
 
-// Close ends the streams without waiting for them. Clients resume them
-// elsewhere.
+// Close ends all streams. It does not wait for them. Clients can resume them at
+// another process.
 func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 
-// Mounts returns the handlers by path. They require the agents' token.
+// Mounts returns the handlers by path. The handlers do not check the agents'
+// token, so the HTTP server that mounts them must.
 func (s *Server) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{Path: s.posts(s.chat), AnswerPath: s.posts(s.answer)}
 }

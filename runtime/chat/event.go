@@ -11,33 +11,33 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// kind is what an event is.
+// kind is the type of an event.
 type kind int
 
 const (
-	starts  kind = iota // the run; nothing was said yet
+	starts  kind = iota // the run started; nothing was said yet
 	says                // more of a text
 	thinks              // more of a thought
-	uses                // a tool, or what came of it
-	passes              // an entry of another kind, as it is
-	asks                // a question, or what became of it
-	replies             // what became of an answer in the last message
-	ends                // the run
+	uses                // a tool call or its result
+	passes              // an entry of another kind, unchanged
+	asks                // a question or its new state
+	replies             // the result of an answer in the last message
+	ends                // the run ended
 )
 
-// event is one step of a stream, in no form yet.
+// event is one step of a stream, independent of the stream's format.
 type event struct {
 	kind  kind
-	entry int64  // of the log: says, thinks, uses, passes
-	first bool   // says and thinks: the text begins here
-	text  string // says, thinks: what is new; ends: why it failed
+	entry int64  // index of the log entry: says, thinks, uses, passes
+	first bool   // says, thinks: the start of a text
+	text  string // says, thinks: the new part; ends: why the run failed, or ""
 	tool  tool
 	raw   json.RawMessage // passes
 	asked question
 	reply result
 }
 
-// tool is a call that the agent made.
+// tool is a tool call by the agent.
 type tool struct {
 	Name   string          `json:"toolName"`
 	Said   string          `json:"content,omitempty"`
@@ -50,12 +50,13 @@ func (t *tool) failed() bool {
 	return t.Status == "failed" || t.Status == "denied" || t.Status == "timed_out"
 }
 
-// place is how far a client has read: a revision of the log of a process, and
-// how many bytes of the last text, which may become longer, with their checksum.
+// place is a client's position in a run: a revision of the process's log, and
+// the number of bytes of the last text that the client has. The text may still
+// grow or be replaced, so place also holds a checksum of these bytes.
 type place struct {
 	process  string
 	revision int64
-	entry    int64 // of the last text; -1: none
+	entry    int64 // index of the last text's entry; -1 if none
 	length   int
 	sum      uint32
 }
@@ -65,7 +66,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d:%d:%d:%x", p.process, p.revision, p.entry, p.length, p.sum)
 }
 
-// readPlace reads the id of an event.
+// readPlace parses an event ID.
 func readPlace(s string) (p place, err error) {
 	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q does not belong to this stream", textutil.Shorten(s, 200)), "send the last event's id unchanged, or none to read the run from its start")
 	fields := strings.Split(s, ":")
@@ -82,15 +83,15 @@ func readPlace(s string) (p place, err error) {
 	return place{fields[0], revision, entry, length, uint32(sum)}, nil
 }
 
-// reader makes events of a log. The zero value is not useful: see readerAt.
+// reader converts log entries to events. Create it with readerAt.
 type reader struct{ at place }
 
 func readerAt(p place) *reader { return &reader{p} }
 
-// follow goes on with the log of another process.
+// follow continues with the log of another process.
 func (r *reader) follow(process string) { r.at = place{process: process, entry: -1} }
 
-// read makes an event of an entry; ok is false where nothing is to be told.
+// read converts an entry to an event. ok is false if there is nothing to send.
 func (r *reader) read(e Entry) (ev event, ok bool) {
 	r.at.revision = max(r.at.revision, e.Revision)
 	ev = event{kind: passes, entry: e.Index, raw: e.Data}
@@ -128,8 +129,9 @@ func (r *reader) read(e Entry) (ev event, ok bool) {
 	return r.text(ev, c.Content)
 }
 
-// text finds what is new in a text. One that was written anew, rather than on,
-// cannot be told in a stream of text: it passes as it is.
+// text returns the new part of a text. If the text was rewritten and not only
+// extended, a stream of text cannot express the change, so the entry passes
+// unchanged.
 func (r *reader) text(ev event, all string) (event, bool) {
 	switch sent := r.at.length; {
 	case ev.entry > r.at.entry:

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// encoder writes events in the form of a library: each as any number of values.
+// encoder encodes events in a library's format. One event can become several
+// values.
 type encoder interface {
 	encode(e event) []any
-	// done is what closes a stream that has come to its end.
+	// done returns the value that ends a completed stream.
 	done() string
 }
 
-// chunks are those of OpenAI's chat.completions. What its library does not know
-// stands beside the choices, in event, where it is passed on unread. A question
-// is an object in JSON as content, alone in its chunk.
+// chunks encodes events as chunks of OpenAI's chat.completions. Data that the
+// format has no field for is in the field event, which OpenAI's library passes
+// on. An open question is a JSON object in the content of its own chunk.
 type chunks struct {
 	id, model string
 	created   int64
-	spoke     bool // something was said before: a new text begins a paragraph
+	spoke     bool // whether a text was sent before; a new text then starts a paragraph
 }
 
 func newChunks(r Run, model string, resumed bool) *chunks {
@@ -28,7 +29,7 @@ func newChunks(r Run, model string, resumed bool) *chunks {
 type chunk struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
-	Created int64    `json:"created"` // seconds since 1970
+	Created int64    `json:"created"` // Unix seconds
 	Model   string   `json:"model"`
 	Choices []choice `json:"choices"`
 	Event   any      `json:"event,omitempty"`
@@ -66,13 +67,13 @@ func (c *chunks) encode(e event) []any {
 		return c.chunk(nil, map[string]any{"type": "entry", "index": e.entry, "entry": e.raw})
 	case asks:
 		e.asked.Type = "elicitation-request"
-		if e.asked.Status != "open" { // what has ended is not to be shown as a question again
+		if e.asked.Status != "open" { // clients must not show an ended question again
 			e.asked.Type = "elicitation-update"
 			return c.chunk(nil, e.asked)
 		}
 		text, err := json.Marshal(e.asked)
 		if err != nil {
-			panic("chat: question " + e.asked.ElicitationID + ": " + err.Error()) // plain data
+			panic("chat: question " + e.asked.ElicitationID + ": " + err.Error()) // cannot happen: plain data
 		}
 		return c.chunk(map[string]any{"content": string(text)}, nil)
 	case replies:
@@ -88,7 +89,7 @@ func (c *chunks) encode(e event) []any {
 
 func (c *chunks) done() string { return "[DONE]" }
 
-// completion is the answer that is not streamed, in OpenAI's form.
+// completion returns the response in OpenAI's format if it is not streamed.
 func (b *buffer) completion(r Run, model string) map[string]any {
 	return map[string]any{"id": "chatcmpl-" + r.Process, "object": "chat.completion", "created": r.Began.UTC().Truncate(time.Second).Unix(), "model": model,
 		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": b.text()}}}}

@@ -6,9 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// question is a request as a stream shows it.
+// question is a request in the form that streams send.
 type question struct {
-	Type            string            `json:"type,omitempty"` // in OpenAI's and the bare form
+	Type            string            `json:"type,omitempty"` // empty in data parts of the AI SDK
 	ElicitationID   string            `json:"elicitationId"`
 	Mode            elicit.Mode       `json:"mode"`
 	Message         string            `json:"message"`
@@ -16,16 +16,16 @@ type question struct {
 	RequestedSchema json.RawMessage   `json:"requestedSchema,omitempty"`
 	Context         map[string]any    `json:"context"`
 	Questions       []elicit.Question `json:"questions,omitempty"`
-	Proposal        *elicit.Proposal  `json:"proposal,omitempty"` // what permission is asked for
+	Proposal        *elicit.Proposal  `json:"proposal,omitempty"` // the action that needs permission
 	Deadline        *elicit.Time      `json:"deadline,omitempty"`
 	Standing        string            `json:"standing,omitempty"` // see [elicit.Request.Standing]
-	// Status is open, expired-open or completed, Outcome how it ended.
+	// Status is the request's status. Outcome describes how the request ended.
 	Status  elicit.Status  `json:"status"`
 	Outcome elicit.Outcome `json:"outcome,omitempty"`
 }
 
-// questionOf is what a client needs to show r and to know what became of it.
-// Answers are not in it: the stream is not where they are read.
+// questionOf returns the data that a client needs to show r and its current
+// state. It omits answers, which are not sent in streams.
 func questionOf(r *elicit.Request) question {
 	q := question{ElicitationID: r.ID, Mode: r.Mode, Message: r.Message, URL: r.URL, Questions: r.Questions, Proposal: r.Proposal, Status: r.Status,
 		Context: map[string]any{"trigger": r.Trigger}, Standing: r.Standing()}
@@ -46,8 +46,9 @@ func questionOf(r *elicit.Request) question {
 	return q
 }
 
-// schemaOf is what to send as content: what was asked by another protocol as it
-// was, else one property a question, all of them flat.
+// schemaOf returns the JSON schema of the content to send. A request from
+// another protocol keeps its original schema. Otherwise the schema is a flat
+// object with one property per question, plus one for free text if allowed.
 func schemaOf(r *elicit.Request) json.RawMessage {
 	var asked struct {
 		Type       string
@@ -71,7 +72,7 @@ func schemaOf(r *elicit.Request) json.RawMessage {
 		schema["required"] = required
 	}
 	data, err := json.Marshal(schema)
-	if err != nil { // a bound is not a finite number, which the hub refuses
+	if err != nil { // a bound is not finite, which the hub does not allow
 		panic("chat: schema of " + r.ID + ": " + err.Error())
 	}
 	return data

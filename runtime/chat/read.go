@@ -12,22 +12,23 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// maxBody bounds what is sent: libraries send the whole conversation each time.
+// maxBody is the maximum size of a request body in bytes. Libraries send the
+// whole conversation in each call.
 const maxBody = 4 << 20
 
-// format is how a stream is written.
+// format is the format of a stream.
 type format string
 
 const (
-	openAI format = "openai" // chunks of chat.completions
+	openAI format = "openai" // chat.completions chunks
 	vercel format = "vercel" // UI messages of the AI SDK
-	inkeep format = "inkeep" // as vercel, questions as elicitation-request alone
+	inkeep format = "inkeep" // same as vercel, but questions have the type elicitation-request
 )
 
-// optIn is the header of a client that shows questions to a person.
+// optIn is the header that a client sends if it shows questions to a person.
 const optIn = "X-Supports-Elicitation"
 
-// call is what a client wants of a chat.
+// call is the body of a chat call and what was read from its last message.
 type call struct {
 	ConversationID string            `json:"conversationId"`
 	Messages       []json.RawMessage `json:"messages"`
@@ -37,13 +38,14 @@ type call struct {
 	Resume         bool              `json:"resume"`
 	LastEventID    string            `json:"lastEventId"`
 
-	elicits bool       // the client shows questions
-	prompt  string     // of the last message; empty: it has none
-	key     string     // of the last message
-	answers []response // in the last message
+	elicits bool       // whether the client shows questions
+	prompt  string     // from the last message; empty if it has no text
+	key     string     // idempotency key: the header's, or the last message's ID
+	answers []response // from the last message
 }
 
-// message is one of OpenAI, with content, or of the AI SDK, with parts.
+// message is a message in OpenAI's format, with content, or in the AI SDK's,
+// with parts.
 type message struct {
 	ID      string            `json:"id"`
 	Role    string            `json:"role"`
@@ -51,7 +53,7 @@ type message struct {
 	Parts   []json.RawMessage `json:"parts"`
 }
 
-// read takes what the call needs from the last message.
+// read sets the call's fields from the last message.
 func (c *call) read(data json.RawMessage) error {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -79,7 +81,7 @@ func (c *call) read(data json.RawMessage) error {
 			Data       json.RawMessage
 		}
 		if json.Unmarshal(data, &p) != nil {
-			continue // a part that is not for us
+			continue // a part of an unknown form
 		}
 		switch p.Type {
 		case "text", "input_text":
@@ -99,8 +101,8 @@ func (c *call) read(data json.RawMessage) error {
 	return nil
 }
 
-// readCall reads the body of a chat call. What came before the last message the
-// session knows already.
+// readCall reads the body of a chat call. It uses only the last message,
+// because the session already has the earlier ones.
 func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 	if err := readBody(w, r, &c); err != nil {
 		return c, err

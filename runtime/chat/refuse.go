@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Codes of faults of this door.
+// Fault codes of this package.
 const (
 	badRequest        = "invalid_argument"
 	missing           = "missing_required"
@@ -20,7 +20,8 @@ const (
 	tooLarge          = "too_large"
 )
 
-// statuses are those of codes; every other fault is a bad request.
+// statuses maps fault codes to HTTP statuses. All other faults are bad
+// requests.
 var statuses = map[string]int{
 	"not_found": http.StatusNotFound, elicit.UnknownRequest: http.StatusNotFound, nothingToResume: http.StatusNotFound,
 	wrongConversation: http.StatusForbidden, elicit.NotYours: http.StatusForbidden,
@@ -28,14 +29,16 @@ var statuses = map[string]int{
 	"no_session_yet": http.StatusConflict, "executor_unavailable": http.StatusConflict, tooLarge: http.StatusRequestEntityTooLarge,
 }
 
-// refuse words an error. Both libraries read error.message.
+// refuse writes an error response. Both OpenAI's library and the AI SDK read
+// error.message.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	status, body := s.failed(err)
 	writeJSON(w, status, map[string]any{"error": body})
 }
 
-// failed is an error as a client sees it: an expected failure as it is, and of
-// the rest the log has more.
+// failed converts an error for the client. It returns a fault unchanged. It
+// logs other errors, and returns only a general message and the ID of the log
+// entry.
 func (s *Server) failed(err error) (status int, body map[string]any) {
 	f := fault.Of(err)
 	if t, ok := store.TroubleOf(err); ok && f == nil {
@@ -70,5 +73,5 @@ func (s *Server) failed(err error) (status int, body map[string]any) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // nobody is left to tell
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }

@@ -43,8 +43,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	return s.streamed(w, r, f, &c, enc)
 }
 
-// begin sends the prompt or the answers, and says which run to follow and from
-// where.
+// begin sends the prompt or the answers, and sets the run to follow and the
+// position to start from.
 func (s *Server) begin(ctx context.Context, f *flow, c *call) (err error) {
 	switch {
 	case c.prompt != "":
@@ -83,7 +83,7 @@ func (s *Server) begin(ctx context.Context, f *flow, c *call) (err error) {
 			refused++
 		}
 	}
-	if refused == len(f.results) { // then there is nothing to go on with
+	if refused == len(f.results) { // all answers were rejected, so there is nothing to follow
 		return respond(ctx, f.hub, f.runner, c.ConversationID, c.answers[0])
 	}
 	if c.LastEventID != "" {
@@ -94,8 +94,8 @@ func (s *Server) begin(ctx context.Context, f *flow, c *call) (err error) {
 	return nil
 }
 
-// streamed writes events as they come. After the first byte an error can be
-// said in the stream alone.
+// streamed writes events as they arrive. After the first byte, errors can only
+// be reported in the stream itself.
 func (s *Server) streamed(w http.ResponseWriter, r *http.Request, f *flow, c *call, enc encoder) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -130,12 +130,12 @@ func (s *Server) streamed(w http.ResponseWriter, r *http.Request, f *flow, c *ca
 		err = writeEvent(w, enc, event{kind: ends, text: fmt.Sprint(body["message"])}, "")
 	}
 	if err == nil {
-		_ = control.Flush() // nobody is left to tell
+		_ = control.Flush() // the client may be gone
 	}
 	return nil
 }
 
-// writeError is that the client does not read any more.
+// writeError reports that the client no longer reads.
 type writeError struct{ error }
 
 func writeEvent(w io.Writer, enc encoder, e event, at string) error {
@@ -147,7 +147,7 @@ func writeEvent(w io.Writer, enc encoder, e event, at string) error {
 		}
 		id := ""
 		if at != "" && i == len(values)-1 {
-			id = "id: " + at + "\n" // an event of several is read when all are
+			id = "id: " + at + "\n" // the client has the event only after its last value
 		}
 		if _, err := fmt.Fprintf(w, "%sdata: %s\n\n", id, data); err != nil {
 			return &writeError{err}
@@ -156,27 +156,28 @@ func writeEvent(w io.Writer, enc encoder, e event, at string) error {
 	return nil
 }
 
-// placed is an event and the place behind it.
+// placed is an event and the position after it.
 type placed struct {
 	event
 	at string
 }
 
-// flow follows a run: its log, and what its agent asks.
+// flow follows a run: its log and its agent's questions.
 type flow struct {
 	hub     *elicit.Hub
 	runner  Runner
 	run     Run
 	log     *reader
-	results []result // of the answers that came with the call
+	results []result // results of the answers in the call
 	elicits bool
-	shown   map[string]string // state of each question that the client knows
-	ended   bool              // the run, and the client was told
-	waits   bool              // for an answer to a question
+	shown   map[string]string // last state sent of each question, by request ID
+	ended   bool              // whether the run has ended and the client was told
+	waits   bool              // whether the agent is waiting for an answer
 }
 
-// follow tells what happens until the run ends, ctx does or closing is closed;
-// then ended says which. It tells nothing, as a sign of life, for each tick.
+// follow calls tell with new events until the run ends, ctx is done or closing
+// is closed. Then ended reports whether the run has ended. For each tick,
+// follow calls tell with nil to keep the connection alive.
 func (f *flow) follow(ctx context.Context, closing <-chan struct{}, ticks <-chan time.Time, tell func([]placed) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -190,7 +191,7 @@ func (f *flow) follow(ctx context.Context, closing <-chan struct{}, ticks <-chan
 		return err
 	}
 	pages, asked, failed := make(chan Page), make(chan struct{}, 1), make(chan error, 2)
-	run, after := f.run, f.log.at.revision // f.run changes while they read
+	run, after := f.run, f.log.at.revision // f.run changes while the goroutines read
 	running.Go(func() { failed <- f.watch(ctx, run.Attempt, asked) })
 	running.Go(func() { failed <- f.tail(ctx, run, after, pages) })
 	for {
@@ -217,10 +218,10 @@ func (f *flow) follow(ctx context.Context, closing <-chan struct{}, ticks <-chan
 	}
 }
 
-// mostWait is how long one look at a log waits.
+// mostWait is the maximum duration of one call to Runner.Log.
 const mostWait = 20 * time.Second
 
-// tail sends the pages of the log of a run and of those that go on with it.
+// tail sends the log pages of a run and of the runs that continue it.
 func (f *flow) tail(ctx context.Context, r Run, after int64, pages chan<- Page) error {
 	for {
 		page, err := f.runner.Log(ctx, r, after, mostWait)
@@ -240,7 +241,7 @@ func (f *flow) tail(ctx context.Context, r Run, after int64, pages chan<- Page) 
 		}
 		switch {
 		case page.Ended && page.Next == nil:
-			<-ctx.Done() // who reads the pages ends
+			<-ctx.Done() // the receiver of the pages cancels ctx
 			return ctx.Err()
 		case page.Ended:
 			r, after = *page.Next, 0
@@ -268,14 +269,15 @@ func (f *flow) page(ctx context.Context, page Page, tell func([]placed) error) e
 		f.log.follow(f.run.Process)
 		return nil
 	}
-	if err := f.ask(ctx, tell); err != nil { // what became of the last question
+	if err := f.ask(ctx, tell); err != nil { // the last question may have changed
 		return err
 	}
 	f.ended = true
 	return tell([]placed{{event{kind: ends, text: page.Failure}, f.log.at.String()}})
 }
 
-// watch rings when a request changes, of whatever attempt, and once at the start.
+// watch signals ring once at the start, and whenever a request of any attempt
+// changes.
 func (f *flow) watch(ctx context.Context, attempt string, ring chan<- struct{}) error {
 	open := func() (*elicit.Watcher, error) {
 		list, err := f.hub.List(ctx, elicit.Filter{AttemptID: attempt, Limit: 1})
@@ -294,15 +296,16 @@ func (f *flow) watch(ctx context.Context, attempt string, ring chan<- struct{}) 
 		if err != nil {
 			w.Close()
 		}
-		if errors.Is(err, store.ErrGone) { // so far behind that the present is enough
+		if errors.Is(err, store.ErrGone) { // so far behind that only the current state matters
 			w, err = open()
 		}
 	}
 	return fmt.Errorf("watch questions: %w", err)
 }
 
-// ask tells of the questions whose state the client does not know: those that
-// are open, and those that ended since the run began.
+// ask sends the questions whose state the client does not have yet: open ones,
+// and those that ended since the run started. If the client shows no questions,
+// ask calls withdraw for each instead.
 func (f *flow) ask(ctx context.Context, tell func([]placed) error) error {
 	list, err := f.hub.List(ctx, elicit.Filter{AttemptID: f.run.Attempt, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}})
 	if err != nil {
@@ -339,8 +342,9 @@ func (f *flow) ask(ctx context.Context, tell func([]placed) error) error {
 	return tell(all)
 }
 
-// withdraw ends a wait for a sign-in that nobody in this conversation can make:
-// the tool then says so to the agent at once. Other questions wait in the inbox.
+// withdraw withdraws a request to sign in if the client shows no questions, so
+// that the tool reports this to the agent immediately. Other questions wait in
+// the inbox.
 func (f *flow) withdraw(ctx context.Context, r *elicit.Request) error {
 	if r.Trigger != elicit.CredentialRequired || r.Status != elicit.Open || r.CreatedAt.Before(f.run.Began) {
 		return nil
@@ -348,13 +352,13 @@ func (f *flow) withdraw(ctx context.Context, r *elicit.Request) error {
 	return settled(f.hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: elicit.NoElicitation, Channel: Channel}))
 }
 
-// present notes that the client can see a request.
+// present records that the client can show a request to a person.
 func (f *flow) present(ctx context.Context, r *elicit.Request) error {
 	return settled(f.hub.Dispatch(ctx, elicit.Action{Type: elicit.PresentedTo, RequestID: r.ID, Channel: Channel, Client: f.run.Session}))
 }
 
-// settled leaves out that the request has changed meanwhile: the next look shows
-// it.
+// settled ignores a fault, which means that the request has changed meanwhile.
+// The next call of ask sees the change.
 func settled(_ elicit.Change, err error) error {
 	if fault.Of(err) != nil {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// parts are the chunks of the AI SDK's UI messages. A chunk of a type that it
-// does not know its client refuses, so what is ours is data, but in the bare
-// form.
+// parts encodes events as chunks of the AI SDK's UI messages. The SDK's client
+// rejects chunks of unknown types, so deskhand's own data is in data parts. In
+// the bare form, a question is a chunk of its own type.
 type parts struct {
 	id   string
 	bare bool
-	open string // the text or the thought that has begun; empty: none
+	open string // ID of the unfinished text or thought; empty if none
 	kind string // text or reasoning
 	used map[int64]bool
 }
@@ -47,7 +47,8 @@ func (p *parts) encode(e event) []any {
 	return append(all, object{"type": "finish-step"}, object{"type": "finish", "finishReason": reason})
 }
 
-// text goes on with a text, after it has begun it where that is to be done.
+// text continues a text. If the text is new, it first ends the previous one and
+// starts the new one.
 func (p *parts) text(e event) (all []any) {
 	kind, id := "text", fmt.Sprintf("text-%d", e.entry)
 	if e.kind == thinks {
@@ -69,8 +70,8 @@ func (p *parts) end() []any {
 	return []any{object{"type": p.kind + "-end", "id": id}}
 }
 
-// tool is a call, and what came of it. The agent made it: no tool of the client
-// is called.
+// tool returns the chunks for a tool call and its result. The agent has
+// executed the call, so the client must not call a tool.
 func (p *parts) tool(e event, id string) (all []any) {
 	id = p.id + "-" + id
 	if !p.used[e.entry] {
@@ -90,15 +91,15 @@ func (p *parts) tool(e event, id string) (all []any) {
 	return all
 }
 
-// resultOf is what an action came to; nil: it does not say.
+// resultOf returns the result in an action, or nil if it has none.
 func resultOf(action json.RawMessage) any {
 	var a struct{ Result any }
-	_ = json.Unmarshal(action, &a) // an action of another shape has none
+	_ = json.Unmarshal(action, &a) // an action of another form has no result
 	return a.Result
 }
 
-// question is the same part each time it is sent: a client that has it shows
-// what became of it.
+// question returns the part for a question. Its ID is always the same, so that
+// a client replaces its earlier state.
 func (p *parts) question(q question) any {
 	if !p.bare {
 		return object{"type": "data-elicitation-request", "id": q.ElicitationID, "data": q}
@@ -112,7 +113,7 @@ func (p *parts) question(q question) any {
 
 func (p *parts) done() string { return "[DONE]" }
 
-// message is the answer that is not streamed, as a UI message.
+// message returns the response as a UI message if it is not streamed.
 func (b *buffer) message(r Run) map[string]any {
 	return object{"id": "msg-" + r.Process, "role": "assistant", "parts": []any{object{"type": "text", "text": b.text(), "state": "done"}}}
 }

@@ -1,80 +1,88 @@
-// Package clients knows the MCP clients we have measured: how long each waits
-// for a call, and which half of a result its model gets to see.
+// Package clients holds what is known about the MCP clients that deskhand has
+// been tested with: how long each waits for a call, and which half of a result
+// its model receives.
 //
-// A client is known by the name it gives in initialize (clientInfo.name). What
-// stands here was measured with the real program and a stub model that records
-// what reaches it (make received); docs/clients.md has the table.
+// A client is identified by the name that it sends in initialize
+// (clientInfo.name). The values were measured with the real programs and a stub
+// model that records what it receives (make received). docs/clients.md has the
+// table.
 package clients
 
 import "time"
 
-// Client describes one MCP client. The zero value of a field means that
-// nothing is known; [Of] fills in what is safe for a client we do not know.
+// Client describes one MCP client. The zero value of a field means that the
+// property is unknown. [Of] sets values that are safe for an unknown client.
 type Client struct {
 	// Name is clientInfo.name, as the client sends it.
 	Name string
-	// Version is the release that was measured. Empty: none was.
+	// Version is the release that was measured, or empty if none was.
 	Version string
-	// Hold is how long a call to it may be held, if it is told of progress, before
-	// it has to be answered, with an ID to come back with if there is no answer
-	// yet. Without progress it is [Unknown] for all.
+	// Hold is the maximum time that a call of this client is held while the
+	// client receives progress. After that, the call must be answered. If there
+	// is no result yet, the answer contains an ID for asking again. Without
+	// progress, the limit is [Unknown] for all clients.
 	Hold time.Duration
-	// alone says by the _meta of a call whether the client may run without a
-	// person and decline forms by itself. Nil: it never declines by itself.
+	// alone reports, from the _meta of a call, whether the client may be
+	// running without a person and decline forms on its own. If nil, the client
+	// never declines on its own.
 	alone func(meta map[string]any) bool
-	// Closes says that the client closes dialogs by itself if it runs without a
-	// person, so that a cancel need not be one's word.
+	// Closes reports whether the client closes dialogs on its own if it runs
+	// without a person. A cancel is then not necessarily a person's decision.
 	Closes bool
-	// Shows says which half of a result reaches the model.
+	// Shows is the half of a result that the model receives.
 	Shows Half
-	// Renames are tools that the client hides from its model because of their
-	// names, and the names to list them under. A call by either name works.
+	// Renames maps tools that the client hides from its model because of their
+	// names to the names to list them under. Calls with either name work.
 	Renames map[string]string
-	// MaxBytes is the longest text that reaches the model whole: of a longer one
-	// the client drops a part, without telling the server. Zero: not known.
+	// MaxBytes is the size in bytes of the longest text that the model receives
+	// whole. The client drops part of a longer text without telling the server.
+	// Zero means unknown.
 	MaxBytes int
 }
 
-// Half names a half of a tool result: the content blocks, or the structured
-// content beside them.
+// Half is a half of a tool result: the content blocks, or the structured
+// content.
 type Half int
 
 const (
-	// Either means that we do not know: each half has to say everything.
+	// Either means that it is unknown which half the model receives, so each
+	// half must be complete.
 	Either Half = iota
-	// Structured means that the model gets structuredContent and nothing else
-	// when a result has it, and the content blocks when it has none.
+	// Structured means that the model receives only structuredContent if a
+	// result has it, and otherwise the content blocks.
 	Structured
-	// Content means that the model gets the content blocks and nothing else.
+	// Content means that the model receives only the content blocks.
 	Content
-	// Both means that the model gets both, so that a text in both costs twice.
+	// Both means that the model receives both halves, so a text in both uses
+	// twice the tokens.
 	Both
 )
 
-// known is the table, in the order of docs/clients.md. Each was held for 31
-// minutes with progress every 15 seconds, over stdio and HTTP:
+// known lists the measured clients, in the order of docs/clients.md. For each
+// client, a call was held for 31 minutes with progress every 15 seconds, over
+// stdio and HTTP:
 //
-//	claude-code            stayed; without progress it ends a call after 300 s over HTTP and stayed over stdio
-//	codex-mcp-client       ended it at 300 s, whatever it was told
-//	gemini-cli-mcp-client  ended it at 600 s, whatever it was told
-//	opencode               stayed; without progress it ends a call after 60 s
+//	claude-code            kept waiting; without progress it ended the call after 300 s over HTTP, and kept waiting over stdio
+//	codex-mcp-client       ended the call after 300 s, with or without progress
+//	gemini-cli-mcp-client  ended the call after 600 s, with or without progress
+//	opencode               kept waiting; without progress it ended the call after 60 s
 var known = []Client{
 	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Closes: true, Shows: Structured, MaxBytes: 48_000},
 	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured, MaxBytes: 32_000, alone: codexAlone},
 	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 540 * time.Second, Shows: Content, MaxBytes: 39_000,
-		// Without a terminal it excludes its own tool ask_user, and with it every
-		// tool whose name on its server is the same.
+		// Without a terminal, the client excludes its own tool ask_user, and
+		// with it every server's tool of the same name.
 		Renames: map[string]string{"ask_user": "ask_person"}},
 	{Name: "opencode", Version: "1.18.33", Hold: 30 * time.Minute, Shows: Content, MaxBytes: 50_000},
 }
 
-// Unknown is how long a call is held for a client that we do not know, or that
-// is told of no progress. It is below the 60 seconds after which the TypeScript
-// SDK gives up by default, with or without progress.
+// Unknown is the maximum time that a call is held for an unknown client, or for
+// a client that receives no progress. It is below the 60 seconds after which
+// the TypeScript SDK gives up by default, with or without progress.
 const Unknown = 50 * time.Second
 
-// Of returns what is known of the client with that name. For any other it
-// returns a Client that holds for every SDK we have measured.
+// Of returns the description of the client with the given name. For an unknown
+// name it returns a Client with values that are safe for all measured SDKs.
 func Of(name string) Client {
 	for _, c := range known {
 		if c.Name == name {
@@ -84,13 +92,14 @@ func Of(name string) Client {
 	return Client{Name: name, Hold: Unknown}
 }
 
-// Alone reports whether a decline of the client may be its own, in the name of a
-// person whom it did not ask. meta is the _meta of the call in which it was asked.
+// Alone reports whether the client may have declined on its own, without asking
+// a person. meta is the _meta of the call that asked.
 func (c Client) Alone(meta map[string]any) bool { return c.alone != nil && c.alone(meta) }
 
-// codexAlone: codex exec declares dialogs as the interactive program does, under
-// the same name, and declines each at once. Since 0.169.0 a call says what
-// started its turn; of one that does not say, nobody can tell.
+// codexAlone implements alone for codex. codex exec declares the same name and
+// the same dialogs as the interactive program, and declines each dialog
+// immediately. Since 0.169.0 a call's _meta contains what started its turn. If
+// that is missing, the two cannot be distinguished, so codexAlone returns true.
 func codexAlone(meta map[string]any) bool {
 	turn, _ := meta["x-codex-turn-metadata"].(map[string]any)
 	trigger, _ := turn["turn_trigger"].(string)

@@ -1,7 +1,7 @@
 package clients
 
-// Called returns the name of the tool that a client calls by the name that some
-// client is told; any other name as it is.
+// Called returns the tool's real name if name is a name from [Client.Renames],
+// and otherwise name unchanged.
 func Called(name string) string {
 	for _, c := range known {
 		for tool, listed := range c.Renames {

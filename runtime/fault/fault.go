@@ -1,8 +1,9 @@
 // Package fault defines expected failures: those the caller can do something
 // about.
 //
-// Rooms return a *Fault; doors word it in their protocol. Any other error is
-// unexpected, and a door shows it as "internal error" with an ID.
+// The packages that hold the logic ("rooms") return a *Fault, and the packages
+// that serve a protocol ("doors") express it in that protocol. Any other error
+// is unexpected, and a door reports it as "internal error" with an ID.
 package fault
 
 import (
@@ -13,24 +14,25 @@ import (
 // Fault is an expected failure. The zero value is not useful: Code and Message
 // are always set.
 type Fault struct {
-	// Code is stable, lower case with underscores, for programs to branch on.
+	// Code is a stable identifier in lower case with underscores, for programs
+	// to branch on.
 	Code string
 	// Message is one sentence that states what is wrong and names the value.
 	Message string
-	// Hint names the next step; empty if Message already does. A room's hint
-	// holds for every door: it names no tool and no command.
+	// Hint describes the next step. It is empty if Message already does. A
+	// room's hint must fit every door, so it names no tool and no command.
 	Hint string
 	// Case distinguishes faults with the same Code if a door has a separate
 	// hint for each; see [Hints]. It is a constant of the package that returns
-	// the fault, and callers do not see it. Empty: Code is enough.
+	// the fault, and callers do not see it. It is empty if Code is enough.
 	Case string `json:"-"`
-	// Values are what a door's hint can refer to, for example an attempt's ID.
-	// Nil: none.
+	// Values are the values that a door's hint can refer to, for example an
+	// attempt's ID. Nil if there are none.
 	Values map[string]string `json:"-"`
-	// Retryable reports that the same call may succeed later.
+	// Retryable reports whether the same call may succeed later.
 	Retryable bool
-	// Details are small facts for programs, for example the invalid field;
-	// values marshal to JSON. Nil: none.
+	// Details are additional facts for programs, for example the invalid field.
+	// The values can be marshaled to JSON. Nil if there are none.
 	Details map[string]any
 }
 
@@ -45,8 +47,8 @@ func (f *Fault) With(name string, value any) *Fault {
 	return &own
 }
 
-// WithCase returns a copy of f with Case set to which. pairs are names and
-// values for the hint, alternating.
+// WithCase returns a copy of f with Case set to which. pairs are alternating
+// names and values for the hint.
 func (f *Fault) WithCase(which string, pairs ...string) *Fault {
 	own := *f
 	own.Case, own.Values = which, maps.Clone(f.Values)
@@ -59,7 +61,7 @@ func (f *Fault) WithCase(which string, pairs ...string) *Fault {
 	return &own
 }
 
-// Error returns only the message; doors add the hint in their own form.
+// Error returns only the message. Doors add the hint in their own form.
 func (f *Fault) Error() string { return f.Message }
 
 // New returns a fault that is not retryable. hint may be empty.
@@ -67,7 +69,7 @@ func New(code, message, hint string) *Fault {
 	return &Fault{Code: code, Message: message, Hint: hint}
 }
 
-// Misuse returns the fault of a command line or of a setting that cannot be meant.
+// Misuse returns the fault for an invalid command line or setting.
 func Misuse(message, hint string) *Fault { return New("misuse", message, hint) }
 
 // Of returns the fault in err's chain, or nil if there is none.

@@ -1,6 +1,6 @@
-// Package gaps records the questions for which a search found little, if the
-// installation's owner agrees, and reports what the docs lack: the questions
-// grouped by meaning, the nearest section and a draft for the author.
+// Package gaps records questions that searches found little for, if the
+// installation's owner agrees. It reports what the docs lack: the questions
+// grouped by meaning, the nearest section, and a draft for the author.
 //
 // The record is a file of JSON lines in the state folder. Nothing leaves the
 // machine.
@@ -24,12 +24,13 @@ import (
 )
 
 const (
-	// fileName is the log's in the state folder.
+	// fileName is the log's file name in the state folder.
 	fileName = "search-log.jsonl"
-	// maxBytes is the size from which a log is set aside as FILE.1; the log before
-	// that one is deleted. At some 200 bytes a question both hold 40,000.
+	// maxBytes is the size in bytes at which a log is renamed to FILE.1,
+	// replacing the previous FILE.1. At about 200 bytes per question, the two
+	// files hold 40,000 questions.
 	maxBytes = 4 << 20
-	// maxQuestion is how many bytes of a question are recorded.
+	// maxQuestion is the maximum number of bytes recorded of a question.
 	maxQuestion = 2000
 )
 
@@ -37,31 +38,32 @@ const (
 type Entry struct {
 	At    time.Time `json:"at"`
 	Query string    `json:"query"`
-	// Filters are facet keys and values; nil: the question had none.
+	// Filters holds facet keys and values, or nil if the question had none.
 	Filters map[string]string `json:"filters,omitempty"`
-	// Found is never search.FoundSome.
+	// Found is never [search.FoundSome].
 	Found search.Found `json:"found"`
-	// Index is the absolute folder of the index that was searched.
+	// Index is the absolute path of the searched index's folder.
 	Index string `json:"index"`
 }
 
 // Log is an installation's record file. Processes may add to it concurrently:
-// each entry is one write at the end of the file.
+// each entry is appended with a single write.
 type Log struct {
 	path string
 	mu   sync.Mutex
 	now  func() time.Time
 }
 
-// In returns the log in the state folder. It opens and creates nothing yet.
+// In returns the log in the state folder. It does not open or create the file
+// yet.
 func In(state string) *Log { return &Log{path: filepath.Join(state, fileName), now: time.Now} }
 
 // Path returns the file's path. The file may not exist.
 func (l *Log) Path() string { return l.path }
 
 // Add records a question for which a search in index found little. It replaces
-// well-known key shapes in the question, and cuts a long one. It does nothing
-// if found is search.FoundSome.
+// secrets of well-known forms in the question, and truncates a long question.
+// It does nothing if found is search.FoundSome.
 func (l *Log) Add(index, query string, filters map[string]string, found search.Found) error {
 	if found == search.FoundSome {
 		return nil
@@ -105,19 +107,20 @@ func (l *Log) write(line []byte) error {
 	if err != nil || mine.Size() < maxBytes {
 		return err
 	}
-	// Another process may have set it aside already.
+	// Another process may have renamed the file already.
 	if there, err := os.Stat(l.path); err != nil || !os.SameFile(mine, there) {
 		return nil
 	}
-	_ = f.Close() // Windows renames no open file
+	_ = f.Close() // Windows cannot rename an open file
 	if err := os.Rename(l.path, l.path+".1"); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// Read returns the entries since a time, oldest first; the zero time: all. It
-// skips and counts unreadable lines, which a killed process may leave.
+// Read returns the entries since the given time, oldest first, or all entries
+// if since is zero. It skips unreadable lines, which a killed process may
+// leave, and returns their number.
 func (l *Log) Read(since time.Time) (entries []Entry, skipped int, err error) {
 	for _, path := range []string{l.path + ".1", l.path} {
 		f, err := os.Open(path)

@@ -3,10 +3,10 @@
 // through an upstream's sign-in address or another agent's notification
 // address.
 //
-// It checks the address actually dialled, whatever its name was, for each
-// connection and each redirect. Which addresses are inside comes from
-// configuration, never from a stranger's name, because its DNS can return
-// anything and change a second later.
+// It checks the address that is actually dialled, not its name, for each
+// connection and each redirect. The configuration decides which inside
+// addresses are allowed. A stranger's host name never does, because its DNS can
+// return any address and change a second later.
 package netguard
 
 import (
@@ -27,21 +27,21 @@ type Guard struct {
 	// Inside also allows this machine and its network, except link-local
 	// addresses and cloud providers' metadata services.
 	Inside bool
-	// Network also allows other machines of this machine's network, but not this
-	// machine. Inside implies it.
+	// Network also allows other machines on this machine's network, but not
+	// this machine. Inside implies Network.
 	Network bool
-	// Resolver resolves names. Nil: the system's.
+	// Resolver resolves names. If nil, the system's resolver is used.
 	Resolver *net.Resolver
 }
 
 // Refused is the error for an address that requests may not go to.
 type Refused struct {
 	Address string
-	// Ever reports that no setting allows the address.
+	// Ever reports whether the address is refused regardless of the settings.
 	Ever bool
 }
 
-// Error implements error.
+// Error implements [error].
 func (r *Refused) Error() string {
 	if r.Ever {
 		return r.Address + " is an address that deskhand never contacts"
@@ -49,7 +49,7 @@ func (r *Refused) Error() string {
 	return r.Address + " is on this machine or its network"
 }
 
-// Check returns a *Refused if ip may not be asked.
+// Check returns a *Refused if requests may not go to ip.
 func (g Guard) Check(ip netip.Addr) error {
 	switch reach(ip) {
 	case never:
@@ -62,9 +62,9 @@ func (g Guard) Check(ip netip.Addr) error {
 	return nil
 }
 
-// CheckURL checks a URL without resolving names: it refuses IP addresses that
-// Check refuses and, unless Inside is set, local host names. With Network, the
-// local names are those of this machine.
+// CheckURL checks a URL without resolving its host name. It refuses IP
+// addresses that Check refuses and, unless Inside is set, local host names.
+// With Network, it refuses only this machine's names.
 func (g Guard) CheckURL(at *url.URL) error {
 	host := at.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -76,12 +76,12 @@ func (g Guard) CheckURL(at *url.URL) error {
 	return nil
 }
 
-// dialTime bounds making a connection.
+// dialTime is the timeout for connecting.
 const dialTime = 15 * time.Second
 
-// Transport returns a transport that dials only where the guard allows. If the
-// environment sets a proxy, the proxy resolves names and connects, so only IP
-// addresses are checked.
+// Transport returns a transport that connects only to allowed addresses. If the
+// environment sets a proxy, the proxy resolves names and connects, so the
+// transport checks only the URL, as CheckURL does.
 func (g Guard) Transport() http.RoundTripper {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy = nil
@@ -113,8 +113,8 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.direct.RoundTrip(r)
 }
 
-// IsInside reports whether a configured address is on this machine or its
-// network: an IP address there, or a name that no stranger can own.
+// IsInside reports whether a configured URL is on this machine or its network:
+// its host is an IP address there, or a name that no stranger can own.
 func IsInside(address string) bool {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" {
@@ -126,8 +126,8 @@ func IsInside(address string) bool {
 	return ownName(at.Hostname())
 }
 
-// IsThisMachine reports whether host, a name or an IP address without a port, is
-// this machine by its form: localhost, or a loopback address.
+// IsThisMachine reports whether host, a name or IP address without a port, is
+// this machine's: localhost or a loopback address. It does not resolve names.
 func IsThisMachine(host string) bool {
 	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return thisMachine(ip)
@@ -136,9 +136,9 @@ func IsThisMachine(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// ownName says that a name is for one's own machine or network: without a dot, or
-// under a domain that the internet does not have (RFC 6761, 6762, 8375, and
-// .internal by ICANN).
+// ownName reports whether a name belongs to this machine or its network: it has
+// no dot, or it is in a domain that does not exist on the internet (RFC 6761,
+// 6762 and 8375, and .internal, reserved by ICANN).
 func ownName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, domain := range []string{"localhost", "local", "internal", "home.arpa"} {

@@ -2,36 +2,37 @@ package netguard
 
 import "net/netip"
 
-// from where an address can be reached.
+// from is the place from which an address can be reached.
 type from int
 
 const (
 	outside from = iota // the internet
 	inside              // this machine, its network, or the provider's
-	never               // nothing of ours is ever there, or it has secrets of the machine
+	never               // never contacted: unused by real services, or exposes the machine's secrets
 )
 
-// special are ranges that are not on the internet, the narrow ones first.
+// special lists the ranges that are not on the internet. A range comes before
+// any larger range that contains it.
 var special = []struct {
 	prefix netip.Prefix
 	from   from
 }{
-	{netip.MustParsePrefix("100.100.100.200/32"), never}, // metadata of Alibaba Cloud
-	{netip.MustParsePrefix("fd00:ec2::/32"), never},      // metadata of AWS
-	{netip.MustParsePrefix("fd20:ce::/32"), never},       // metadata of Google Cloud
+	{netip.MustParsePrefix("100.100.100.200/32"), never}, // Alibaba Cloud's metadata service
+	{netip.MustParsePrefix("fd00:ec2::/32"), never},      // AWS's metadata service
+	{netip.MustParsePrefix("fd20:ce::/32"), never},       // Google Cloud's metadata service
 	{netip.MustParsePrefix("0.0.0.0/8"), never},
 	{netip.MustParsePrefix("169.254.0.0/16"), never},
-	{netip.MustParsePrefix("192.0.0.0/24"), never}, // metadata of Oracle Cloud is among these
+	{netip.MustParsePrefix("192.0.0.0/24"), never}, // includes Oracle Cloud's metadata service
 	{netip.MustParsePrefix("224.0.0.0/4"), never},
 	{netip.MustParsePrefix("240.0.0.0/4"), never},
 	{netip.MustParsePrefix("10.0.0.0/8"), inside},
-	{netip.MustParsePrefix("100.64.0.0/10"), inside}, // between a provider and its customers
+	{netip.MustParsePrefix("100.64.0.0/10"), inside}, // carrier-grade NAT
 	{netip.MustParsePrefix("127.0.0.0/8"), inside},
 	{netip.MustParsePrefix("172.16.0.0/12"), inside},
 	{netip.MustParsePrefix("192.168.0.0/16"), inside},
-	{netip.MustParsePrefix("198.18.0.0/15"), inside}, // networks under test
+	{netip.MustParsePrefix("198.18.0.0/15"), inside}, // benchmark networks
 	{netip.MustParsePrefix("::1/128"), inside},
-	{netip.MustParsePrefix("::/96"), never}, // IPv4 in an old form, and none
+	{netip.MustParsePrefix("::/96"), never}, // IPv4-compatible addresses (deprecated) and the unspecified address
 	{netip.MustParsePrefix("64:ff9b:1::/48"), inside},
 	{netip.MustParsePrefix("100::/64"), never},
 	{netip.MustParsePrefix("2001::/32"), never}, // Teredo
@@ -42,8 +43,8 @@ var special = []struct {
 	{netip.MustParsePrefix("ff00::/8"), never},
 }
 
-// reach says from where an address can be reached. One that stands for an address
-// of IPv4 is judged by that one.
+// reach returns the place from which an address can be reached. For an IPv6
+// address that stands for an IPv4 address, the IPv4 address decides.
 func reach(ip netip.Addr) from {
 	if !ip.IsValid() {
 		return never
@@ -60,7 +61,8 @@ func reach(ip netip.Addr) from {
 	return outside
 }
 
-// thisMachine says that an address is a loopback one, or stands for one.
+// thisMachine reports whether an address is a loopback address or stands for
+// one.
 func thisMachine(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	v4, ok := embedded(ip)
@@ -72,7 +74,7 @@ var (
 	sixToV4 = netip.MustParsePrefix("2002::/16")    // RFC 3056
 )
 
-// embedded is the address of IPv4 that one of IPv6 leads to.
+// embedded returns the IPv4 address that an IPv6 address stands for.
 func embedded(ip netip.Addr) (v4 netip.Addr, ok bool) {
 	if !ip.Is6() {
 		return v4, false

@@ -14,7 +14,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Bench is what is needed of a tasks.Manager.
+// Bench lists the methods of a tasks.Manager that Agents uses.
 type Bench interface {
 	ProjectAt(ctx context.Context, dir string) (tasks.Project, tasks.Repo, error)
 	Tasks(ctx context.Context, q tasks.TaskQuery) (tasks.TaskPage, error)
@@ -27,38 +27,41 @@ type Bench interface {
 	File(ctx context.Context, q tasks.FileQuery) (tasks.File, error)
 }
 
-// Agents is a coding agent of the bench that writes phrases, a task for each folder
-// of the docs. The tasks are in the project of the repository that contains Dir.
+// Agents writes phrases with a coding agent of the bench, in one or more tasks
+// per docs folder. The tasks are in the project of the repository that contains
+// Dir.
 type Agents struct {
 	Bench Bench
-	// Dir is a folder of the repository, Executor the agent.
+	// Dir is a folder of the repository, and Executor the name of the agent.
 	Dir, Executor string
-	// Concurrent is how many tasks may be under way. Zero: 2.
+	// Concurrent is the maximum number of concurrent tasks. If zero, it is 2.
 	Concurrent int
 }
 
 const (
-	// taskTitle begins the titles of our tasks, and tells them from others.
+	// taskTitle is the prefix of the titles of the tasks that Agents creates.
+	// It distinguishes them from other tasks.
 	taskTitle = "Write search phrases: "
-	// answerFile is what an agent writes, in the uppermost folder of its worktree.
+	// answerFile is the file that an agent writes, in the root folder of the
+	// repository.
 	answerFile = "deskhand-phrases.jsonl"
-	// perTask and bytesPerTask bound the sections of a task: its prompt may be an
-	// argument of a program, which Linux limits to 128 KiB.
+	// perTask and bytesPerTask limit the sections of a task. A task's prompt
+	// may be passed as a program's argument, which Linux limits to 128 KiB.
 	perTask      = 30
 	bytesPerTask = 60 << 10
 )
 
-// job is a task at work.
+// job is a task that an agent is working on.
 type job struct {
 	task, attempt, title string
 	sections             []*Section
 	expected             Usage
 }
 
-// WriteByAgents has a coding agent write the phrases of plan's sections into file,
-// as Write does. Tasks of an earlier run that ended meanwhile are read first, and
-// those that still run are waited for. If ctx ends, agents go on, and the next run
-// reads what they wrote.
+// WriteByAgents has a coding agent write the phrases for plan's sections into
+// file, as [Write] does with a model. It first collects the results of an
+// earlier run's tasks, and waits for those that are still running. If ctx is
+// done, the agents continue, and the next run collects their results.
 func WriteByAgents(ctx context.Context, file *File, plan Plan, a Agents, o Options) (Report, error) {
 	project, repo, err := a.Bench.ProjectAt(ctx, a.Dir)
 	if err != nil {
@@ -97,7 +100,7 @@ func WriteByAgents(ctx context.Context, file *File, plan Plan, a Agents, o Optio
 	return w.end(nil)
 }
 
-// working is one run of agents.
+// working is one call of WriteByAgents.
 type working struct {
 	*writing
 	Agents
@@ -105,10 +108,10 @@ type working struct {
 	repo    tasks.Repo
 }
 
-// grouped are the sections of plan by folder, the folder of the first section
-// first, in parts that fit into a task.
+// grouped groups the sections of plan by folder, in parts that fit into a task.
+// The folders are in the order of their first sections.
 func grouped(plan Plan, taken map[string]bool) (groups [][]*Section) {
-	last := map[string]int{} // the group that a folder fills
+	last := map[string]int{} // index of the group that a folder's next section goes to
 	size := map[int]int{}
 	for i := range plan.Todo {
 		s := &plan.Todo[i]
@@ -128,8 +131,8 @@ func grouped(plan Plan, taken map[string]bool) (groups [][]*Section) {
 	return groups
 }
 
-// task words what an agent is to do. Each section is a line of JSON, which the next
-// run reads back.
+// task returns the description of a task. Each section is a line of JSON, which
+// the next run can parse again.
 func (w *working) task(sections []*Section) string {
 	var b strings.Builder
 	b.WriteString(rules(w.Each))
@@ -141,13 +144,14 @@ func (w *working) task(sections []*Section) string {
 	return b.String()
 }
 
-// line is a section in the description of a task.
+// line returns a section as a line of a task's description.
 func (s *Section) line() string {
-	b, _ := json.Marshal(map[string]string{"chunk_id": s.IDs[0], "digest": s.Digest, "text": s.shown()}) // texts: never fails
+	b, _ := json.Marshal(map[string]string{"chunk_id": s.IDs[0], "digest": s.Digest, "text": s.shown()}) // strings never fail to marshal
 	return string(b) + "\n"
 }
 
-// begin starts a task; nil: the budget has nothing left for it.
+// begin creates a task and starts the agent. It returns nil if the remaining
+// budget is too small.
 func (w *working) begin(ctx context.Context, sections []*Section) (*job, error) {
 	text := w.task(sections)
 	expected := Usage{TokensIn: tokensOf(text), TokensOut: int64(len(sections) * (outAround + w.Each*outEach))}
@@ -162,7 +166,7 @@ func (w *working) begin(ctx context.Context, sections []*Section) (*job, error) 
 	return w.attempt(ctx, job{task: task.ID, title: task.Title, sections: sections, expected: expected})
 }
 
-// attempt starts the agent at a task.
+// attempt starts the agent on a task.
 func (w *working) attempt(ctx context.Context, j job) (*job, error) {
 	started, err := w.Bench.Start(ctx, tasks.StartRequest{TaskID: j.task, Executor: w.Executor, Repos: []tasks.RepoTarget{{RepoID: w.repo.ID}}})
 	if err != nil {
@@ -172,9 +176,9 @@ func (w *working) attempt(ctx context.Context, j job) (*job, error) {
 	return &j, nil
 }
 
-// earlier are the tasks of an earlier run that are not settled, with the sections
-// that are still to be written. One that failed, or of which nothing is left to
-// write, is cancelled.
+// earlier returns the unfinished tasks of an earlier run, with the sections
+// that still need phrases. It cancels a task that failed or has no such
+// sections.
 func (w *working) earlier(ctx context.Context, plan Plan) (jobs []job, err error) {
 	open := map[string]*Section{}
 	for i := range plan.Todo {
@@ -204,8 +208,8 @@ func (w *working) earlier(ctx context.Context, plan Plan) (jobs []job, err error
 	}
 }
 
-// again finds the attempt of an earlier task; keep is false if there is none to be
-// read, and the task is cancelled.
+// again sets the attempt of an earlier task. If there is no attempt to wait for
+// or collect, it cancels the task and keep is false.
 func (w *working) again(ctx context.Context, j *job) (keep bool, err error) {
 	attempts, err := w.Bench.Attempts(ctx, j.task)
 	if err != nil {
@@ -224,7 +228,8 @@ func (w *working) again(ctx context.Context, j *job) (keep bool, err error) {
 	return false, w.settle(ctx, *j, tasks.Cancelled)
 }
 
-// sectionsIn are the sections in the description of a task that are still open.
+// sectionsIn returns the sections in a task's description that still need
+// phrases.
 func sectionsIn(description string, open map[string]*Section) (sections []*Section) {
 	for text := range strings.Lines(description) {
 		var s struct {
@@ -243,8 +248,8 @@ func (w *working) settle(ctx context.Context, j job, status tasks.Status) error 
 	return err
 }
 
-// harvest waits until one of the jobs has ended, takes what it wrote and returns the
-// others.
+// harvest waits until at least one job has ended, collects the results of ended
+// jobs and returns the other jobs.
 func (w *working) harvest(ctx context.Context, jobs []job) (left []job, err error) {
 	var ids []string
 	for _, j := range jobs {
@@ -271,8 +276,9 @@ func (w *working) harvest(ctx context.Context, jobs []job) (left []job, err erro
 	return left, nil
 }
 
-// collect takes what the agent of a job wrote. Its task is done then, or cancelled
-// if there is nothing: the next run makes another one.
+// collect stores the phrases that a job's agent wrote and marks the task as
+// done. If the agent wrote no file, collect cancels the task, and the next run
+// creates another one.
 func (w *working) collect(ctx context.Context, j job, failed string) error {
 	f, err := w.Bench.File(ctx, tasks.FileQuery{AttemptID: j.attempt, Path: w.repo.Name + "/" + answerFile, MaxBytes: 512 << 10})
 	if err != nil && fault.Of(err) == nil {
@@ -299,8 +305,8 @@ func (w *working) collect(ctx context.Context, j job, failed string) error {
 	return w.settle(ctx, j, tasks.Done)
 }
 
-// answers are the phrases in a file that an agent wrote, by chunk. Lines of another
-// form are left out: their sections are reported as having none.
+// answers returns the phrases in a file that an agent wrote, by chunk ID. It
+// skips malformed lines, so their sections count as having no phrases.
 func answers(content []byte) map[string][]string {
 	given := map[string][]string{}
 	for text := range bytes.Lines(content) {

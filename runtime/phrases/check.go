@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a phrase: what a person types to search.
+// Limits for a phrase, which is a text that a person types to search.
 const (
 	leastRunes = 6
 	mostRunes  = 120
 	mostWords  = 20
 )
 
-// checked are the phrases for s that are fit to be used, at most most of them, and
-// why others are not.
+// checked returns the usable phrases for s, and the reasons why the other
+// phrases are not usable. It returns no more phrases than most.
 func checked(given []string, s *Section, most int) (fit, why []string) {
 	docs := bare(s.Title + " " + s.Breadcrumb + " " + s.Text)
 	var seen []string
@@ -42,7 +42,7 @@ func checked(given []string, s *Section, most int) (fit, why []string) {
 	return fit, why
 }
 
-// unfit says what is wrong with a phrase by itself; empty: nothing.
+// unfit returns what is wrong with a phrase, or "" if nothing is.
 func unfit(phrase string) string {
 	n := utf8.RuneCountInString(phrase)
 	switch {
@@ -61,13 +61,14 @@ func unfit(phrase string) string {
 	return ""
 }
 
-// wide says that a character is one of those that are words by themselves.
+// wide reports whether a character is Chinese, Japanese or Korean: a few such
+// characters make a whole phrase.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// bare is text in lower case without anything but letters and digits, so that
-// marks and line ends hide no copy.
+// bare returns text in lower case with only letters and digits, so that
+// punctuation and line ends do not hide a copy.
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -1,10 +1,10 @@
-// Package phrases writes the file of everyday phrasings that an index finds its
-// chunks by: see indexer.Phrases.
+// Package phrases writes the phrases file, which holds everyday phrasings for
+// the chunks of an index: see indexer.Phrases.
 //
-// A Plan says which sections have none yet, or have changed since, the hardest to
-// reach first. A model at an address (Remote), the coding agents of the bench
-// (Agents) or the questions that people asked (FromGaps) give the phrases; every
-// one of them is checked before it gets into the File.
+// A Plan lists the sections without phrases and those that have changed since,
+// hardest to reach first. The phrases come from a model (Remote), from coding
+// agents (Agents) or from questions that people asked (FromGaps). Each phrase
+// is checked before it is added to the File.
 package phrases
 
 import (
@@ -24,33 +24,35 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// File is a file of phrases that is read and written. It may be used concurrently.
-// What others write into the file meanwhile stays, except for the chunks that were
-// set here.
+// File is a phrases file that is read and written. It may be used concurrently.
+// Saving keeps changes that other programs have made to the file meanwhile,
+// except for chunks that were set here.
 type File struct {
 	path string
 
 	mu    sync.Mutex
 	lines map[string]line
-	// changed has the lines set since Open, by chunk; a nil one was taken out.
+	// changed holds the lines set since Open or the last save, by chunk ID. A
+	// nil line was removed.
 	changed map[string]*line
-	// saved is when it was saved last, and took how long that took.
+	// saved is the time of the last save, and took its duration.
 	saved time.Time
 	took  time.Duration
 }
 
-// line is one line of the file. Without a digest a person wrote it.
+// line is a line of the file. A person wrote it if it has no digest.
 type line struct {
 	ID      string   `json:"chunk_id"`
 	Phrases []string `json:"phrases"`
 	Digest  string   `json:"digest,omitempty"`
 }
 
-// maxBytes is the size of a file that is read.
+// maxBytes is the maximum size of a phrases file, in bytes.
 const maxBytes = 64 << 20
 
-// Open reads the file at path, which need not exist. Fault "bad_phrases": a line is
-// not valid, and writing the file would lose it.
+// Open reads the file at path. If the file is missing, it counts as empty. Open
+// returns a fault with code "bad_phrases" if a line is invalid, because
+// rewriting the file would lose it.
 func Open(path string) (*File, error) {
 	f := &File{path: path, changed: map[string]*line{}}
 	var err error
@@ -58,7 +60,8 @@ func Open(path string) (*File, error) {
 	return f, err
 }
 
-// PathIn is the file that metadata.json in dir names, or else phrases.jsonl in dir.
+// PathIn returns the path of the phrases file that metadata.json in dir names,
+// or otherwise of phrases.jsonl in dir.
 func PathIn(dir string) string {
 	if docs, metadata, err := indexer.Find(dir); err == nil {
 		if path, err := indexer.PhrasesPath(indexer.Options{Dir: docs, MetadataPath: metadata}); err == nil && path != "" {
@@ -97,7 +100,7 @@ func (f *File) read() (map[string]line, error) {
 	return lines, nil
 }
 
-// get is the line of a chunk.
+// get returns a chunk's line.
 func (f *File) get(id string) (line, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,14 +108,14 @@ func (f *File) get(id string) (line, bool) {
 	return l, ok
 }
 
-// ids are the chunks that have a line, sorted.
+// ids returns the IDs of the chunks that have a line, sorted.
 func (f *File) ids() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(maps.Keys(f.lines))
 }
 
-// set gives a chunk its line. It is in the file after Save.
+// set replaces a chunk's line. Save writes it to the file.
 func (f *File) set(l line) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,7 +123,7 @@ func (f *File) set(l line) {
 	f.changed[l.ID] = &l
 }
 
-// drop takes the line of a chunk out.
+// drop removes a chunk's line.
 func (f *File) drop(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,12 +131,12 @@ func (f *File) drop(id string) {
 	f.changed[id] = nil
 }
 
-// saveShare bounds the part of the time that saving takes: a file of many megabytes
-// is not written again after every answer.
+// saveShare limits the time spent saving to about 1/saveShare of the total, so
+// that a large file is not rewritten after every answer.
 const saveShare = 20
 
-// Save writes the file, if anything changed, as a whole or not at all. Unless at is
-// the end, it may leave that to a later call.
+// Save writes the file atomically if anything has changed. If end is false, it
+// may leave the writing to a later call.
 func (f *File) Save(end bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +171,8 @@ func (f *File) Save(end bool) error {
 	return nil
 }
 
-// replace writes a file beside the one at path and renames it. A link stays one.
+// replace writes a temporary file in the same folder and renames it to path. If
+// path is a symbolic link, replace writes the link's target.
 func replace(path string, b []byte) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

@@ -6,8 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/gaps"
 )
 
-// Asked counts the recorded questions that found little and came nearest to a
-// chunk, by its id.
+// Asked returns the number of recorded questions with few results for each
+// nearest chunk, by chunk ID. It counts only questions that the chunk may
+// answer.
 func Asked(r gaps.Report) map[string]int {
 	asked := map[string]int{}
 	for _, g := range r.Gaps {
@@ -18,9 +19,9 @@ func Asked(r gaps.Report) map[string]int {
 	return asked
 }
 
-// FromGaps gives the chunks that recorded questions came nearest to these questions
-// as phrases, beside those that they have. No model is asked. The lines are a
-// person's then: no model replaces them.
+// FromGaps adds recorded questions as phrases to the chunks nearest to them, in
+// addition to the chunks' existing phrases. It uses no model. The lines then
+// count as written by a person, so no model replaces them.
 func FromGaps(file *File, index string, r gaps.Report) (Report, error) {
 	sections, _, err := sectionsOf(index)
 	if err != nil {

@@ -23,59 +23,64 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Section is what phrases are written for: a chunk, and those that are the same to
-// the letter, for example in another version of the docs.
+// Section is a text to write phrases for: a chunk, and all chunks with
+// identical text, for example in another version of the docs.
 type Section struct {
-	// IDs are the chunks, sorted; at least one.
+	// IDs holds the chunk IDs, sorted. It has at least one.
 	IDs []string
-	// Title is the page's, Breadcrumb the headings down to the section's own.
+	// Title is the page's title, and Breadcrumb the headings from the page's
+	// top down to the section.
 	Title, Breadcrumb, Heading string
 	// Text is the chunk's plain text.
 	Text string
-	// Digest changes when title, headings or text do.
+	// Digest changes when the title, the breadcrumb or the text changes.
 	Digest string
-	// Rank is where the section comes if its own first sentence is searched, from 0
-	// to NotFound: the higher, the harder the section is to reach.
+	// Rank is the section's position in a search for its own first sentence,
+	// from 0 to NotFound. The higher it is, the harder the section is to reach.
 	Rank int
-	// Asked is how often questions that found little came nearest to it.
+	// Asked is the number of questions with few results whose nearest section
+	// this is.
 	Asked int
 }
 
-// Folder is the section's folder in the docs; "." for the uppermost.
+// Folder returns the section's folder in the docs, or "." for the root.
 func (s *Section) Folder() string {
-	page, _, _ := chunker.ParseID(s.IDs[0]) // it is an index's
+	page, _, _ := chunker.ParseID(s.IDs[0]) // cannot fail: the ID is from an index
 	return path.Dir(page)
 }
 
-// NotFound is the [Section.Rank] of a section that its own first sentence does not find.
+// NotFound is the [Section.Rank] of a section that a search for its first
+// sentence does not find.
 const NotFound = search.MaxLimit
 
-// Plan says what there is to write.
+// Plan lists the sections to write phrases for.
 type Plan struct {
-	// Sections counts all of the index that have a text, Written those with
-	// phrases of this command, and Own those with phrases of a person, which are
-	// left alone.
+	// Sections is the number of sections with text. Written is the number of
+	// sections with phrases from this command, and Own the number with phrases
+	// from a person, which are not changed.
 	Sections int `json:"sections"`
 	Written  int `json:"written"`
 	Own      int `json:"own"`
-	// Changed counts the sections whose phrases are older than the text.
+	// Changed is the number of sections whose text has changed since their
+	// phrases were written.
 	Changed int `json:"changed"`
-	// Stale are the ids in the file that no chunk has, sorted.
+	// Stale holds the IDs in the file that no chunk has, sorted.
 	Stale []string `json:"stale"`
-	// Todo are the sections without phrases and the changed ones: first those that
-	// questions which found little came nearest to, then the hardest to reach.
+	// Todo holds the sections without phrases and the changed ones. The
+	// sections nearest to questions with few results come first, then the ones
+	// that are hardest to reach.
 	Todo []Section `json:"-"`
 }
 
-// PlanOptions say what to plan.
+// PlanOptions configure MakePlan.
 type PlanOptions struct {
-	// Index is the index's folder, Engine a search in it.
+	// Index is the index's folder, and Engine searches in it.
 	Index  string
 	Engine *search.Engine
-	// Log, unless nil, is told what takes long.
+	// Log, unless nil, is called with a message before a step that takes long.
 	Log func(string)
-	// Asked counts the questions that came nearest to a chunk, by its id. Nil: none
-	// are known.
+	// Asked holds the number of questions nearest to a chunk, by chunk ID; see
+	// the function Asked. It may be nil.
 	Asked map[string]int
 }
 
@@ -119,10 +124,12 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 	return p, nil
 }
 
-// manySections are searched in some ten seconds.
+// manySections is the number of sections above which ranking is announced.
+// Searching for this many takes about ten seconds.
 const manySections = 2000
 
-// state is what a file has of a section.
+// state is the state of a section's phrases in a file, ordered from worst to
+// best.
 type state int
 
 const (
@@ -132,7 +139,7 @@ const (
 	own
 )
 
-// state is that of the chunk of s which lacks most.
+// state returns the worst state among the chunks of s.
 func (f *File) state(s Section) state {
 	least := own
 	for _, id := range s.IDs {
@@ -150,11 +157,12 @@ func (f *File) state(s Section) state {
 	return least
 }
 
-// leastText is how many letters a section must have beside its heading: under
-// that there is nothing to phrase.
+// leastText is the minimum number of letters in a section, excluding its
+// heading. A shorter section has nothing to phrase.
 const leastText = 30
 
-// sectionsOf are the sections of an index in its order, and all its chunks.
+// sectionsOf returns the sections of an index in the index's order, and the IDs
+// of all its chunks.
 func sectionsOf(dir string) (sections []Section, known map[string]bool, err error) {
 	r, err := artifact.Open(dir)
 	if err != nil {
@@ -162,7 +170,7 @@ func sectionsOf(dir string) (sections []Section, known map[string]bool, err erro
 	}
 	defer r.Close()
 	known = make(map[string]bool, r.Len())
-	at := map[string]int{} // by digest
+	at := map[string]int{} // index in sections, by digest
 	var page artifact.Page
 	for i := range r.Len() {
 		c, err := r.Chunk(i)
@@ -195,7 +203,7 @@ func sectionsOf(dir string) (sections []Section, known map[string]bool, err erro
 	return sections, known, nil
 }
 
-// body is the text without the heading that it begins with.
+// body returns the text without the heading at its start.
 func (s *Section) body() string {
 	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s.Text), s.Heading))
 }
@@ -209,19 +217,24 @@ func letters(s string) (n int) {
 	return n
 }
 
-// digest of what phrases are written from, 16 hexadecimal digits: enough to notice
-// a change, and short enough for a line that people read.
+// digest returns a digest of everything that phrases are written from: 16
+// hexadecimal digits, enough to notice a change and short enough for a line
+// that people read.
 func digest(s Section) string {
 	sum := sha256.Sum256([]byte(s.Title + "\x00" + s.Breadcrumb + "\x00" + s.Text))
 	return hex.EncodeToString(sum[:8])
 }
 
-// rank finds out how hard each section is to reach: where it comes if its own first
-// sentence, without title and headings, is searched by meaning. A section that even
-// its own words do not lead to is one that other words will not find. Of 188
-// sections that answer labelled questions, those missed by the questions rank higher
-// than those found with probability 0.71; by their length it is 0.57, by how rare
-// their words are 0.63, by the rank of their heading 0.57.
+// rank sets the rank of each section: its position in a search by meaning for
+// its own first sentence, without title and headings. If a section's own words
+// do not find it, other words will not find it either. Measured with 188
+// sections that answer labelled questions, the probability that a section which
+// its questions missed ranks higher than one which they found is 0.71. For an
+// order by length, it is 0.57, by the rarity of the words 0.63, and by the rank
+// of the heading 0.57.
+//
+// If a search by meaning is impossible or would send texts to another program,
+// rank searches by words.
 func rank(ctx context.Context, engine *search.Engine, sections []Section) error {
 	by := search.Meaning
 	if engine.Metadata().Embedding == nil || !Near(engine) || engine.Mute() != nil {
@@ -251,8 +264,8 @@ func rank(ctx context.Context, engine *search.Engine, sections []Section) error 
 	return context.Cause(ctx)
 }
 
-// Near says that a search of engine sends nothing to another program, as one by
-// the vectors of a provider does. Planning never sends anything.
+// Near reports whether a search of engine sends nothing to another program.
+// With a provider's embeddings it would. Planning never sends anything.
 func Near(engine *search.Engine) bool {
 	e := engine.Metadata().Embedding
 	return e == nil || !embed.Far(e.String())
@@ -277,7 +290,8 @@ func rankOne(ctx context.Context, engine *search.Engine, by search.By, s *Sectio
 	return nil
 }
 
-// firstSentence of a text, without what a search would take for a phrase.
+// firstSentence returns a text's first sentence, without quotation marks, which
+// a search would interpret as a phrase.
 func firstSentence(text string) string {
 	text = textutil.OneLine(strings.NewReplacer(`"`, " ", "\u201c", " ", "\u201d", " ").Replace(text))
 	first, _, _ := strings.Cut(text, ". ")
@@ -287,7 +301,8 @@ func firstSentence(text string) string {
 	return first
 }
 
-// Some is the plan with the first n sections alone; 0: all.
+// Some returns the plan with only the first n sections, or with all of them if
+// n is 0.
 func (p Plan) Some(n int) Plan {
 	if n > 0 {
 		p.Todo = p.Todo[:min(n, len(p.Todo))]
@@ -295,10 +310,12 @@ func (p Plan) Some(n int) Plan {
 	return p
 }
 
-// Price is what a million tokens cost, in US dollars.
+// Price is the price of a million tokens, in US dollars.
 type Price struct{ In, Out float64 }
 
-// ParsePrice reads a price as "0.4/1.6"; empty: none. Fault: "misuse".
+// ParsePrice parses a price, for example "0.4/1.6". If text is empty, it
+// returns the zero Price. If text is invalid, it returns a fault with code
+// "misuse".
 func ParsePrice(text string) (p Price, err error) {
 	if text == "" {
 		return p, nil
@@ -313,19 +330,20 @@ func ParsePrice(text string) (p Price, err error) {
 	return p, nil
 }
 
-// Cost of so many tokens.
+// Cost returns the price of the tokens in u.
 func (p Price) Cost(u Usage) float64 {
 	return (float64(u.TokensIn)*p.In + float64(u.TokensOut)*p.Out) / 1e6
 }
 
-// Usage is what asking took.
+// Usage is the number of requests and tokens used, and their cost.
 type Usage struct {
 	Requests  int   `json:"requests"`
 	TokensIn  int64 `json:"tokens_in"`
 	TokensOut int64 `json:"tokens_out"`
-	// Estimated says that the other side did not count the tokens of some.
+	// Estimated reports whether some of the tokens were estimated, because the
+	// other side did not count them.
 	Estimated bool `json:"estimated"`
-	// Cost is what agents said that it cost, in US dollars.
+	// Cost is the sum of the costs that agents reported, in US dollars.
 	Cost float64 `json:"cost,omitempty"`
 }
 
@@ -337,5 +355,6 @@ func (u *Usage) add(more Usage) {
 	u.Estimated = u.Estimated || more.Estimated
 }
 
-// tokensOf estimates the tokens of a text: four bytes of English are one.
+// tokensOf estimates the number of tokens in a text: one for every four bytes,
+// as in English.
 func tokensOf(text string) int64 { return int64(math.Ceil(float64(len(text)) / 4)) }

@@ -22,34 +22,37 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Variables of the environment that have keys.
+// The environment variables that contain keys.
 const (
 	openAIKey = "OPENAI_API_KEY"
 	urlKey    = "DESKHAND_PHRASES_KEY"
 )
 
-// Remote is a model at an address: of OpenAI, of another server with the same
-// POST /chat/completions, or of Ollama. It may be used concurrently.
+// Remote is a model at a URL: at OpenAI, at another server with the same POST
+// /chat/completions, or at Ollama. It may be used concurrently.
 type Remote struct {
-	// Name is what the user called it.
+	// Name is the specification that the user gave.
 	Name string
-	// batch is how many sections a request has, concurrent how many requests may be
-	// under way.
+	// batch is the number of sections in a request, and concurrent the maximum
+	// number of concurrent requests.
 	batch, concurrent int
 
 	url, model string
 	ollama     bool
-	// key is the variable of the secret; both may be empty.
+	// key is the name of the environment variable that secret comes from. Both
+	// may be empty.
 	key, secret string
 	client      *http.Client
-	// pause is the first between tries; tests make it short.
+	// pause is the first pause between tries. Tests shorten it.
 	pause time.Duration
 }
 
 // OpenRemote opens openai:MODEL, ollama:MODEL or URL#MODEL. It sends nothing.
-// Faults: "bad_writer", and "no_key" with a Remote that can be used to estimate.
+// It can return the faults "bad_writer" and "no_key". With "no_key" it also
+// returns a Remote, which can still be used for estimates.
 func OpenRemote(spec string) (*Remote, error) {
-	// It follows no redirect: a key and the texts go where the user said.
+	// The client follows no redirects: the key and the texts go only to the URL
+	// that the user gave.
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	m := &Remote{Name: spec, batch: 5, concurrent: 4, client: client, pause: time.Second}
 	base, model, ok := strings.Cut(spec, ":")
@@ -58,7 +61,8 @@ func OpenRemote(spec string) (*Remote, error) {
 		m.key, m.secret = openAIKey, strings.TrimSpace(os.Getenv(openAIKey))
 		m.url, m.model = "https://api.openai.com/v1/chat/completions", model
 	case ok && base == "ollama":
-		// A local model does one thing at a time, and small ones lose count of sections.
+		// A local model handles one request at a time, and small models
+		// miscount sections.
 		m.batch, m.concurrent, m.ollama = 1, 1, true
 		m.url, m.model = embed.OllamaAPI()+"/chat", model
 	case strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://"):
@@ -85,23 +89,26 @@ func OpenRemote(spec string) (*Remote, error) {
 }
 
 const (
-	// tries of one request; pauses double, to longestPause, or are what the other side
-	// asks for, to longestWait.
+	// tries is the maximum number of tries of a request. The pauses between
+	// them double up to longestPause. If the other side asks for a longer pause
+	// of up to longestWait, that pause applies. If it asks for more, the
+	// request fails.
 	tries        = 5
 	longestPause = 20 * time.Second
 	longestWait  = 2 * time.Minute
-	// answerWithin bounds one request: a local model may have to be loaded first.
+	// answerWithin is the timeout of a request. A local model may have to be
+	// loaded first.
 	answerWithin = 5 * time.Minute
-	// maxReply bounds what is read of an answer.
+	// maxReply is the maximum number of bytes read of an answer.
 	maxReply = 4 << 20
 )
 
-// failure is a request without an answer.
+// failure describes a failed request.
 type failure struct {
-	status int // of HTTP; 0: no answer came
+	status int // HTTP status; 0 if there was no response
 	reason string
-	wait   time.Duration // that the other side asks for
-	again  bool          // the same may succeed later
+	wait   time.Duration // pause that the other side asked for
+	again  bool          // whether a retry may succeed
 }
 
 func (f *failure) Error() string {
@@ -111,8 +118,8 @@ func (f *failure) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%d %s: %s", f.status, http.StatusText(f.status), f.reason), ": ")
 }
 
-// ask sends m and returns the text of the answer. It tries again while that has a
-// chance. Faults: "writer_down", "writer_refused".
+// ask sends m and returns the text of the answer. It retries as long as a retry
+// may succeed. Its faults are "writer_down" and "writer_refused".
 func (r *Remote) ask(ctx context.Context, m message) (answer string, u Usage, err error) {
 	for try := 1; ; try++ {
 		answer, once, err := r.send(ctx, m)
@@ -140,7 +147,8 @@ func (r *Remote) ask(ctx context.Context, m message) (answer string, u Usage, er
 	}
 }
 
-// fault words the failure that a request ended with after so many tries.
+// fault returns the fault for a request that failed after the given number of
+// tries.
 func (r *Remote) fault(f *failure, tried int) error {
 	message := r.Name + " wrote no phrases: " + f.Error()
 	if tried > 1 {
@@ -164,7 +172,7 @@ func (r *Remote) fault(f *failure, tried int) error {
 	return fault.New("writer_refused", message, "fix what the message reports, or use another model")
 }
 
-// send asks once.
+// send sends m once.
 func (r *Remote) send(ctx context.Context, m message) (answer string, u Usage, err error) {
 	type said struct {
 		Role    string `json:"role"`
@@ -216,7 +224,7 @@ func unreached(ctx context.Context, err error) error {
 	return &failure{reason: plain(err.Error()), again: true}
 }
 
-// decode reads an answer in either shape.
+// decode parses an answer of either API.
 func (r *Remote) decode(reply []byte) (answer string, in, out int64, err error) {
 	type said struct {
 		Content string `json:"content"`
@@ -229,7 +237,7 @@ func (r *Remote) decode(reply []byte) (answer string, in, out int64, err error) 
 			In  int64 `json:"prompt_tokens"`
 			Out int64 `json:"completion_tokens"`
 		} `json:"usage"`
-		// Of Ollama.
+		// Fields of Ollama's answer.
 		Message said  `json:"message"`
 		In      int64 `json:"prompt_eval_count"`
 		Out     int64 `json:"eval_count"`
@@ -248,7 +256,7 @@ func (r *Remote) decode(reply []byte) (answer string, in, out int64, err error) 
 	return answer, cmp.Or(all.Usage.In, all.In), cmp.Or(all.Usage.Out, all.Out), nil
 }
 
-// refused reads an answer that is not 200.
+// refused returns the failure for an answer whose status is not 200.
 func (r *Remote) refused(resp *http.Response, reply []byte) error {
 	f := &failure{status: resp.StatusCode, reason: complaint(reply)}
 	if r.secret != "" {
@@ -256,7 +264,7 @@ func (r *Remote) refused(resp *http.Response, reply []byte) error {
 	}
 	switch {
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
-		f.reason = "" // it may repeat the key
+		f.reason = "" // the message may contain the key
 	case f.status == http.StatusTooManyRequests:
 		f.again = !noQuota.Match(reply)
 	default:
@@ -268,10 +276,12 @@ func (r *Remote) refused(resp *http.Response, reply []byte) error {
 	return f
 }
 
-// noQuota is the 429 of an account without money, which waiting does not help.
+// noQuota matches a 429 answer for an account without credit, which a retry
+// cannot fix.
 var noQuota = regexp.MustCompile(`"insufficient_quota"`)
 
-// complaint is what a refusal says: {"error": {"message": ...}} or {"error": ...}.
+// complaint returns the message of an error answer: {"error": {"message":
+// ...}}, {"error": ...} or {"message": ...}.
 func complaint(reply []byte) string {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
@@ -285,10 +295,10 @@ func complaint(reply []byte) string {
 	}
 	var text string
 	if json.Unmarshal(outer.Error, &inner) != nil {
-		_ = json.Unmarshal(outer.Error, &text) // another shape says nothing
+		_ = json.Unmarshal(outer.Error, &text) // other forms have no message
 	}
 	return plain(cmp.Or(inner.Message, text, outer.Message))
 }
 
-// plain is text from outside on one short line.
+// plain returns a text from outside on one line of at most 300 characters.
 func plain(text string) string { return textutil.Shorten(textutil.OneLine(textutil.Plain(text)), 300) }

@@ -11,24 +11,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options say how phrases are written. The zero value of each means no limit, or
-// its default.
+// Options configure how phrases are written. For each field, zero means the
+// default or no limit.
 type Options struct {
-	// Each is how many phrases a section gets. Zero: DefaultEach.
+	// Each is the number of phrases per section. If zero, it is DefaultEach.
 	Each int
-	// MaxTokens and MaxCost, in US dollars, bound what is spent: nothing is asked
-	// that would exceed them. Zero: no limit. MaxCost needs a Price, unless agents
-	// report their cost.
+	// MaxTokens and MaxCost, in US dollars, limit the usage: a request that
+	// would exceed a limit is not sent. Zero means no limit. MaxCost requires a
+	// Price, unless agents report their cost.
 	MaxTokens int64
 	MaxCost   float64
 	Price     Price
-	// Progress, unless nil, is called when something was written or was not, at most
-	// once a second and from one goroutine at a time.
+	// Progress, unless nil, is called when phrases were written or could not
+	// be, at most once a second and not concurrently.
 	Progress func(Report)
 }
 
-// Check refuses options that cannot be meant. by names what writes, priced says
-// that a Price was given. Fault: "misuse".
+// Check returns a fault with code "misuse" for invalid options. by names the
+// writer, and priced reports whether a Price was given.
 func (o Options) Check(by string, priced bool) error {
 	switch {
 	case o.Each < 1 || o.Each > MaxEach:
@@ -41,50 +41,54 @@ func (o Options) Check(by string, priced bool) error {
 	return nil
 }
 
-// ByAgent begins what names a coding agent, ByGaps stands for recorded questions;
-// anything else is for OpenRemote.
+// ByAgent is the prefix of a coding agent's name, and ByGaps stands for
+// recorded questions. Anything else is for OpenRemote.
 const (
 	ByAgent = "agent:"
 	ByGaps  = "gaps"
 )
 
-// DefaultEach is how many phrases a section gets.
+// DefaultEach is the default number of phrases per section.
 const DefaultEach = 4
 
-// MaxEach is how many it may get.
+// MaxEach is the maximum number of phrases per section.
 const MaxEach = 10
 
-// Report is what was done.
+// Report describes the result of a run.
 type Report struct {
-	// Todo counts the sections that were to be written, Written those that were.
+	// Todo is the number of sections to write phrases for, and Written the
+	// number of those that got phrases.
 	Todo    int `json:"todo"`
 	Written int `json:"written"`
-	// Phrases counts the new ones, Refused those that did not pass the checks.
+	// Phrases is the number of new phrases, and Refused the number of phrases
+	// that failed the checks.
 	Phrases int   `json:"phrases"`
 	Refused int   `json:"refused"`
 	Usage   Usage `json:"usage"`
-	// Cost is in US dollars; 0: no price is known.
+	// Cost is in US dollars. It is 0 if no price is known.
 	Cost float64 `json:"cost,omitempty"`
-	// Failed are the sections or tasks that got no phrases, and why; never nil.
+	// Failed lists the sections and tasks that got no phrases, with reasons. It
+	// is never nil.
 	Failed []Failure `json:"failed"`
-	// Stopped says why the end was not reached: the budget. Empty: it was.
+	// Stopped describes why the run stopped early: it reached its budget. It is
+	// empty if the run was completed.
 	Stopped string `json:"stopped,omitempty"`
 }
 
-// Failure is a section without phrases.
+// Failure is a section that got no phrases.
 type Failure struct {
 	ChunkID string `json:"chunk_id"`
 	Reason  string `json:"reason"`
 }
 
-// writing is one run at work.
+// writing is a run in progress.
 type writing struct {
 	Options
 	file *File
 
 	mu     sync.Mutex
 	report Report
-	// spent is what was asked for, with estimates of what is under way.
+	// spent is the usage so far, including estimates for running requests.
 	spent Usage
 	told  time.Time
 }
@@ -96,9 +100,10 @@ func start(file *File, o Options, todo int) *writing {
 	return &writing{Options: o, file: file, report: Report{Todo: todo, Failed: []Failure{}}}
 }
 
-// Write has a model write the phrases of plan's sections into file. What was
-// written is in the file, whatever ends it. The error is that of ctx, or a fault of
-// the model: "writer_down" or "writer_refused".
+// Write has a model write the phrases for plan's sections into file. The
+// phrases written so far are in the file even if Write returns an error. The
+// error is ctx's, or a fault of the model with code "writer_down" or
+// "writer_refused".
 func Write(ctx context.Context, file *File, plan Plan, model *Remote, o Options) (Report, error) {
 	w := start(file, o, len(plan.Todo))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -143,7 +148,8 @@ func (w *writing) end(err error) (Report, error) {
 
 func (w *writing) cost(u Usage) float64 { return u.Cost + w.Price.Cost(u) }
 
-// reserve says whether the budget has so much left, and takes it.
+// reserve reports whether the remaining budget covers u, and if so, subtracts
+// u.
 func (w *writing) reserve(u Usage) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +167,7 @@ func (w *writing) reserve(u Usage) bool {
 	return true
 }
 
-// used replaces an estimate by what was used.
+// used replaces an estimate with the actual usage.
 func (w *writing) used(estimated, u Usage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,8 +177,8 @@ func (w *writing) used(estimated, u Usage) {
 	w.report.Usage.add(u)
 }
 
-// batch asks for some sections with one request, and again for those of which the
-// answer was of no use, one by one.
+// batch requests phrases for some sections at once. It then sends a separate
+// request for each section that got no usable phrases.
 func (w *writing) batch(ctx context.Context, model *Remote, sections []*Section) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -190,8 +196,8 @@ func (w *writing) batch(ctx context.Context, model *Remote, sections []*Section)
 	return err
 }
 
-// once asks for some sections and returns those that got nothing. If it is the last
-// time, they are failures.
+// once requests phrases for some sections and returns the sections that got
+// none. If last is true, it reports them as failures.
 func (w *writing) once(ctx context.Context, model *Remote, sections []*Section, last bool) (left []*Section, err error) {
 	expected := estimate(sections, w.Each)
 	answer, u, err := model.ask(ctx, ask(sections, w.Each))
@@ -224,7 +230,8 @@ func (w *writing) once(ctx context.Context, model *Remote, sections []*Section, 
 	return left, nil
 }
 
-// take gives a section the phrases that are fit; reason says why there are none.
+// take sets a section's phrases to the usable ones. reason describes why there
+// are none, or is "".
 func (w *writing) take(s *Section, given []string) (reason string) {
 	fit, why := checked(given, s, w.Each)
 	w.mu.Lock()
@@ -261,8 +268,8 @@ func (w *writing) tell() {
 	}
 }
 
-// Estimate is about what writing the plan with model takes. Nil: with agents, which
-// read and write more than is known.
+// Estimate returns the approximate usage of writing the plan with model. A nil
+// model stands for agents, whose actual usage is higher by an unknown amount.
 func Estimate(plan Plan, model *Remote, each int) (u Usage) {
 	batch := 1
 	if model != nil {
@@ -281,7 +288,7 @@ func Estimate(plan Plan, model *Remote, each int) (u Usage) {
 	return u
 }
 
-// Prune takes the lines out of file whose chunk the index does not have.
+// Prune removes the lines of file whose chunks are not in the index.
 func Prune(file *File, plan Plan) error {
 	for _, id := range plan.Stale {
 		file.drop(id)

@@ -9,22 +9,21 @@ import (
 
 // Event is one entry of the feed.
 type Event struct {
-	// Seq is 1 for a store's first event and grows by one with each event. A
-	// reader who has seen n has seen all lower numbers, or they no longer
-	// exist: later events may have replaced them, see [Tx.AppendLatest].
+	// Seq is 1 for a store's first event and increases by 1 with each event. A
+	// reader that has seen n has seen all events with lower numbers, except
+	// those that later events replaced (see [Tx.AppendLatest]).
 	Seq int64
-	// At is when the transaction began, in UTC with milliseconds.
+	// At is when the transaction began, in UTC with millisecond precision.
 	At time.Time
-	// Topic names the package that appended the event, Key the thing that
-	// changed. [Filter] uses both.
+	// Topic identifies the package that appended the event, and Key the object
+	// that changed. [Filter] uses both.
 	Topic, Key string
-	// Data is valid UTF-8 without NUL. It is shared and must not be changed.
+	// Data is valid UTF-8 without NUL. It is shared and must not be modified.
 	Data []byte
 }
 
-// The newest events are kept in memory while somebody watches, so that many
-// watchers cost one read. They need not all fit: who is further behind reads
-// the table.
+// The newest events are kept in memory while there are watchers, so that many
+// watchers share one read. A watcher that is further behind reads the table.
 const (
 	tailEvents = 4096
 	tailBytes  = 4 << 20
@@ -36,19 +35,19 @@ type feed struct {
 
 	mu       sync.Mutex
 	closed   bool
-	pump     *pump // nil while nobody watches
+	pump     *pump // nil while there are no watchers
 	watchers map[Filter]map[*Watcher]struct{}
-	tail     []Event // those after some number, up to last
-	bytes    int     // of data in tail
-	last     int64   // everything up to here has been seen, while pump runs
-	err      error   // why nothing newer can be read
+	tail     []Event // the newest events, up to last
+	bytes    int     // size of the data in tail
+	last     int64   // sequence number of the newest event seen, while pump runs
+	err      error   // why newer events cannot be read
 }
 
-// pump is the goroutine that reads what other processes append.
+// pump is the goroutine that reads the events that other processes append.
 type pump struct {
 	stop func()
 	done chan struct{}
-	wake chan struct{} // holds one
+	wake chan struct{} // buffered, capacity 1
 }
 
 func (p *pump) signal() {
@@ -81,7 +80,7 @@ func (f *feed) join(w *Watcher, head int64) error {
 	return nil
 }
 
-// leave removes a watcher and ends the pump after the last one.
+// leave removes a watcher and stops the pump after the last one.
 func (f *feed) leave(w *Watcher) {
 	f.mu.Lock()
 	delete(f.watchers[w.filter], w)
@@ -99,7 +98,7 @@ func (f *feed) leave(w *Watcher) {
 	<-p.done
 }
 
-// close ends the pump and every watcher.
+// close stops the pump and ends every watch.
 func (f *feed) close() {
 	f.mu.Lock()
 	p := f.pump
@@ -112,8 +111,8 @@ func (f *feed) close() {
 	}
 }
 
-// run reads new events when the dialect's listener or a commit of this process
-// signals.
+// run reads new events whenever the dialect's listener or a commit of this
+// process signals the pump.
 func (f *feed) run(ctx context.Context, p *pump) {
 	defer close(p.done)
 	listener := make(chan struct{})
@@ -139,7 +138,7 @@ func (f *feed) run(ctx context.Context, p *pump) {
 	}
 }
 
-// catchUp reads events until there are no newer ones.
+// catchUp reads events until there are no more.
 func (f *feed) catchUp(ctx context.Context, p *pump) error {
 	for {
 		f.mu.Lock()
@@ -174,8 +173,9 @@ func (f *feed) fail(p *pump, err error) {
 	}
 }
 
-// publish hands on what this process has just committed, if it is what comes
-// next; else the pump fetches it with what comes before.
+// publish passes on the events that this process has just committed if they
+// follow last directly. Otherwise the pump reads them together with the events
+// before them.
 func (f *feed) publish(events []Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,7 +189,8 @@ func (f *feed) publish(events []Event) {
 	f.add(events)
 }
 
-// add takes events that follow last, or overlap with what is there.
+// add appends events to the tail, skipping those up to last, and wakes the
+// matching watchers.
 func (f *feed) add(events []Event) {
 	for _, e := range events {
 		if e.Seq <= f.last {
@@ -211,9 +212,9 @@ func (f *feed) add(events []Event) {
 	}
 }
 
-// skip continues after seq, because the events to be read were pruned, on a
-// machine that slept or whose clock jumped. Every watcher finds out itself
-// whether it missed any.
+// skip continues after seq, because the events before it were pruned, for
+// example while the machine slept or after its clock jumped. Each watcher finds
+// out itself whether it missed any.
 func (f *feed) skip(seq int64) {
 	f.tail, f.bytes, f.last = nil, 0, max(f.last, seq)
 	f.wakeAll()

@@ -9,27 +9,29 @@ import (
 	"time"
 )
 
-// Lease is a name that at most one holder has at a time. The holder renews it;
-// if the holder dies, the lease expires and another holder may take it.
+// Lease is a name that has at most one holder at a time. The holder renews the
+// lease. If the holder dies, the lease expires and another holder may take it.
 type Lease struct {
 	Name   string
 	Holder string
-	// Data belongs to the holder, for example an address, and outlives the
+	// Data belongs to the holder, for example an address. It outlives the
 	// lease, so that the next holder can read it. A lease without data is
 	// deleted some time after it has expired.
 	Data string
 	// Until is when the lease expires, by the store's clock.
 	Until time.Time
-	// Once is set by a claimer who will not renew the lease: it then counts
-	// until it expires, even if a clock is set back. It is not stored.
+	// Once is set by a claimer that will not renew the lease. The lease is then
+	// in force until it expires, even if a clock is set back. Once is not
+	// stored.
 	Once bool
 
-	taken time.Time // by the clock of who took it; zero: not known
+	taken time.Time // by the taker's clock; zero if unknown
 }
 
-// held reports whether a lease is in force. Over SQLite each process has its
-// own clock: a lease that ends later than its length allows was taken before a
-// clock was set back, or by a clock that is ahead.
+// held reports whether the lease is in force. With SQLite each process has its
+// own clock. If a lease expires later than its length allows, it was taken
+// before a clock was set back, or by a clock that is ahead, so it does not
+// count.
 func (l Lease) held(now time.Time) bool {
 	if !l.Until.After(now) {
 		return false
@@ -69,16 +71,17 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 	return l, held, nil
 }
 
-// Release ends a lease immediately if holder has it. Its data stays.
+// Release ends a lease immediately if holder has it. The lease's data stays.
 func (db *DB) Release(ctx context.Context, name, holder string) error {
 	return db.UpdateFast(ctx, func(tx *Tx) error { return tx.Release(ctx, name, holder) })
 }
 
-// Release is [DB.Release] within a transaction.
+// Release does the same as [DB.Release] within a transaction.
 func (tx *Tx) Release(ctx context.Context, name, holder string) error {
 	_, err := tx.Exec(ctx, "DELETE FROM leases WHERE name = ? AND holder = ? AND data = ''", name, holder)
 	if err == nil {
-		// A lease without length has lapsed, also for one whose clock is behind.
+		// A lease of length zero has expired even for a process whose clock is
+		// behind.
 		_, err = tx.Exec(ctx, "UPDATE leases SET until = ?, taken = ? WHERE name = ? AND holder = ? AND until > ?",
 			tx.Now.UnixMilli(), tx.Now.UnixMilli(), name, holder, tx.Now.UnixMilli())
 	}

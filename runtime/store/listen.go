@@ -5,35 +5,37 @@ import (
 	"time"
 )
 
-// How often a process looks whether another one has committed: by the clock where
-// the system does not tell of a write to the database's log; else soon and again
-// after each write, and seldom in case that one was not told of. One that waits
-// hears within a second of what nobody told.
+// How often a process checks whether another process has committed. Without
+// file watches, it checks every lookEvery. With file watches, it checks
+// lookSoon after each write and then with doubling pauses of up to lookSeldom.
+// So it sees a change within a second even if a watch event is lost.
 const (
 	lookEvery  = 25 * time.Millisecond
 	lookSoon   = time.Millisecond
 	lookSeldom = time.Second
 )
 
-// lookBusy is the pause from which on a new write makes a process look soon again:
-// however much is written, it looks some 250 times a second at most.
+// lookBusy is the longest pause during which writes are ignored, because the
+// process will check again soon anyway. It limits checking to about 250 times a
+// second, regardless of the number of writes.
 const lookBusy = 8 * time.Millisecond
 
-// newBell is [walBell], but for tests.
+// newBell is watchWAL, except in tests.
 var newBell = watchWAL
 
 type clockKey struct{}
 
 // ByClock returns a context for [Open] whose stores poll for writes of other
 // processes, as they do on systems without file watches. Tests in
-// testing/synctest need it: waiting for the system stops their clock.
+// testing/synctest need it, because their clock does not advance while a
+// goroutine waits for the system.
 func ByClock(ctx context.Context) context.Context {
 	return context.WithValue(ctx, clockKey{}, true)
 }
 
-// listen looks for a new number of the feed. A commit can be seen some time after
-// its write was told of, when it is on disk: the pauses between looks begin short
-// and double.
+// listen checks whether the feed's newest sequence number has changed. A commit
+// may become visible only some time after the write that announced it, so the
+// pauses between checks start short and double.
 func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 	var bell <-chan struct{}
 	if !s.byClock {
@@ -54,7 +56,7 @@ func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 		pause = min(2*pause, most)
 		ring := bell
 		if pause <= lookBusy {
-			ring = nil // a look comes soon enough
+			ring = nil // the next check comes soon enough
 		}
 		select {
 		case <-ctx.Done():
@@ -74,7 +76,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seq returns the number of the newest event.
+// seq returns the sequence number of the newest event.
 func (s *sqliteStore) seq(ctx context.Context) (seq int64, err error) {
 	pool, done, err := s.lane(ctx)
 	if err != nil {

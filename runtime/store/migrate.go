@@ -16,7 +16,7 @@ type gooseDialect = goose.Dialect
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// ownSchema has the tables of the feed.
+// ownSchema holds the feed's tables.
 var ownSchema = NewSchema("store", migrations)
 
 // NewerError reports that a newer deskhand has changed the store's schema.
@@ -30,8 +30,8 @@ func (e *NewerError) Error() string {
 		e.Schema, e.Found, e.Known)
 }
 
-// migrate brings the tables of schemas up to date. If they are, it only reads,
-// which takes under a millisecond and no lock.
+// migrate brings the tables of schemas up to date. If they already are, it only
+// reads, which takes under a millisecond and no lock.
 func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
 	var behind []Schema
 	for _, r := range schemas {
@@ -53,7 +53,7 @@ func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
 	return db.dialect.migrationLock(ctx, func(pool *sql.DB) error {
 		for _, r := range behind {
 			if want, err := r.newest(); err == nil && r.found(ctx, db.read) == want {
-				continue // another process has done it, while this one waited for its turn
+				continue // another process migrated it while this one waited for the lock
 			}
 			if err := r.up(ctx, db, pool); err != nil {
 				return fmt.Errorf("migrate %s: %w", r.Name, err)
@@ -73,7 +73,7 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if found > want { // another process was faster, and newer
+	if found > want { // a newer process has migrated it meanwhile
 		return &NewerError{r.Name, found, want}
 	}
 	_, err = p.Up(ctx)
@@ -82,8 +82,9 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 
 func (r Schema) table() string { return "schema_" + r.Name }
 
-// found returns the version of the stored tables, or -1 if it cannot be read,
-// for example in a new store. Migrating then reports any error.
+// found returns the schema version of the stored tables, or -1 if it cannot be
+// read, for example in a new store. Any error is then reported by the
+// migration.
 func (r Schema) found(ctx context.Context, pool *sql.DB) int64 {
 	var v sql.NullInt64
 	err := pool.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+r.table()).Scan(&v)
@@ -95,7 +96,7 @@ func (r Schema) found(ctx context.Context, pool *sql.DB) int64 {
 
 var roomName = regexp.MustCompile(`^[a-z]+$`)
 
-// newest returns the version of the last migration.
+// newest returns the version of the last migration file.
 func (r Schema) newest() (int64, error) {
 	if !roomName.MatchString(r.Name) {
 		return 0, fmt.Errorf("schema %q: a name consists of the letters a-z", r.Name)

@@ -16,16 +16,17 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// channel is what PostgreSQL calls the bell that peers ring.
+// channel is the PostgreSQL notification channel for new events.
 const channel = "deskhand_feed"
 
-// migrationKey is the advisory lock of migrations: "deskhand" in ASCII.
+// migrationKey is the key of the advisory lock for migrations: "deskhand" in
+// ASCII.
 const migrationKey = 0x6465736b68616e64
 
 type postgresStore struct {
 	config *pgx.ConnConfig
-	firm   *sql.DB // whose commits are on disk when they return
-	fast   *sql.DB // with the server
+	firm   *sql.DB // commits are on disk when they return
+	fast   *sql.DB // commits may not be on disk yet when they return
 	reader *sql.DB
 	bound  sync.Map // query with ? -> query with $n
 }
@@ -40,7 +41,7 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 	fast.RuntimeParams["synchronous_commit"] = "off"
 	s := &postgresStore{
 		config: config,
-		firm:   pool(config, 2), // migrations take a lock beside
+		firm:   pool(config, 2), // two, because a migration also holds a lock
 		fast:   pool(fast, 1),
 		reader: pool(config, 4),
 	}
@@ -50,10 +51,10 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 	return err
 }
 
-// idleFor is how long a connection is kept that nobody uses. Each agent and each
-// attempt has a process of its own, and a server takes 100 connections as it
-// comes: a process that waits is to hold two or three. A variable for tests
-// alone.
+// idleFor is how long an idle connection is kept open. Each agent and each
+// attempt has its own process, and a PostgreSQL server allows 100 connections
+// by default, so an idle process should hold only two or three. It is a
+// variable only for tests.
 var idleFor = 10 * time.Second
 
 func pool(config *pgx.ConnConfig, connections int) *sql.DB {
@@ -73,10 +74,11 @@ func (s *postgresStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 	return tx, func() {}, err
 }
 
-// again does anew what begins something when the connection turned out to be
-// broken, as after a restart of the server: nothing has been done then. It has
-// patience for a few seconds; with a server that has no connection left, until
-// others have let go of those that they do not use.
+// again calls begin, and repeats the call while it fails because of a broken
+// connection, for example after a restart of the server. It must be used only
+// for the start of an operation, when nothing has been done yet. It gives up
+// after 3 seconds. If the server has no free connection, it waits longer, until
+// other processes have closed their idle connections.
 func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	since := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -96,20 +98,20 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	}
 }
 
-// broken reports whether err concerns the connection rather than a statement.
-// Class 57P is a server that stops or starts.
+// broken reports whether err concerns the connection and not a statement. Class
+// 57P means that the server is stopping or starting.
 func broken(err error) bool {
 	var e *pgconn.PgError
 	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || tooManyConnections(err)
 }
 
-// tooManyConnections reports whether the server has no connection left.
+// tooManyConnections reports whether the server has no free connection.
 func tooManyConnections(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "53300"
 }
 
-// bind turns ? into $1, $2 and so on.
+// bind replaces each ? with $1, $2 and so on.
 func (s *postgresStore) bind(query string) string {
 	if known, ok := s.bound.Load(query); ok {
 		return known.(string)
@@ -148,8 +150,9 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 	})
 }
 
-// lockWriters locks the row that every writer locks first: only one writes at a
-// time, so that sequence numbers appear in order and no deadlock is possible.
+// lockWriters locks the row that every writer locks first. Only one transaction
+// writes at a time, so that sequence numbers appear in order and no deadlock is
+// possible.
 func (s *postgresStore) lockWriters(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds())); err != nil {
 		return err
@@ -158,7 +161,8 @@ func (s *postgresStore) lockWriters(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// head reads the clock after the lock was taken, which may have taken a while.
+// head reads the clock after the lock was taken, because waiting for the lock
+// may have taken a while.
 func (s *postgresStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT seq, clock_timestamp() FROM feed WHERE id = 1").Scan(&seq, &now)
 	return seq, now, err
@@ -182,8 +186,8 @@ func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error
 	return f(s.firm)
 }
 
-// listenAgain is how often the feed is looked at though nobody rang: a bell
-// can be lost with its connection.
+// listenAgain is the interval at which the feed is checked without a
+// notification, because notifications can be lost with their connection.
 const listenAgain = 5 * time.Second
 
 func (s *postgresStore) listen(ctx context.Context, wake func()) {

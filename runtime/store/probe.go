@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// How long a probe may take before the store counts as away, which is below the 5
-// seconds in which those who ask have to see it, and how long its answer is good
-// for: however many ask, there is one write a second.
+// probeTime is the maximum duration of a probe. It is below the 5 seconds that
+// a readiness check allows. probeGood is how long a result is reused, so that
+// there is at most one write per second regardless of the number of callers.
 const (
 	probeTime = 2 * time.Second
 	probeGood = time.Second
@@ -19,16 +19,16 @@ const (
 // example because its processes are stopped.
 var ErrSlow = errors.New("the store did not answer in 2s")
 
-// probe is the result of the last probe.
+// probe holds the result of the last probe.
 type probe struct {
 	mu      sync.Mutex
 	at      time.Time
 	err     error
-	running chan struct{} // closed when the one that runs has ended; nil: none does
+	running chan struct{} // closed when the running probe has ended; nil if none is running
 }
 
-// Probe writes to the store and returns nil if that worked. It takes at most
-// two seconds, even if a disk or network does not answer. Concurrent calls
+// Probe writes to the store and returns nil if that succeeded. It takes at most
+// two seconds, even if a disk or network does not respond. Concurrent calls
 // share one write.
 func (db *DB) Probe(ctx context.Context) error {
 	p := &db.probe
@@ -39,7 +39,7 @@ func (db *DB) Probe(ctx context.Context) error {
 	}
 	if p.running == nil {
 		p.running = make(chan struct{})
-		go db.probeOnce(p.running) // not for this caller alone
+		go db.probeOnce(p.running) // shared with other callers, so not with this caller's ctx
 	}
 	running := p.running
 	p.mu.Unlock()

@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// pruneAtOnce bounds how long pruning holds the store: about 10 ms.
+// pruneAtOnce is the maximum number of events per transaction. A transaction of
+// this size takes about 10 ms.
 const pruneAtOnce = 1000
 
-// Prune removes events older than before from the beginning of the feed and
-// returns how many it removed. The newest event always stays. It also removes
-// leases that expired before then, and expired leases without data.
+// Prune removes events that are older than the time before from the beginning
+// of the feed, and returns how many it removed. It never removes the newest
+// event. It also removes leases that expired before that time, and all expired
+// leases without data.
 func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		n, err := db.pruneSome(ctx, before)
@@ -47,9 +49,10 @@ func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, e
 	return removed, nil
 }
 
-// lastOld returns the last event of those at the beginning that are older than
-// before, or 0 if the first is not. Clocks go back: an event that follows a
-// newer one stays, whatever its time.
+// lastOld finds the events at the beginning of the feed that are older than the
+// time before. It returns the sequence number of the last of them, or 0 if
+// there are none. An event that follows a newer one stays regardless of its
+// time, because clocks can be set back.
 func (tx *Tx) lastOld(ctx context.Context, before time.Time) (last int64, err error) {
 	rows, err := tx.Query(ctx, "SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?", tx.Seq, pruneAtOnce)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ReadOnlyError reports that the folder of a SQLite store cannot be written.
-// Reading needs a writable folder too, unless another process has the store
-// open or was killed while it had: SQLite first creates an index of its log
-// beside the database. Opening the database as immutable would be wrong while a
-// process elsewhere writes to it.
+// ReadOnlyError reports that a SQLite store's folder is not writable. Reading
+// also needs a writable folder, unless another process has the store open or
+// was killed while it had: SQLite first creates an index of its log next to the
+// database. SQLite's immutable mode would not need the index, but gives wrong
+// results while a process elsewhere writes to the database.
 type ReadOnlyError struct {
 	Folder string
-	Cause  error // of the system: a read-only file system, or permission denied
-	Err    error // of the database
+	Cause  error // from the system: read-only file system or permission denied
+	Err    error // from the database
 }
 
 func (e *ReadOnlyError) Error() string {
@@ -27,8 +27,8 @@ func (e *ReadOnlyError) Error() string {
 
 func (e *ReadOnlyError) Unwrap() error { return e.Err }
 
-// readOnly makes a [*ReadOnlyError] of err, if the reason is that the folder
-// cannot be written, which it tries.
+// readOnly converts err to a [*ReadOnlyError] if its cause is that the folder
+// is not writable. To find out, it tries to create a file.
 func (db *DB) readOnly(err error) error {
 	var lite *sqlite.Error
 	var path *fs.PathError
@@ -55,6 +55,7 @@ func (db *DB) readOnly(err error) error {
 	return &ReadOnlyError{db.place, cause, err}
 }
 
-// unwritable has the low bytes of what SQLite says where it cannot write: its
-// own file, and one beside it.
+// unwritable holds the low bytes of the SQLite result codes for failed writes:
+// SQLITE_READONLY for the database file, and SQLITE_CANTOPEN for a file next to
+// it.
 var unwritable = map[int]bool{8: true, 14: true}

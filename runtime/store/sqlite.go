@@ -16,40 +16,40 @@ import (
 	"modernc.org/sqlite"
 )
 
-// sqliteFile is the name of the database in its folder. SQLite puts two more
-// beside it while it is open.
+// sqliteFile is the name of the database file in its folder. While it is open,
+// SQLite has two more files next to it.
 const sqliteFile = "deskhand.db"
 
-// lockWait bounds how long a process waits for another one's transaction. Ours
-// take a millisecond; half a minute means that something is stopped or broken.
+// lockWait is the maximum time that a process waits for another process's
+// transaction. deskhand's transactions take about a millisecond, so after half
+// a minute a process must be stopped or broken.
 const lockWait = 30 * time.Second
 
-// sqliteStore has few connections: one that writes, one that reads, and further
-// ones for those that read meanwhile, for a while. A process that waits holds the
-// file twice.
+// sqliteStore uses few connections: one for writing, one for reading and, for a
+// while, more for concurrent readers. An idle process has the file open twice.
 type sqliteStore struct {
 	folder string
-	queue  chan struct{} // of the DB: whoever writes has put something into it
-	writer *sql.DB       // one connection, for whoever has db.queue
-	firm   bool          // its commits are on disk when they return
-	reader *sql.DB       // one connection, for whoever has put something into turn
+	queue  chan struct{} // the DB's queue; the writer occupies its only place
+	writer *sql.DB       // one connection, for the goroutine that occupies queue
+	firm   bool          // whether the writer's commits are durable
+	reader *sql.DB       // one connection, for the goroutine that occupies turn
 	turn   chan struct{}
-	others *sql.DB     // for who does not get reader within readerWait
-	crowd  *time.Timer // calls shrink when others were not needed for a while
+	others *sql.DB     // for readers that do not get reader within readerWait
+	crowd  *time.Timer // calls shrink when others has not been used for shrinkAfter
 
 	byClock bool // see ByClock
 }
 
-// readerWait is how long a reader waits for the first connection before it takes
-// another one: nearly all reading takes less than a millisecond.
+// readerWait is how long a reader waits for the first connection before it uses
+// another one. Nearly all reads take less than a millisecond.
 const readerWait = 10 * time.Millisecond
 
-// shrinkAfter is how long further readers are kept that nobody needs.
+// shrinkAfter is how long unused additional connections are kept.
 const shrinkAfter = 2 * time.Second
 
-// shrink closes every connection if nothing reads or writes: SQLite closes the
-// file of no connection while another one has it open. The next reader or
-// writer opens a new one.
+// shrink closes all connections if none is in use, because SQLite does not
+// close the file of a connection while another connection of the process has it
+// open. The next reader or writer opens a new connection.
 func (s *sqliteStore) shrink() {
 	select {
 	case s.queue <- struct{}{}:
@@ -71,13 +71,13 @@ func (s *sqliteStore) shrink() {
 	s.others.SetMaxIdleConns(maxOthers)
 	s.reader.SetMaxIdleConns(1)
 	s.writer.SetMaxIdleConns(1)
-	s.firm = true // as the next one is opened
+	s.firm = true // the default of a new connection
 	if s.others.Stats().OpenConnections > 0 {
-		s.crowd.Reset(shrinkAfter) // one was in use
+		s.crowd.Reset(shrinkAfter) // a connection was in use
 	}
 }
 
-// maxOthers is the number of further connections that read concurrently.
+// maxOthers is the maximum number of additional reading connections.
 const maxOthers = 3
 
 func (db *DB) openSQLite(ctx context.Context, folder string) error {
@@ -96,8 +96,8 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	s := &sqliteStore{folder: folder, queue: db.queue, firm: true, turn: make(chan struct{}, 1), byClock: ctx.Value(clockKey{}) != nil}
 	s.crowd = time.AfterFunc(time.Hour, s.shrink)
 	s.crowd.Stop()
-	// Writers wait a little inside SQLite and long in begin. Readers wait only
-	// while another process recovers the database after a crash.
+	// Writers wait only briefly inside SQLite, and longer in begin. Readers
+	// wait only while another process recovers the database after a crash.
 	for _, p := range []struct {
 		pool        **sql.DB
 		connections int
@@ -116,9 +116,9 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	return nil
 }
 
-// private makes an empty file that only its owner can read; SQLite gives its
-// other files the same mode. An existing file is not opened: closing it would
-// drop this process's locks on it.
+// private creates an empty file that only its owner can read. SQLite gives its
+// other files the same mode. An existing file is not opened, because closing it
+// would drop this process's locks on it.
 func private(file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return nil
@@ -136,7 +136,7 @@ func private(file string) error {
 func openFile(file string, connections int, settings ...string) (*sql.DB, error) {
 	path := filepath.ToSlash(file)
 	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/state is file:///C:/state
+		path = "/" + path // C:/state becomes file:///C:/state
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
 	pool, err := sql.Open("sqlite", u.String())
@@ -152,7 +152,7 @@ func (s *sqliteStore) goose() gooseDialect { return goose.DialectSQLite3 }
 
 func (s *sqliteStore) bind(query string) string { return query }
 
-// read needs no level of isolation: a transaction of SQLite is a snapshot.
+// read sets no isolation level, because every SQLite transaction is a snapshot.
 func (s *sqliteStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 	pool, done, err := s.lane(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *sqliteStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 	return tx, done, nil
 }
 
-// lane returns the connection that a reader uses until it calls done.
+// lane returns the pool that a reader uses until it calls done.
 func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	take := func() (*sql.DB, func(), error) { return s.reader, func() { <-s.turn }, nil }
 	select {
@@ -186,15 +186,15 @@ func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err 
 	}
 }
 
-func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // its file tells
+func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // other processes watch its log or poll
 
 func (s *sqliteStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
 	return seq, now, err
 }
 
-// begin tries again and again, with short pauses of random length: SQLite's own
-// waiting grows to 100 ms a step, and whoever comes later is served first.
+// begin retries with short random pauses. SQLite's own pauses grow to 100 ms
+// each, and it serves latecomers first.
 func (s *sqliteStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 	if err := s.commitTo(ctx, firm); err != nil {
 		return nil, err
@@ -202,8 +202,8 @@ func (s *sqliteStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 	return s.beginOn(ctx, s.writer)
 }
 
-// commitTo chooses how the writer commits. A connection that replaces a broken
-// one opens with durable commits.
+// commitTo sets whether the writer's commits are durable. A connection that
+// replaces a broken one starts with durable commits.
 func (s *sqliteStore) commitTo(ctx context.Context, firm bool) error {
 	if firm == s.firm {
 		return nil
@@ -236,13 +236,14 @@ func (s *sqliteStore) beginOn(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
 
 // busy reports whether another process holds a lock.
 func busy(err error) bool {
-	const sqliteBusy = 5 // the low byte of every SQLITE_BUSY code
+	const sqliteBusy = 5 // the low byte of all SQLITE_BUSY codes
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == sqliteBusy
 }
 
-// migrationLock is an exclusive transaction on an empty database beside the
-// real one. It works wherever SQLite does, and ends with the process.
+// migrationLock runs f while it holds an exclusive transaction on an empty
+// database next to the real one. This lock works wherever SQLite does, and ends
+// with the process.
 func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
 	file := filepath.Join(s.folder, "migrate.lock")
 	if err := private(file); err != nil {
@@ -258,11 +259,11 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 		return fmt.Errorf("lock migrations: %w", err)
 	}
 	defer tx.Rollback()
-	// The files of pool are closed only if the reader has let go of its own.
+	// SQLite closes the files of pool only if the reader has closed its own.
 	s.reader.SetMaxIdleConns(0)
 	defer func() {
 		s.reader.SetMaxIdleConns(1)
-		s.seq(ctx) // opens it again, before anybody waits for it; an error comes again
+		s.seq(ctx) // reopens it before a reader needs it; the next read would return the same error
 	}()
 	pool, err := openFile(filepath.Join(s.folder, sqliteFile), 2, "_txlock=immediate",
 		"_pragma=busy_timeout(10000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")

@@ -2,9 +2,10 @@
 // feed of events.
 //
 // A process opens the store with [Open]. There is no server: all processes are
-// peers. State changes only in [DB.Update], which runs alone across all
-// processes and may append events to the feed in the same transaction. Readers
-// follow the feed with [DB.Watch] from any sequence number.
+// peers. State changes only in [DB.Update] and [DB.UpdateFast], of which only
+// one runs at a time across all processes. They may append events to the feed
+// in the same transaction. Readers follow the feed with [DB.Watch] from any
+// sequence number.
 //
 // The database is SQLite in a folder, or PostgreSQL if several machines share
 // it. Queries are written in SQL that both understand, with ? for parameters.
@@ -25,11 +26,11 @@ import (
 
 // Schema is the set of tables that one package keeps in the store.
 type Schema struct {
-	// Name consists of the letters a-z. The table schema_<Name> has the
-	// versions.
+	// Name consists of the letters a-z. The table schema_<Name> holds the
+	// schema's versions.
 	Name string
-	// Migrations has goose SQL files named 0001_what.sql at its root, in SQL
-	// that both databases understand.
+	// Migrations holds goose SQL files at its root, named for example
+	// 0001_what.sql, in SQL that both databases understand.
 	Migrations fs.FS
 }
 
@@ -46,45 +47,46 @@ func NewSchema(name string, files embed.FS) Schema {
 // DB is an open store. Its methods may be called concurrently.
 type DB struct {
 	dialect dialect
-	place   string        // for people; no password in it
-	read    *sql.DB       // for what reads before there is a feed
-	pools   []*sql.DB     // all of them, in the order in which they are closed
-	queue   chan struct{} // one Update at a time in this process
+	place   string        // for messages; without the password
+	read    *sql.DB       // for reads before the feed exists
+	pools   []*sql.DB     // all pools, in the order in which Close closes them
+	queue   chan struct{} // capacity 1: one Update at a time in this process
 	feed    feed
 	probe   probe
 	now     func() time.Time
 	close   sync.Once
 }
 
-// dialect is what differs between the two databases.
+// dialect holds the operations that differ between the two databases.
 type dialect interface {
 	// migrationLock runs f while no other process migrates.
 	migrationLock(ctx context.Context, f func(*sql.DB) error) error
 	goose() gooseDialect
-	// begin starts a transaction that holds the lock of all writers.
-	// The commit is on disk when it returns if firm, else with the operating
-	// system. One transaction is begun at a time.
+	// begin starts a transaction that holds the lock of all writers. If firm,
+	// the transaction's commit is on disk when it returns; otherwise only a
+	// crash of the machine can lose it. Only one transaction is started at a
+	// time.
 	begin(ctx context.Context, firm bool) (*sql.Tx, error)
-	// head reads the newest sequence number, and the database's clock; the
-	// clock is zero where the process's own will do.
+	// head reads the newest sequence number and the database's clock. The clock
+	// is zero if the process's own clock should be used.
 	head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error)
-	// read starts a transaction whose statements all see the same state. done
-	// comes after its end.
+	// read starts a transaction whose statements all see the same state. The
+	// caller must call done after the transaction has ended.
 	read(ctx context.Context) (tx *sql.Tx, done func(), err error)
 	// notify wakes the other processes when tx commits.
 	notify(ctx context.Context, tx *sql.Tx) error
-	// bind rewrites ? to what the driver wants.
+	// bind replaces each ? with the driver's placeholders.
 	bind(query string) string
-	// listen calls wake whenever the feed may have grown, until ctx ends. It
-	// survives failures of the connection.
+	// listen calls wake whenever the feed may have grown, until ctx is done. It
+	// survives connection failures.
 	listen(ctx context.Context, wake func())
 }
 
 // Open opens the store at place, which is a folder or a postgres:// URL, and
-// migrates the tables of schemas. It creates a missing folder with mode 0700.
-// It returns a [*NewerError] if a newer deskhand has changed the store, and a
-// [*ReadOnlyError] if the folder cannot be written and SQLite cannot read
-// there.
+// migrates the tables of schemas. If the folder is missing, Open creates it
+// with mode 0700. It returns a [*NewerError] if a newer deskhand has changed
+// the store, and a [*ReadOnlyError] if the folder is not writable and SQLite
+// cannot read there.
 func Open(ctx context.Context, place string, schemas ...Schema) (*DB, error) {
 	db := &DB{queue: make(chan struct{}, 1), now: time.Now}
 	var err error
@@ -118,8 +120,8 @@ func (db *DB) Place() string { return db.place }
 // Now returns this process's wall clock, which a store on SQLite uses.
 func (db *DB) Now() time.Time { return db.now() }
 
-// SetClock replaces the clock, for tests of clocks that jump. Call it before
-// anything else uses the store.
+// SetClock replaces the clock, for tests with clocks that jump. It must be
+// called before anything else uses the store.
 func (db *DB) SetClock(now func() time.Time) { db.now = now }
 
 // Close ends every watch with [ErrClosed] and closes the database. It may be

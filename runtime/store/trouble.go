@@ -9,13 +9,13 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Trouble says why the store cannot be used now, for people and programs. Its
-// texts name no path, as a caller need not know it.
+// Trouble describes why the store cannot be used now, for people and programs.
+// Its texts contain no paths, because a caller need not know them.
 type Trouble struct {
-	Code    string // a word for programs
+	Code    string // identifier for programs
 	Message string
 	Hint    string // what to do next
-	Passing bool   // it may be over in a moment
+	Passing bool   // whether it may be over in a moment
 }
 
 var (
@@ -29,12 +29,13 @@ var (
 	newer   = Trouble{"store_newer", "a newer deskhand has changed the store", "use that version, or another state folder", false}
 )
 
-// The low bytes of what SQLite says.
+// sqliteTroubles maps the low byte of a SQLite result code to a Trouble.
 var sqliteTroubles = map[int]Trouble{
 	5: locked, 6: locked, 8: guarded, 10: away, 11: damaged, 13: full, 14: shut, 26: damaged,
 }
 
-// What codes of PostgreSQL begin with; the first that fits.
+// postgresTroubles maps prefixes of PostgreSQL error codes to a Trouble. The
+// first match counts.
 var postgresTroubles = []struct {
 	code    string
 	trouble Trouble
@@ -43,8 +44,8 @@ var postgresTroubles = []struct {
 	{"08", away}, {"28", away}, {"3D", away}, {"53", away}, {"57P", away},
 }
 
-// TroubleOf returns the Trouble that err means, and false if err is not about
-// the store being unusable.
+// TroubleOf returns the Trouble that err stands for, or false if err does not
+// mean that the store is unusable.
 func TroubleOf(err error) (Trouble, bool) {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError

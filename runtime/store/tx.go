@@ -13,10 +13,10 @@ import (
 // function that received it returns.
 type Tx struct {
 	// Now is the store's wall clock when the transaction began, in UTC with
-	// milliseconds.
+	// millisecond precision.
 	Now time.Time
-	// Seq is the number of the newest event that this transaction sees,
-	// including its own.
+	// Seq is the sequence number of the newest event that this transaction
+	// sees, including its own events.
 	Seq int64
 
 	tx     *sql.Tx
@@ -28,21 +28,21 @@ type Tx struct {
 // Update runs f in a transaction. No other Update runs in any process between
 // f's first statement and the commit. If Update returns nil, f's changes and
 // events survive a crash of the machine; if f or Update returns an error,
-// nothing is stored, except in the case of [ErrUncertain]. Update waits for its
-// turn, and returns an error if another process has held the store for half a
-// minute.
+// nothing is stored, except possibly in the case of [ErrUncertain]. Update
+// waits for its turn. It returns an error if another process has held the store
+// for half a minute.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, true, f))
 }
 
-// UpdateFast is [DB.Update] without waiting for the disk. The changes survive
-// the end of any process; a crash of the machine may lose about the last
-// second.
+// UpdateFast does the same as [DB.Update], but does not wait for the disk. The
+// changes survive the end of any process, but a crash of the machine may lose
+// about the last second.
 func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, false, f))
 }
 
-// update commits to the disk if firm, else to the operating system.
+// update commits to disk if firm, otherwise to the operating system.
 func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	select {
 	case db.queue <- struct{}{}:
@@ -54,7 +54,7 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	defer raw.Rollback() // after Commit it does nothing
+	defer raw.Rollback() // does nothing after Commit
 	tx, err := db.open(ctx, raw)
 	if err != nil {
 		return err
@@ -75,11 +75,12 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	return nil
 }
 
-// After calls f once the transaction has been committed, and not if it fails.
+// After registers f to be called after the transaction has been committed. If
+// the transaction fails, f is not called.
 func (tx *Tx) After(f func()) { tx.after = append(tx.after, f) }
 
-// ErrUncertain marks the error of an Update whose commit was not acknowledged:
-// it may have been made, so read the state before you retry.
+// ErrUncertain marks the error of an Update whose commit was not acknowledged.
+// The changes may have been stored, so read the state before you retry.
 var ErrUncertain = errors.New("the commit was not acknowledged")
 
 type uncertain struct{ err error }
@@ -115,8 +116,8 @@ func (db *DB) open(ctx context.Context, raw *sql.Tx) (*Tx, error) {
 	return &Tx{Now: now.UTC().Truncate(time.Millisecond), Seq: seq, tx: raw, db: db}, nil
 }
 
-// Exec runs a statement. Every ? in query stands for an argument, even inside
-// quotes: pass constants that contain a question mark as arguments.
+// Exec runs a statement. Every ? in query is a placeholder, even inside quotes,
+// so pass constants that contain a question mark as arguments.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return tx.tx.ExecContext(ctx, tx.db.dialect.bind(query), args...)
 }
@@ -133,16 +134,17 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 }
 
 // Append adds an event to the feed and returns its sequence number. Readers see
-// it once the transaction has committed.
+// the event after the transaction has committed.
 func (tx *Tx) Append(topic, key string, data []byte) int64 {
 	tx.Seq++
 	tx.events = append(tx.events, Event{Seq: tx.Seq, At: tx.Now, Topic: topic, Key: key, Data: data})
 	return tx.Seq
 }
 
-// AppendLatest is [Tx.Append] for an event that replaces the earlier events of
-// its topic and key, because only the newest matters. A watcher may still see
-// the earlier ones, and always sees the newest. key must not be empty.
+// AppendLatest does the same as [Tx.Append], and removes the earlier events
+// with the same topic and key, because only the newest matters. A watcher may
+// still see the earlier events, and always sees the newest. key must not be
+// empty.
 func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) (seq int64, err error) {
 	if _, err := tx.Exec(ctx, "DELETE FROM events WHERE topic = ? AND key = ?", topic, key); err != nil {
 		return 0, fmt.Errorf("remove events of %s: %w", key, err)
@@ -150,8 +152,8 @@ func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) 
 	return tx.Append(topic, key, data), nil
 }
 
-// rowsAtOnce bounds an INSERT: SQLite takes 32,766 parameters, and longer
-// statements gain nothing.
+// rowsAtOnce is the maximum number of rows in an INSERT. SQLite allows 32,766
+// parameters, but longer statements gain nothing.
 const rowsAtOnce = 64
 
 // flush writes the appended events.

@@ -8,11 +8,11 @@ import (
 
 // watchWAL returns a channel that receives after each write to the database's
 // log in folder, by any process, until end is called. It returns nil if the
-// system has no file watches left, whose number per user is limited.
+// user's limit of file watches is reached.
 //
-// Only Linux has it. On other systems the watch would open the database file,
-// and closing that would drop this process's locks on it, or the watch would
-// fire only when the file is closed.
+// It is implemented only on Linux. On some other systems a watch would open the
+// database file, and closing that would drop this process's locks on it. On
+// others it would report a write only when the file is closed.
 func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -26,7 +26,7 @@ func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 	ring := func() {
 		select {
 		case bell <- struct{}{}:
-		default: // somebody will look anyway
+		default: // a signal is already pending
 		}
 	}
 	ended := make(chan struct{})
@@ -41,7 +41,7 @@ func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 				if filepath.Base(event.Name) == sqliteFile+"-wal" {
 					ring()
 				}
-			case _, ok := <-w.Errors: // some were lost
+			case _, ok := <-w.Errors: // some events were lost
 				if !ok {
 					return
 				}

@@ -9,37 +9,37 @@ import (
 
 var (
 	// ErrGone is returned to a watcher whose position is not, or no longer, in
-	// the feed: read the state again and watch from there.
+	// the feed. Read the state again and watch from there.
 	ErrGone = errors.New("the feed does not go back that far")
 	// ErrClosed is returned by the watchers of a closed store.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// Filter chooses events. The zero value chooses all.
+// Filter selects events. The zero value selects all.
 type Filter struct {
-	Topic string // empty: every topic
-	Key   string // empty: every key; needs Topic
+	Topic string // empty selects every topic
+	Key   string // empty selects every key; requires Topic
 }
 
 // Watcher follows the feed from a position. Use it in one goroutine; Close may
 // be called from any.
 //
 // A watcher holds a sequence number and no queue. However slow it is, it misses
-// no event, delays nobody and takes no memory: it reads what it is behind from
-// the store, at its own pace. It returns [ErrGone] only if it is further behind
-// than the feed reaches (see [DB.Prune]).
+// no event, delays no other watcher and uses no memory: it reads the events
+// that it has not seen from the store, at its own pace. It returns [ErrGone]
+// only if it is further behind than the feed reaches (see [DB.Prune]).
 type Watcher struct {
 	db     *DB
 	filter Filter
 	seq    int64
-	wake   chan struct{} // holds one
+	wake   chan struct{} // buffered, capacity 1
 }
 
-// Watch follows the events after seq; 0 is the beginning. Take seq from the
-// [Tx] that read the state, so that no event is missed between the two. Events
-// of this process arrive immediately. Those of other processes arrive over
-// SQLite within a few milliseconds of the commit on Linux and about 25 ms
-// elsewhere, and over PostgreSQL with the database's notification.
+// Watch follows the events after seq, where 0 is the beginning of the feed.
+// Take seq from the [Tx] that read the state, so that no event is missed in
+// between. Events of this process arrive immediately. Events of other processes
+// arrive over SQLite within a few milliseconds of the commit on Linux and about
+// 25 ms elsewhere, and over PostgreSQL with the database's notification.
 func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, error) {
 	head, pruned, err := db.ends(ctx)
 	if err != nil {
@@ -55,7 +55,8 @@ func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, er
 	return w, nil
 }
 
-// ends returns the numbers of the newest event and of the newest pruned one.
+// ends returns the sequence numbers of the newest event and of the newest
+// pruned event.
 func (db *DB) ends(ctx context.Context) (head, pruned int64, err error) {
 	err = db.View(ctx, func(tx *Tx) error {
 		head = tx.Seq
@@ -64,7 +65,7 @@ func (db *DB) ends(ctx context.Context) (head, pruned int64, err error) {
 	return head, pruned, err
 }
 
-// Seq is the place of the watcher: it has seen everything up to here.
+// Seq returns the watcher's position. The watcher has seen all events up to it.
 func (w *Watcher) Seq() int64 { return w.seq }
 
 // Close ends the watch. It may be called twice.
@@ -80,8 +81,8 @@ func (w *Watcher) ring() {
 // pageEvents is the maximum number of events that Next returns.
 const pageEvents = 256
 
-// Next waits for events and returns them in order, at most 256 at a time. Its
-// error is ctx's, [ErrGone], [ErrClosed] or the database's.
+// Next waits for events and returns them in order, at most 256 at a time. It
+// returns the error of ctx, [ErrGone], [ErrClosed] or an error of the database.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, behind, err := w.db.feed.take(w)
@@ -105,21 +106,21 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// take returns what w has not seen from the events in memory, and whether it
-// is further behind than these.
+// take returns the events in memory that w has not seen, and whether w is
+// further behind than these.
 func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, joined := f.watchers[w.filter][w]; f.closed || !joined {
 		return nil, false, ErrClosed
 	}
-	first := f.last - int64(len(f.tail)) // everything after it is in memory
+	first := f.last - int64(len(f.tail)) // all events after it are in memory
 	if w.seq < first {
 		return nil, true, nil
 	}
 	for _, e := range f.tail[min(w.seq-first, int64(len(f.tail))):] {
 		if e.Seq <= w.seq {
-			continue // there are fewer in memory than their numbers say
+			continue // replaced events leave gaps, so tail reaches back further than its length suggests
 		}
 		w.seq = e.Seq
 		if w.filter.match(e) {
@@ -139,8 +140,8 @@ func (f Filter) match(e Event) bool {
 	return (f.Topic == "" || f.Topic == e.Topic) && (f.Key == "" || f.Key == e.Key)
 }
 
-// events reads a page of the feed after seq, and the place that has been seen
-// with it.
+// events reads a page of the feed after seq, and returns the position that the
+// reader has then seen.
 func (db *DB) events(ctx context.Context, seq int64, filter Filter, limit int) (page []Event, seen int64, err error) {
 	err = db.View(ctx, func(tx *Tx) error {
 		page, err = tx.Events(ctx, seq, filter, limit)
@@ -153,8 +154,8 @@ func (db *DB) events(ctx context.Context, seq int64, filter Filter, limit int) (
 	return page, seen, err
 }
 
-// Events reads at most limit events after seq, in order. It fails with
-// [ErrGone] if some of them may be gone.
+// Events returns at most limit events after seq, in order. It returns [ErrGone]
+// if some of them may have been pruned.
 func (tx *Tx) Events(ctx context.Context, seq int64, filter Filter, limit int) ([]Event, error) {
 	var pruned int64
 	if err := tx.QueryRow(ctx, "SELECT pruned FROM feed WHERE id = 1").Scan(&pruned); err != nil {

@@ -14,15 +14,14 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporter sends spans as OTLP in JSON, which every collector takes. The
-// library's own exporter does the same in protobuf, and makes the program 10 MB
-// larger.
+// exporter sends spans as OTLP in JSON, which every collector accepts. The
+// library's own exporter uses protobuf and would make the program 10 MB larger.
 type exporter struct {
 	options Options
 	client  *http.Client
 }
 
-// The messages of OTLP 1.x in JSON: ids in hex, times in text.
+// The OTLP 1.x messages in JSON. IDs are hexadecimal, and times are strings.
 type (
 	batch struct {
 		ResourceSpans []resourceSpans `json:"resourceSpans"`
@@ -66,7 +65,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	if err != nil {
 		e.options.Log.Warn("cannot send spans", "count", len(spans), "error", err)
 	}
-	return nil // it is told
+	return nil // the failure has been logged
 }
 
 // Shutdown implements [sdk.SpanExporter].
@@ -104,7 +103,7 @@ func (e *exporter) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 		return err
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // for the connection to be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be reused
 	if answer.StatusCode >= 300 {
 		return fmt.Errorf("the collector answered %s", answer.Status)
 	}

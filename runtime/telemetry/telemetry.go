@@ -1,8 +1,9 @@
-// Package telemetry exports the life of requests to people as OpenTelemetry
-// spans: one when a request is asked, and one at its end that covers the whole
-// time. Without an endpoint it exports nothing.
+// Package telemetry exports OpenTelemetry spans for the requests that people
+// are asked to answer. It exports one span when a request is opened, and one at
+// its end that covers its whole duration. Without an endpoint, nothing is
+// exported.
 //
-// Spans contain neither questions nor answers nor addresses.
+// Spans contain no questions, answers or addresses.
 package telemetry
 
 import (
@@ -23,25 +24,26 @@ import (
 
 // Options configure where spans are sent. Endpoint is required.
 type Options struct {
-	// Endpoint accepts OTLP over HTTP, in JSON, for example
-	// http://127.0.0.1:4318/v1/traces.
+	// Endpoint is the URL of a collector that accepts OTLP in JSON over HTTP, for
+	// example http://127.0.0.1:4318/v1/traces.
 	Endpoint string
-	// Headers are sent with each request, for example a token.
+	// Headers are sent with each HTTP request, for example a token.
 	Headers map[string]string
-	// Service and Version identify this program. Zero: deskhand.
+	// Service and Version identify this program. If Service is empty, it is
+	// "deskhand".
 	Service, Version string
-	// Log receives failures to send spans. Nil discards them.
+	// Log receives failures to send spans. If nil, they are discarded.
 	Log *slog.Logger
 }
 
-// Telemetry makes spans and sends them in batches. Its methods may be called
+// Telemetry creates spans and sends them in batches. Its methods may be called
 // concurrently.
 type Telemetry struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// sendTime bounds one request to the collector.
+// sendTime is the timeout for a request to the collector.
 const sendTime = 10 * time.Second
 
 // Open returns a Telemetry. It does not connect yet.
@@ -49,7 +51,8 @@ func Open(o Options) *Telemetry {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	// What the headers have is for the endpoint alone.
+	// Redirects are not followed, because the headers are only for the
+	// endpoint.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	e := &exporter{options: o, client: &http.Client{Timeout: sendTime, CheckRedirect: stay}}
 	about := resource.NewSchemaless(attribute.String("service.name", cmp.Or(o.Service, "deskhand")), attribute.String("service.version", o.Version))
@@ -57,7 +60,7 @@ func Open(o Options) *Telemetry {
 	return &Telemetry{provider, provider.Tracer("github.com/deskhand/deskhand")}
 }
 
-// Observe makes the span for an event of a request; see [elicit.Options]. It
+// Observe creates the span for an event of a request; see [elicit.Options]. It
 // does not block.
 func (t *Telemetry) Observe(event string, r *elicit.Request) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": r.Context.Traceparent})
@@ -81,5 +84,6 @@ func (t *Telemetry) Observe(event string, r *elicit.Request) {
 	span.End(trace.WithTimestamp(ended))
 }
 
-// Close sends the remaining spans, until ctx ends.
+// Close sends the remaining spans. It returns an error if ctx is done before
+// they are sent.
 func (t *Telemetry) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Count returns n and what it counts, in English.
+// Count returns n and the noun that it counts, in the English singular or
+// plural.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -13,16 +14,17 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Nearest returns the one of known that word is most likely a misspelling or a
-// beginning of, the first of several; "" if it looks like none.
+// Nearest returns the word in known that word is most likely a misspelling or a
+// prefix of, or "" if there is none. If several are equally likely, it returns
+// the first.
 func Nearest(word string, known []string) string {
 	word = strings.ReplaceAll(word, "-", "_")
-	best, least := "", 2*(1+min(2, len(word)/3)) // twice how many edits a misspelling may have, and one
+	best, least := "", 2*(1+min(2, len(word)/3)) // twice the maximum number of edits in a misspelling, plus 2
 	for _, k := range known {
 		other := strings.ReplaceAll(k, "-", "_")
 		d := 2 * Edits(word, other)
 		if d > 0 && len(word) >= 3 && strings.HasPrefix(other, word) {
-			d = 1 // what is left out at the end is rarely a misspelling
+			d = 1 // a missing end is rarely a misspelling
 		}
 		if d < least {
 			best, least = k, d
@@ -31,8 +33,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Edits returns how many letters are missing, added, wrong or swapped with the next one
-// between two words, in bytes (the optimal string alignment distance).
+// Edits returns the number of bytes that are missing, added, wrong or swapped
+// with the next one between two words (the optimal string alignment distance).
 func Edits(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -55,8 +57,8 @@ func Edits(a, b string) int {
 	return row[len(b)]
 }
 
-// DidYouMean returns a question about a word, set off from what stands before it;
-// empty without a word.
+// DidYouMean returns the end of a sentence that asks whether word was meant,
+// starting with a comma, or "" if word is empty.
 func DidYouMean(word, quote string) string {
 	if word == "" {
 		return ""

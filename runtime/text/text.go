@@ -1,7 +1,6 @@
-// Package text prepares texts for display, with one rule each: it shortens
-// them, puts them on one line, replaces characters that control a terminal or
-// change the text direction, or keeps their end. All functions take and return
-// UTF-8.
+// Package text prepares texts for display. Its functions shorten texts, put
+// them on one line, replace characters that control a terminal or change the
+// text direction, or keep their end. All functions take and return UTF-8.
 package text
 
 import (
@@ -11,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten returns s if it has at most n characters, otherwise its beginning and
-// "…", n characters in all. There is no space before the "…". n must be at
-// least 1.
+// Shorten returns s if it has at most n characters. Otherwise it returns the
+// beginning of s and "…", n characters at most and without a space before the
+// "…". n must be at least 1.
 func Shorten(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -21,8 +20,9 @@ func Shorten(s string, n int) string {
 	return strings.TrimRightFunc(string([]rune(s)[:max(n-1, 0)]), unicode.IsSpace) + "…"
 }
 
-// Excerpt returns s if it has at most n bytes, otherwise its first n bytes and
-// "...", for errors that repeat input. It does not cut a character in two.
+// Excerpt returns s if it has at most n bytes. Otherwise it returns the first n
+// bytes and "...", or a few bytes less to avoid splitting a character. It is
+// for errors that repeat their input.
 func Excerpt(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -33,13 +33,13 @@ func Excerpt(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// OneLine returns s with each run of white space replaced by one space, and
-// trimmed.
+// OneLine returns s trimmed and with each run of white space replaced by one
+// space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Plain returns s with U+FFFD in place of each character that controls a
 // terminal or changes the text direction. It keeps line ends and tabs, and
-// turns "\r\n" into "\n".
+// replaces "\r\n" with "\n".
 func Plain(s string) string {
 	s = strings.TrimSuffix(strings.ReplaceAll(s, "\r\n", "\n"), "\r")
 	return strings.Map(func(r rune) rune {
@@ -50,17 +50,18 @@ func Plain(s string) string {
 	}, s)
 }
 
-// Tail keeps the end of what is written to it, for errors about a program. It
+// Tail keeps the end of the data written to it, for errors about a program. It
 // may be used concurrently. A nil Tail is empty and must not be written to.
 type Tail struct {
-	// Max is the number of bytes to keep; zero means 2 KiB. It must not change.
+	// Max is the number of bytes to keep. If zero, it is 2 KiB. It must not
+	// change.
 	Max int
 
 	mu  sync.Mutex
 	end []byte
 }
 
-// Write implements [io.Writer]; it never fails.
+// Write implements [io.Writer]. It never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,8 +76,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the kept text, trimmed, with U+FFFD for invalid UTF-8. It
-// leaves out a character that was cut at the beginning.
+// String returns the kept text, trimmed and with U+FFFD for invalid UTF-8. It
+// omits a partial character at the beginning.
 func (t *Tail) String() string {
 	if t == nil {
 		return ""
@@ -90,7 +91,7 @@ func (t *Tail) String() string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(end), "\uFFFD"))
 }
 
-// LastLine returns the last line that is not blank.
+// LastLine returns the last line that is not blank, or "" if there is none.
 func (t *Tail) LastLine() string {
 	s := t.String()
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])

@@ -6,6 +6,6 @@ import "os"
 
 func openNoWait(path string) (*os.File, error) { return os.Open(path) }
 
-// stranger is empty: here the owner of a file is often a group of
-// administrators, which says nothing.
+// stranger returns "". On this system the owner of a file is often an
+// administrators group, which says nothing about who wrote it.
 func stranger(os.FileInfo) string { return "" }

@@ -10,13 +10,14 @@ import (
 	"syscall"
 )
 
-// openNoWait opens a file for reading, and a pipe without waiting for a writer.
+// openNoWait opens a file for reading. For a pipe it does not wait for a
+// writer.
 func openNoWait(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// stranger names the owner of a file if that is neither root nor the user of
-// this process.
+// stranger returns the owner of a file, or "" if the owner is root or this
+// process's user.
 func stranger(info os.FileInfo) string {
 	sys, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || sys.Uid == 0 || int(sys.Uid) == os.Geteuid() {

@@ -1,5 +1,6 @@
-// Package trust remembers which files a person has trusted: each by its path
-// and the digest of its bytes. A changed file is a different file.
+// Package trust records which files a person has trusted. It identifies a file
+// by its path and the digest of its bytes, so a changed file is a different
+// file.
 package trust
 
 import (
@@ -21,19 +22,19 @@ import (
 type Record struct {
 	Path   string    `json:"path"`   // as returned by Place
 	Digest string    `json:"digest"` // as returned by Digest
-	Agreed bool      `json:"agreed"` // false: the person declined
+	Agreed bool      `json:"agreed"` // false if the person declined
 	At     time.Time `json:"at"`
 }
 
-// Digest returns the digest of a file's bytes, as sha256:HEX.
+// Digest returns the SHA-256 digest of a file's bytes, as sha256:HEX.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Place returns the path under which a file is recorded: its name in its
-// folder, with the folder's symbolic links resolved. The file itself may be a
-// link, because its bytes are recorded too.
+// Place returns the path that a file is recorded under: its absolute path with
+// the folder's symbolic links resolved. The file itself may be a link, because
+// its bytes are recorded too.
 func Place(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -46,15 +47,15 @@ func Place(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// Records are the decisions kept in a folder, one file each, readable only by
-// their owner. Processes may use them concurrently; the last decision counts.
-// The zero value has no folder: it remembers nothing and Put fails.
+// Records are the decisions in a folder, one file each, readable only by their
+// owner. Processes may use them concurrently; the last decision counts. The
+// zero value has no folder: it contains no decisions, and Put returns an error.
 type Records struct{ dir string }
 
 // In returns the records in an installation's state folder.
 func In(state string) Records { return Records{filepath.Join(state, "trust")} }
 
-// file returns the name of the record about a place.
+// file returns the path of the record for a place.
 func (r Records) file(place string) string {
 	sum := sha256.Sum256([]byte(place))
 	return filepath.Join(r.dir, hex.EncodeToString(sum[:16])+suffix)
@@ -64,8 +65,8 @@ const suffix = ".json"
 
 var errNoFolder = errors.New("write trust record: there is no state folder")
 
-// Find returns the record for a place. ok is false if there is none, or if
-// another user of the machine wrote it.
+// Find returns the record for a place. ok is false if there is none. If another
+// user of the machine wrote the record, Find returns an error.
 func (r Records) Find(place string) (found Record, ok bool, err error) {
 	if r.dir == "" {
 		return Record{}, false, nil
@@ -80,7 +81,8 @@ func (r Records) Find(place string) (found Record, ok bool, err error) {
 	return found, found.Path == place, nil
 }
 
-// maxRecord is more bytes than a record with the longest path has.
+// maxRecord is the maximum size of a record in bytes. It is larger than a
+// record with the longest possible path.
 const maxRecord = 64 << 10
 
 func read(file string) (found Record, err error) {
@@ -97,7 +99,7 @@ func read(file string) (found Record, err error) {
 	return found, nil
 }
 
-// Put stores a decision and replaces an earlier one about the same place. The
+// Put stores a decision. It replaces an earlier one for the same place. The
 // write is atomic.
 func (r Records) Put(one Record) error {
 	if r.dir == "" {
@@ -125,7 +127,7 @@ func (r Records) Put(one Record) error {
 	return nil
 }
 
-// Remove deletes the record of a place; was reports whether there was one.
+// Remove deletes the record for a place. was reports whether there was one.
 func (r Records) Remove(place string) (was bool, err error) {
 	if r.dir == "" {
 		return false, nil
@@ -140,7 +142,7 @@ func (r Records) Remove(place string) (was bool, err error) {
 	return true, nil
 }
 
-// List returns all records ordered by path. It leaves out unreadable ones.
+// List returns all records, ordered by path. It omits unreadable ones.
 func (r Records) List() (all []Record, err error) {
 	if r.dir == "" {
 		return nil, nil

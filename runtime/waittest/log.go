@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Log is a buffer that can be read while others write to it, for the output of
+// Log is a buffer that can be read while it is written to, for the output of
 // programs that a test starts. The zero value is empty.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write appends p; it never fails.
+// Write appends p. It never fails.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

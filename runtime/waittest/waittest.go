@@ -1,6 +1,6 @@
 // Package waittest waits for conditions in tests, with one loop and one
-// deadline instead of a loop in each test. To test time itself without real
-// input or output, use testing/synctest.
+// deadline instead of a loop in each test. To test timing without real input or
+// output, use testing/synctest instead.
 package waittest
 
 import (
@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// Patience is how long Until waits. A passing test never waits that long, so it
-// allows for a busy machine.
+// Patience is the maximum time that Until waits. A passing test never waits
+// that long, so Patience allows for a busy machine.
 const Patience = time.Minute
 
-// The first looks come quickly, later ones spare the machine.
+// The pauses between calls of look start short and then grow, to put less load
+// on the machine.
 const (
 	firstPause = time.Millisecond
 	mostPause  = 20 * time.Millisecond
 )
 
-// Until calls look repeatedly until it is done. look runs on the test's
-// goroutine, so it may end the test. After Patience, the test fails with what
-// was waited for and the last value seen, unless that is nil.
+// Until calls look repeatedly until done is true. look runs on the test's
+// goroutine, so it may end the test. After Patience, the test fails with a
+// message that contains what and, unless nil, the last value of seen.
 func Until(t testing.TB, what string, look func() (done bool, seen any)) {
 	t.Helper()
 	pause := firstPause
@@ -49,12 +50,12 @@ func failure(what string, waited time.Duration, seen any) string {
 	}
 }
 
-// Quiet is how long Nothing and Settled watch.
+// Quiet is how long Nothing and Settled observe.
 const Quiet = 100 * time.Millisecond
 
 // Nothing checks that nothing arrives on a channel for the duration of Quiet.
-// It cannot prove more, so use it for what a test forbids, never for what it
-// waits for.
+// It cannot prove more, so use it only to check that something forbidden does
+// not happen, never to wait.
 func Nothing[T any](t testing.TB, what string, from <-chan T) {
 	t.Helper()
 	select {
@@ -64,8 +65,9 @@ func Nothing[T any](t testing.TB, what string, from <-chan T) {
 	}
 }
 
-// Settled waits until value has returned the same for the duration of Quiet,
-// and returns that: for things that run by themselves until they are stuck.
+// Settled waits until value has returned the same result for the duration of
+// Quiet, and returns that result. It is for processes that run on their own
+// until they are stuck.
 func Settled[T comparable](t testing.TB, what string, value func() T) T {
 	t.Helper()
 	last, since := value(), time.Now()

@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// nobody is whom PostgreSQL runs as when the tests run as root, which it
-// refuses. The number is that of nobody on Linux; any other than 0 will do.
+// nobody is the user ID that PostgreSQL runs under if the tests run as root,
+// because PostgreSQL refuses to run as root. The number is that of the user
+// nobody on Linux, but any number except 0 works.
 const nobody = 65534
 
-// hand makes dir the property of whom PostgreSQL runs as.
+// hand changes the owner of dir to the user that PostgreSQL runs under.
 func hand(dir string) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -20,7 +21,7 @@ func hand(dir string) error {
 	return os.Chown(dir, nobody, nobody)
 }
 
-// demoted makes cmd run in dir, as nobody if this is root.
+// demoted makes cmd run in dir, as nobody if this process is root.
 func demoted(cmd *exec.Cmd, dir string) *exec.Cmd {
 	cmd.Dir = dir
 	if os.Getuid() == 0 {

@@ -1,5 +1,5 @@
-// Package storetest gives tests a store: SQLite in a temporary folder, and a
-// PostgreSQL that is started for them and thrown away.
+// Package storetest provides stores for tests: SQLite in a temporary folder,
+// and a temporary PostgreSQL server that it starts and removes.
 package storetest
 
 import (
@@ -15,24 +15,24 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver that makes databases
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver that creates databases
 )
 
-// Main runs the tests of a package and then ends the PostgreSQL they started.
-// TestMain calls it.
+// Main runs a package's tests and then stops the PostgreSQL server that they
+// started. TestMain calls it.
 func Main(m *testing.M) int {
 	defer stop()
 	return m.Run()
 }
 
-// Each runs test against both databases; place is where a store can be opened.
+// Each runs test with both databases. place is a place to open a store at.
 func Each(t *testing.T, test func(t *testing.T, place string)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, t.TempDir()) })
 	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
 }
 
-// Postgres returns the URL of an empty database. Without PostgreSQL on the
-// machine the test is skipped, or fails if DESKHAND_TEST_POSTGRES=require.
+// Postgres returns the URL of an empty database. If PostgreSQL is not
+// installed, the test is skipped, or fails if DESKHAND_TEST_POSTGRES=require.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	start.Do(func() { startErr = cluster.start() })
@@ -61,14 +61,14 @@ var (
 	databases atomic.Int64
 )
 
-// server is a PostgreSQL that listens on a socket in its own folder.
+// server is a PostgreSQL server that listens on a socket in its own folder.
 type server struct {
 	dir     string
 	process *exec.Cmd
 }
 
-// starting bounds initdb and the start of the server: a second or two on an
-// idle machine.
+// starting is the timeout for initdb and the start of the server. They take a
+// second or two on an idle machine.
 const starting = 2 * time.Minute
 
 func (s *server) start() error {
@@ -125,7 +125,7 @@ func (s *server) url(database string) string {
 	return "postgres://deskhand@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// stop ends the server at once: nothing of it is kept.
+// stop stops the server immediately and deletes its folder.
 func stop() {
 	if cluster.process != nil && cluster.process.Process != nil {
 		cluster.process.Process.Signal(os.Interrupt) // PostgreSQL's fast shutdown
@@ -136,8 +136,9 @@ func stop() {
 	}
 }
 
-// binaries finds the programs on the path, or where Debian and Homebrew put
-// them; of several versions the last.
+// binaries returns the paths of the programs, from PATH or from where Debian
+// and Homebrew install them. If there are several versions, it returns the
+// last.
 func binaries() (initdb, postgres string, err error) {
 	if found, err := exec.LookPath("initdb"); err == nil {
 		initdb = found
