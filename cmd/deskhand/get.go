@@ -24,7 +24,7 @@ func getCommand(a *app) *cobra.Command {
 	}
 	settings.Declare(cmd.Flags(), "index")
 	settings.Declare(cmd.Flags(), "shelf")
-	cmd.Flags().IntVar(&context, "context", 0, "neighbours on each side, 0 to 5")
+	cmd.Flags().IntVar(&context, "context", 0, "number of neighbouring chunks on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
 	return cmd
 }

@@ -27,7 +27,7 @@ func serveCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve docs, people and tasks to agents, over MCP",
+		Short: "Start the MCP server: docs, questions and tasks",
 		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
 			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
 			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
@@ -45,9 +45,9 @@ func serveCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
 	flags.StringVar(&f.directory, directoryFlag, "", "work in this folder, as if started there: for clients that start servers elsewhere")
-	flags.BoolVar(&f.list, "explain-tools", false, "print what a model is shown of each tool, with its tokens, and exit")
+	flags.BoolVar(&f.list, "explain-tools", false, "print what a model sees of each tool, with its tokens, and exit")
 	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools: print as JSON")
-	flags.BoolVar(&f.explain, "explain", false, "say in each hit of search_docs why it ranks where it does")
+	flags.BoolVar(&f.explain, "explain", false, "explain the rank of each hit in search_docs results")
 	return cmd
 }
 

@@ -139,8 +139,8 @@ func tasksGCCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&olderThan, "older-than", "", "those not used for so long, of tasks of any status, as 12h or 7d")
-	cmd.Flags().BoolVar(&g.DryRun, "dry-run", false, "say what would be taken away, and take nothing")
+	cmd.Flags().StringVar(&olderThan, "older-than", "", "only those unused for at least this long, whatever the task's status, for example 12h or 7d")
+	cmd.Flags().BoolVar(&g.DryRun, "dry-run", false, "print what would be removed, without removing it")
 	cmd.Flags().BoolVar(&g.KeepIgnored, "keep-ignored", false, "keep those that have files which git ignores")
 	return a.onAttempt(cmd, "print the report as JSON", func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.GC(ctx, args, g)
