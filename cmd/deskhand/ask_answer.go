@@ -75,7 +75,7 @@ func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.H
 	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
 		a.Tell(text + ": the agent had finished, and this starts a follow-up")
 	case c.Request.Completion.Late:
-		a.Tell(text + ", after the deadline: it is kept for who asked")
+		a.Tell(text + ", after the deadline: it is kept for the asker")
 	default:
 		a.Tell(text)
 	}

@@ -21,7 +21,7 @@ func askWaitCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
+				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait forever")
 			}
 			wait := func(desk answerDesk, r elicit.Request) error {
 				form, err := console.FormOf(output, len(r.Questions))

@@ -22,9 +22,9 @@ func gapsCommand(a *app) *cobra.Command {
 		Use:   "gaps",
 		Short: "List the questions that the docs did not answer",
 		Long: "List the questions to which search_docs found little, grouped by meaning: how often they were asked,\n" +
-			"the nearest section, and a draft for the docs' author. Every question is asked again of the index as it\n" +
-			"is today; those that find something now are counted and left out.\n\n" +
-			"Questions are recorded while search.log is on (off by default), in a file of the state folder.\n" +
+			"the nearest section, and a draft for the docs' author. Every question is asked again, of the current index;\n" +
+			"those that find something now are only counted.\n\n" +
+			"If search.log is on (off by default), questions are recorded in a file in the state folder.\n" +
 			"Nothing leaves this machine.",
 		Example: "  DESKHAND_SEARCH_LOG=on deskhand serve\n  deskhand gaps\n  deskhand gaps --since 168h --json",
 		Args:    arguments(0, 0, "no arguments"),

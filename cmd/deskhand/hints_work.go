@@ -43,7 +43,7 @@ var workHints = fault.Hints{
 	worktree.NoSuchBranch: asSaid,
 
 	// Executors, sandboxes and machines.
-	tasks.ExecutorNotHere:        "deskhand tasks executors says which can be started",
+	tasks.ExecutorNotHere:        "deskhand tasks executors shows which are available",
 	tasks.SessionExecutorNotHere: "start a new attempt with an executor that deskhand tasks executors shows to be available",
 	tasks.SessionExecutorGone:    "start a new attempt with an executor that deskhand tasks executors lists",
 	tasks.ExecutorMissing:        asSaid,

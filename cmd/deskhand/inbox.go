@@ -20,8 +20,8 @@ func inboxCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "Show all agents' questions, and answer them",
-		Long: "See the questions that wait for a person, of all agents and scripts of this installation, and answer them:\n" +
-			"in the terminal, or with --web in a browser.",
+		Long: "Show the open questions of all agents and scripts of this installation, and answer them in the terminal, or\n" +
+			"with --web in a browser.",
 		Example: "  deskhand inbox\n  deskhand inbox --web\n  deskhand inbox --sign-out",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -49,7 +49,7 @@ func indexCommand(a *app) *cobra.Command {
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
-	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
+	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or next to it)")
 	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "file of everyday phrasings by chunk id (JSON lines); search finds chunks by them")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
 	flags.StringVar(&f.by, "chunk-by", "", "where to split files: h1, h2, h3 or file (default: h2)")

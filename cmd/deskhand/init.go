@@ -18,7 +18,7 @@ func initCommand(a *app) *cobra.Command {
 		Short: "Set up this project: docs, index and the coding agents that you have",
 		Long: "Find the docs of the project in the working directory, build their index, and connect the coding agents\n" +
 			"that are installed. Files of agents keep their comments and other entries; you see the changes first.\n" +
-			"Files of the project work for everybody who clones it; --user writes to your own files instead.\n" +
+			"Files in the project work for everyone who clones it; --user writes to your own files instead.\n" +
 			"Agents: " + strings.Join(setup.IDs(), ", ") + ".",
 		Example: "  deskhand init\n  deskhand init --yes --client claude --client codex\n  deskhand init --user\n  deskhand init --remove",
 		Args:    arguments(0, 0, "no arguments"),

@@ -28,11 +28,11 @@ func serveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Start the MCP server: docs, questions and tasks",
-		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
-			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
-			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
-			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work, and\n" +
-			"those that land their work after a person's yes (land_attempt and others) with --tools land.",
+		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The docs tools (search_docs,\n" +
+			"get_doc, list_docs) need an index or a shelf, and use a rebuilt one without a restart. The tools that ask a\n" +
+			"person (ask_user, await_answer, list_questions) need neither: --tools ask serves only those. --tools work adds\n" +
+			"the tools that start coding agents (list_tasks, start_task_attempt and others), and --tools land those that\n" +
+			"land their work after a person says yes (land_attempt and others).",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f.Listen),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -72,7 +72,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	case f.list:
 		return a.explainTools(ctx, f)
 	case f.asJSON:
-		return misuse("--json says how --explain-tools prints, which is not given", "add --explain-tools, or leave out --json")
+		return misuse("--json only applies to --explain-tools, which is missing", "add --explain-tools, or leave out --json")
 	}
 	log, err := a.hiddenLogger()
 	if err != nil {

@@ -58,9 +58,9 @@ func tasksCommitCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "commit ID",
 		Short: "Move the work that an attempt left behind onto its branch",
-		Long: "Move the work that an attempt left behind onto its branch: the branch goes on to the commits that the agent made on a\n" +
-			"detached head or on another branch, and changes that are not committed are. No file of the folder changes.\n" +
-			"An unfinished merge or rebase, and a branch that has gone on as well, are for you to finish.",
+		Long: "Move the work that an attempt left behind onto its branch: commits that the agent made on a detached HEAD or on\n" +
+			"another branch, and uncommitted changes, which are committed first. No file in the folder changes. If there is an\n" +
+			"unfinished merge or rebase, or the branches have diverged, you have to finish that yourself.",
 	}
 	allowSecrets(cmd.Flags(), &secrets)
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -76,10 +76,10 @@ func tasksLandCommand(a *app) *cobra.Command {
 		Use:   "land ID",
 		Short: "Land an attempt's work on its target branch",
 		Long: "Land an attempt's work on its target branch, in all its repositories or in none, and mark the task as\n" +
-			"done. Changes that the attempt has not committed are committed first. A target that is not checked out moves\n" +
-			"without a checkout; one that is checked out moves with its files, and is refused while it has changes of yours.\n" +
-			"If a commit has what looks like a secret, it asks at a terminal, and refuses otherwise.\n" +
-			"\"deskhand tasks undo\" takes the landing back.",
+			"done. Uncommitted changes of the attempt are committed first. A target that is not checked out moves without a\n" +
+			"checkout. One that is checked out moves with its files; if it has changes of yours, landing is refused. If a\n" +
+			"commit contains what looks like a secret, the command asks at a terminal, and fails elsewhere.\n" +
+			"\"deskhand tasks undo\" undoes the landing.",
 		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
 			"  deskhand tasks land 0197f3a4 --into release",
 	}
@@ -122,7 +122,7 @@ func tasksUndoCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo ID",
 		Short: "Undo the landing of an attempt",
-		Long:  "Undo the landing of an attempt: each target goes back to where it was, if nobody has built on it since.",
+		Long:  "Undo the landing of an attempt: each target returns to its earlier commit, unless someone has built on it since.",
 	}
 	dryRun(cmd.Flags(), &dry)
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -136,8 +136,8 @@ func tasksApplyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply ID",
 		Short: "Apply an attempt's changes to your checkout, uncommitted",
-		Long: "Bring the changes of an attempt into your checkout of each repository, uncommitted, whatever branch is checked\n" +
-			"out there. It is refused where they would conflict with it, or with changes of yours.",
+		Long: "Apply an attempt's changes to your checkout of each repository, uncommitted, whatever branch is checked out\n" +
+			"there. The command fails if they would conflict with it or with changes of yours.",
 	}
 	allowSecrets(cmd.Flags(), &secrets.All)
 	dryRun(cmd.Flags(), &dry)
@@ -151,8 +151,8 @@ func tasksCheckoutCommand(a *app) *cobra.Command {
 		Use:   "checkout ID",
 		Short: "Check out an attempt's branch in your own checkout",
 		Long: "Check out an attempt's branch in your own checkout of each repository, which must have no changes. The\n" +
-			"agent does not continue until \"deskhand tasks release\" gives the branch back; what you commit meanwhile is in\n" +
-			"the attempt then.",
+			"agent does not continue until \"deskhand tasks release\" returns the branch. What you commit until then becomes\n" +
+			"part of the attempt.",
 	}, "is checked out in", (*tasks.Manager).CheckOut)
 }
 
@@ -176,8 +176,8 @@ func tasksDiscardCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discard ID",
 		Short: "Delete one attempt with its folder, logs and branch; its commits are kept",
-		Long: "Delete one attempt with its folder, logs and branch. Its commits stay below refs/deskhand/kept, and changes that\n" +
-			"it has not committed are committed before. Files that git ignores go.",
+		Long: "Delete one attempt with its folder, logs and branch. Its commits stay below refs/deskhand/kept; uncommitted\n" +
+			"changes are committed first. Files that git ignores are deleted.",
 	}
 	askNot(cmd.Flags(), &yes)
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "report whether it could be deleted, without deleting it")

@@ -14,10 +14,10 @@ func tasksPullCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pr ID",
 		Short: "Push an attempt's branch and open a pull request",
-		Long: "Push an attempt's branch and open a pull request, in each of its repositories in which it has changed\n" +
-			"something: through gh, glab or tea if it is installed, else through the forge's API with the token of\n" +
-			"GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN, or of git's credential helpers. Done again, it pushes what is new\n" +
-			"and shows what checks and reviews say. A pull request that is merged marks the task as done.",
+		Long: "Push an attempt's branch and open a pull request in each repository that the attempt changed: with gh, glab or\n" +
+			"tea if installed, otherwise through the forge's API with the token in GITHUB_TOKEN, GITLAB_TOKEN or\n" +
+			"GITEA_TOKEN, or from git's credential helpers. Run again, the command pushes new commits and shows the results\n" +
+			"of checks and reviews. If a pull request was merged, it marks the task as done.",
 		Example: "  deskhand tasks pr 0197f3a4 --draft\n  deskhand tasks pr 0197f3a4 --dry-run",
 	}
 	f := cmd.Flags()

@@ -32,8 +32,8 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to a project, and create the project if it doesn't exist",
-		Long: "Add a git repository to a project, and create the project if it doesn't exist. One that the project has is\n" +
-			"changed, and keeps what no flag names; one that was moved is found again by its first commit.",
+		Long: "Add a git repository to a project, and create the project if it doesn't exist. If the project has the repository\n" +
+			"already, the flags change it. A repository that was moved is recognized by its first commit.",
 		Args: arguments(1, 1, "the folder of a git repository"),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(project) == "" {
@@ -215,9 +215,9 @@ func tasksProjectRemoveCommand(a *app) *cobra.Command {
 	var repo string
 	cmd := &cobra.Command{
 		Use:   "rm PROJECT",
-		Short: "Delete a project that has no tasks, or take a repository out of one",
-		Long: "Delete a project that has no tasks, or with --repo take a repository out of one. Nothing on the disk is\n" +
-			"deleted; attempts that have the repository stay as they are.",
+		Short: "Delete a project that has no tasks, or remove a repository from one",
+		Long: "Delete a project that has no tasks, or with --repo remove a repository from one. Nothing on disk is deleted,\n" +
+			"and attempts that use the repository stay unchanged.",
 	}
 	cmd.Flags().StringVar(&repo, "repo", "", "name of a repository to remove; the project stays")
 	return a.onProject(cmd, "", func(ctx context.Context, c *attempts.Command, args []string) error {

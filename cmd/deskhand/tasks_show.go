@@ -15,8 +15,8 @@ func tasksShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a task with its attempts, or the state of one attempt",
-		Long: "Show a task with its attempts, or the state of one attempt. With --follow it goes on until nothing runs;\n" +
-			"the exit code is then 1 if the attempt failed.",
+		Long: "Show a task with its attempts, or the state of one attempt. With --follow, the command continues until\n" +
+			"nothing is running, and its exit code is 1 if the attempt failed.",
 		Args:              arguments(1, 1, "a task or an attempt"),
 		ValidArgsFunction: a.ids(tasks.KindTask, tasks.KindAttempt),
 	}
@@ -39,7 +39,7 @@ func tasksLogsCommand(a *app) *cobra.Command {
 			return settings.Exclusive(cmd.Flags(), "follow", "json")
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until nothing runs")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until nothing is running")
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the raw lines that the process wrote")
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of entries before, 1 to 1000")
 	return a.onAttempt(cmd, answerOf("tail_attempt_logs"), func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -66,7 +66,7 @@ func tasksDiffCommand(a *app) *cobra.Command {
 		Use:   "diff ID [PATH...]",
 		Short: "Show what an attempt has changed, as a patch",
 		Long: "Show what an attempt has changed, as a patch against the branch that it started from. PATH is\n" +
-			"REPOSITORY/path of a file or folder. With --json it is the answer of get_attempt_changes, or with PATH\n" +
+			"REPOSITORY/path of a file or folder. --json prints the result of get_attempt_changes, or with PATH\n" +
 			"that of get_attempt_patch.",
 		Args: arguments(1, 101, "an attempt or a task, and up to 100 paths"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {

@@ -17,8 +17,8 @@ func tasksRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
 		Short: "Let an agent do something in this repository, and follow it to the end",
-		Long: "Let an agent do something in the git repository of this folder, and follow it to the end. The project is made\n" +
-			"if the repository has none. Ctrl-C leaves the agent running. At the end you choose what becomes of its work.",
+		Long: "Have an agent work in the git repository of this folder, and follow it until it finishes. If the repository has\n" +
+			"no project, one is created. Ctrl-C leaves the agent running. At the end, you choose what to do with its work.",
 		Example: "  deskhand tasks run 'Round prices to cents, with a test'\n" +
 			"  deskhand tasks run --agent codex - < plan.md",
 		Args: arguments(1, 1000, "a prompt"),
@@ -48,12 +48,12 @@ func tasksStartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start TASK --executor NAME",
 		Short: "Start an attempt at a task",
-		Long: "Start an attempt at a task: an agent on a branch and in a folder of its own. It goes on when this\n" +
-			"command has ended; with --follow the command shows the log and ends with the agent, with exit code 1\n" +
-			"if the attempt failed.\n\n" +
+		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running when\n" +
+			"this command ends. With --follow, the command shows the log and ends with the agent, with exit code 1 if\n" +
+			"the attempt failed.\n\n" +
 			"An attempt that waits for a slot runs later, with the environment and settings of this command.\n" +
-			"--resume takes over one that waits and that nobody starts, as after a restart of the machine: it runs\n" +
-			"with those of this command instead.",
+			"--resume takes over a waiting attempt that no launcher will start, for example after a restart of the\n" +
+			"machine, and runs it with the environment and settings of this command instead.",
 		Args:              arguments(0, 1, "a task"),
 		ValidArgsFunction: a.ids(tasks.KindTask),
 		PreRunE: func(cmd *cobra.Command, args []string) (err error) {

@@ -15,7 +15,7 @@ import (
 )
 
 // died is the message of a call that is lost because its runner is silent.
-const died = "The server that made the call died before the answer. Nobody knows whether it was done: find out before you call again."
+const died = "The server that made the call died before the answer. It is unknown whether it was done: find out before you call again."
 
 // visitor is what a door can do with a client that follows a call.
 type visitor interface {

@@ -20,7 +20,7 @@ type Trouble struct {
 
 var (
 	locked  = Trouble{"store_locked", "another process has not let go of the store", "try again in a moment; if it stays so, see whether a deskhand process is stopped", true}
-	full    = Trouble{"store_full", "there is no room left where the store is", "make room, then do it again", false}
+	full    = Trouble{"store_full", "the disk that holds the store is full", "make room, then do it again", false}
 	guarded = Trouble{"store_read_only", "the store cannot be written", "check the permissions of its folder (\"deskhand config\" shows the path), then retry", false}
 	sealed  = Trouble{"store_read_only", "the state folder is read-only", "make it writable for this user, or copy it and name the copy with --state; without that, questions and tasks can be read while a deskhand that may write there runs", false}
 	shut    = Trouble{"store_away", "the file of the store cannot be opened", "check its folder (\"deskhand config\" shows the path): it must exist, and this user must be able to read and write it", true}

@@ -119,7 +119,7 @@ var table = []setting{
 		usage: "tools of upstreams that a model sees: all, search (find_tools and call_tool), or auto: search if there are over 40",
 		check: oneOf("not all, search or auto", "use auto to show up to 40 tools and search more",
 			string(gateway.DiscloseAll), string(gateway.DiscloseSearch), string(gateway.DiscloseAuto))},
-	{name: "gateway.people", fallback: peopleAuto, noFlag: true, check: oneOf("not auto, one or many", "use one if nobody else has the token of the server", peopleAuto, peopleOne, peopleMany),
+	{name: "gateway.people", fallback: peopleAuto, noFlag: true, check: oneOf("not auto, one or many", "use one if no one else has the server's token", peopleAuto, peopleOne, peopleMany),
 		trust: whenStricter("it is `many`", word(peopleMany)),
 		usage: "whose agents call tools of upstreams: one (person), many (no tool is called with a person's own credential), " +
 			"or auto: many if other machines reach the server"},
