@@ -142,7 +142,7 @@ func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 		return err
 	}
 	return fault.New(elicit.NoSurface, "no person can be reached from here",
-		"open deskhand inbox on this store and ask again, or take --unreachable wait; with --assume a script goes on without a person")
+		"open deskhand inbox on this store and ask again, or use --unreachable wait; with --assume, a script continues without a person")
 }
 
 // assumed reads --assume; nil without it.
@@ -172,7 +172,7 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 		if err != nil {
 			return err
 		}
-		q.Tell("nobody could be asked, the answer is the assumed one")
+		q.Tell("no one could be asked, so this is the assumed answer")
 		r = *c.Request
 	}
 	return q.finish(r, r, nil)

@@ -17,7 +17,7 @@ func askAnswerCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "answer ID q=v...",
 		ValidArgsFunction: a.completeQuestions,
-		Short:             "Answer a question for the person who says so",
+		Short:             "Answer a question from the command line",
 		Example: "  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE region=eu-central-1\n" +
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'\n" +
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE yes --note 'but only after 18:00'",
@@ -37,7 +37,7 @@ func askAnswerCommand(a *app) *cobra.Command {
 }
 
 func noteFlag(cmd *cobra.Command, note *string) {
-	cmd.Flags().StringVar(note, "note", "", "a note for whoever asked, beside the answer")
+	cmd.Flags().StringVar(note, "note", "", "a note to send with the answer")
 }
 
 func askDeclineCommand(a *app) *cobra.Command {
@@ -75,7 +75,7 @@ func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.H
 	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
 		a.Tell(text + ": the agent had finished, and this starts a follow-up")
 	case c.Request.Completion.Late:
-		a.Tell(text + ", after the deadline: it is kept for who asked")
+		a.Tell(text + ", after the deadline: it is kept for the asker")
 	default:
 		a.Tell(text)
 	}

@@ -37,7 +37,7 @@ func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFla
 	case err != nil && asked.ID == "":
 		return err
 	case err == nil && asked.Completion != nil && asked.Completion.By == "assumed":
-		q.Tell("nobody could be asked, the answer is the assumed one")
+		q.Tell("no one could be asked, so this is the assumed answer")
 	case err == nil && f.detach:
 		return q.id(asked, nil)
 	case err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began):

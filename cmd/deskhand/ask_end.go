@@ -100,7 +100,7 @@ func managing(err error) error {
 	f := fault.Of(err)
 	if r := new(elicit.Rejection); errors.As(err, &r) && r.Winner != nil && r.Winner.Outcome == elicit.Abandoned {
 		own := *f
-		own.Hint = "nobody waits for the answer any more; deskhand tasks say, with the attempt, tells its agent something"
+		own.Hint = "no one is waiting for the answer any more; to tell the attempt's agent something, use deskhand tasks say"
 		err = &own
 	}
 	err = asking(err)

@@ -18,7 +18,7 @@ func askListCommand(a *app) *cobra.Command {
 	limit := 100
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the questions that wait for a person",
+		Short: "List the open questions",
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := within("limit", limit, 1, 1000); err != nil {
@@ -27,7 +27,7 @@ func askListCommand(a *app) *cobra.Command {
 			return managing(a.askList(cmd.Context(), all, limit, asJSON))
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "the history too, newest first")
+	cmd.Flags().BoolVar(&all, "all", false, "include the history, newest first")
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of questions, 1 to 1000")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print an array of requests")
 	return cmd

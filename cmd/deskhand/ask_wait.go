@@ -17,11 +17,11 @@ func askWaitCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "wait ID",
 		ValidArgsFunction: a.completeQuestions,
-		Short:             "Wait for the answer of a question that was asked before",
+		Short:             "Wait for the answer to an earlier question",
 		Args:              arguments(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
+				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait forever")
 			}
 			wait := func(desk answerDesk, r elicit.Request) error {
 				form, err := console.FormOf(output, len(r.Questions))
@@ -42,7 +42,7 @@ func askWaitCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&output, "output", "", console.OutputUsage)
-	cmd.Flags().DurationVar(&timeout, "timeout", elicit.DefaultWait, "how long to wait for the end, or for a late answer; 0: for ever")
+	cmd.Flags().DurationVar(&timeout, "timeout", elicit.DefaultWait, "how long to wait for the end, or for a late answer; 0: forever")
 	return cmd
 }
 

@@ -49,7 +49,7 @@ func TestAttackDoorsAFullDiskIsSaid(t *testing.T) {
 	}
 	f.Close()
 	t.Run("not ready without", func(t *testing.T) {
-		ready(t, http.StatusServiceUnavailable, "there is no room left where the store is")
+		ready(t, http.StatusServiceUnavailable, "the disk that holds the store is full")
 	})
 	t.Run("alive", func(t *testing.T) {
 		if status, _ := s.get("/healthz"); status != http.StatusOK {
@@ -58,7 +58,7 @@ func TestAttackDoorsAFullDiskIsSaid(t *testing.T) {
 	})
 	t.Run("a tool says why", func(t *testing.T) {
 		m, err := s.withoutSession().ask("tools/call", `{"name":"ask_user","arguments":{"questions":[{"question":"`+strings.Repeat("why ", 200)+`?"}]}}`)
-		if got := string(m.Result); err != nil || !strings.Contains(got, "there is no room left where the store is") || strings.Contains(got, "internal error") {
+		if got := string(m.Result); err != nil || !strings.Contains(got, "the disk that holds the store is full") || strings.Contains(got, "internal error") {
 			t.Errorf("ask_user = %.500s, %v", got, err)
 		}
 	})

@@ -24,8 +24,8 @@ func completionCommand(a *app) *cobra.Command {
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what makes a shell complete commands, flags and ids",
-		Long:  "Print the script that makes a shell complete commands, flags and ids: for bash, zsh, fish or powershell.",
+		Short: "Print a completion script for your shell",
+		Long:  "Print the script that completes commands, flags and ids in bash, zsh, fish or powershell.",
 		Example: "  source <(deskhand completion bash)\n  deskhand completion zsh > \"${fpath[1]}/_deskhand\"\n" +
 			"  deskhand completion fish > ~/.config/fish/completions/deskhand.fish",
 		Args:              arguments(1, 1, "the name of a shell"),

@@ -36,7 +36,7 @@ func demoCommand(a *app) *cobra.Command {
 		RunE:   func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), questions) },
 	}
 	settings.Declare(cmd.Flags(), "index")
-	cmd.Flags().StringArrayVar(&questions, "question", demoQuestions, "question to ask (repeat)")
+	cmd.Flags().StringArrayVar(&questions, "question", demoQuestions, "question to ask (repeatable)")
 	return cmd
 }
 

@@ -20,18 +20,18 @@ func gapsCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gaps",
-		Short: "List what people and agents asked and the docs did not answer",
+		Short: "List the questions that the docs did not answer",
 		Long: "List the questions to which search_docs found little, grouped by meaning: how often they were asked,\n" +
-			"the nearest section, and a draft for the docs' author. Every question is asked again of the index as it\n" +
-			"is today; those that find something now are counted and left out.\n\n" +
-			"Questions are recorded while search.log is on (off by default), in a file of the state folder.\n" +
+			"the nearest section, and a draft for the docs' author. Every question is asked again, of the current index;\n" +
+			"those that find something now are only counted.\n\n" +
+			"If search.log is on (off by default), questions are recorded in a file in the state folder.\n" +
 			"Nothing leaves this machine.",
 		Example: "  DESKHAND_SEARCH_LOG=on deskhand serve\n  deskhand gaps\n  deskhand gaps --since 168h --json",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gaps(cmd.Context(), since, limit, asJSON) },
 	}
 	settings.Declare(cmd.Flags(), "index")
-	cmd.Flags().DurationVar(&since, "since", 0, "only what was asked in this time, as 168h (default: all)")
+	cmd.Flags().DurationVar(&since, "since", 0, "only questions asked within this period, for example 168h (default: all)")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "number of gaps to print, 1 or more; --json prints all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	return cmd
@@ -39,7 +39,7 @@ func gapsCommand(a *app) *cobra.Command {
 
 func (a *app) gaps(ctx context.Context, since time.Duration, limit int, asJSON bool) error {
 	if since < 0 {
-		return misuse("--since is negative", "write how long ago, as 168h")
+		return misuse("--since is negative", "give a duration, for example 168h")
 	}
 	if limit < 1 {
 		return misuse(fmt.Sprintf("--limit is %d", limit), "use 1 or more")

@@ -24,7 +24,7 @@ func getCommand(a *app) *cobra.Command {
 	}
 	settings.Declare(cmd.Flags(), "index")
 	settings.Declare(cmd.Flags(), "shelf")
-	cmd.Flags().IntVar(&context, "context", 0, "neighbours on each side, 0 to 5")
+	cmd.Flags().IntVar(&context, "context", 0, "number of neighbouring chunks on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
 	return cmd
 }
@@ -75,7 +75,7 @@ func notGot(id string, err error) error {
 		return fault.New(f.Code, fmt.Sprintf("'%s' was not found in the index", id),
 			"find its id with deskhand search; paths are relative to the folder that was indexed")
 	case f.Code == "invalid_argument":
-		return misuse(fmt.Sprintf("'%s' is no chunk id and no path", id), "write PATH, or PATH#HEADING as deskhand search shows it")
+		return misuse(fmt.Sprintf("'%s' is neither a chunk id nor a path", id), "write PATH, or PATH#HEADING as deskhand search shows it")
 	}
 	return err
 }

@@ -43,7 +43,7 @@ var workHints = fault.Hints{
 	worktree.NoSuchBranch: asSaid,
 
 	// Executors, sandboxes and machines.
-	tasks.ExecutorNotHere:        "deskhand tasks executors says which can be started",
+	tasks.ExecutorNotHere:        "deskhand tasks executors shows which are available",
 	tasks.SessionExecutorNotHere: "start a new attempt with an executor that deskhand tasks executors shows to be available",
 	tasks.SessionExecutorGone:    "start a new attempt with an executor that deskhand tasks executors lists",
 	tasks.ExecutorMissing:        asSaid,
@@ -55,13 +55,13 @@ var workHints = fault.Hints{
 	tasks.OtherOrigin:            "start it from where it was started, or take it over: deskhand tasks start --resume {attempt}",
 
 	// What runs, and what has a session.
-	tasks.AttemptRunning:  "wait for its end, or stop it first: deskhand tasks stop {attempt}",
-	tasks.RunningFollowUp: "say it with --queue, and it runs when the agent has ended; or end it first: deskhand tasks stop {attempt}",
-	tasks.StillStopping:   "look again in a moment: deskhand tasks show {attempt}; or kill it: deskhand tasks stop {attempt} --force",
+	tasks.AttemptRunning:  "wait until it ends, or stop it first: deskhand tasks stop {attempt}",
+	tasks.RunningFollowUp: "use --queue to send it when the agent has finished; or stop the agent first: deskhand tasks stop {attempt}",
+	tasks.StillStopping:   "check again in a moment: deskhand tasks show {attempt}; or kill it: deskhand tasks stop {attempt} --force",
 	tasks.TaskRunning:     "stop it first: deskhand tasks stop {task}",
 	tasks.NoSession:       "deskhand tasks show {attempt} says when its agent has started",
 	tasks.NoSessionEver:   "deskhand tasks logs {attempt} says why; then start a new attempt: deskhand tasks start TASK --executor NAME",
-	tasks.NotWaiting:      "deskhand tasks show {attempt} says how it stands",
+	tasks.NotWaiting:      "check its state: deskhand tasks show {attempt}",
 
 	// Projects and repositories.
 	tasks.ProjectEmpty:       "add one: deskhand tasks project add PATH --name PROJECT",
@@ -75,9 +75,9 @@ var workHints = fault.Hints{
 
 	// Folders and branches.
 	tasks.WorktreeMissing:    asSaid,
-	tasks.CommitHeld:         "take it out, or allow it: deskhand tasks commit {attempt} --allow-secrets",
+	tasks.CommitHeld:         "remove it, or allow it: deskhand tasks commit {attempt} --allow-secrets",
 	tasks.WorkUnsaved:        "deskhand tasks commit {attempt} brings what it can onto the branch; the rest is for you to commit, push or move out of {folder}",
-	tasks.BranchVisited:      "give it back first: deskhand tasks release {attempt}",
+	tasks.BranchVisited:      "release it first: deskhand tasks release {attempt}",
 	worktree.BoxBroken:       asSaid,
 	worktree.BranchExists:    asSaid,
 	worktree.BranchInUse:     asSaid,
@@ -94,26 +94,26 @@ var workHints = fault.Hints{
 	worktree.OutputTooLarge:  asSaid,
 	worktree.RepoNotTrusted:  asSaid,
 	worktree.WorktreeDirty:   asSaid,
-	worktree.BranchMissing:   "its work may be landed already; deskhand tasks show {attempt} says how it stands",
+	worktree.BranchMissing:   "its work may be landed already; check its state: deskhand tasks show {attempt}",
 	worktree.NotCheckedOut:   asSaid,
 	worktree.NoWorkingTree:   "land the attempt, or take the patch: deskhand tasks diff {attempt}",
 	worktree.CheckoutUnknown: "add the folder that has them as the project's repository: deskhand tasks project add PATH --name NAME",
 
 	// Landing.
-	tasks.LandHeld:              "look at it with deskhand tasks diff {attempt}; have it taken out of the commits, or add --allow-secrets",
+	tasks.LandHeld:              "look at it with deskhand tasks diff {attempt}; have it removed from the commits, or add --allow-secrets",
 	tasks.LandingForbidden:      asSaid,
 	tasks.PlanChanged:           asSaid,
-	tasks.NothingToUndo:         "deskhand tasks show {attempt} says how it stands",
+	tasks.NothingToUndo:         "check its state: deskhand tasks show {attempt}",
 	tasks.NotVisited:            "deskhand tasks checkout {attempt} shows it there",
 	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",
-	worktree.NotFastForward:     "bring them in first: deskhand tasks update {attempt}, or land with --merge, --squash or --rebase",
+	worktree.NotFastForward:     "update the branch first: deskhand tasks update {attempt}, or land with --merge, --squash or --rebase",
 	worktree.NotSigned:          asSaid,
 	worktree.HookFailed:         "tell the agent what to correct: deskhand tasks say {attempt} MESSAGE; or land without your hooks: deskhand tasks land {attempt} --no-hooks",
-	worktree.HooksChanged:       "look at them, then trust them with deskhand tasks project set PROJECT --trust-hooks, or land without them: deskhand tasks land {attempt} --no-hooks",
+	worktree.HooksChanged:       "review them, then trust them with deskhand tasks project set PROJECT --trust-hooks, or land without them: deskhand tasks land {attempt} --no-hooks",
 	worktree.NothingToLand:      "deskhand tasks diff {attempt} shows what it has changed",
-	worktree.NothingToUpdate:    "deskhand tasks show {attempt} says how it stands",
+	worktree.NothingToUpdate:    "check its state: deskhand tasks show {attempt}",
 	worktree.TargetDirty:        asSaid,
-	worktree.TargetMissing:      "name another one with --into, or make it: git branch {branch}",
+	worktree.TargetMissing:      "name another one with --into, or create it: git branch {branch}",
 	worktree.TargetMoved:        asSaid,
 	worktree.UnrelatedHistories: "land with --merge or --squash",
 	worktree.UntrackedInTheWay:  asSaid,
@@ -127,7 +127,7 @@ var workHints = fault.Hints{
 	forge.ForgeAway:        asSaid,
 
 	// What is not shown.
-	worktree.SummaryFailed:     "deskhand tasks show {attempt} says how it stands; if the folder was taken away, deskhand tasks say {attempt} MESSAGE brings it back",
+	worktree.SummaryFailed:     "check its state: deskhand tasks show {attempt}; if the folder was removed, deskhand tasks say {attempt} MESSAGE brings it back",
 	worktree.ThresholdExceeded: "--force shows it",
 	tasks.PatchGuarded:         "--force shows it",
 	worktree.OutsideWorkspace:  "name a path that deskhand tasks diff {attempt} --names lists: the name of a repository, a slash, and a path inside it",

@@ -19,9 +19,9 @@ func inboxCommand(a *app) *cobra.Command {
 	var plain, browser, out bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "See the questions of all agents, and answer them",
-		Long: "See the questions that wait for a person, of all agents and scripts of this installation, and answer them:\n" +
-			"in the terminal, or with --web in a browser.",
+		Short: "Show all agents' questions, and answer them",
+		Long: "Show the open questions of all agents and scripts of this installation, and answer them in the terminal, or\n" +
+			"with --web in a browser.",
 		Example: "  deskhand inbox\n  deskhand inbox --web\n  deskhand inbox --sign-out",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,8 +37,8 @@ func inboxCommand(a *app) *cobra.Command {
 			return managing(a.inbox(cmd.Context(), plain))
 		},
 	}
-	cmd.Flags().BoolVar(&plain, "plain", false, "line by line, as for a screen reader")
-	cmd.Flags().BoolVar(&browser, "web", false, "print a link that opens it in a browser, once; serve it if nobody does")
+	cmd.Flags().BoolVar(&plain, "plain", false, "line by line, for example for a screen reader")
+	cmd.Flags().BoolVar(&browser, "web", false, "print a link that opens it in a browser, once; serve it if no other process does")
 	cmd.Flags().BoolVar(&out, "sign-out", false, "end the sessions of all browsers, and exit")
 	return cmd
 }

@@ -18,7 +18,7 @@ func initCommand(a *app) *cobra.Command {
 		Short: "Set up this project: docs, index and the coding agents that you have",
 		Long: "Find the docs of the project in the working directory, build their index, and connect the coding agents\n" +
 			"that are installed. Files of agents keep their comments and other entries; you see the changes first.\n" +
-			"Files of the project work for everybody who clones it; --user writes to your own files instead.\n" +
+			"Files in the project work for everyone who clones it; --user writes to your own files instead.\n" +
 			"Agents: " + strings.Join(setup.IDs(), ", ") + ".",
 		Example: "  deskhand init\n  deskhand init --yes --client claude --client codex\n  deskhand init --user\n  deskhand init --remove",
 		Args:    arguments(0, 0, "no arguments"),
@@ -27,8 +27,8 @@ func initCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Yes, "yes", false, "write without asking, and describe the docs by their title")
 	flags.BoolVar(&f.User, "user", false, "connect agents in all your projects, by the files in your home folder")
-	flags.BoolVar(&f.Remove, "remove", false, "take out what init has put in")
-	flags.StringArrayVar(&f.Clients, "client", nil, "agent to connect, installed or not (repeat; default: those found)")
+	flags.BoolVar(&f.Remove, "remove", false, "remove what init added")
+	flags.StringArrayVar(&f.Clients, "client", nil, "agent to connect, installed or not (repeatable; default: those found)")
 	flags.StringVar(&f.Description, "description", "", `what the docs are, completing "Search the ..." (default: their title)`)
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")

@@ -44,11 +44,11 @@ func phrasesCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.by, "by", "", "what writes: agent:NAME, ollama:MODEL, openai:MODEL, URL#MODEL, or gaps for recorded questions")
 	flags.IntVarP(&f.limit, "limit", "n", 0, "number of sections to write (default: all)")
 	flags.IntVar(&f.Each, "each", phrases.DefaultEach, "phrases a section, 1 to 10")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be written and what it takes, and ask nobody")
-	flags.Int64Var(&f.MaxTokens, "max-tokens", 0, "tokens to spend at most (default: no limit)")
-	flags.Float64Var(&f.MaxCost, "max-cost", 0, "US dollars to spend at most, by --price or as agents report (default: no limit)")
-	flags.StringVar(&f.price, "price", "", "US dollars for a million tokens read and written, as 0.4/1.6")
-	flags.BoolVar(&f.prune, "prune", false, "take out the lines whose chunk is gone")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be written and its cost, without asking a model")
+	flags.Int64Var(&f.MaxTokens, "max-tokens", 0, "maximum tokens to spend (default: no limit)")
+	flags.Float64Var(&f.MaxCost, "max-cost", 0, "maximum US dollars to spend, by --price or as agents report (default: no limit)")
+	flags.StringVar(&f.price, "price", "", "US dollars for a million tokens read and written, for example 0.4/1.6")
+	flags.BoolVar(&f.prune, "prune", false, "remove the lines whose chunk is gone")
 	flags.BoolVar(&f.asJSON, "json", false, "print the plan or the report as JSON")
 	return cmd
 }

@@ -56,7 +56,7 @@ func (a *app) root() *cobra.Command {
 	cobra.EnableCommandSorting = false // they stand as they are listed
 	root := &cobra.Command{
 		Use:           "deskhand",
-		Short:         "The help desk for coding agents: docs they search, a person they ask, work they hand on",
+		Short:         "The help desk for coding agents: search docs, ask a person, hand on work",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),

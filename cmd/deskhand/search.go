@@ -48,9 +48,9 @@ func searchCommand(a *app) *cobra.Command {
 	settings.Declare(flags, "vectors")
 	settings.Declare(flags, "embed-timeout")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
-	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
+	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeatable)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
-	flags.BoolVar(&f.why, "explain", false, "say why each hit ranks where it does")
+	flags.BoolVar(&f.why, "explain", false, "explain the rank of each hit")
 	flags.StringVar(&f.by, "by", string(search.Both), "rank by words, meaning or both")
 	flags.BoolVar(&f.asJSON, "json", false, "print what the tool search_docs returns")
 	return cmd

@@ -27,12 +27,12 @@ func serveCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve docs, people and tasks to agents, over MCP",
-		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
-			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
-			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
-			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work, and\n" +
-			"those that land their work after a person's yes (land_attempt and others) with --tools land.",
+		Short: "Start the MCP server: docs, questions and tasks",
+		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The docs tools (search_docs,\n" +
+			"get_doc, list_docs) need an index or a shelf, and use a rebuilt one without a restart. The tools that ask a\n" +
+			"person (ask_user, await_answer, list_questions) need neither: --tools ask serves only those. --tools work adds\n" +
+			"the tools that start coding agents (list_tasks, start_task_attempt and others), and --tools land those that\n" +
+			"land their work after a person says yes (land_attempt and others).",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f.Listen),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -45,9 +45,9 @@ func serveCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
 	flags.StringVar(&f.directory, directoryFlag, "", "work in this folder, as if started there: for clients that start servers elsewhere")
-	flags.BoolVar(&f.list, "explain-tools", false, "print what a model is shown of each tool, with its tokens, and exit")
+	flags.BoolVar(&f.list, "explain-tools", false, "print what a model sees of each tool, with its tokens, and exit")
 	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools: print as JSON")
-	flags.BoolVar(&f.explain, "explain", false, "say in each hit of search_docs why it ranks where it does")
+	flags.BoolVar(&f.explain, "explain", false, "explain the rank of each hit in search_docs results")
 	return cmd
 }
 
@@ -72,7 +72,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	case f.list:
 		return a.explainTools(ctx, f)
 	case f.asJSON:
-		return misuse("--json says how --explain-tools prints, which is not given", "add --explain-tools, or leave out --json")
+		return misuse("--json only applies to --explain-tools, which is missing", "add --explain-tools, or leave out --json")
 	}
 	log, err := a.hiddenLogger()
 	if err != nil {

@@ -104,9 +104,9 @@ func addCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.Options.Name, "name", "", "name of the library (default: from SOURCE)")
 	flags.StringVar(&f.Options.Version, "version", "", "version of the library (default: from the tag or the file name)")
 	flags.StringVar(&f.Options.Path, "path", "", "folder of the docs in SOURCE")
-	flags.BoolVar(&f.Options.Texts, "trust-texts", false, "let the library's own texts for tools and instructions reach models")
+	flags.BoolVar(&f.Options.Texts, "trust-texts", false, "pass the library's own tool descriptions and instructions on to models")
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
-	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "take what .gitignore files name too")
+	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "include the files that .gitignore names")
 	pulling(flags, &f)
 	flags.BoolVar(&f.Site, "site", false, "SOURCE is the address of a site: add the pages that its sitemap names")
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
@@ -181,7 +181,7 @@ func showCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "show NAME[@VERSION]",
-		Short:             "Show one library: pages, size, and where it is from",
+		Short:             "Show one library: pages, size and source",
 		Example:           "  deskhand show next\n  deskhand show next@16.0.3 --json",
 		Args:              arguments(1, 1, "one library"),
 		ValidArgsFunction: a.libraryNames,
@@ -202,7 +202,7 @@ func updateCommand(a *app) *cobra.Command {
 	var f libraries.Flags
 	cmd := &cobra.Command{
 		Use:               "update [NAME...]",
-		Short:             "Build libraries again from where they came from, if that changed",
+		Short:             "Rebuild libraries whose source has changed",
 		Example:           "  deskhand update\n  deskhand update handbook",
 		Args:              arguments(0, 1000, "names of libraries"),
 		ValidArgsFunction: a.libraryNames,
@@ -227,7 +227,7 @@ func updateCommand(a *app) *cobra.Command {
 func removeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "remove NAME[@VERSION]...",
-		Short:             "Take libraries off the shelf",
+		Short:             "Remove libraries from the shelf",
 		Example:           "  deskhand remove handbook\n  deskhand remove next@9.1.0",
 		Args:              arguments(1, 1000, "one or more libraries"),
 		ValidArgsFunction: a.libraryNames,
@@ -265,7 +265,7 @@ func syncCommand(a *app) *cobra.Command {
 	var locked bool
 	cmd := &cobra.Command{
 		Use:   "sync",
-		Short: "Make the shelf of a project what deskhand.yaml lists",
+		Short: "Make the project's shelf match deskhand.yaml",
 		Long: "Add the libraries that deskhand.yaml lists to the shelf of the project, update the others, remove what is\n" +
 			"not listed, and write deskhand.lock. With --locked each library becomes what deskhand.lock says.",
 		Example: "  deskhand sync\n  deskhand sync --locked",

@@ -14,10 +14,10 @@ import (
 func tasksCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks COMMAND",
-		Short: "Let coding agents work on tasks, each attempt on a branch of its own",
-		Long: "Let coding agents work on tasks. A project has git repositories; a task says what to do; an attempt is\n" +
-			"one agent working on it, on a branch and in a folder of its own. Ids may be shortened to their first\n" +
-			"characters; where an attempt is wanted, a task stands for its newest one.",
+		Short: "Run coding agents on tasks, each attempt on its own branch",
+		Long: "Run coding agents on tasks. A project has git repositories, a task says what to do, and an attempt is\n" +
+			"one agent working on it, on its own branch and in its own folder. You can shorten ids to their first\n" +
+			"characters. A command for an attempt also takes a task, for its newest attempt.",
 		Example: "  deskhand tasks project add . --name shop\n  deskhand tasks add 'Round prices to cents'\n" +
 			"  deskhand tasks start 0197f3a4-5b6c --executor claude --follow\n  deskhand tasks diff 0197f3a4-5b6c",
 		Args: arguments(1, 1000, "a command"),

@@ -31,24 +31,24 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f := cmd.Flags()
 	f.BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
 	f.BoolVar(&w.squash, "squash", false, "make one commit of all the attempt's commits")
-	f.BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
-	f.BoolVar(&w.ff, "ff", false, "make no commit; refused if the target has commits that the attempt does not have")
+	f.BoolVar(&w.rebase, "rebase", false, "rebase the attempt's commits onto the target")
+	f.BoolVar(&w.ff, "ff", false, "fast-forward only: fail if the target has commits that the attempt lacks")
 	cmd.MarkFlagsMutuallyExclusive("merge", "squash", "rebase", "ff")
-	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
-	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
-	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
-	f.BoolVar(&q.NoHooks, "no-hooks", false, "run none of your hooks")
+	f.StringVar(&q.Into, "into", "", "target branch (default: the attempt's)")
+	f.StringVarP(&q.Message, "message", "m", "", "commit message (default: the task's title and the agent's summary)")
+	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder is removed")
+	f.BoolVar(&q.NoHooks, "no-hooks", false, "skip your hooks")
 	allowSecrets(f, &q.Secrets.All)
 	dryRun(f, &q.DryRun)
 }
 
 // allowSecrets adds the flag of commands that bring work to a person's branch.
 func allowSecrets(f *pflag.FlagSet, allow *bool) {
-	f.BoolVar(allow, "allow-secrets", false, "also text that looks like a key, or that is one of the agent's own keys")
+	f.BoolVar(allow, "allow-secrets", false, "also land text that looks like a key or is one of the agent's keys")
 }
 
 func dryRun(f *pflag.FlagSet, dry *bool) {
-	f.BoolVar(dry, "dry-run", false, "show what would move, and move nothing")
+	f.BoolVar(dry, "dry-run", false, "show what would change, without changing it")
 }
 
 func askNot(f *pflag.FlagSet, yes *bool) { f.BoolVarP(yes, "yes", "y", false, "do not ask") }
@@ -57,10 +57,10 @@ func tasksCommitCommand(a *app) *cobra.Command {
 	var secrets bool
 	cmd := &cobra.Command{
 		Use:   "commit ID",
-		Short: "Bring what an attempt has left onto its branch",
-		Long: "Bring what an attempt has left onto its branch: the branch goes on to the commits that the agent made on a\n" +
-			"detached head or on another branch, and changes that are not committed are. No file of the folder changes.\n" +
-			"An unfinished merge or rebase, and a branch that has gone on as well, are for you to finish.",
+		Short: "Move the work that an attempt left behind onto its branch",
+		Long: "Move the work that an attempt left behind onto its branch: commits that the agent made on a detached HEAD or on\n" +
+			"another branch, and uncommitted changes, which are committed first. No file in the folder changes. If there is an\n" +
+			"unfinished merge or rebase, or the branches have diverged, you have to finish that yourself.",
 	}
 	allowSecrets(cmd.Flags(), &secrets)
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -74,17 +74,17 @@ func tasksLandCommand(a *app) *cobra.Command {
 	var resolve, yes bool
 	cmd := &cobra.Command{
 		Use:   "land ID",
-		Short: "Bring the work of an attempt onto its target branch",
-		Long: "Bring the work of an attempt onto its target branch, in all its repositories or in none, and mark the task as\n" +
-			"done. Changes that the attempt has not committed are committed first. A target that is not checked out moves\n" +
-			"without a checkout; one that is checked out moves with its files, and is refused while it has changes of yours.\n" +
-			"If a commit has what looks like a secret, it asks at a terminal, and refuses otherwise.\n" +
-			"\"deskhand tasks undo\" takes the landing back.",
+		Short: "Land an attempt's work on its target branch",
+		Long: "Land an attempt's work on its target branch, in all its repositories or in none, and mark the task as\n" +
+			"done. Uncommitted changes of the attempt are committed first. A target that is not checked out moves without a\n" +
+			"checkout. One that is checked out moves with its files; if it has changes of yours, landing is refused. If a\n" +
+			"commit contains what looks like a secret, the command asks at a terminal, and fails elsewhere.\n" +
+			"\"deskhand tasks undo\" undoes the landing.",
 		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
 			"  deskhand tasks land 0197f3a4 --into release",
 	}
 	w.flags(cmd, &q)
-	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, and ask before landing what comes out")
+	cmd.Flags().BoolVar(&resolve, "resolve", false, "have the attempt's agent resolve conflicts, and ask before landing the result")
 	askNot(cmd.Flags(), &yes)
 	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -101,13 +101,13 @@ func tasksUpdateCommand(a *app) *cobra.Command {
 	var dry, resolve bool
 	cmd := &cobra.Command{
 		Use:   "update ID",
-		Short: "Bring the target branch into the branch of an attempt",
+		Short: "Update an attempt's branch with its target branch",
 	}
 	cmd.Flags().BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
-	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
+	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "rebase the attempt's commits onto the target")
 	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
 	dryRun(cmd.Flags(), &dry)
-	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, which merges")
+	cmd.Flags().BoolVar(&resolve, "resolve", false, "have the attempt's agent merge and resolve conflicts")
 	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
 		if resolve {
@@ -121,8 +121,8 @@ func tasksUndoCommand(a *app) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "undo ID",
-		Short: "Take the landing of an attempt back",
-		Long:  "Take the landing of an attempt back: each target goes back to where it was, if nobody has built on it since.",
+		Short: "Undo the landing of an attempt",
+		Long:  "Undo the landing of an attempt: each target returns to its earlier commit, unless someone has built on it since.",
 	}
 	dryRun(cmd.Flags(), &dry)
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -135,9 +135,9 @@ func tasksApplyCommand(a *app) *cobra.Command {
 	var secrets tasks.Allowance
 	cmd := &cobra.Command{
 		Use:   "apply ID",
-		Short: "Bring the changes of an attempt into your checkout, uncommitted",
-		Long: "Bring the changes of an attempt into your checkout of each repository, uncommitted, whatever branch is checked\n" +
-			"out there. It is refused where they would conflict with it, or with changes of yours.",
+		Short: "Apply an attempt's changes to your checkout, uncommitted",
+		Long: "Apply an attempt's changes to your checkout of each repository, uncommitted, whatever branch is checked out\n" +
+			"there. The command fails if they would conflict with it or with changes of yours.",
 	}
 	allowSecrets(cmd.Flags(), &secrets.All)
 	dryRun(cmd.Flags(), &dry)
@@ -149,17 +149,17 @@ func tasksApplyCommand(a *app) *cobra.Command {
 func tasksCheckoutCommand(a *app) *cobra.Command {
 	return visitCommand(a, &cobra.Command{
 		Use:   "checkout ID",
-		Short: "Check out the branch of an attempt in your own checkout",
-		Long: "Check out the branch of an attempt in your own checkout of each repository, which must have no changes. The\n" +
-			"agent does not continue until \"deskhand tasks release\" gives the branch back; what you commit meanwhile is in\n" +
-			"the attempt then.",
+		Short: "Check out an attempt's branch in your own checkout",
+		Long: "Check out an attempt's branch in your own checkout of each repository, which must have no changes. The\n" +
+			"agent does not continue until \"deskhand tasks release\" returns the branch. What you commit until then becomes\n" +
+			"part of the attempt.",
 	}, "is checked out in", (*tasks.Manager).CheckOut)
 }
 
 func tasksReleaseCommand(a *app) *cobra.Command {
 	return visitCommand(a, &cobra.Command{
 		Use:   "release ID",
-		Short: "Give the branch back to the attempt, and have your own branch again",
+		Short: "Release the attempt's branch, and return to your own",
 	}, "is the attempt's again; you have your own branch in", (*tasks.Manager).Release)
 }
 
@@ -176,11 +176,11 @@ func tasksDiscardCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discard ID",
 		Short: "Delete one attempt with its folder, logs and branch; its commits are kept",
-		Long: "Delete one attempt with its folder, logs and branch. Its commits stay below refs/deskhand/kept, and changes that\n" +
-			"it has not committed are committed before. Files that git ignores go.",
+		Long: "Delete one attempt with its folder, logs and branch. Its commits stay below refs/deskhand/kept; uncommitted\n" +
+			"changes are committed first. Files that git ignores are deleted.",
 	}
 	askNot(cmd.Flags(), &yes)
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say whether it could be deleted, and delete nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "report whether it could be deleted, without deleting it")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Discard(ctx, args[0], yes, dry)
 	})

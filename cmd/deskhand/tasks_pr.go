@@ -13,18 +13,18 @@ func tasksPullCommand(a *app) *cobra.Command {
 	var q tasks.PullQuery
 	cmd := &cobra.Command{
 		Use:   "pr ID",
-		Short: "Push the branch of an attempt and open a pull request",
-		Long: "Push the branch of an attempt and open a pull request, in each of its repositories in which it has changed\n" +
-			"something: through gh, glab or tea if it is installed, else through the forge's API with the token of\n" +
-			"GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN, or of git's credential helpers. Done again, it pushes what is new\n" +
-			"and shows what checks and reviews say. A pull request that is merged marks the task as done.",
+		Short: "Push an attempt's branch and open a pull request",
+		Long: "Push an attempt's branch and open a pull request in each repository that the attempt changed: with gh, glab or\n" +
+			"tea if installed, otherwise through the forge's API with the token in GITHUB_TOKEN, GITLAB_TOKEN or\n" +
+			"GITEA_TOKEN, or from git's credential helpers. Run again, the command pushes new commits and shows the results\n" +
+			"of checks and reviews. If a pull request was merged, it marks the task as done.",
 		Example: "  deskhand tasks pr 0197f3a4 --draft\n  deskhand tasks pr 0197f3a4 --dry-run",
 	}
 	f := cmd.Flags()
 	f.BoolVar(&q.Draft, "draft", false, "open it as a draft")
 	f.StringVar(&q.Title, "title", "", "title (default: the task's)")
 	f.StringVar(&q.Body, "body", "", "text (default: what the agent said)")
-	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
+	f.StringVar(&q.Into, "into", "", "target branch (default: the attempt's)")
 	f.StringVar(&q.Remote, "remote", "", "remote to push to (default: origin)")
 	allowSecrets(f, &q.Secrets.All)
 	dryRun(f, &q.DryRun)

@@ -17,7 +17,7 @@ import (
 func tasksProjectCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "project COMMAND",
-		Short: "Make projects of git repositories, list and change them",
+		Short: "Create, list and change projects",
 		Args:  arguments(1, 1, "add, ls, show, set, mv or rm"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return unknownOf(cmd, args[0]) },
 	}
@@ -31,9 +31,9 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	var none tasks.RepoChange // of what is given and empty
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
-		Short: "Add a git repository to the project of that name, which is made if need be",
-		Long: "Add a git repository to the project of that name, which is made if need be. One that the project has is\n" +
-			"changed, and keeps what no flag names; one that was moved is found again by its first commit.",
+		Short: "Add a git repository to a project, and create the project if it doesn't exist",
+		Long: "Add a git repository to a project, and create the project if it doesn't exist. If the project has the repository\n" +
+			"already, the flags change it. A repository that was moved is recognized by its first commit.",
 		Args: arguments(1, 1, "the folder of a git repository"),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(project) == "" {
@@ -53,8 +53,8 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	flags.StringVar(&repo.Name, "repo", "", "name of the repository (default: that of its folder)")
 	flags.StringVar(&repo.TargetBranch, "branch", "", "branch that attempts start from (default: the one checked out)")
 	flags.StringVar(&repo.Setup, "setup", "", "script to run in a new worktree before the agent")
-	flags.StringVar(&repo.Cleanup, "cleanup", "", "script to run after an agent that has changed something")
-	flags.StringArrayVar(&repo.CopyFiles, "copy", nil, "files that git does not track and a worktree needs, as .env or config/*.local (repeat)")
+	flags.StringVar(&repo.Cleanup, "cleanup", "", "script to run after an agent that changed files")
+	flags.StringArrayVar(&repo.CopyFiles, "copy", nil, "untracked files that a worktree needs, for example .env or config/*.local (repeatable)")
 	return a.working(cmd, "print what was made as JSON", func(ctx context.Context, c *attempts.Command, _ []string) error {
 		return c.AddRepo(ctx, project, repo, none)
 	})
@@ -72,7 +72,7 @@ func tasksProjectListCommand(a *app) *cobra.Command {
 func tasksExecutorsCommand(a *app) *cobra.Command {
 	return a.working(&cobra.Command{
 		Use:   "executors",
-		Short: "List the coding agents that can be started, and why others cannot",
+		Short: "List the coding agents that are available, and why others are not",
 		Args:  arguments(0, 0, "no arguments"),
 	}, answerOf("list_executors"), func(ctx context.Context, c *attempts.Command, _ []string) error { return c.Executors(ctx) })
 }
@@ -102,11 +102,11 @@ type projectChange struct {
 
 // landingFlags adds those that say how work of the project is landed.
 func (p *projectChange) landingFlags(f *pflag.FlagSet) {
-	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "let the repository's hooks run that are there now, when work lands")
+	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "trust the repository's current hooks: run them when work lands")
 	f.StringVar(&p.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
-	f.StringVar(&p.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
-	f.StringVar(&p.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
-	f.StringVar(&p.url, "forge-url", "", "address of that forge's API ('': that of the host)")
+	f.StringVar(&p.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the default)")
+	f.StringVar(&p.forge, "forge", "", "forge for pull requests: github, gitlab or gitea ('': determined by the host)")
+	f.StringVar(&p.url, "forge-url", "", "address of the forge's API ('': determined by the host)")
 }
 
 // readLanding finds out which of them were given.
@@ -179,20 +179,20 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	var p projectChange
 	cmd := &cobra.Command{
 		Use:   "set PROJECT",
-		Short: "Change a project or a repository of it: what no flag names stays",
+		Short: "Change a project or one of its repositories; settings without a flag stay unchanged",
 		Example: "  deskhand tasks project set shop --setup 'npm ci' --copy .env\n" +
 			"  deskhand tasks project set shop --cleanup ''\n  deskhand tasks project set shop --path ~/src/shop",
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return p.read(cmd) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&p.repo, "repo", "", "name of the repository (default: the only one)")
-	flags.StringVar(&p.path, "path", "", "where it is now")
+	flags.StringVar(&p.path, "path", "", "its current path")
 	flags.StringVar(&p.branch, "branch", "", "branch that attempts start from")
 	flags.StringVar(&p.setup, "setup", "", "script to run in a new worktree before the agent ('': none)")
-	flags.StringVar(&p.cleanup, "cleanup", "", "script to run after an agent that has changed something ('': none)")
-	flags.StringArrayVar(&p.globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
-	flags.StringVar(&p.sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
-	flags.StringSliceVar(&p.hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
+	flags.StringVar(&p.cleanup, "cleanup", "", "script to run after an agent that changed files ('': none)")
+	flags.StringArrayVar(&p.globs, "copy", nil, "untracked files that a worktree needs (repeatable; '': none)")
+	flags.StringVar(&p.sandbox, "sandbox", "", "sandbox for its agents: auto, bwrap, landlock, container or none ('': use the settings)")
+	flags.StringSliceVar(&p.hosts, "sandbox-network", nil, "network of the sandbox: on, off, or hosts ('': use the settings)")
 	p.landingFlags(flags)
 	const asJSON = "print the repository as JSON, or the project if no flag is about a repository"
 	return a.onProject(cmd, asJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -204,7 +204,7 @@ func tasksProjectMoveCommand(a *app) *cobra.Command {
 	return a.onProject(&cobra.Command{
 		Use:     "mv PROJECT NAME",
 		Aliases: []string{"rename"},
-		Short:   "Give a project another name",
+		Short:   "Rename a project",
 		Args:    arguments(2, 2, "a project and its new name"),
 	}, "", func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.RenameProject(ctx, args[0], args[1])
@@ -215,11 +215,11 @@ func tasksProjectRemoveCommand(a *app) *cobra.Command {
 	var repo string
 	cmd := &cobra.Command{
 		Use:   "rm PROJECT",
-		Short: "Delete a project that has no tasks, or take a repository out of one",
-		Long: "Delete a project that has no tasks, or with --repo take a repository out of one. Nothing on the disk is\n" +
-			"deleted; attempts that have the repository stay as they are.",
+		Short: "Delete a project that has no tasks, or remove a repository from one",
+		Long: "Delete a project that has no tasks, or with --repo remove a repository from one. Nothing on disk is deleted,\n" +
+			"and attempts that use the repository stay unchanged.",
 	}
-	cmd.Flags().StringVar(&repo, "repo", "", "name of a repository to take out; the project stays")
+	cmd.Flags().StringVar(&repo, "repo", "", "name of a repository to remove; the project stays")
 	return a.onProject(cmd, "", func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.RemoveProject(ctx, args[0], repo)
 	})

@@ -14,13 +14,13 @@ func tasksShowCommand(a *app) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a task with its attempts, or how an attempt stands",
-		Long: "Show a task with its attempts, or how an attempt stands. With --follow it goes on until nothing runs;\n" +
-			"the exit code is then 1 if the attempt failed.",
+		Short: "Show a task with its attempts, or the state of one attempt",
+		Long: "Show a task with its attempts, or the state of one attempt. With --follow, the command continues until\n" +
+			"nothing is running, and its exit code is 1 if the attempt failed.",
 		Args:              arguments(1, 1, "a task or an attempt"),
 		ValidArgsFunction: a.ids(tasks.KindTask, tasks.KindAttempt),
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show every change until nothing runs")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show every change until nothing is running")
 	return a.working(cmd, answerOf("get_task or get_attempt_status"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Show(ctx, args[0], follow)
 	})
@@ -39,8 +39,8 @@ func tasksLogsCommand(a *app) *cobra.Command {
 			return settings.Exclusive(cmd.Flags(), "follow", "json")
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until nothing runs")
-	cmd.Flags().BoolVar(&raw, "raw", false, "the lines that the process wrote")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until nothing is running")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the raw lines that the process wrote")
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of entries before, 1 to 1000")
 	return a.onAttempt(cmd, answerOf("tail_attempt_logs"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Logs(ctx, args[0], raw, limit, follow)
@@ -66,16 +66,16 @@ func tasksDiffCommand(a *app) *cobra.Command {
 		Use:   "diff ID [PATH...]",
 		Short: "Show what an attempt has changed, as a patch",
 		Long: "Show what an attempt has changed, as a patch against the branch that it started from. PATH is\n" +
-			"REPOSITORY/path of a file or folder. With --json it is the answer of get_attempt_changes, or with PATH\n" +
+			"REPOSITORY/path of a file or folder. --json prints the result of get_attempt_changes, or with PATH\n" +
 			"that of get_attempt_patch.",
 		Args: arguments(1, 101, "an attempt or a task, and up to 100 paths"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return settings.Exclusive(cmd.Flags(), "stat", "names", "json")
 		},
 	}
-	cmd.Flags().BoolVar(&f.Stat, "stat", false, "files and numbers of lines instead of the patch")
-	cmd.Flags().BoolVar(&f.Names, "names", false, "names of the files alone")
-	cmd.Flags().BoolVar(&f.Force, "force", false, "also if there are more changes than the guard lets through")
+	cmd.Flags().BoolVar(&f.Stat, "stat", false, "print files and line counts instead of the patch")
+	cmd.Flags().BoolVar(&f.Names, "names", false, "print only file names")
+	cmd.Flags().BoolVar(&f.Force, "force", false, "show the changes even if there are more than the limit")
 	return a.onAttempt(cmd, answerOf("get_attempt_changes or get_attempt_patch"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Diff(ctx, args[0], args[1:], f)
 	})
@@ -84,7 +84,7 @@ func tasksDiffCommand(a *app) *cobra.Command {
 func tasksCatCommand(a *app) *cobra.Command {
 	return a.onAttempt(&cobra.Command{
 		Use:   "cat ID PATH",
-		Short: "Print a file as an attempt has left it",
+		Short: "Print a file from an attempt's folder",
 		Args:  arguments(2, 2, "an attempt or a task, and REPOSITORY/path"),
 	}, answerOf("get_attempt_file"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Cat(ctx, args[0], args[1])

@@ -17,8 +17,8 @@ func tasksRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
 		Short: "Let an agent do something in this repository, and follow it to the end",
-		Long: "Let an agent do something in the git repository of this folder, and follow it to the end. The project is made\n" +
-			"if the repository has none. Ctrl-C leaves the agent running. At the end you choose what becomes of its work.",
+		Long: "Have an agent work in the git repository of this folder, and follow it until it finishes. If the repository has\n" +
+			"no project, one is created. Ctrl-C leaves the agent running. At the end, you choose what to do with its work.",
 		Example: "  deskhand tasks run 'Round prices to cents, with a test'\n" +
 			"  deskhand tasks run --agent codex - < plan.md",
 		Args: arguments(1, 1000, "a prompt"),
@@ -36,7 +36,7 @@ func tasksRunCommand(a *app) *cobra.Command {
 	flags.StringVarP(&agent, "agent", "e", "", "executor to run (default: the first one that is installed)")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.executorNames) // the flag is there
 	flags.StringVar(&variant, "variant", "", "variant of the executor")
-	flags.BoolVarP(&detach, "detach", "d", false, "start it, and do not follow")
+	flags.BoolVarP(&detach, "detach", "d", false, "start it without following")
 	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error {
 		return c.Run(ctx, prompt, agent, variant, detach)
 	})
@@ -48,12 +48,12 @@ func tasksStartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start TASK --executor NAME",
 		Short: "Start an attempt at a task",
-		Long: "Start an attempt at a task: an agent on a branch and in a folder of its own. It goes on when this\n" +
-			"command has ended; with --follow the command shows the log and ends with the agent, with exit code 1\n" +
-			"if the attempt failed.\n\n" +
+		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running when\n" +
+			"this command ends. With --follow, the command shows the log and ends with the agent, with exit code 1 if\n" +
+			"the attempt failed.\n\n" +
 			"An attempt that waits for a slot runs later, with the environment and settings of this command.\n" +
-			"--resume takes over one that waits and that nobody starts, as after a restart of the machine: it runs\n" +
-			"with those of this command instead.",
+			"--resume takes over a waiting attempt that no launcher will start, for example after a restart of the\n" +
+			"machine, and runs it with the environment and settings of this command instead.",
 		Args:              arguments(0, 1, "a task"),
 		ValidArgsFunction: a.ids(tasks.KindTask),
 		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -76,11 +76,11 @@ func tasksStartCommand(a *app) *cobra.Command {
 	flags.StringVarP(&f.Executor, "executor", "e", "", "coding agent to run")
 	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // the flag is there
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
-	flags.StringVar(&f.Prompt, "prompt", "", "what the agent is told (default: title and description of the task; - reads stdin)")
-	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeat; default: all of the project)")
-	flags.StringVar(&f.RequestID, "request-id", "", "key of your own: the same one again starts no second attempt")
+	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
+	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeatable; default: all of the project)")
+	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: the same key does not start a second attempt")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "show the log until the attempt has ended")
-	flags.StringVar(&resume, "resume", "", "attempt that waits, to be run with this environment and these settings")
+	flags.StringVar(&resume, "resume", "", "waiting attempt to run with this environment and these settings")
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.ids(tasks.KindAttempt)) // the flag is there
 	return a.working(cmd, answerOf("start_task_attempt"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		if resume != "" {
@@ -139,7 +139,7 @@ func tasksSayCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&queue, "queue", false, "say it when the agent has ended well; at once if it does not run")
+	flags.BoolVar(&queue, "queue", false, "send it when the agent has finished; immediately if it is not running")
 	flags.BoolVar(&cancel, "cancel", false, "take back the message that is queued")
 	flags.StringVar(&variant, "variant", "", "variant of the executor (default: as before)")
 	flags.StringVar(&requestID, "request-id", "", "key of your own: the same one again says nothing twice")

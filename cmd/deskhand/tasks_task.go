@@ -104,11 +104,11 @@ func tasksRemoveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm TASK",
 		Short: "Delete a task with its attempts; branches that have commits stay",
-		Long: "Delete a task with its attempts. What was not committed is committed on their branches first, and branches\n" +
-			"that have commits stay. Where a folder has what would be lost, as a repository of its own or an unfinished\n" +
-			"merge, nothing is deleted. Files that git ignores go, and are listed.",
+		Long: "Delete a task with its attempts. Uncommitted changes are committed on their branches first, and branches\n" +
+			"with commits stay. If work would be lost, for example in a nested repository or an unfinished merge,\n" +
+			"nothing is deleted. Files that git ignores are deleted, and listed.",
 	}
-	cmd.Flags().BoolVar(&keep, "keep-ignored", false, "delete nothing if a folder has files which git ignores")
+	cmd.Flags().BoolVar(&keep, "keep-ignored", false, "delete nothing if a folder has files that git ignores")
 	return a.onTask(cmd, answerOf("delete_task"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Remove(ctx, args[0], keep)
 	})
@@ -119,12 +119,12 @@ func tasksGCCommand(a *app) *cobra.Command {
 	var g tasks.GC
 	cmd := &cobra.Command{
 		Use:   "gc [ID]",
-		Short: "Take away the folders of attempts that nobody needs; branches stay",
-		Long: "Take away the folders of attempts that were not used for long: those of tasks that are done or cancelled\n" +
-			"after 7 days, in review after 30, or what the setting tasks.retain says; or the folder of one attempt. A\n" +
-			"folder that is in use stays, and so does one with work that is not on its branch: changes that are not\n" +
-			"committed, commits elsewhere, an unfinished merge, a repository of its own inside. A folder comes back when\n" +
-			"the attempt goes on; files that git ignores do not, and are listed.",
+		Short: "Remove the folders of attempts that are no longer needed; branches stay",
+		Long: "Remove the folders of attempts that have not been used for a while: 7 days if the task is done or cancelled,\n" +
+			"30 if it is in review, or as the setting tasks.retain says; or remove the folder of one attempt. A folder\n" +
+			"stays while it is in use or contains work that is not on its branch: uncommitted changes, commits elsewhere,\n" +
+			"an unfinished merge or a nested repository. If the attempt continues, its folder is restored, but not the\n" +
+			"files that git ignores; the command lists those.",
 		Args: arguments(0, 1, "an attempt or a task, or nothing"),
 		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
 			if !cmd.Flags().Changed("older-than") {
@@ -139,8 +139,8 @@ func tasksGCCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&olderThan, "older-than", "", "those not used for so long, of tasks of any status, as 12h or 7d")
-	cmd.Flags().BoolVar(&g.DryRun, "dry-run", false, "say what would be taken away, and take nothing")
+	cmd.Flags().StringVar(&olderThan, "older-than", "", "only those unused for at least this long, whatever the task's status, for example 12h or 7d")
+	cmd.Flags().BoolVar(&g.DryRun, "dry-run", false, "print what would be removed, without removing it")
 	cmd.Flags().BoolVar(&g.KeepIgnored, "keep-ignored", false, "keep those that have files which git ignores")
 	return a.onAttempt(cmd, "print the report as JSON", func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.GC(ctx, args, g)

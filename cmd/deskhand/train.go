@@ -101,5 +101,5 @@ func (f *trainFlags) check() error {
 }
 
 func (f *trainFlags) noModel() error {
-	return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train made")
+	return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train wrote")
 }

@@ -214,7 +214,7 @@ func broken(file string, line int, reason string) error {
 	if line > 0 {
 		at += ":" + strconv.Itoa(line)
 	}
-	return fault.New("bad_lock_file", at+": "+printable(reason), "correct the file, or make it again with its tool")
+	return fault.New("bad_lock_file", at+": "+printable(reason), "fix the file, or create it again with its tool")
 }
 
 // unite makes one of the same name and version, direct if one is, and leaves out

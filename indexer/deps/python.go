@@ -264,7 +264,7 @@ func locatePython(k *disk, d *Dependency) {
 			return
 		}
 	}
-	d.Why = "it is in no environment of the project (.venv, venv, VIRTUAL_ENV); install it there"
+	d.Why = "it is not in an environment of the project (.venv, venv, VIRTUAL_ENV); install it there"
 	if len(installed) > 0 {
 		d.Why = "the environment has version " + printable(installed[0].version) + " and not the locked " + d.Version + "; install that one"
 	}

@@ -91,7 +91,7 @@ func CheckName(name, version string) error {
 		return fault.New("bad_library", fmt.Sprintf("'%s' is no name of a library", name), "use letters, digits, '.', '_', '-' and '/' between parts, at most 128 characters: --name NAME")
 	}
 	if version != "" && (len(version) > maxName || !versionPattern.MatchString(version)) {
-		return fault.New("bad_library", fmt.Sprintf("'%s' is no version of a library", version), "use letters, digits, '.', '_', '+' and '-', at most 128 characters: --version VERSION")
+		return fault.New("bad_library", fmt.Sprintf("'%s' is not a library version", version), "use letters, digits, '.', '_', '+' and '-', at most 128 characters: --version VERSION")
 	}
 	return nil
 }

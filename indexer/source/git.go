@@ -40,7 +40,7 @@ var revisionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`)
 func openRepository(ctx context.Context, address string, o Options) (*Source, error) {
 	at, ref, _ := strings.Cut(address, "#")
 	if ref != "" && (!revisionPattern.MatchString(ref) || strings.Contains(ref, "..")) {
-		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is no branch, tag or commit", ref), "write it behind #, as https://example.com/docs.git#v1.2.0")
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a branch, tag or commit", ref), "write it after #, for example https://example.com/docs.git#v1.2.0")
 	}
 	local := isFolder(at)
 	if local {

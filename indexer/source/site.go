@@ -141,7 +141,7 @@ func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 	case err != nil:
 		return e, nil, err
 	case page.unchanged && !known:
-		return e, nil, errors.New("the server says that what it never sent did not change")
+		return e, nil, errors.New("the server reported an unchanged page that it never sent")
 	case page.unchanged:
 		e.Changed = w.Changed
 		e, err = c.note(e, nil)

@@ -192,7 +192,7 @@ func (s *Source) find(wanted string) error {
 		s.Path = path.Clean(wanted)
 		s.Dir = filepath.Join(s.Root, filepath.FromSlash(s.Path))
 		if info, err := os.Lstat(s.Dir); err != nil || !info.IsDir() {
-			return fault.New("no_docs", fmt.Sprintf("%s has no folder '%s'", s.Address, wanted), "look at the source and correct --path")
+			return fault.New("no_docs", fmt.Sprintf("%s has no folder '%s'", s.Address, wanted), "check the source and fix --path")
 		}
 		return nil
 	}

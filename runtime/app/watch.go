@@ -97,7 +97,7 @@ func (w *watcher) run(ctx context.Context, ready func(error)) {
 // later is why there is no index yet.
 func (w *watcher) later() error {
 	if err := w.why.Load(); err != nil {
-		hint := "correct it: the docs are looked at again whenever they change"
+		hint := "fix it: the docs are checked again whenever they change"
 		if f := fault.Of(*err); f != nil && f.Hint != "" {
 			hint = f.Hint
 		}

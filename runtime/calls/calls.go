@@ -218,7 +218,7 @@ func (c *running) call(ctx context.Context, caller contract.Caller, args json.Ra
 	result, err := c.tool.Call(ctx, caller, args)
 	switch {
 	case err != nil && c.runner.ctx.Err() != nil:
-		return outcome{Lost: "The server that made the call stopped before the answer. Nobody knows whether it was done: find out before you call again."}
+		return outcome{Lost: "The server that made the call stopped before the answer. It is unknown whether it was done: find out before you call again."}
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return outcome{Fault: fault.New("cancelled", "cancelled", "")}
 	case fault.Of(err) != nil:

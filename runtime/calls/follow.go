@@ -16,7 +16,7 @@ import (
 
 // died is the message of a call that is lost because its runner stopped
 // renewing the lease.
-const died = "The server that made the call died before the answer. Nobody knows whether it was done: find out before you call again."
+const died = "The server that made the call died before the answer. It is unknown whether it was done: find out before you call again."
 
 // visitor is the part of a door's client that is needed to show and answer
 // requests while it follows a call.

@@ -17,7 +17,7 @@ func (c *Console) Confirmed(ctx context.Context, question string, yes bool) erro
 		return nil
 	}
 	if !OnTerminal(c.Stdin) {
-		return fault.Misuse("this asks before it does something, and there is no terminal", "add --yes")
+		return fault.Misuse("this needs your confirmation, and there is no terminal", "add --yes")
 	}
 	agreed, err := c.Yes(ctx, question)
 	if err == nil && !agreed {

@@ -308,7 +308,7 @@ func (o Options) executors(ctx context.Context) (list []Check) {
 		list = append(list, c)
 	}
 	if len(list) == 0 {
-		return []Check{{name, Warning, "no coding agent can be started: " + strings.Join(missing, ", "), "deskhand tasks executors says how to install one"}}
+		return []Check{{name, Warning, "no coding agent can be started: " + strings.Join(missing, ", "), "deskhand tasks executors shows how to install one"}}
 	}
 	if len(missing) > 0 {
 		list = append(list, Check{Name: name, Status: OK, Detail: "not installed: " + strings.Join(missing, ", ")})

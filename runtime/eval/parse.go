@@ -58,7 +58,7 @@ func (l *loader) file(path string, data []byte) error {
 	case 1:
 		return fault.New("bad_cases", problems[0], "correct the case and run again")
 	default:
-		return fault.New("bad_cases", problems[0], fmt.Sprintf("correct it, and %d more of the %d cases; the next is %s", n-1, len(list), problems[1]))
+		return fault.New("bad_cases", problems[0], fmt.Sprintf("fix it, and %d more of the %d cases; the next is %s", n-1, len(list), problems[1]))
 	}
 }
 

@@ -325,7 +325,7 @@ func ParsePrice(text string) (p Price, err error) {
 	p.In, errIn = strconv.ParseFloat(in, 64)
 	p.Out, errOut = strconv.ParseFloat(out, 64)
 	if !ok || errIn != nil || errOut != nil || !(p.In >= 0 && p.Out >= 0) || math.IsInf(p.In+p.Out, 0) {
-		return Price{}, fault.Misuse(fmt.Sprintf("--price is %q", text), "write what a million tokens cost to read and to write, as 0.4/1.6")
+		return Price{}, fault.Misuse(fmt.Sprintf("--price is %q", text), "write what a million tokens cost to read and to write, for example 0.4/1.6")
 	}
 	return p, nil
 }

@@ -120,7 +120,7 @@ func reason(err error) string {
 }
 
 func unusable(path, why string) error {
-	return fault.New("unusable_file", fmt.Sprintf("%s cannot be used: %s", path, why), "correct it, or name other clients with --client; nothing was written")
+	return fault.New("unusable_file", fmt.Sprintf("%s cannot be used: %s", path, why), "fix it, or name other clients with --client; nothing was written")
 }
 
 // record is what was done to a file, so that it can be taken back.

@@ -136,7 +136,7 @@ func (s *Settings) members() ([]elicit.Member, error) {
 func (s *Settings) visitors() (in web.People, err error) {
 	if key := s.get("person-key"); key != "" && OwnAttempt() == "" {
 		if key == s.get("token") {
-			return in, fault.Misuse("the person's key is the token of agents, who could then answer as a person",
+			return in, fault.Misuse("the person's key is the same as the agents' token, so agents could answer as a person",
 				"set person-key or token to another text, or leave one out")
 		}
 		if err := s.checkSecret("person-key", key); err != nil {

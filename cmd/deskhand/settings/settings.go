@@ -166,7 +166,7 @@ func (s *Settings) StateDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fault.Misuse("there is no folder for the state: "+err.Error(), "set HOME, or name a folder with --state or DESKHAND_STATE")
+		return "", fault.Misuse("no folder for the state: "+err.Error(), "set HOME, or name a folder with --state or DESKHAND_STATE")
 	}
 	return filepath.Join(home, ".local", "state", "deskhand"), nil
 }

@@ -76,7 +76,7 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 	}
 	if l.Changed("timeout") {
 		if l.Timeout < 0 {
-			return r, fault.Misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
+			return r, fault.Misuse("--timeout is negative", "give a time such as 90s, or 0 to wait forever")
 		}
 		if r.WaitMS = l.Timeout.Milliseconds(); r.WaitMS == 0 {
 			r.WaitMS = -1

@@ -36,7 +36,7 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 	var out work.Changes
 	return c.answer(ctx, "get_attempt_changes", map[string]any{"attempt_id": id, "force": f.Force}, &out, func() error {
 		for _, n := range out.Nested {
-			c.Tell("not shown and not committed, as it is a repository of its own: " + n)
+			c.Tell("not shown and not committed, because it is a separate repository: " + n)
 		}
 		switch {
 		case out.Blocked && *out.BlockedReason == worktree.SummaryFailed:

@@ -26,7 +26,7 @@ func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, 
 	c.Tell(fmt.Sprintf("its agent resolves the conflicts in %s; Ctrl-C leaves it running", strings.Join(conflicts, ", ")))
 	err = c.followToEnd(ctx, id)
 	if ctx.Err() != nil {
-		c.Tell(fmt.Sprintf("it goes on: deskhand tasks logs %s --follow", brief(contract.UUID(id))))
+		c.Tell(fmt.Sprintf("it is still running: deskhand tasks logs %s --follow", brief(contract.UUID(id))))
 	}
 	return true, err
 }
@@ -44,7 +44,7 @@ func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktr
 // the person has agreed to what came out.
 func (c *Command) ResolveAndLand(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
 	if !yes && !console.OnTerminal(c.Stdin) { // before the agent works for nothing
-		return fault.Misuse("this asks before it lands what the agent makes of the conflicts, and there is no terminal", "add --yes")
+		return fault.Misuse("landing a resolved conflict needs your confirmation, and there is no terminal", "add --yes")
 	}
 	sent, err := c.resolve(ctx, prefix, q.Into)
 	if err != nil || ctx.Err() != nil {

@@ -49,7 +49,7 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 	}
 	err = c.followToEnd(ctx, started.AttemptID)
 	if ctx.Err() != nil {
-		c.Tell(fmt.Sprintf("it goes on: deskhand tasks logs %s --follow, or deskhand tasks stop %s", brief(id), brief(id)))
+		c.Tell(fmt.Sprintf("it is still running: deskhand tasks logs %s --follow, or deskhand tasks stop %s", brief(id), brief(id)))
 		return nil
 	}
 	if err != nil || !console.OnTerminal(c.Stdin) || !console.OnTerminal(c.Stderr) {
@@ -78,7 +78,7 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 			return e.ID, nil
 		}
 	}
-	return "", fault.New("no_executor", "no coding agent is installed", "deskhand tasks executors says how to install one; --agent names one")
+	return "", fault.New("no_executor", "no coding agent is installed", "deskhand tasks executors shows how to install one; --agent names one")
 }
 
 // splitPrompt makes a task of a prompt: its first line is the title.

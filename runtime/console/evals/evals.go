@@ -29,7 +29,7 @@ func Answered(reports []eval.Report) error {
 		}
 		first := r.Cases[slices.IndexFunc(r.Cases, func(c eval.CaseResult) bool { return c.Error != "" })]
 		return fault.New("queries_failed", fmt.Sprintf("%d of %d queries failed on %s, the first: %s: %s", r.Summary.Failed, r.Summary.Cases, r.Name, first.Name, first.Error),
-			"correct the cases or the server; --format json has the error of each case")
+			"fix the cases or the server; use --format json to see each case's error")
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (w *Work) takeOut(ctx context.Context, e setup.Env, records setup.Records, 
 		w.Tell(note)
 	}
 	if len(plan.Changes) == 0 && !plan.Index {
-		w.Tell("there is nothing of init in this project")
+		w.Tell("this project has nothing that init added")
 		return plan.Apply()
 	}
 	what := text.Count(len(plan.Changes), "file")

@@ -116,7 +116,7 @@ func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks
 		hint = got.Reach + ". Nobody has answered yet and nothing was done. Call " + name + " again later with the same arguments: the person is not asked twice."
 	case ask.Unreachable:
 		out.Status = unreachable
-		hint = "No person could be asked, and nothing was done. Say so, or have somebody open the inbox and call " + name + " again."
+		hint = "No person could be asked, and nothing was done. Say so, or have someone open the inbox and call " + name + " again."
 	default:
 		out.Status = refused
 		hint = "The person said no, and nothing was done. Do not call " + name + " again unless the person asks for it."

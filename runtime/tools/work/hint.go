@@ -109,7 +109,7 @@ var hints = fault.Hints{
 	worktree.CheckoutUnknown: again,
 
 	// Landing.
-	tasks.LandHeld:              "have the agent take it out of its commits with follow_up, or the person allow it with deskhand tasks land {attempt}; then call {tool} again",
+	tasks.LandHeld:              "have the agent remove it from its commits with follow_up, or ask the person to allow it with deskhand tasks land {attempt}; then call {tool} again",
 	tasks.LandingForbidden:      "have the person land it, or allow it for the project with deskhand tasks project set; do not call {tool} again before",
 	tasks.PlanChanged:           "call {tool} again: the person is asked about what it is now",
 	tasks.NothingToUndo:         again,
