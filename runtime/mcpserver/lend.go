@@ -11,11 +11,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// lentKey is under which key a client is asked to do something for another server
-// between two calls.
+// lentKey is the key under which a client is asked between two calls to do
+// something for another server.
 const lentKey = "lend"
 
-// Lends reports whether the call's client has declared that it answers what.
+// Lends reports whether the call's client has declared that it handles what.
 func (p *peer) Lends(what mcp.InputRequest) bool {
 	l := lends(p.req.ClientCapabilities())
 	switch r := what.(type) {
@@ -43,7 +43,7 @@ func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRespon
 	return nil, errors.New("a client cannot be asked for that")
 }
 
-// Borrow returns the error that ends the call so that the client answers what.
+// Borrow returns the error that ends the call so that the client handles what.
 // Shown then returns id.
 func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	state, err := p.server.sign(p.binding(&elicit.Request{ID: id}))
@@ -53,7 +53,8 @@ func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	return &inputRequired{mcp.InputRequestMap{lentKey: what}, state}
 }
 
-// Lent returns this call's response to what Borrow asked for; nil: none.
+// Lent returns this call's response to the request of Borrow, or nil if there is
+// none.
 func (p *peer) Lent() mcp.InputResponse { return p.req.Params.InputResponses[lentKey] }
 
 // Conversation returns the call's session.
