@@ -61,7 +61,7 @@ type Caller struct {
 	// Session distinguishes clients that are connected concurrently. It is empty if
 	// the door cannot distinguish them.
 	Session string
-	// Views reports that the client shows views beside calls; see [Tool].View.
+	// Views reports that the client shows views next to calls; see [Tool].View.
 	Views bool
 	// Principal is the token or person that the client acts for. It outlives
 	// connections. Empty means the user of this machine.

@@ -32,7 +32,7 @@ type Delta struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Change is one figure before and after.
+// Change is one figure in two reports.
 type Change struct {
 	Name     string  `json:"name"`
 	Baseline float64 `json:"baseline"`
@@ -48,8 +48,8 @@ func newChange(name string, was, now float64, digits int) Change {
 	return Change{Name: name, Baseline: roundTo(was, 9), Current: roundTo(now, 9), Delta: roundTo(now-was, 9), digits: digits}
 }
 
-// CaseChange is one case before and after. The ranks are those of the first good
-// hit; 0 if there is none.
+// CaseChange is one case in two reports. The ranks are those of the first good hit;
+// 0 if there is none.
 type CaseChange struct {
 	Name         string  `json:"name"`
 	Category     string  `json:"category"`

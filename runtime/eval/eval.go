@@ -99,9 +99,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run sends every case to engine and measures the answers. A failed query
-// scores 0, is counted and has its error in the report. Run itself fails only
-// without cases (fault "no_cases") and when ctx ends.
+// Run sends every case to engine and measures the answers. A failed query scores 0
+// and is counted, and the report contains its error. Run itself fails only if there
+// are no cases (fault "no_cases") or if ctx ends.
 //
 // Everything in the report except Timing depends only on the engine's answers.
 func Run(ctx context.Context, engine Engine, cases []Case, opts Options) (Report, error) {

@@ -235,8 +235,8 @@ func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err e
 	return e, graded, extra, err
 }
 
-// object is a JSON object whose fields are removed as they are read. err is the
-// first field's error if a field has the wrong type.
+// object is a JSON object whose fields are removed as they are read. err describes
+// the first field with a wrong type, if any.
 type object struct {
 	fields map[string]json.RawMessage
 	err    error

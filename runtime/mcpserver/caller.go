@@ -30,7 +30,7 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 			err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 				ProgressToken: token, Progress: now.Done, Total: now.Total, Message: now.Message,
 			})
-			if err != nil { // the end of the call reveals a lost client
+			if err != nil { // only logged, because a lost client also ends the call
 				s.opts.Logger.Debug("cannot send progress", slog.Any("error", err))
 			}
 		}
@@ -137,7 +137,8 @@ func (p *peer) signed(actions []elicit.Action) []elicit.Action {
 	return actions
 }
 
-// maxOffers is how often a client is asked if its replies are not usable.
+// maxOffers is the maximum number of times that a client is asked if its replies
+// are not usable.
 const maxOffers = 3
 
 // Offer shows r during the call. If the client fails to show it or returns no
@@ -262,7 +263,7 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 		}
 		reply.Content, _ = reply.Meta[contentKey].(map[string]any)
 		if reply.Action != "accept" {
-			for _, e := range all { // the reply counts for all
+			for _, e := range all { // the reply applies to all elicitations
 				replies[e.key] = reply
 			}
 			break

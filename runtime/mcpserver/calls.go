@@ -23,7 +23,7 @@ type calls struct {
 type underway struct {
 	ctx       context.Context // ends when the client is gone; nil if that is not known
 	principal string
-	answering bool            // a tool is to answer this call
+	answering bool            // this is a tool call
 	written   []func(ok bool) // called with whether the answer was written
 }
 

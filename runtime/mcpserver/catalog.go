@@ -148,7 +148,7 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 }
 
 // foreignTool returns another server's tool as that server publishes it, under our
-// name. Members that cannot be decoded are left out.
+// name. If that definition cannot be decoded, the result has only the fields in t.
 func foreignTool(t *contract.Tool) *mcp.Tool {
 	shown := new(mcp.Tool)
 	if err := json.Unmarshal(t.Published, shown); err != nil {

@@ -137,8 +137,8 @@ func (c *lineConn) cancelAll() {
 	}
 }
 
-// wake tells end that every remaining call is one that does not end by itself: a
-// subscription lasts as long as the session. The caller holds c.mu.
+// wake tells end if the only remaining calls do not end by themselves, like
+// subscriptions, which last as long as the session. The caller holds c.mu.
 func (c *lineConn) wake() {
 	if c.idle == nil || c.writing > 0 {
 		return

@@ -22,7 +22,8 @@ func (d *httpDoor) fastModern(w http.ResponseWriter, r *http.Request, f *frame) 
 	return true
 }
 
-// fastLegacy does the same within a session.
+// fastLegacy answers f if it can take the fast path within a session, and reports
+// whether it did.
 func (d *httpDoor) fastLegacy(w http.ResponseWriter, r *http.Request, f *frame, s *session) bool {
 	if f.method == "notifications/cancelled" {
 		d.sessions.cancel(s, string(f.member("requestId")))

@@ -23,7 +23,7 @@ func (s *Server) logTo(req *mcp.CallToolRequest) func(ctx context.Context, level
 	}
 	return func(ctx context.Context, level, logger string, data any) {
 		err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: logger, Data: data})
-		if err != nil { // the end of the call reveals a lost client
+		if err != nil { // only logged, because a lost client also ends the call
 			s.opts.Logger.Debug("cannot send a log message", slog.Any("error", err))
 		}
 	}

@@ -1,9 +1,9 @@
 package mcpserver
 
-// ping writes a comment, which clients ignore, to an open stream: some clients take
-// minutes of silence for the end, and Node's fetch waits five. ping also opens the
-// stream of a tool's answer, which may take long and is no longer refused by then.
-// Other answers may still need a status.
+// ping writes a comment, which clients ignore, to an open stream, because some
+// clients give up after minutes of silence (Node's fetch after five). ping also
+// opens the stream of a tool's answer, which may take long and is no longer refused
+// by then. Other answers may still need a status.
 func (o *outgoing) ping() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

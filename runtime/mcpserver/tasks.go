@@ -228,8 +228,8 @@ func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 }
 
 // taskID returns the ID of a task that caller may follow: the call's own ID, and a
-// code that only this server can compute for this owner and call. A client without
-// the ID or the owner's name cannot find the task.
+// code for this owner and call, computed with the secret state key. Other owners
+// cannot find the task with this ID.
 func (s *Server) taskID(id string, caller contract.Caller) (string, error) {
 	mac, err := s.mac([]byte("task\n" + caller.Owner() + "\n" + id))
 	if err != nil {
@@ -265,7 +265,7 @@ func declaresTasks(version string, can *mcp.ClientCapabilities) bool {
 	return declared
 }
 
-// needsTasks is the error for a client that has not declared the extension.
+// needsTasks returns the error for a client that has not declared the extension.
 func needsTasks() error {
 	data, _ := json.Marshal(map[string]any{ // this always marshals
 		"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: struct{}{}}},

@@ -16,7 +16,7 @@ type Evidence struct {
 	// Meaning is the similarity of its vector to the question's: 1 for the
 	// nearest chunk of the corpus, 0 for the corpus average and below.
 	Meaning float64
-	// Near is how much of the question stands close together in its text:
+	// Near is how much of the question is close together in the chunk's text:
 	// within the length of a snippet, each word weighted by its rarity. It is
 	// computed only for the best chunks.
 	Near float64

@@ -146,14 +146,14 @@ func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err e
 	return r.reader.Len(), p.Chunks, nil
 }
 
-// foreign is the factor for the score of a hit in another language than the
+// foreign is the factor for the score of a hit in a language other than the
 // question's. It puts the question's own translation of a page first, and a page
 // without a translation is still found. On the labelled translations
 // (docs/ranking.md), anything from 0 to 0.6 gives the same result, and 1 costs
 // 0.008 by keyword.
 const foreign = 0.6
 
-// isForeign reports whether a chunk is in another language than the question.
+// isForeign reports whether a chunk is in a language other than the question's.
 func (r *run) isForeign(chunk int) bool {
 	return r.spoken != nil && int(r.spoken.of[chunk]) != r.own
 }

@@ -112,8 +112,8 @@ func (ed *snapshot) wholePage(page artifact.Page) (Passage, error) {
 	return p, err
 }
 
-// passage reads the chunks from (inclusive) to to (exclusive), which belong to
-// page.
+// passage returns the chunks of a page from index from up to, but not including,
+// to.
 func (ed *snapshot) passage(page artifact.Page, from, to int) (Passage, error) {
 	p := Passage{Path: page.Path, Title: page.Title}
 	for i := from; i < to; i++ {

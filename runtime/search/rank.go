@@ -14,8 +14,9 @@ import (
 // more (docs/ranking.md). Later pages continue by keyword only.
 const poolSize = 60
 
-// nearSize is how many of them are read to check whether the question's words are
-// close together: a page of hits and some that may move into it.
+// nearSize is how many of the pool's best chunks are read to check whether the
+// question's words are close together: a page of hits and some that may move into
+// it.
 const nearSize = 16
 
 // leastCosine is the minimum cosine of a hit that shares no word with the question.

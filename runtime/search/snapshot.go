@@ -119,7 +119,8 @@ func editionOf(dir string, r *artifact.Reader, o Options) *snapshot {
 	return ed
 }
 
-// reopen opens the index's embedder. The mapped file may be truncated at any time.
+// reopen opens the index's embedder. It recovers from memory faults, because the
+// mapped file may be truncated at any time.
 func (ed *snapshot) reopen(o Options) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -188,8 +189,8 @@ func (e *Engine) release(ed *snapshot) error {
 	return ed.reader.Close()
 }
 
-// Reload opens the artifact now in the folder, if it has changed. Running
-// queries continue with the old one. On an error the engine keeps the old one.
+// Reload opens the artifact that is now in the folder, if it has changed. Running
+// queries continue with the old one. If Reload fails, the engine keeps the old one.
 func (e *Engine) Reload() (changed bool, err error) {
 	if e.dir == "" {
 		return false, nil // the engine searches texts

@@ -117,7 +117,7 @@ type termHit struct {
 func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum float64) {
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
-	terms := make([]string, 0, 8) // those found
+	terms := make([]string, 0, 8) // the terms found
 	r.line, r.found = r.line[:0], r.found[:0]
 	r.taken = 0
 	at := 0 // the start of the last word in r.line

@@ -32,8 +32,9 @@ type Listed struct {
 	RequestID string   `json:"request_id"`
 	Title     string   `json:"title,omitempty"`
 	Questions []string `json:"questions"` // their texts
-	// State is open; expired, which may still be answered; or answered,
-	// declined or cancelled, which no call has returned to the agent yet.
+	// State is "open"; "expired" if it can still be answered after its deadline; or
+	// "answered", "declined" or "cancelled" if no call has returned that to the
+	// agent yet.
 	State    string      `json:"state"`
 	AskedAt  elicit.Time `json:"asked_at"`
 	Deadline elicit.Time `json:"deadline,omitzero"`

@@ -13,8 +13,8 @@ import (
 var types = []string{"text", "select", "multi-select", "confirm"}
 
 // kinds maps every unambiguous name of a type to its kind, without case, "_", "-"
-// and spaces. "multiple choice" is missing: it means one answer in a quiz and
-// several in a form.
+// and spaces. "multiple choice" is omitted, because it means one answer in a quiz
+// and several in a form.
 var kinds = map[string]elicit.Kind{
 	"text": elicit.Text, "string": elicit.Text, "str": elicit.Text, "input": elicit.Text, "textinput": elicit.Text,
 	"freetext": elicit.Text, "freeform": elicit.Text, "open": elicit.Text, "openended": elicit.Text, "textarea": elicit.Text,
@@ -119,8 +119,8 @@ func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 	return elicit.Text
 }
 
-// options reads a list of options, each a text or an object, or an object that maps
-// labels to descriptions.
+// options reads a question's options: a list of texts or objects, or an object that
+// maps labels to descriptions.
 func (in *reading) options(place string, raw json.RawMessage) (options []elicit.Option) {
 	items, ok := list(raw)
 	if !ok {

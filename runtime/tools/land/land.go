@@ -1,6 +1,6 @@
-// Package land implements the tools with which an agent outside an attempt brings
-// the attempt's work home: landing, updating or discarding an attempt, opening a
-// pull request, and waiting until attempts end.
+// Package land implements the tools with which an agent outside an attempt finishes
+// it: landing, updating or discarding the attempt, opening a pull request, and
+// waiting until attempts end.
 //
 // Each call that moves a branch asks a person first, unless a person has turned
 // that off for the project. A yes applies to the plan in the question: if commits
