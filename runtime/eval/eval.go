@@ -30,7 +30,7 @@ type Engine interface {
 
 // Hit is one search result as an agent sees it.
 type Hit struct {
-	// maxCell is the maximum width of a terminal column, in characters.
+	// ID is the chunk ID. An ID without '#' is a whole file.
 	ID string
 	// Path is the file, relative to the indexed folder, with slashes.
 	Path string

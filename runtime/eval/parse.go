@@ -282,8 +282,8 @@ func (o *object) integer(into *int, low, high int, field string) bool {
 	return true
 }
 
-// rest returns the sorted names of the fields that were not taken, each after
-// prefix.
+// rest returns the names of the fields that were not taken, sorted, with prefix in
+// front of each.
 func (o *object) rest(prefix string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(o.fields)) {

@@ -26,9 +26,9 @@ func (s Style) withDefaults() Style {
 }
 
 const (
-	// maxListed bounds each list of names under a table.
+	// maxListed is the maximum length of each list of names below a table.
 	maxListed = 10
-	// maxCell bounds a column on a terminal, in characters.
+	// maxCell is the maximum width of a terminal column, in characters.
 	maxCell = 28
 	// minBar and maxBar are the limits of a bar's length, in characters. A shorter
 	// bar cannot distinguish 0.5 from 0.6, and a longer one is hard to follow.

@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// callerOn describes the caller of req, with what can be done with its client
+// callerOn returns the caller of req, including what can be done with its client
 // during the call.
 func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 	caller := callerOf(req.ClientInfo())

@@ -32,7 +32,7 @@ type frame struct {
 type frameKind int
 
 const (
-	unknown      frameKind = iota // too broken to tell
+	unknown      frameKind = iota // a message too broken to classify
 	call                          // has a method and an ID, and expects an answer
 	notification                  // has a method but no ID, and is never answered
 	reply                         // to one of our requests, and never answered

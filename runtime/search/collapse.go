@@ -34,12 +34,12 @@ type variants struct {
 type section struct {
 	chunk   int
 	values  map[string]string
-	heading string // only its letters and digits
+	heading string // only the heading's letters and digits
 }
 
-// alike is the minimum cosine between two sections with the same heading that say
-// the same. Anything from 0.7 to 0.9 gives almost the same results: other sections
-// with the same heading are far below, translations far above.
+// alike is the minimum cosine at which two sections with the same heading count as
+// saying the same. Anything from 0.7 to 0.9 gives almost the same results: other
+// sections with the same heading are far below, translations far above.
 const alike = 0.8
 
 func (r *run) variants() (*variants, error) {
@@ -89,8 +89,8 @@ func (v *variants) of(chunk int, room bool) (of int, err error) {
 	return -1, nil
 }
 
-// otherValues returns, by collapsing facet, the sorted values that chunks have and
-// that differ from the hit's own values.
+// otherValues returns, by collapsing facet, the values that chunks have and that
+// differ from the hit's own, sorted.
 func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]string, error) {
 	if len(chunks) == 0 {
 		return nil, nil

@@ -37,7 +37,7 @@ type meaning struct {
 	log        *slog.Logger
 
 	mu       sync.Mutex
-	recent   map[string]*list.Element // the values in order
+	recent   map[string]*list.Element // by question; the elements of order
 	order    list.List                // of remembered, most recently used first
 	failures int                      // consecutive
 	wakes    time.Time                // the embedder is not asked before

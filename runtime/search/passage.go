@@ -112,8 +112,7 @@ func (ed *snapshot) wholePage(page artifact.Page) (Passage, error) {
 	return p, err
 }
 
-// passage returns the chunks of a page from index from up to, but not including,
-// to.
+// passage returns the chunks [from, to) of a page.
 func (ed *snapshot) passage(page artifact.Page, from, to int) (Passage, error) {
 	p := Passage{Path: page.Path, Title: page.Title}
 	for i := from; i < to; i++ {

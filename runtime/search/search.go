@@ -299,11 +299,11 @@ func cutText[text string | []byte](s text, n int) text {
 }
 
 // recoverAs turns a panic of this query into its error. The cause is a data file
-// that was truncated while mapped, or damage that a library does not check for.
+// that was truncated while mapped, or damage that a package does not check for.
 func recoverAs(err *error, ed *snapshot) {
 	if p := recover(); p != nil {
-		// The libraries' state may be inconsistent, so this artifact is not used
-		// any more.
+		// The packages used by this query may be in an inconsistent state, so this
+		// artifact is not used any more.
 		ed.broken.Store(true)
 		*err = fmt.Errorf("%w: panic: %v\n%s", damagedFault(ed.dir), p, debug.Stack())
 	}
