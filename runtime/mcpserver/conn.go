@@ -32,7 +32,7 @@ type lineConn struct {
 	fast    sync.WaitGroup                    // fast calls, started by Read
 
 	drained chan struct{} // closed when Read has reported the end
-	closed  chan struct{} // closed to stop reading: the SDK is done, or out is broken
+	closed  chan struct{} // closed to stop reading: the SDK is done, or writing failed
 	once    sync.Once
 
 	write sync.Mutex // one message at a time
@@ -41,8 +41,8 @@ type lineConn struct {
 	mu       sync.Mutex
 	pending  map[jsonrpc.ID]*inFlight
 	writing  int           // answers taken from pending but not yet written
-	readErr  error         // the error of reading in
-	writeErr error         // the error of writing to out
+	readErr  error         // error from reading the input
+	writeErr error         // error from writing the output
 	idle     chan struct{} // closed when no call is left; nil if nothing waits for it
 }
 
@@ -383,7 +383,7 @@ func (c *lineConn) answer(id jsonrpc.ID, call fastCall, a answer) {
 	b := replies.Get().(*bytes.Buffer)
 	defer replies.Put(b)
 	c.server.writeReply(b, call, a)
-	a.delivered(c.writeLine(b.Bytes(), nil) == nil) // writeLine has recorded an error as the end of out
+	a.delivered(c.writeLine(b.Bytes(), nil) == nil) // writeLine has already handled an error
 }
 
 // take ends a call before its answer is written, because the client may reuse the
@@ -410,8 +410,8 @@ func (c *lineConn) answered() {
 	c.wake()
 }
 
-// writeLine writes one message. It calls before first, unless before is nil. If out
-// is broken, it ends the connection.
+// writeLine writes one message. It calls before first, unless before is nil. If
+// writing fails, it ends the connection.
 func (c *lineConn) writeLine(data []byte, before func()) error {
 	c.write.Lock()
 	if before != nil {

@@ -40,7 +40,7 @@ type meaning struct {
 	recent   map[string]*list.Element // by question; the elements of order
 	order    list.List                // of remembered, most recently used first
 	failures int                      // consecutive
-	wakes    time.Time                // the embedder is not asked before
+	wakes    time.Time                // the embedder is not asked before this time
 	failing  bool                     // the last attempt failed, and this was logged
 }
 
