@@ -37,21 +37,21 @@ type Case struct {
 	Good int
 }
 
-// Entry is one place that answers a query. A hit matches it
+// Entry is one place that answers a query. If ChunkID is set, only that chunk
+// matches. Otherwise a hit matches if its file is Filepath or one of AltFilepaths,
+// and if one of these is true:
 //
-//   - with ChunkID: only if the hit is that chunk;
-//   - otherwise if the hit's file is Filepath or one of AltFilepaths, and the hit is
-//     the whole file, or
-//   - with HasHeading: the heading is the hit's own (with HeadingPath: under the
-//     same parent, if the hit's breadcrumb has two or more parts), or is a heading
-//     line in the hit's text, or with Subtree is in its breadcrumb. The empty
-//     heading means the text before the first one: a hit without a heading, with an
-//     ID ending in "#_preamble", or headed by the file's title or name; with
-//     Subtree it matches any hit of the file;
-//   - with Contains: the hit's text contains it, ignoring white space;
-//   - with Slug: it is the slug of the hit's heading, of a part of its breadcrumb
-//     or of its ID, ignoring a final -2 or -part-2;
-//   - with none of these: always.
+//   - The hit is the whole file.
+//   - With HasHeading: Heading is the hit's own heading (with HeadingPath: under
+//     the same parent, if the hit's breadcrumb has two or more parts), or a
+//     heading line in the hit's text, or, with Subtree, in the hit's breadcrumb.
+//     An empty Heading means the text before the first heading: a hit without a
+//     heading, with an ID ending in "#_preamble", or headed by the file's title
+//     or name. With Subtree, an empty Heading matches any hit of the file.
+//   - With Contains: The hit's text contains it, ignoring white space.
+//   - With Slug: It is the slug of the hit's heading, of a part of its breadcrumb
+//     or of its ID, ignoring a final -2 or -part-2.
+//   - None of HasHeading, Contains and Slug is set.
 //
 // Headings are compared without markup, case and repeated spaces.
 type Entry struct {

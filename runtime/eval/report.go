@@ -218,7 +218,7 @@ func ReadReport(path string) (Report, error) {
 	return r, nil
 }
 
-// jsonFlaw explains to people why parsing data failed with err.
+// jsonFlaw returns a readable explanation of why parsing data failed with err.
 func jsonFlaw(data []byte, err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

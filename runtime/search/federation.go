@@ -434,9 +434,9 @@ func (j *joint) addPaths(ctx context.Context, hits []*jointHit) error {
 	})
 }
 
-// sieve drops hits that lack a phrase and hits that are variants of an earlier hit:
-// within their library, as in a search of that library, or as the same section in
-// another version.
+// sieve drops hits that lack a phrase and hits that are variants of an earlier hit.
+// Variants are found within a library, as in a search of that library, and as the
+// same section in another version of it.
 func (j *joint) sieve(ctx context.Context, hits []*jointHit, want int) ([]*jointHit, error) {
 	var out []*jointHit
 	variants := map[*part]*variants{}

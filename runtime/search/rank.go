@@ -361,7 +361,7 @@ func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []rank
 }
 
 // sieve drops chunks that lack a phrase, and chunks that are variants of an earlier
-// hit, which records them. It returns at most want.
+// hit. It records such variants in that hit. It returns at most want hits.
 func (r *run) sieve(ctx context.Context, found []ranked, want int) ([]ranked, error) {
 	variants, err := r.variants()
 	if err != nil {
