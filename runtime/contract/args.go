@@ -13,39 +13,39 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Kind classifies what is wrong with the arguments of a call.
+// Kind classifies what is wrong with a call's arguments.
 type Kind string
 
-// The kinds of refusal, in the order in which the checks run. Fields are
-// checked in the order of the schema's properties.
+// Kinds of refusal, in the order of the checks. Fields are checked in the order of
+// the schema's properties.
 const (
-	NotJSON    Kind = "not_json"    // not JSON, nested too deep, or a duplicate name
+	NotJSON    Kind = "not_json"    // not JSON, nested too deeply, or a duplicate name
 	NotObject  Kind = "not_object"  // JSON, but not an object
-	Unexpected Kind = "unexpected"  // a field that the schema does not have
+	Unexpected Kind = "unexpected"  // a field that is not in the schema
 	Missing    Kind = "missing"     // a required field is absent
-	WrongType  Kind = "wrong_type"  // a field of another type
+	WrongType  Kind = "wrong_type"  // a field with the wrong type
 	Blank      Kind = "blank"       // a string without a visible character
-	OutOfRange Kind = "range"       // a number or a length beyond its bounds
+	OutOfRange Kind = "range"       // a number or a length outside its bounds
 	NotAllowed Kind = "not_allowed" // a value outside the enum
-	Mismatch   Kind = "mismatch"    // anything else that the schema demands
+	Mismatch   Kind = "mismatch"    // any other violation of the schema
 )
 
-// Refusal describes bad arguments before Define words the error.
+// Refusal describes bad arguments. Define turns it into an error.
 type Refusal struct {
 	Kind Kind
-	// Field is the property, empty when the call as a whole is at fault.
+	// Field is the property at fault, or "" if the whole call is.
 	Field string
-	// Value is the string given for a NotAllowed field, shortened.
+	// Value is the string given for a NotAllowed field, truncated.
 	Value string
-	// Allowed are the values of a NotAllowed field, in the schema's order.
+	// Allowed lists the values of a NotAllowed field, in the schema's order.
 	Allowed []string
-	// Message is the default wording.
+	// Message is the default message.
 	Message string
 }
 
-// check refuses args that the schema does not allow. It returns them ready to
-// decode: integers written plainly, and no undeclared field that the decoder,
-// which ignores case, would take for a declared one.
+// check rejects arguments that the schema does not allow, and otherwise returns
+// them ready to decode. It writes integers without fraction or exponent. It removes
+// undeclared fields that the case-insensitive decoder would take for declared ones.
 func (s *shape) check(args json.RawMessage) (json.RawMessage, *Refusal) {
 	fields, err := Fields(args)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *shape) unexpected(fields []Field) (first string, found bool) {
 	return first, found
 }
 
-// instead says which field to use in place of one that is not declared.
+// instead returns a hint that names the field to use in place of an undeclared one.
 func (s *shape) instead(name string) string {
 	if p := s.alike(name); p != nil {
 		return ": write " + quote(p.name)
@@ -162,8 +162,8 @@ func (s *shape) missing(name string) *Refusal {
 	return &Refusal{Kind: Missing, Field: name, Message: name + " is required"}
 }
 
-// check refuses a value, or returns how to write it when the decoder would not
-// take it as it stands; nil means as it stands.
+// check rejects a value, or returns the value as the decoder accepts it. nil means
+// that the decoder accepts it unchanged.
 func (p *property) check(value json.RawMessage) (json.RawMessage, *Refusal) {
 	switch p.kind {
 	case "string":
@@ -241,7 +241,7 @@ func (p *property) checkNumber(value json.RawMessage) *Refusal {
 	if !isNumber(value) {
 		return p.wrongType("a number", value)
 	}
-	f, _ := strconv.ParseFloat(string(value), 64) // too large becomes infinite, and is out of range
+	f, _ := strconv.ParseFloat(string(value), 64) // a number that is too large becomes infinite, so it is out of range
 	return p.checkRange(f)
 }
 
@@ -271,7 +271,8 @@ func (p *property) wrongType(want string, given json.RawMessage) *Refusal {
 	return &Refusal{Kind: WrongType, Field: p.name, Message: p.name + " must be " + want + p.rewrite(given)}
 }
 
-// rewrite says how to write a value of the wrong type, if that is plain.
+// rewrite returns a hint on how to write a value of the wrong type, or "" if that
+// is not obvious.
 func (p *property) rewrite(given json.RawMessage) string {
 	inner := ""
 	switch {
@@ -306,7 +307,7 @@ func (p *property) rewrite(given json.RawMessage) string {
 	return ""
 }
 
-// elements are those of an array; none of any other value.
+// elements returns an array's elements, or nil for any other value.
 func elements(value json.RawMessage) []json.RawMessage {
 	if value[0] != '[' {
 		return nil
@@ -327,11 +328,11 @@ func (p *property) notAllowed(given string) *Refusal {
 	}
 }
 
-// maxListed bounds AllowedList: with names of about 20 characters the message
-// stays near 4 KiB, and a facet may have 512 values.
+// maxListed is the maximum number of values that AllowedList names. With names of
+// about 20 characters the message stays near 4 KiB; a facet may have 512 values.
 const maxListed = 200
 
-// AllowedList formats the values of an enum, and notes how many it leaves out.
+// AllowedList formats an enum's values, and notes how many it leaves out.
 func AllowedList(values []string) string {
 	if len(values) <= maxListed {
 		return strings.Join(values, ", ")
@@ -339,8 +340,8 @@ func AllowedList(values []string) string {
 	return fmt.Sprintf("%s, ... (%d more)", strings.Join(values[:maxListed], ", "), len(values)-maxListed)
 }
 
-// checkRest asks the schema library about everything that the quick checks do
-// not know: arrays, nested objects, conditions.
+// checkRest validates with the schema library whatever the quick checks do not
+// cover: arrays, nested objects, conditions.
 func (s *shape) checkRest(args json.RawMessage) *Refusal {
 	if name, ok := repeatedBelow(args); ok {
 		return &Refusal{Kind: NotJSON, Message: duplicate(name).Message}
@@ -356,8 +357,8 @@ func (s *shape) checkRest(args json.RawMessage) *Refusal {
 	return nil
 }
 
-// reworded takes the schema library's chain of locations apart: what counts
-// for the caller is the innermost place and the reason.
+// reworded extracts the innermost field and the reason from the schema library's
+// chain of locations.
 func reworded(err error) (field, message string) {
 	reason := err.Error()
 	for {
@@ -376,7 +377,7 @@ func reworded(err error) (field, message string) {
 	}
 	reason, _, _ = strings.Cut(reason, "\n")
 	if i := strings.LastIndex(reason, " has type "); i >= 0 && strings.HasPrefix(reason, "type: ") {
-		reason = reason[i+1:] // before it is the value, as Go prints it
+		reason = reason[i+1:] // drop the value in Go syntax that precedes it
 	}
 	if field == "" {
 		return "", "Invalid arguments: " + textutil.Excerpt(reason, maxQuoted)
@@ -384,7 +385,7 @@ func reworded(err error) (field, message string) {
 	return field, "Invalid value for " + quote(field) + ": " + textutil.Excerpt(reason, maxQuoted)
 }
 
-// dotted turns /properties/a/items/properties/b into a.b.
+// dotted converts /properties/a/items/properties/b to a.b.
 func dotted(pointer string) string {
 	var names []string
 	parts := strings.Split(pointer, "/")
@@ -396,8 +397,8 @@ func dotted(pointer string) string {
 	return strings.Join(names, ".")
 }
 
-// misfit words what the decoder still could not take, such as a number beyond
-// the Go type.
+// misfit returns the refusal for arguments that pass the checks but do not decode,
+// for example a number that is too large for the Go type.
 func misfit(err error) *Refusal {
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) && typed.Field != "" {
@@ -418,7 +419,7 @@ func join(fields []Field) json.RawMessage {
 	return append(b, '}')
 }
 
-// maxQuoted bounds what a message repeats of the caller's own words, in bytes.
+// maxQuoted is how many bytes of the caller's input a message repeats at most.
 const maxQuoted = 200
 
 func quote(s string) string { return "'" + textutil.Excerpt(s, maxQuoted) + "'" }

@@ -8,22 +8,23 @@ type Catalog struct {
 	Tools     []Tool
 	Prompts   []Prompt
 	Resources []Resource
-	// Elsewhere holds what other servers publish besides tools. Nil: nothing.
+	// Elsewhere holds what other servers publish besides tools; nil if there is
+	// nothing.
 	Elsewhere *Elsewhere
-	// Instructions tells the model how to use the tools together. Empty: none.
+	// Instructions tells the model how to use the tools together. It may be empty.
 	Instructions string
 }
 
 // Prompt is a template that a person picks in a client. Render may be called
 // concurrently.
 type Prompt struct {
-	// Name is unique within a Catalog; it may hold slashes.
+	// Name is unique within a Catalog. It may contain slashes.
 	Name string
-	// Title and Description are for people. Empty: none.
+	// Title and Description are for people. They may be empty.
 	Title, Description string
 	Arguments          []PromptArgument
-	// Render fills the template. A door has already refused a call that lacks
-	// a required argument; an optional one may be absent from args.
+	// Render fills in the template. A door refuses calls that lack a required
+	// argument. Optional ones may be missing from args.
 	Render func(args map[string]string) ([]PromptMessage, error)
 }
 
@@ -40,15 +41,15 @@ type PromptMessage struct {
 	Text string
 }
 
-// Resource is one document that a client can list and read whole. Read may be
-// called concurrently.
+// Resource is one document that a client can list and read. Read may be called
+// concurrently.
 type Resource struct {
 	// URI is absolute and unique within a Catalog.
 	URI string
 	// Name is the short name; Title and Description are for people.
 	Name, Title, Description string
-	// MIMEType is the type that Read returns, for example text/markdown. Empty:
-	// unspecified.
+	// MIMEType is the type of what Read returns, for example text/markdown. Empty
+	// means unspecified.
 	MIMEType string
 	// View reports that Read returns the HTML of a view: a complete page that
 	// loads nothing from the network. Only clients that show views see it, and

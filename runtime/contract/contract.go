@@ -15,7 +15,7 @@ import (
 type Tool struct {
 	// Name is the name that agents call, [a-zA-Z0-9_-]{1,64}.
 	Name string
-	// Title is for people, for example in a list of tools. Empty: none.
+	// Title is for people, for example in a list of tools. It may be empty.
 	Title string
 	// Description is for the model.
 	Description string
@@ -34,23 +34,23 @@ type Tool struct {
 	// hint and details, as text and as structured content. Other tools fail
 	// with a sentence.
 	Envelope bool
-	// Unannounced reports that clients get no notification when the tool comes
-	// or goes. They find it by listing the tools.
+	// Unannounced reports that clients are not notified when the tool is added or
+	// removed. They find it by listing the tools.
 	Unannounced bool
-	// Published is the tool as another server publishes it, an MCP Tool in
-	// JSON. What the fields above do not cover, such as annotations and icons,
-	// is published unchanged. Nil: nothing.
+	// Published is the tool as another server publishes it, an MCP Tool in JSON.
+	// Members that the fields above do not cover, such as annotations and icons,
+	// are published unchanged. It is nil for our own tools.
 	Published json.RawMessage
-	// View is the URI of the view in which clients show calls of this tool.
-	// Empty: none.
+	// View is the URI of the view in which clients show calls of this tool, or ""
+	// if there is none.
 	View string
-	// OnlyViews reports that only views call this tool, never models: a client
-	// that shows no views neither sees it nor can call it.
+	// OnlyViews reports that only views call this tool, never models. A client that
+	// does not show views neither sees it nor can call it.
 	OnlyViews bool
-	// Call runs the tool with args, a JSON object (nil, empty or null: {}). If
+	// Call runs the tool with args, a JSON object (nil, empty or null means {}). If
 	// the error is a *fault.Fault, it is shown to the caller.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
-	// Later lets a call outlive its request. Nil: only Call.
+	// Later lets a call outlive its request. If nil, only Call is available.
 	Later *Later
 }
 
@@ -58,34 +58,35 @@ type Tool struct {
 type Caller struct {
 	// Name and Version are what the client reports about itself.
 	Name, Version string
-	// Session distinguishes clients connected at the same time. Empty: the door
-	// cannot.
+	// Session distinguishes clients that are connected concurrently. It is empty if
+	// the door cannot distinguish them.
 	Session string
-	// Views reports that the client shows views beside calls; see [Tool].View.
+	// Views reports that the client shows views next to calls; see [Tool].View.
 	Views bool
 	// Principal is the token or person that the client acts for. It outlives
-	// connections. Empty: the user of this machine.
+	// connections. Empty means the user of this machine.
 	Principal string
-	// Waits reports that the client has waited longer than a minute for a call
+	// Waits reports that the client once waited longer than a minute for a call
 	// that sent progress.
 	Waits bool
-	// Progress tells the client that its call is still running, so that it
-	// keeps waiting. Nil: the client did not ask for progress.
+	// Progress tells the client that its call is still running, so that it keeps
+	// waiting. It is nil if the client did not request progress.
 	Progress func(context.Context, Progress)
-	// Log passes another server's log message to the client, with an RFC 5424
-	// level such as "warning". Nil: the door cannot.
+	// Log passes another server's log message to the client, with an RFC 5424 level
+	// such as "warning". It is nil if the door cannot do that.
 	Log func(ctx context.Context, level, logger string, data any)
-	// Written registers a function to call after the answer was written to the
-	// client, or when it never will be. Nil: the door cannot tell.
+	// Written registers a function to call after the answer is written to the
+	// client, or when it is certain that it never will be. Written is nil if the
+	// door cannot tell.
 	Written func(func())
 	// Client is what the door can do with the client itself, for example show
-	// something to its person; a tool asserts the interface that it needs. Nil:
-	// nothing.
+	// something to its user. A tool asserts the interface that it needs. Client is
+	// nil if there is nothing.
 	Client any
 }
 
-// WhenWritten calls f when the client has the answer, or never will; immediately
-// if the door cannot tell. f must not block.
+// WhenWritten calls f when the client has the answer, or never will. It calls f
+// immediately if the door cannot tell. f must not block.
 func (c Caller) WhenWritten(f func()) {
 	if c.Written == nil {
 		f()
@@ -94,25 +95,24 @@ func (c Caller) WhenWritten(f func()) {
 	c.Written(f)
 }
 
-// Progress is the progress of a call. Done increases from one to the next.
+// Progress is the progress of a call. Done increases with each report.
 type Progress struct {
 	Done, Total float64
 	Message     string
 }
 
 // Result is a tool's answer: text blocks, and the same facts as a value that
-// marshals to a JSON object (nil: none).
+// marshals to a JSON object (nil if there is none).
 type Result struct {
 	Text       []string
 	Structured any
 	// Content, if not nil, replaces Text with another server's answer: an array
 	// of MCP content blocks, which may include images and links.
 	Content json.RawMessage
-	// Refused reports that the tool failed and the text is its own error
-	// message.
+	// Refused reports that the tool failed and the text is its own error message.
 	Refused bool
-	// Meta is for programs and not part of the answer; its keys have a prefix
-	// and a slash, for example "deskhand/lexical". Nil: none.
+	// Meta is for programs and not part of the answer. Its keys have a prefix and a
+	// slash, for example "deskhand/lexical". It may be nil.
 	Meta map[string]any
 	// Delivered, if not nil, is called once to report whether the client
 	// received the result: it was written, and the client had not disconnected

@@ -16,25 +16,25 @@ import (
 // Description and Input are required.
 type Spec struct {
 	Name, Title, Description string
-	// Input and Output are JSON Schemas of type object; Freeze writes one. A
-	// nil Output publishes none.
+	// Input and Output are JSON Schemas of type object, as returned by Freeze. If
+	// Output is nil, none is published.
 	Input, Output json.RawMessage
 	// NonBlank names string properties that must contain a visible character,
-	// if the schema's minLength does not already require one.
+	// unless the schema's minLength already requires one.
 	NonBlank []string
-	// Exact refuses everything the schema refuses. Without it, calls with an
-	// unambiguous meaning are accepted: null for an omitted field, a field name
-	// in another case, JSON in a string. Set it if a specification requires the
-	// schema and the tool to agree on every input.
+	// Exact refuses everything that the schema refuses. Without Exact, calls with
+	// an unambiguous meaning are accepted: null for an omitted field, a field name
+	// in another case, JSON in a string. Set it if a specification requires that
+	// the schema and the tool agree on every input.
 	Exact bool
 	// ReadOnly, Additive, Idempotent and Envelope are copied to the Tool.
 	ReadOnly, Additive, Idempotent, Envelope bool
-	// Before runs ahead of all other checks. It refuses what the schema's
-	// conditions (if, not) would refuse in words that no model understands.
-	// Nil: no check.
+	// Before runs before all other checks. It refuses calls for which the error of
+	// a schema condition (if, not) would be incomprehensible to models. It may be
+	// nil.
 	Before func(Given) *fault.Fault
-	// Reword replaces the message of a refusal. If it returns "" or is nil, the
-	// default stays.
+	// Reword returns a replacement for a refusal's message. If it returns "" or is
+	// nil, the default stays.
 	Reword func(Refusal) string
 }
 
@@ -99,7 +99,7 @@ type Given []Field
 // Has reports whether the field is present, even if null.
 func (g Given) Has(name string) bool { return index(g, name) >= 0 }
 
-// Is reports whether the field is the string text.
+// Is reports whether the field is a string equal to text.
 func (g Given) Is(name, text string) bool {
 	i := index(g, name)
 	return i >= 0 && string(g[i].Value) == strconv.Quote(text)
@@ -108,7 +108,7 @@ func (g Given) Is(name, text string) bool {
 func before(args json.RawMessage, refuse func(Given) *fault.Fault) *fault.Fault {
 	fields, err := Fields(args)
 	if err != nil {
-		return nil // worded by what checks all tools
+		return nil // the check that all tools share reports it
 	}
 	return refuse(fields)
 }
@@ -133,14 +133,14 @@ func parseObjectSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if schema.Type != "object" {
 		return nil, fmt.Errorf("type is %q, want object", schema.Type)
 	}
-	// A copy is resolved, since resolving ties a schema to its root.
+	// Resolve a copy, because resolving ties a schema to its root.
 	if _, err := schema.CloneSchemas().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
 		return nil, err
 	}
 	return &schema, nil
 }
 
-// propertyOrder returns the names of the root's properties as written.
+// propertyOrder returns the names of the root's properties in source order.
 func propertyOrder(raw json.RawMessage) ([]string, error) {
 	root, err := Fields(raw)
 	if err != nil {

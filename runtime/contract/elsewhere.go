@@ -13,22 +13,23 @@ type Elsewhere struct {
 	Prompts, Resources, Templates []Entry
 	// Prompt renders the named prompt and returns a GetPromptResult.
 	Prompt func(ctx context.Context, caller Caller, name string, args map[string]string) (json.RawMessage, error)
-	// Read reads a resource that is listed, fits a template or was linked in an
-	// answer, and returns a ReadResourceResult; nil if no server has it.
+	// Read reads a resource that is listed, matches a template or was linked in an
+	// answer, and returns a ReadResourceResult. It returns nil if no server has the
+	// resource.
 	Read func(ctx context.Context, caller Caller, uri string) (json.RawMessage, error)
-	// Complete suggests values and returns a CompleteResult; nil if no server
-	// has what c refers to.
+	// Complete suggests values and returns a CompleteResult. It returns nil if no
+	// server has the prompt or template.
 	Complete func(ctx context.Context, caller Caller, c Completing) (json.RawMessage, error)
-	// Watch calls changed whenever the resource's server reports a change,
-	// until stop is called. stop is nil if no server both has the resource and
-	// reports its changes.
+	// Watch calls changed whenever the resource's server reports a change, until
+	// stop is called. stop is nil if no server both has the resource and reports
+	// its changes.
 	Watch func(ctx context.Context, caller Caller, uri string, changed func()) (stop func(), err error)
 }
 
 // Entry is one prompt, resource or template.
 type Entry struct {
-	// Key is the name of a prompt, the URI of a resource or the template of one,
-	// unique within its list.
+	// Key is a prompt's name, a resource's URI or a template, unique within its
+	// list.
 	Key string
 	// Published is the entry as published. Its name, URI or template is Key.
 	Published json.RawMessage
@@ -37,9 +38,9 @@ type Entry struct {
 // Completing is an argument of a prompt, or a variable of a resource template,
 // for which a client wants suggestions.
 type Completing struct {
-	// Exactly one of Prompt and Template is set, to an Entry.Key.
+	// Exactly one of Prompt and Template is set. It is an Entry.Key.
 	Prompt, Template string
-	// Argument is the name to suggest values for, Value the text typed so far,
+	// Argument is the argument to suggest values for, Value the text typed so far,
 	// and Others the values of the other arguments.
 	Argument, Value string
 	Others          map[string]string
@@ -47,8 +48,9 @@ type Completing struct {
 
 // Lends lists the client features that servers may use during a call.
 type Lends struct {
-	// Sampling is use of its model; SamplingTools: the model may call tools.
+	// Sampling reports that servers may use the client's model; SamplingTools that
+	// the model may call tools.
 	Sampling, SamplingTools bool
-	// Roots is access to the list of its working folders.
+	// Roots reports that servers may list the client's working folders.
 	Roots bool
 }

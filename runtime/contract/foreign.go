@@ -8,13 +8,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Checker checks a call's arguments against the input schema of another
-// server's tool. It may be used concurrently.
+// Checker checks a call's arguments against the input schema of another server's
+// tool. It may be used concurrently.
 type Checker struct{ shape *shape }
 
 // NewChecker parses a schema of type object. It fails if we cannot check the
-// schema, for example because it refers to another document; the other server
-// then checks the call itself.
+// schema, for example because it refers to another document. In that case only the
+// other server checks the call.
 func NewChecker(raw json.RawMessage) (*Checker, error) {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
@@ -30,7 +30,7 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	var required []string // one that is no property is checked by the whole schema
+	var required []string // the whole schema checks required names that are not properties
 	for _, name := range schema.Required {
 		if schema.Properties[name] != nil {
 			required = append(required, name)
@@ -40,7 +40,7 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	known.Required = required
 	s, err := newShape(&known, order, nil)
 	if err == nil {
-		s.exact = true // what is sent is what was written, so it has to fit as it is
+		s.exact = true // arguments are forwarded unchanged, so they must fit without changes
 	}
 	if err == nil && len(required) < len(schema.Required) {
 		s.rest, err = schema.CloneSchemas().Resolve(nil)
@@ -48,8 +48,8 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	return &Checker{s}, err
 }
 
-// Check returns nil if the schema allows args, otherwise what is wrong with
-// them. It changes nothing: the other server gets the arguments unchanged.
+// Check returns nil if the schema allows args, otherwise why not. The other server
+// gets the arguments unchanged.
 func (c *Checker) Check(args json.RawMessage) *Refusal {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")

@@ -8,36 +8,36 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Later lets a tool's calls outlive their requests: the caller gets a handle
-// and comes back for the result. The call's state is in the store, so any
-// process over the same store can follow it.
+// Later lets a tool's calls outlive their requests: the caller gets a handle and
+// requests the result with it. The call's state is in the store, so any process
+// that uses the same store can follow it.
 type Later struct {
-	// Kind is the prefix of the calls' IDs, for example "elc_". It must be
-	// unique within a catalog.
+	// Kind is the prefix of the calls' IDs, for example "elc_". It must be unique
+	// within a catalog.
 	Kind string
-	// Only reports that the tool can be called only this way: Call fails.
+	// Only reports that the tool can be called only this way. Its Call fails.
 	Only bool
-	// Start begins a call and returns without waiting for its end. It fails as
-	// Call does. If the Pending it returns has no ID, the call has already
-	// ended and only Result is set.
+	// Start begins a call and returns without waiting for its end. It fails as Call
+	// does. If the returned Pending has no ID, the call has already ended and only
+	// Result is set.
 	Start func(ctx context.Context, caller Caller, args json.RawMessage) (Pending, error)
 	// Calls follows the calls that Start began.
 	Calls PendingCalls
 }
 
-// PendingCalls follows pending calls by ID. The door checks who may follow a call:
-// see [Caller.Owner]. An unknown ID is a fault with code [UnknownCall]. All
-// methods may be called concurrently.
+// PendingCalls follows pending calls by ID. The door checks who may follow a call,
+// see [Caller.Owner]. An unknown ID is a fault with code [UnknownCall]. All methods
+// may be called concurrently.
 type PendingCalls interface {
-	// Look returns the call's current state. caller.Client is what the door can
-	// do with the client, for example record a question that it can show.
+	// Look returns the call's current state. caller.Client is what the door can do
+	// with the client, for example record a question that it can show.
 	Look(ctx context.Context, caller Caller, id string) (Pending, error)
-	// Answer passes on the answers, in caller.Client, of the client's person to
-	// the call's questions. It returns a fault if an answer is not valid, and
-	// ignores answers to questions that are not open.
+	// Answer passes the user's answers to the call's questions, in caller.Client,
+	// on to the call. It returns a fault if an answer is not valid, and ignores
+	// answers to questions that are not open.
 	Answer(ctx context.Context, caller Caller, id string) error
-	// Cancel asks the call to end. The call may still end in another way.
-	// Cancelling an ended call does nothing and is not an error.
+	// Cancel requests that the call end. The call may still end in another way.
+	// Cancelling an ended call does nothing and returns no error.
 	Cancel(ctx context.Context, caller Caller, id string) error
 	// Watch starts watching a call for changes.
 	Watch(ctx context.Context, id string) (Watcher, error)
@@ -45,38 +45,39 @@ type PendingCalls interface {
 
 // Watcher waits for changes. It is for one goroutine.
 type Watcher interface {
-	// Wait returns nil when the call may have changed since Watch or the last
-	// Wait; otherwise ctx's error, or why it cannot watch.
+	// Wait returns nil when the call may have changed since Watch or the last Wait.
+	// Otherwise it returns ctx's error, or why it cannot watch.
 	Wait(ctx context.Context) error
 	Close()
 }
 
-// UnknownCall is the fault code for an ID that no call has.
+// UnknownCall is the fault code for an ID without a call.
 const UnknownCall = "unknown_call"
 
-// NoCall returns that fault.
+// NoCall returns the fault for an unknown ID.
 func NoCall() *fault.Fault {
 	return fault.New(UnknownCall, "there is no such task", "it may have been deleted; call the tool again")
 }
 
 // Pending is a call that has outlived its request.
 type Pending struct {
-	// ID identifies the call: letters, digits, "_" and "-".
+	// ID identifies the call. It consists of letters, digits, "_" and "-".
 	ID    string
 	State PendingState
-	// Message is one line: what the call waits for, or why it was lost.
+	// Message is one line that says what the call is waiting for, or why it was
+	// lost.
 	Message string
-	// Created and Updated are when the call began and last changed.
+	// Created and Updated are the times when the call began and last changed.
 	Created, Updated time.Time
-	// TTL is how long the call is kept after Created. Zero: forever.
+	// TTL is how long the call is kept after Created. Zero means forever.
 	TTL time.Duration
-	// Poll is the suggested time between two looks.
+	// Poll is the suggested time between two calls of Look.
 	Poll time.Duration
-	// Result and Err are what Call would have returned. They are set in state
+	// Result and Err are what Call would have returned. They are set if State is
 	// Ended.
 	Result Result
 	Err    error
-	// Envelope is copied from the tool and decides how Err is worded.
+	// Envelope is copied from the tool. It decides the form of Err.
 	Envelope bool
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// integer reads a JSON number as JSON Schema does: 5, 5.0 and 50e-1 are the
-// same integer. It returns the plain digits, and the value held within int64.
-// Numbers of any length are safe: nothing is expanded beyond 20 digits.
+// integer parses a JSON number as JSON Schema does: 5, 5.0 and 50e-1 are the same
+// integer. It returns the plain digits, and the value clamped to int64. Numbers of
+// any length are safe, because nothing is expanded beyond 20 digits.
 func integer(number string) (digits string, value int64, ok bool) {
 	sign := ""
 	if rest, negative := strings.CutPrefix(number, "-"); negative {
@@ -27,7 +27,7 @@ func integer(number string) (digits string, value int64, ok bool) {
 	if point < len(all) && strings.Trim(all[max(point, 0):], "0") != "" {
 		return "", 0, false
 	}
-	if point > 20 { // beyond int64 whatever the digits are
+	if point > 20 { // outside int64 whatever the digits are
 		if sign != "" {
 			return sign + number, math.MinInt64, true
 		}
@@ -38,11 +38,12 @@ func integer(number string) (digits string, value int64, ok bool) {
 	} else {
 		all += strings.Repeat("0", point-len(all))
 	}
-	value, _ = strconv.ParseInt(sign+all, 10, 64) // a range error leaves the bound
+	value, _ = strconv.ParseInt(sign+all, 10, 64) // after a range error, value is the nearest bound
 	return sign + all, value, true
 }
 
-// clampedInt reads an exponent and keeps it within what a text can hold.
+// clampedInt parses an exponent and clamps it to ±2^30, which is more than the
+// digits of any number.
 func clampedInt(s string) int {
 	n, err := strconv.Atoi(s)
 	const limit = 1 << 30
@@ -55,5 +56,5 @@ func clampedInt(s string) int {
 	return n
 }
 
-// plain writes a schema's bound without an exponent.
+// plain formats a bound of a schema without an exponent.
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

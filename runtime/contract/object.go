@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// MaxDepth limits how deep arrays and objects may nest in JSON from outside.
-// Real calls nest fewer than ten levels; the limit keeps recursion shallow.
+// MaxDepth is the maximum nesting depth of arrays and objects in JSON from outside.
+// Real calls nest fewer than ten levels. The limit keeps recursion shallow.
 const MaxDepth = 100
 
 // Field is one member of a JSON object. Value is not decoded.
@@ -19,13 +19,14 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// Fields splits a JSON object into its members, in order. Doors and tools use
-// it to inspect bytes from outside before they decode them. The values share
-// data's memory.
+// Fields splits a JSON object into its members, in order. Doors and tools use it to
+// inspect bytes from outside before they decode them. The values share data's
+// memory.
 //
-// Its errors are faults: code "invalid_json" if data is not JSON in UTF-8,
-// "too_deep" beyond MaxDepth, "not_object", and "duplicate_field" if a name
-// appears twice at the top level, since readers disagree on which one counts.
+// Its errors are faults with these codes: "invalid_json" if data is not JSON in
+// UTF-8, "too_deep" if it exceeds MaxDepth, "not_object", and "duplicate_field" if
+// a name appears twice at the top level, because parsers disagree on which one
+// counts.
 func Fields(data []byte) ([]Field, error) {
 	if tooDeep(data) {
 		return nil, fault.New("too_deep", fmt.Sprintf("JSON nested deeper than %d levels", MaxDepth), "")
@@ -48,8 +49,8 @@ func duplicate(name string) *fault.Fault {
 	return fault.New("duplicate_field", fmt.Sprintf("Field %s appears twice", quote(name)), "")
 }
 
-// repeatedBelow finds a name that appears twice in one object anywhere inside
-// value, which must have passed Fields as part of a larger text.
+// repeatedBelow returns a name that appears twice in one object anywhere inside
+// value. value must be part of a text that has passed Fields.
 func repeatedBelow(value []byte) (string, bool) {
 	w := walker{data: value}
 	w.space()
@@ -74,7 +75,8 @@ func repeatedBelow(value []byte) (string, bool) {
 	return "", false
 }
 
-// repeated compares pairwise while that is cheaper than a map.
+// repeated returns a name that appears twice in fields. It compares pairs while
+// that is faster than a map.
 func repeated(fields []Field) (string, bool) {
 	if len(fields) > 16 {
 		seen := make(map[string]bool, len(fields))
@@ -94,7 +96,8 @@ func repeated(fields []Field) (string, bool) {
 	return "", false
 }
 
-// tooDeep counts brackets outside strings; data need not be valid.
+// tooDeep reports whether brackets outside strings nest deeper than MaxDepth. data
+// need not be valid.
 func tooDeep(data []byte) bool {
 	depth, inString := 0, false
 	for i := 0; i < len(data); i++ {
@@ -115,7 +118,7 @@ func tooDeep(data []byte) bool {
 	return false
 }
 
-// walker steps over JSON that is known to be valid.
+// walker steps through valid JSON.
 type walker struct {
 	data []byte
 	at   int
@@ -132,7 +135,7 @@ func (w *walker) space() {
 	}
 }
 
-// object reads the members of the object that begins at w.at.
+// object returns the members of the object that begins at w.at.
 func (w *walker) object() []Field {
 	fields := make([]Field, 0, 8)
 	w.at++ // {
@@ -149,7 +152,7 @@ func (w *walker) object() []Field {
 	return fields
 }
 
-// array reads the elements of the array that begins at w.at.
+// array returns the elements of the array that begins at w.at.
 func (w *walker) array() []json.RawMessage {
 	var values []json.RawMessage
 	w.at++ // [
@@ -162,7 +165,7 @@ func (w *walker) array() []json.RawMessage {
 	return values
 }
 
-// value steps over one value and returns it without the space around it.
+// value steps over one value and returns it without surrounding white space.
 func (w *walker) value() json.RawMessage {
 	w.space()
 	start, depth, inString := w.at, 0, false
@@ -179,7 +182,7 @@ func (w *walker) value() json.RawMessage {
 		case c == '{' || c == '[':
 			depth++
 		case c == '}' || c == ']':
-			if depth == 0 { // the end of what holds a number or a word
+			if depth == 0 { // the end of the enclosing value, after a number, true, false or null
 				return w.data[start:w.at]
 			}
 			if depth--; depth == 0 {
@@ -193,7 +196,7 @@ func (w *walker) value() json.RawMessage {
 	return w.data[start:w.at]
 }
 
-// text decodes a JSON string that is known to be valid.
+// text decodes a valid JSON string.
 func text(raw []byte) string {
 	inner := raw[1 : len(raw)-1]
 	if !slices.Contains(inner, '\\') {
@@ -206,9 +209,9 @@ func text(raw []byte) string {
 	return s
 }
 
-// With returns the JSON object raw with the member name set to value, in its
-// place or else at the end. A nil value removes the member. Its errors are
-// those of [Fields].
+// With returns the JSON object raw with the member name set to value. A new member
+// is added at the end. A nil value removes the member. Its errors are those of
+// [Fields].
 func With(raw json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
 	fields, err := Fields(raw)
 	if err != nil {

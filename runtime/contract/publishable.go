@@ -15,17 +15,18 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Clients read a whole list of tools or none: one that is wrong takes the others
-// away, and some model services refuse the conversation. So this is the one
-// definition of what may be in a list, for a door and for whatever fills it.
+// Clients read a whole list of tools or none of it: one invalid tool makes them
+// drop all others, and some model services then refuse the conversation. This file
+// therefore defines, in one place, what a list may contain, for doors and for the
+// code that fills them.
 
 // MaxDefinition is the maximum size in bytes of a published tool, prompt or
-// resource. Real tools have a few thousand (docs/tools.md).
+// resource. Real tools have a few thousand bytes (docs/tools.md).
 const MaxDefinition = 1 << 20
 
-// Publishable returns why a door cannot publish t, or nil. It refuses schemas
-// with a duplicate member, or with one that differs from a known member only in
-// case, because readers disagree about them.
+// Publishable returns why a door cannot publish t, or nil if it can. It refuses
+// schemas with a duplicate member, or with a member that differs from a known one
+// only in case, because parsers disagree about them.
 func Publishable(t *Tool) error {
 	if !ValidName(t.Name) {
 		return errors.New("a name must have 1 to 64 of a-z, A-Z, 0-9, _ and -")
@@ -49,7 +50,8 @@ func Publishable(t *Tool) error {
 	return nil
 }
 
-// checkObjectSchema reports why raw is no JSON Schema of type object.
+// checkObjectSchema returns why raw is not a JSON Schema of type object, or nil if
+// it is.
 func checkObjectSchema(raw json.RawMessage) error {
 	fields, err := Fields(raw)
 	if err != nil {
@@ -63,7 +65,7 @@ func checkObjectSchema(raw json.RawMessage) error {
 	return s.object(fields, "", true)
 }
 
-// SchemaError returns why raw is not a JSON Schema, of any type, or nil.
+// SchemaError returns why raw is not a JSON Schema, of any type, or nil if it is.
 func SchemaError(raw json.RawMessage) error {
 	fields, err := Fields(raw)
 	if err != nil {
@@ -73,20 +75,20 @@ func SchemaError(raw json.RawMessage) error {
 	return s.object(fields, "", true)
 }
 
-// schemaCheck walks over one schema.
+// schemaCheck checks one schema.
 type schemaCheck struct {
 	root    []Field
-	headers map[string]bool // the x-mcp-header that are taken, in lower case
+	headers map[string]bool // the x-mcp-header names in use, in lower case
 }
 
-// keywords say of each keyword of JSON Schema what its value is: of any draft
-// from 4 on, as servers publish them.
+// keywords maps each keyword of JSON Schema to the check of its value. It covers
+// all drafts from 4 on, because servers publish any of them.
 var keywords map[string]func(s *schemaCheck, value json.RawMessage, at string, onPath bool) error
 
-// alike are the keywords by their [foldedCase].
+// alike maps the [foldedCase] of each keyword to the keyword.
 var alike = map[string]string{}
 
-func init() { // the functions in the table read both
+func init() { // the table's functions read both maps
 	keywords = map[string]func(s *schemaCheck, value json.RawMessage, at string, onPath bool) error{
 		"type":                  (*schemaCheck).types,
 		"properties":            (*schemaCheck).properties,
@@ -133,8 +135,8 @@ func init() { // the functions in the table read both
 	}
 }
 
-// foldedCase is a name as a reader sees it that does not tell cases apart, as
-// encoding/json does not.
+// foldedCase returns name as a case-insensitive parser such as encoding/json sees
+// it.
 func foldedCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -145,8 +147,8 @@ func foldedCase(name string) string {
 	}, name)
 }
 
-// object checks the members of a schema. at is its place, for errors; onPath says
-// that only properties lead from the root to it.
+// object checks a schema's members. at is the schema's path, for errors. onPath
+// reports that the path from the root contains only properties.
 func (s *schemaCheck) object(fields []Field, at string, onPath bool) error {
 	for _, f := range fields {
 		check, known := keywords[f.Name]
@@ -188,7 +190,7 @@ func (s *schemaCheck) schema(value json.RawMessage, at string, onPath bool) erro
 	return fmt.Errorf("has no schema at %s", textutil.Excerpt(at, maxQuoted))
 }
 
-// members are those of an object inside the schema. A name that appears twice is
+// members returns the members of an object inside the schema. A duplicate name is
 // an error.
 func (s *schemaCheck) members(value json.RawMessage, at string) ([]Field, error) {
 	if value[0] != '{' {
@@ -300,8 +302,9 @@ func (s *schemaCheck) count(value json.RawMessage, at string, _ bool) error {
 	return nil
 }
 
-// brokenPatterns are what no dialect of regular expressions takes. What Go alone
-// refuses, such as a lookahead, is left to those who can read it.
+// brokenPatterns lists the errors that are errors in every dialect of regular
+// expressions. Patterns that only Go rejects, for example with a lookahead, are
+// accepted.
 var brokenPatterns = []syntax.ErrorCode{syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash}
 
 func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
@@ -315,7 +318,7 @@ func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
 	return nil
 }
 
-// ref checks a reference. One to another document is left to those who have it.
+// ref checks a reference. It accepts any reference to another document.
 func (s *schemaCheck) ref(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
 		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
@@ -327,7 +330,7 @@ func (s *schemaCheck) ref(value json.RawMessage, at string, _ bool) error {
 	return nil
 }
 
-// leads says that a JSON pointer leads from the root to something.
+// leads reports whether a JSON pointer resolves to something in the root.
 func (s *schemaCheck) leads(pointer string) bool {
 	fields, value := s.root, json.RawMessage(nil)
 	for token := range strings.SplitSeq(pointer, "/") {
@@ -358,7 +361,7 @@ func (s *schemaCheck) leads(pointer string) bool {
 	return true
 }
 
-// unescaped undoes the escapes of a URL's fragment.
+// unescaped undoes percent-encoding, as in a URL fragment.
 func unescaped(token string) string {
 	if !strings.Contains(token, "%") {
 		return token
@@ -377,8 +380,9 @@ func unescaped(token string) string {
 	return b.String()
 }
 
-// header checks x-mcp-header of a property, which names the HTTP header that it
-// is repeated in (2026-07-28): a door would refuse the whole tool.
+// header checks the x-mcp-header of a property, which names the HTTP header that
+// repeats the property's value (MCP 2026-07-28). If it is invalid, a door would
+// reject the whole tool.
 func (s *schemaCheck) header(fields []Field, at string) error {
 	i := index(fields, "x-mcp-header")
 	if i < 0 {
@@ -400,17 +404,17 @@ func (s *schemaCheck) header(fields []Field, at string) error {
 	return nil
 }
 
-// isToken says that a name is one of RFC 9110 section 5.6.2.
+// isToken reports whether name is a token of RFC 9110 section 5.6.2.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r >= utf8.RuneSelf || r <= ' ' || r == 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 	})
 }
 
-// members say by what characters the values of known members may begin.
+// members maps known members to the characters that their values may begin with.
 type members map[string]string
 
-// What definitions of MCP have. n begins null.
+// Members of MCP definitions. n stands for null.
 var (
 	toolMembers     = members{"name": `"`, "title": `"n`, "description": `"n`, "annotations": "{n", "icons": "[n", "_meta": "{n", "inputSchema": "{n", "outputSchema": "{n", "execution": "{n"}
 	promptMembers   = members{"name": `"`, "title": `"n`, "description": `"n`, "arguments": "[n", "icons": "[n", "_meta": "{n"}
@@ -418,7 +422,7 @@ var (
 	templateMembers = members{"uriTemplate": `"`, "name": `"`, "title": `"n`, "description": `"n`, "mimeType": `"n`, "annotations": "{n", "icons": "[n", "_meta": "{n"}
 )
 
-// EntryKind is the list that an [Entry] is in.
+// EntryKind is the kind of list that contains an [Entry].
 type EntryKind string
 
 // Lists of an [Elsewhere].
@@ -428,7 +432,7 @@ const (
 	TemplateEntry EntryKind = "resource template"
 )
 
-// PublishableEntry returns why a door cannot publish e, or nil.
+// PublishableEntry returns why a door cannot publish e, or nil if it can.
 func PublishableEntry(kind EntryKind, e Entry) error {
 	if len(e.Published) > MaxDefinition {
 		return fmt.Errorf("its definition has %d bytes, the maximum is %d", len(e.Published), MaxDefinition)
@@ -443,14 +447,14 @@ func PublishableEntry(kind EntryKind, e Entry) error {
 	if err := checkMembers(e.Published, known); err != nil {
 		return err
 	}
-	fields, _ := Fields(e.Published) // checkMembers has read it
+	fields, _ := Fields(e.Published) // checkMembers has already parsed it
 	if i := index(fields, key); i < 0 || text(fields[i].Value) != e.Key || e.Key == "" {
 		return fmt.Errorf("its %s is not %s", key, quote(e.Key))
 	}
 	return nil
 }
 
-// checkMembers checks the members of a definition that are known.
+// checkMembers checks the known members of a definition.
 func checkMembers(raw json.RawMessage, known members) error {
 	fields, err := Fields(raw)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 )
 
 // Schema derives the schema of a tool's arguments, or of its answer, from the
-// fields of struct T, in their order. Each exported field needs the tags json
+// exported fields of struct T, in their order. Each field needs the tags json
 // and doc (its description); fields of embedded structs count as T's own. The
 // schema type follows the Go type: pointers may be null, [UUID] and [Time] have
 // their formats, json.RawMessage allows anything. Further tags:
 //
-//	required:"true"   in arguments; an answer has all its fields without omitempty
+//	required:"true"   required argument; in an answer, all fields without omitempty are
 //	enum:"a,b"        allowed strings, which the description then lists; a type with
 //	                  a method Enum() []string has them without the tag
 //	min:"1" max:"9"   bounds of a number, or of the length of a string or list
 //	default:"50"      value if omitted, as JSON
 //	visible:"true"    string must not be blank
 //
-// It panics if a tag does not fit, because tools come from our code.
+// It panics if a tag does not fit, because tools are part of our code.
 func Schema[T any](answer bool) *jsonschema.Schema {
 	return structSchema(reflect.TypeFor[T](), answer)
 }
@@ -51,7 +51,7 @@ func structSchema(t reflect.Type, answer bool) *jsonschema.Schema {
 	}
 	fields(t)
 	s := Object(required, properties...)
-	if answer { // a later version may say more
+	if answer { // a later version may add fields
 		s.AdditionalProperties = nil
 	}
 	return s
@@ -60,7 +60,7 @@ func structSchema(t reflect.Type, answer bool) *jsonschema.Schema {
 func fieldSchema(f reflect.StructField, answer bool) *jsonschema.Schema {
 	t, null := f.Type, false
 	if t.Kind() == reflect.Pointer {
-		t, null = t.Elem(), answer // an argument that is not given is absent
+		t, null = t.Elem(), answer // a missing argument is absent, not null
 	}
 	s := typeSchema(t, answer)
 	s.Description = f.Tag.Get("doc")
@@ -138,7 +138,7 @@ func bounds(f reflect.StructField, s *jsonschema.Schema) {
 func typeSchema(t reflect.Type, answer bool) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[UUID]():
-		if answer { // nobody checks ours, and it is long
+		if answer { // we write valid UUIDs ourselves, and the pattern is long
 			return &jsonschema.Schema{Type: "string", Format: "uuid"}
 		}
 		return &jsonschema.Schema{Type: "string", Format: "uuid", Pattern: uuidPattern}

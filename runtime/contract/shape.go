@@ -11,19 +11,20 @@ import (
 
 // shape is an input schema, prepared for checking.
 type shape struct {
-	properties []property // in the order written
+	properties []property // in source order
 	required   []string
 	open       bool // additional properties are allowed
-	exact      bool // what the schema refuses is refused, however plain its meaning
-	// rest validates what the quick checks do not know; nil when they know all.
+	exact      bool // refuse whatever the schema refuses, even if the meaning is clear
+	// rest validates what the quick checks do not cover; nil if they cover
+	// everything.
 	rest *jsonschema.Resolved
 }
 
-// property is what the quick checks know of one property.
+// property holds what the quick checks need about one property.
 type property struct {
 	name                 string
-	kind                 string // JSON Schema type; empty: any
-	items                string // type of the items of an array; empty: any
+	kind                 string // JSON Schema type; any if empty
+	items                string // type of an array's items; any if empty
 	allowed              []string
 	minimum, maximum     *float64
 	minLength, maxLength *int
@@ -32,7 +33,7 @@ type property struct {
 	required             bool
 }
 
-// newShape prepares schema, whose properties are named in order.
+// newShape prepares schema for checking. order lists its properties.
 func newShape(schema *jsonschema.Schema, order, nonBlank []string) (*shape, error) {
 	s := &shape{required: schema.Required, open: !isFalse(schema.AdditionalProperties)}
 	quick := true
@@ -56,8 +57,8 @@ func newShape(schema *jsonschema.Schema, order, nonBlank []string) (*shape, erro
 	return s, err
 }
 
-// quickRoot reports whether a root schema says nothing beyond properties,
-// required, additionalProperties: false and notes for readers.
+// quickRoot reports whether a root schema contains nothing but properties,
+// required, additionalProperties: false and annotations.
 func quickRoot(schema *jsonschema.Schema) bool {
 	known := jsonschema.Schema{
 		Schema: schema.Schema, Type: schema.Type, Title: schema.Title, Description: schema.Description,
@@ -69,8 +70,8 @@ func quickRoot(schema *jsonschema.Schema) bool {
 	return sameSchema(&known, schema)
 }
 
-// quickProperty takes from schema what the quick checks know, and reports
-// whether that is all of it.
+// quickProperty extracts from schema what the quick checks cover, and reports
+// whether they cover all of it.
 func quickProperty(name string, schema *jsonschema.Schema) (property, bool) {
 	known := jsonschema.Schema{
 		Type: schema.Type, Title: schema.Title, Description: schema.Description,

@@ -6,12 +6,11 @@ import (
 	"unicode"
 )
 
-// Models write arguments from memory. What they mean is often beyond doubt
-// although the schema does not allow it: a null for a field that they leave
-// out, attemptId for attempt_id, JSON inside a string. read takes these for
-// what they mean, so that no turn is lost over them. It never guesses: a field
-// under a name that is not ours, or a number in quotes, is refused in one line
-// that says what to write.
+// Models write arguments from memory. Often the meaning is clear although the
+// schema does not allow the arguments: null for an omitted field, attemptId for
+// attempt_id, JSON inside a string. respell accepts these so that the model does
+// not waste a turn on them. It never guesses: a field with an unknown name, or a
+// number in quotes, is refused in one line that says what to write.
 
 // respell returns the fields as the schema spells them, and whether anything
 // changed.
@@ -40,7 +39,8 @@ func (s *shape) respell(fields []Field) (respelled []Field, changed bool) {
 	return respelled, changed
 }
 
-// alike finds the property that a name spells in another case.
+// alike returns the property whose name differs from name only in case, "_", "-" or
+// spaces, or nil if there is none.
 func (s *shape) alike(name string) *property {
 	for i := range s.properties {
 		if folded(s.properties[i].name) == folded(name) {
@@ -50,7 +50,8 @@ func (s *shape) alike(name string) *property {
 	return nil
 }
 
-// respell returns the value as the schema spells it; nil as it stands.
+// respell returns the value as the schema spells it, or nil if the value need not
+// change.
 func (p *property) respell(value json.RawMessage) json.RawMessage {
 	if value[0] != '"' {
 		return nil
@@ -69,7 +70,7 @@ func (p *property) respell(value json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// folded is a name without case, "_", "-" and spaces.
+// folded returns name in lower case, without "_", "-" and spaces.
 func folded(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '_' || c == '-' || c == ' ' {
@@ -80,7 +81,7 @@ func folded(name string) string {
 }
 
 // Unwrap returns the array or object inside a JSON string, with or without a
-// Markdown fence around it. It returns any other value unchanged.
+// Markdown code fence around it. It returns any other value unchanged.
 func Unwrap(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 || value[0] != '"' {
 		return value
@@ -91,13 +92,14 @@ func Unwrap(value json.RawMessage) json.RawMessage {
 	}
 	inner = strings.TrimSpace(inner)
 	if rest, ok := strings.CutPrefix(inner, "```"); ok {
-		_, rest, _ = strings.Cut(rest, "\n") // the language
+		_, rest, _ = strings.Cut(rest, "\n") // the fence's language
 		inner = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "```"))
 	}
 	if inner == "" || inner[0] != '[' && inner[0] != '{' {
 		return value
 	}
-	// Fields knows the limits; an array is checked as the member of an object.
+	// Fields enforces the limits. It accepts only objects, so the value is wrapped
+	// in one.
 	if fields, err := Fields([]byte(`{"":` + inner + `}`)); err != nil || len(fields) != 1 {
 		return value
 	}

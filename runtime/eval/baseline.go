@@ -13,14 +13,14 @@ import (
 type Delta struct {
 	Baseline string `json:"baseline"`
 	Current  string `json:"current"`
-	// Metrics cover the cases that both reports have, NDCG first. Categories
-	// holds their NDCG by category.
+	// Metrics covers the cases that both reports have, NDCG first. Categories holds
+	// the NDCG of these cases by category.
 	Metrics    []Change `json:"metrics"`
 	Categories []Change `json:"categories"`
 	// Interval is the confidence interval of the NDCG difference; nil with
 	// fewer than two cases.
 	Interval *Interval `json:"ndcg_interval,omitempty"`
-	// Regressions and Improvements are the cases whose NDCG changed, largest
+	// Regressions and Improvements list the cases whose NDCG changed, largest
 	// change first, followed by those where only the rank of the first good hit
 	// changed.
 	Regressions  []CaseChange `json:"regressions"`
@@ -32,7 +32,7 @@ type Delta struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Change is one figure before and after.
+// Change is one figure in two reports.
 type Change struct {
 	Name     string  `json:"name"`
 	Baseline float64 `json:"baseline"`
@@ -48,8 +48,8 @@ func newChange(name string, was, now float64, digits int) Change {
 	return Change{Name: name, Baseline: roundTo(was, 9), Current: roundTo(now, 9), Delta: roundTo(now-was, 9), digits: digits}
 }
 
-// CaseChange is one case before and after. Ranks are those of the first good
-// hit; 0 if there is none.
+// CaseChange is one case in two reports. The ranks are those of the first good hit;
+// 0 if there is none.
 type CaseChange struct {
 	Name         string  `json:"name"`
 	Category     string  `json:"category"`
@@ -59,8 +59,8 @@ type CaseChange struct {
 	NDCG         float64 `json:"ndcg"`
 }
 
-// changed is the least difference of NDCG that counts. Reports are written with
-// nine decimals.
+// changed is the largest NDCG difference that is treated as equal. Reports are
+// written with nine decimals.
 const changed = 1e-8
 
 // Compare compares current with base, matching cases by name. It lists the
@@ -79,7 +79,8 @@ func Compare(base, current Report) Delta {
 		if pair.was.Query != pair.now.Query {
 			d.Notes = append(d.Notes, fmt.Sprintf("%s has a different query now", pair.now.Name))
 		}
-		// A case may have moved; both sides are counted where it is now.
+		// A case may have moved to another category. Both sides count in its
+		// current one.
 		pair.was.Category = pair.now.Category
 		oldCases, newCases = append(oldCases, pair.was), append(newCases, pair.now)
 	}
@@ -96,7 +97,7 @@ func Compare(base, current Report) Delta {
 // pair is one case in two reports.
 type pair struct{ was, now CaseResult }
 
-// pairs are the cases that both reports have, in the order of current.
+// pairs returns the cases that both reports have, in the order of current.
 func pairs(base, current Report) []pair {
 	before := map[string]CaseResult{}
 	for _, c := range base.Cases {
@@ -111,7 +112,7 @@ func pairs(base, current Report) []pair {
 	return both
 }
 
-// without are the names of the cases that are not among those in known.
+// without returns the names of the cases that are not in known.
 func without(cases, known []CaseResult) (names []string) {
 	in := map[string]bool{}
 	for _, c := range known {
@@ -125,7 +126,7 @@ func without(cases, known []CaseResult) (names []string) {
 	return names
 }
 
-// differencesIn are those of the NDCG of the cases of one category.
+// differencesIn returns the NDCG differences of one category's cases.
 func differencesIn(category string, before, after []CaseResult) []float64 {
 	var all []float64
 	for i, now := range after {
@@ -146,7 +147,7 @@ func Against(reports []Report) {
 	}
 }
 
-// only is the report as if it had just these cases.
+// only returns the report as if it had only these cases.
 func (r Report) only(cases []CaseResult) Report {
 	part := newReport(Options{Name: r.Name, K: r.K, Collapse: r.Collapse}, cases)
 	part.Timing = r.Timing
@@ -175,13 +176,13 @@ func (d *Delta) compareCases(before, after []CaseResult) {
 	d.Interval = Bootstrap(all)
 }
 
-// direction is +1 for better, -1 for worse and 0 for the same: by NDCG, and where
-// that does not tell, by rank.
+// direction returns +1 if the case got better, -1 if it got worse and 0 if it did
+// not change. It compares the NDCG, and the rank if the NDCG is equal.
 func (c CaseChange) direction() int {
 	if math.Abs(c.NDCG-c.BaselineNDCG) > changed {
 		return cmp.Compare(c.NDCG, c.BaselineNDCG)
 	}
-	last := func(rank int) int { // no rank is behind every rank
+	last := func(rank int) int { // rank 0 (no good hit) is after every other rank
 		if rank <= 0 {
 			return math.MaxInt
 		}

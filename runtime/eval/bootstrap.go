@@ -12,18 +12,19 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-// resamples is how many times the cases are drawn anew: with 10,000 an end of an
-// interval of ±0.03 moves by some 0.0005 from one seed to another.
+// resamples is the number of resamples. With 10,000, the ends of an interval of
+// ±0.03 differ by about 0.0005 between two seeds.
 const resamples = 10_000
 
-// Bootstrap is the paired bootstrap over the case-by-case differences between
-// two systems. Each resample draws as many cases as there are, with
-// replacement. Each group is resampled separately, and all groups' means have
-// equal weight, as for a mean over several sets. Bootstrap returns nil if a
-// group is empty or no group has at least two cases.
+// Bootstrap returns the confidence interval of a mean difference between two
+// systems. It is a paired bootstrap over the differences case by case: each
+// resample draws as many cases as there are, with replacement. Each group is
+// resampled separately, and all groups' means have equal weight, as for a mean over
+// several sets. Bootstrap returns nil if a group is empty or no group has at least
+// two cases.
 //
-// Its random numbers are always the same, and the order of the differences does
-// not matter.
+// Its random numbers are always the same, and the order of the differences does not
+// matter.
 func Bootstrap(groups ...[]float64) *Interval {
 	tells := false
 	sorted := make([][]float64, len(groups))
@@ -63,7 +64,7 @@ func Differences(base, current Report) []float64 {
 	return differences
 }
 
-// interval is that of a category, or of all cases.
+// interval returns the interval of a category, or of all cases if row is overall.
 func (d *Delta) interval(row string) *Interval {
 	if row == overall {
 		return d.Interval
@@ -76,7 +77,7 @@ func (d *Delta) interval(row string) *Interval {
 	return nil
 }
 
-// String returns the interval with three decimals; "-" if it is nil.
+// String returns the interval with three decimals, or "-" if i is nil.
 func (i *Interval) String() string {
 	if i == nil {
 		return "-"

@@ -20,15 +20,15 @@ type Case struct {
 	Category string
 	// Query is the query; never blank.
 	Query string
-	// Asked holds, by reader, the query that this reader would send after
-	// reading search_docs' description; nil if there are none.
+	// Asked holds, by reader, the query that this reader would send after reading
+	// search_docs' description. It is nil if there are none.
 	Asked map[string]string
 	// Filters holds facet values by facet; nil means none.
 	Filters map[string]string
 	// Limit is the number of hits per page, 1 to 50; 0 uses Options.Limit.
 	Limit int
-	// MaxRounds is how many pages may be read until a good hit comes, 1 to 100.
-	// Zero means one page, and rounds are not counted.
+	// MaxRounds is how many pages may be read to find a good hit, 1 to 100. Zero
+	// means one page, and rounds are not counted.
 	MaxRounds int
 	// Expected is never empty.
 	Expected []Entry
@@ -37,21 +37,21 @@ type Case struct {
 	Good int
 }
 
-// Entry is one place that answers a query. A hit matches it
+// Entry is one place that answers a query. If ChunkID is set, only that chunk
+// matches. Otherwise a hit matches if its file is Filepath or one of AltFilepaths,
+// and if one of these is true:
 //
-//   - with ChunkID: only if the hit is that chunk;
-//   - otherwise if the hit's file is Filepath or one of AltFilepaths, and the hit is
-//     the whole file, or
-//   - with HasHeading: the heading is the hit's own (with HeadingPath: below the
-//     same parent, if the hit's breadcrumb has two or more parts), or is a heading
-//     line in the hit's text, or with Subtree is in its breadcrumb. The empty
-//     heading means the text before the first one: a hit without heading, with an
-//     id ending in "#_preamble", or headed by the file's title or name; with
-//     Subtree it matches any hit of the file;
-//   - with Contains: the hit's text contains it, ignoring white space;
-//   - with Slug: it is the slug of the hit's heading, of a part of its breadcrumb
-//     or of its id, ignoring a final -2 or -part-2;
-//   - with none of these: always.
+//   - The hit is the whole file.
+//   - With HasHeading: Heading is the hit's own heading (with HeadingPath: under
+//     the same parent, if the hit's breadcrumb has two or more parts), or a
+//     heading line in the hit's text, or, with Subtree, in the hit's breadcrumb.
+//     An empty Heading means the text before the first heading: a hit without a
+//     heading, with an ID ending in "#_preamble", or headed by the file's title
+//     or name. With Subtree, an empty Heading matches any hit of the file.
+//   - With Contains: The hit's text contains it, ignoring white space.
+//   - With Slug: It is the slug of the hit's heading, of a part of its breadcrumb
+//     or of its ID, ignoring a final -2 or -part-2.
+//   - None of HasHeading, Contains and Slug is set.
 //
 // Headings are compared without markup, case and repeated spaces.
 type Entry struct {
@@ -73,7 +73,7 @@ type Entry struct {
 	Slug         string
 }
 
-// files are the files that the entry may be in, never none.
+// files returns the files that the entry may be in, at least one.
 func (e Entry) files() []string {
 	if e.ChunkID != "" {
 		file, _, _ := strings.Cut(e.ChunkID, "#")
@@ -82,7 +82,7 @@ func (e Entry) files() []string {
 	return append([]string{e.Filepath}, e.AltFilepaths...)
 }
 
-// label names the entry for people.
+// label returns a name of the entry for people to read.
 func (e Entry) label() string {
 	part := cmp.Or(e.Heading, e.Slug, e.Contains)
 	switch {
@@ -94,8 +94,8 @@ func (e Entry) label() string {
 	return e.Filepath + "#" + part
 }
 
-// maxFileBytes bounds one file of cases or one report. The largest set in use has 300
-// cases in 100 KB, so this is room for some 200,000.
+// maxFileBytes is the maximum size of a case file or report. The largest set in use
+// has 300 cases in 100 KB, so there is room for about 200,000 cases.
 const maxFileBytes = 64 << 20
 
 // Load reads files of graded queries: each a JSON list of cases, or an object
@@ -132,8 +132,8 @@ func Load(paths ...string) (cases []Case, warnings []string, err error) {
 	return l.cases, l.allWarnings(), nil
 }
 
-// readFile reads a file that holds a what, "cases" or "report". The faults are
-// "no_" and "bad_" and that word.
+// readFile reads a file of the given kind, "cases" or "report". The fault codes are
+// "no_" and "bad_" followed by the kind.
 func readFile(path, what string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

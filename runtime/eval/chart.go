@@ -9,8 +9,8 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Chart is a bar chart of NDCG: a group of bars for each row, a bar for each
-// column.
+// Chart is a bar chart of NDCG, with a group of bars for each row and one bar for
+// each column.
 type Chart struct {
 	Title   string
 	Columns []string
@@ -24,23 +24,24 @@ type ChartRow struct {
 	Values []float64
 }
 
-// Measures of a chart in pixels.
+// Dimensions of a chart in pixels.
 const (
 	chartWidth  = 760
-	chartLeft   = 170 // of the bars; names stand before them
-	chartRight  = 50  // behind them, for the value of a full one
+	chartLeft   = 170 // start of the bars; the names are to the left
+	chartRight  = 50  // right margin for the value of a full bar
 	chartTop    = 34  // title
-	chartLine   = 18  // of the legend
+	chartLine   = 18  // legend line
 	chartBar    = 12
 	chartGap    = 14 // between groups
-	chartLetter = 7  // width of one, roughly
+	chartLetter = 7  // approximate width of a character
 )
 
-// chartInk is for text: a grey that is read on white and on black, since a
-// picture does not know the page it stands on.
+// chartInk is the text color: a grey that is readable on white and on black, as an
+// image does not know its page's background.
 const chartInk = "#737b84"
 
-// chartColours tell columns apart, on both. More columns begin again.
+// chartColours distinguishes columns on light and dark pages. If there are more
+// columns, the colors repeat.
 var chartColours = []string{"#9aa0a6", "#e08e0b", "#a06cd5", "#1f9e89", "#d1495b", "#3b82f6"}
 
 // CategoryChart returns a chart of reports by category.
@@ -66,9 +67,9 @@ func CategoryChart(reports ...Report) Chart {
 	return c
 }
 
-// SVG returns the chart as an image of text and rectangles, without scripts or
-// fonts of its own. It is readable on light and dark pages. The same values
-// give the same bytes.
+// SVG returns the chart as an image of text and rectangles, without scripts or its
+// own fonts. It is readable on light and dark pages. The same values give the same
+// bytes.
 func (c Chart) SVG() string {
 	var b strings.Builder
 	var legend strings.Builder
@@ -101,8 +102,8 @@ func (c Chart) SVG() string {
 	return b.String()
 }
 
-// legend writes the names of the columns, in as many lines as they need, and
-// returns where it ends.
+// legend writes the columns' names in as many lines as they need, and returns the y
+// coordinate below them.
 func (c Chart) legend(b *strings.Builder) (bottom int) {
 	x, y := 8, chartTop
 	for i, name := range c.Columns {

@@ -30,7 +30,7 @@ type Engine interface {
 
 // Hit is one search result as an agent sees it.
 type Hit struct {
-	// ID is the chunk ID; one without '#' is a whole file.
+	// ID is the chunk ID. An ID without '#' is a whole file.
 	ID string
 	// Path is the file, relative to the indexed folder, with slashes.
 	Path string
@@ -58,14 +58,14 @@ type Options struct {
 	// Warmup is how many queries to send before the measured ones. They are the
 	// cases' own, starting with the first.
 	Warmup int
-	// Workers is how many queries run concurrently. Zero means 1; measure
-	// latency with that.
+	// Workers is how many queries run concurrently. Zero means 1, which is best for
+	// measuring latency.
 	Workers int
 	// Timeout limits one Search or Text. Zero means 30 seconds.
 	Timeout time.Duration
-	// Title returns a file's front matter title (not its first heading), or "".
-	// A hit with it as heading is the text before the first heading. Nil means
-	// that no file has one; the file's own name always counts.
+	// Title returns a file's front matter title (not its first heading), or "". A
+	// hit whose heading is that title is the text before the first heading. Nil
+	// means that no file has a title. The file's own name always counts as one.
 	Title func(path string) string
 	// Has reports whether the corpus has a file. If it is not nil, the report
 	// lists entries that name a missing file.
@@ -75,7 +75,7 @@ type Options struct {
 	Leaks func(hit Hit, filters map[string]string) bool
 	// PID is the process whose peak memory is reported. Zero means this one.
 	PID int
-	// Progress, unless nil, is called after each case, never concurrently.
+	// Progress, if not nil, is called after each case, never concurrently.
 	Progress func(done, total int)
 }
 
@@ -99,9 +99,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run sends every case to engine and measures the answers. A failed query
-// scores 0, is counted and has its error in the report. Run itself fails only
-// without cases (fault "no_cases") and when ctx ends.
+// Run sends every case to engine and measures the answers. A failed query scores 0
+// and is counted, and the report contains its error. Run itself fails only if there
+// are no cases (fault "no_cases") or if ctx ends.
 //
 // Everything in the report except Timing depends only on the engine's answers.
 func Run(ctx context.Context, engine Engine, cases []Case, opts Options) (Report, error) {
@@ -135,7 +135,7 @@ type run struct {
 	opts   Options
 }
 
-// each calls do for 0 to n-1 from the workers, until ctx ends.
+// each calls do for 0 to n-1 from the workers, and stops early if ctx ends.
 func (r *run) each(ctx context.Context, n int, do func(i int)) {
 	var (
 		workers sync.WaitGroup
@@ -160,8 +160,8 @@ func (r *run) each(ctx context.Context, n int, do func(i int)) {
 	workers.Wait()
 }
 
-// ask puts one case to the engine, page by page while the case allows it and
-// no good answer came, and judges all hits as one ranking.
+// ask sends one case to the engine. It reads page after page until a good hit comes
+// or the case allows no more, and judges all hits as one ranking.
 func (r *run) ask(ctx context.Context, c Case, watch *stopwatch) CaseResult {
 	result := CaseResult{Name: c.Name, Category: c.Category, Query: c.Query, Filters: c.Filters}
 	if c.MaxRounds > 0 {
@@ -194,7 +194,7 @@ func (r *run) ask(ctx context.Context, c Case, watch *stopwatch) CaseResult {
 	return result
 }
 
-// search asks for one page and never returns more hits than were asked for.
+// search requests one page and returns at most the requested number of hits.
 func (r *run) search(ctx context.Context, c Case, cursor string, watch *stopwatch) ([]Hit, string, error) {
 	limit := c.Limit
 	if limit <= 0 {
@@ -227,10 +227,10 @@ func (r *run) text(ctx context.Context, id string, watch *stopwatch) (string, er
 	return text, nil
 }
 
-// Leaks reports whether filters should have excluded hit: a filtered facet has
-// another value, or none. By the contract of search_docs, two kinds of page may
-// pass a filter on "language" when "scope" is not filtered: those of scope
-// "global-guide", and those of other scopes without a language.
+// Leaks reports whether filters should have excluded hit because a filtered facet
+// has another value or none. By the contract of search_docs, two kinds of page may
+// pass a filter on "language" if "scope" is not filtered: pages with scope
+// "global-guide", and pages of other scopes without a language.
 func Leaks(hit Hit, filters map[string]string) bool {
 	if hit.Metadata == nil {
 		return false
@@ -250,7 +250,7 @@ func Leaks(hit Hit, filters map[string]string) bool {
 	return false
 }
 
-// missingFiles lists the entries none of whose files the corpus has.
+// missingFiles lists the entries whose files are all missing from the corpus.
 func missingFiles(cases []Case, has func(string) bool) []MissingFile {
 	var missing []MissingFile
 	if has == nil {

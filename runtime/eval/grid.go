@@ -9,12 +9,12 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// grid is a table, rendered for a page or for a terminal. The first column is
-// text, the others are numbers.
+// grid is a table to render for a page or a terminal. The first column contains
+// text, the others numbers.
 type grid struct {
 	head []string
 	rows [][]string
-	// total says that the last row sums up the others.
+	// total reports that the last row sums up the others.
 	total bool
 }
 
@@ -38,8 +38,8 @@ func (g grid) markdown() string {
 	return out.String()
 }
 
-// text returns aligned lines, the heading first, without line ends. Cells are
-// cut to widest characters; zero cuts none.
+// text returns aligned lines without line breaks, the heading first. Cells are
+// truncated to widest characters, unless widest is zero.
 func (g grid) text(widest int) []string {
 	all := append([][]string{g.head}, g.rows...)
 	widths := make([]int, len(g.head))
@@ -68,7 +68,7 @@ func (g grid) text(widest int) []string {
 	return lines
 }
 
-// section is a list under a table; without a title its lines stand alone.
+// section is a list below a table. If title is empty, only the lines are shown.
 type section struct {
 	title string
 	lines []string
@@ -97,7 +97,8 @@ func (s section) text(width int) []string {
 	return lines
 }
 
-// atMost cuts the list to n lines and one that says how many more there were.
+// atMost truncates the list to n lines and adds a line with the number of omitted
+// ones.
 func (s section) atMost(n int) section {
 	if more := len(s.lines) - n; more > 0 {
 		s.lines = append(s.lines[:n:n], fmt.Sprintf("and %d more", more))
@@ -117,7 +118,8 @@ var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*"
 
 func markdownCell(s string) string { return markdownEscapes.Replace(printable(s)) }
 
-// printable keeps an answer of the engine from steering the terminal.
+// printable replaces control characters, so that an engine's answer cannot control
+// the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -130,7 +132,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// bar draws a value from 0 to 1 in a number of cells.
+// bar draws a value from 0 to 1 as a bar of at most cells characters.
 func bar(value float64, cells int, ascii bool) string {
 	value = min(1, max(0, value))
 	if ascii {
@@ -139,7 +141,8 @@ func bar(value float64, cells int, ascii bool) string {
 	eighths := int(value*float64(cells)*8 + 0.5)
 	full := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
-		// The blocks run from one eighth (U+258F) down to seven (U+2589).
+		// The block characters range from one eighth (U+258F) down to seven
+		// (U+2589).
 		full += string(rune(0x2590 - rest))
 	}
 	return full

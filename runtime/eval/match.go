@@ -11,11 +11,11 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// White space here is Unicode's, and a word is letters, digits and underscores
-// of any script, so that headings in any language compare alike.
+// space matches Unicode white space. A word is letters, digits and underscores of
+// any script. Headings in all languages therefore compare alike.
 const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]`
 
-// unmarked takes the markup out of a heading, in this order.
+// unmarked lists the patterns that remove markup from a heading, in this order.
 var unmarked = []struct {
 	pattern func() *regexp.Regexp
 	keep    string
@@ -39,14 +39,14 @@ var (
 	pathStart  = lazily(`^(\./|/)+`)
 )
 
-// lazily compiles a pattern when it is first used: most processes of this
-// program judge nothing, and the patterns together take 0.2 ms.
+// lazily compiles a pattern on first use. Most deskhand processes judge nothing,
+// and compiling all patterns takes 0.2 ms.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// plain is a heading as headings are compared: no markup, single spaces, case
-// folded.
+// plain returns a heading in the form used for comparison: without markup, with
+// single spaces, case folded.
 func plain(heading string) string {
 	s := html.UnescapeString(heading)
 	for _, m := range unmarked {
@@ -55,7 +55,7 @@ func plain(heading string) string {
 	return cases.Fold().String(squeeze(s))
 }
 
-// squeeze makes every run of white space one space and trims the ends.
+// squeeze replaces each run of white space with one space and trims the ends.
 func squeeze(s string) string { return strings.Trim(spaces().ReplaceAllString(s, " "), " ") }
 
 func slug(heading string) string {
@@ -65,14 +65,14 @@ func slug(heading string) string {
 
 func cleanPath(p string) string { return pathStart().ReplaceAllString(p, "") }
 
-// place is where a hit lies, in the form that the rules compare.
+// place is a hit's position, in the form that the rules compare.
 type place struct {
 	hit     Hit
 	path    string
 	heading string   // plain
-	trail   []string // parts of the breadcrumb, plain, none empty
-	// text is the chunk's markdown, headings the plain headings in it, and
-	// slugs those that name the place; each is made when first asked for.
+	trail   []string // the breadcrumb's non-empty parts, plain
+	// text returns the chunk's Markdown, headings the plain headings in it, and
+	// slugs the slugs that name the place. Each is computed on first use.
 	text     func() string
 	headings func() map[string]bool
 	slugs    func() []string
@@ -105,9 +105,9 @@ func headingsIn(markdown string) map[string]bool {
 	return found
 }
 
-// makeSlugs returns the slugs of the heading, of the breadcrumb and of the parts
-// of the chunk id's fragment, each also without the number that tells
-// repeated headings and parts of a long section apart.
+// makeSlugs returns the slugs of the heading, of the breadcrumb and of the parts of
+// the chunk ID's fragment. Each is also returned without the number that
+// distinguishes repeated headings and the parts of a long section.
 func (p *place) makeSlugs() []string {
 	_, fragment, _ := strings.Cut(p.hit.ID, "#")
 	names := slices.Concat([]string{p.hit.Heading}, p.trail, strings.Split(fragment, "/"))
@@ -121,8 +121,7 @@ func (p *place) makeSlugs() []string {
 
 func (p *place) wholeFile() bool { return p.hit.ID != "" && !strings.Contains(p.hit.ID, "#") }
 
-// under says whether the breadcrumb goes through parent, above the hit's own
-// heading.
+// under reports whether parent is in the breadcrumb above the hit's own heading.
 func (p *place) under(parent string) bool {
 	above := p.trail
 	if last := len(above) - 1; last >= 0 && above[last] == p.heading {
@@ -135,7 +134,7 @@ func (p *place) under(parent string) bool {
 type target struct {
 	Entry
 	heading string // plain
-	// parent is the heading above, plain, where the entry tells it.
+	// parent is the heading above, plain, if the entry names it.
 	parent    string
 	hasParent bool
 	titles    []string // plain
@@ -156,8 +155,8 @@ func newTarget(e Entry, title func(string) string) target {
 	return t
 }
 
-// coveredBy says whether a hit at p answers what t expects; the rules are those
-// of Entry.
+// coveredBy reports whether a hit at p answers what t expects, by the rules of
+// Entry.
 func (t *target) coveredBy(p *place) bool {
 	switch {
 	case t.ChunkID != "":
@@ -190,7 +189,8 @@ func (t *target) coveredAsPreamble(p *place) bool {
 }
 
 func (t *target) coveredAsSection(p *place) bool {
-	// A breadcrumb of one part cannot tell the parent, so it is not asked.
+	// A breadcrumb with one part does not show the parent, so the parent is not
+	// checked.
 	asked := t.hasParent && len(p.trail) >= 2
 	switch {
 	case p.heading == t.heading:

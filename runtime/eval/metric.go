@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// metric is one figure of a report as tables show it. The first five are the
-// scores from 0 to 1 that are also given by category.
+// metric is one figure of a report, as shown in tables. The first five metrics are
+// scores from 0 to 1 that are also shown by category.
 type metric struct {
-	name   string // with %d where K belongs
+	name   string // with %d in place of K
 	digits int    // decimals shown
-	// of returns the figure; false where the report does not have it.
+	// of returns the figure, and false if the report does not have it.
 	of func(Report) (float64, bool)
 }
 
@@ -45,7 +45,7 @@ func timed(of func(*Timing) float64) func(Report) (float64, bool) {
 
 func (m metric) title(k int) string { return strings.ReplaceAll(m.name, "%d", strconv.Itoa(k)) }
 
-// signed shows a difference; one that rounds to nothing has no sign.
+// signed formats a difference with its sign, or without one if it rounds to zero.
 func signed(delta float64, digits int) string {
 	if math.Abs(delta) < 0.5*math.Pow10(-digits) {
 		return fmt.Sprintf("%.*f", digits, 0.0)
@@ -53,7 +53,7 @@ func signed(delta float64, digits int) string {
 	return fmt.Sprintf("%+.*f", digits, delta)
 }
 
-// roundTo rounds to a number of decimals.
+// roundTo rounds value to the given number of decimals.
 func roundTo(value float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(value*scale) / scale

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// The measure, from its definition.
+// How NDCG and the other scores are defined.
 //
 // An expected entry has a grade g from 0 to 3, worth a gain of 2^g - 1 (0, 1, 3
-// or 7). What stands at rank r, counted from 1, is discounted by log2(r + 1):
+// or 7). The gain at rank r, counted from 1, is divided by log2(r + 1):
 //
 //	DCG@k = sum over r = 1..k of (2^g(r) - 1) / log2(r + 1)
 //
 // NDCG@k is the DCG@k of the ranking over that of the best possible ranking,
 // so 1 is perfect and 0 is nothing found. The grade g(r) of a hit is the best
 // one among the entries that it covers (see Entry) and that no hit above it
-// covered. Three rules keep engines comparable that cut files differently:
+// covered. Three rules make engines comparable that split files differently:
 //
-//   - What a hit covers is used up: a second chunk of the same section earns
+//   - An entry that a hit covers is used up: a second chunk of the same section earns
 //     nothing.
 //   - Entries that one hit covers are one answer: they count once, with their
 //     best grade, in the ranking and in the ideal, so that a coarse chunk can
@@ -25,16 +25,18 @@ import (
 //   - With Options.Collapse, entries with the same Same are one answer too.
 //     Whichever is found uses up the others, and the ideal has the best of them.
 //
-// MRR@k is 1 / rank of the first good hit, or 0 where the first k have none; the
+// MRR@k is 1 / rank of the first good hit, or 0 if the first k hits have none; the
 // hit rate counts the queries that have one; Recall@n is the share of the good
 // entries that the first n hits cover. Good is Case.Good or better. Means are
 // over queries, and a query without hits or with an error is 0 in all of them.
 
 // credit is what one hit earns.
 type credit struct {
-	// grade is the best of the entries it is the first to cover, else 0.
+	// grade is the best grade of the entries that this hit is the first to cover,
+	// or 0.
 	grade int
-	// uses are the indices of those entries, and with Collapse of their twins.
+	// uses holds the indexes of those entries and, with Collapse, of the entries
+	// with the same Same.
 	uses []int
 }
 
@@ -58,7 +60,7 @@ func newJudge(c Case, opts Options) *judge {
 	return j
 }
 
-// add ranks hits below those added before.
+// add appends hits to the ranking.
 func (j *judge) add(hits []Hit, text func(id string) string) {
 	for _, hit := range hits {
 		j.hits = append(j.hits, hit)
@@ -91,7 +93,7 @@ func (j *judge) credit(p *place) credit {
 	return c
 }
 
-// answerID tells answers apart: an entry alone, or a collapsed group.
+// answerID identifies an answer: a single entry or a collapsed group.
 type answerID struct{ group, entry int }
 
 func (j *judge) answer(i int) answerID {
@@ -101,7 +103,7 @@ func (j *judge) answer(i int) answerID {
 	return answerID{entry: i}
 }
 
-// firstGood is the rank of the first good hit, from 1; 0 where there is none.
+// firstGood returns the rank of the first good hit, from 1, or 0 if there is none.
 func (j *judge) firstGood() int {
 	return 1 + slices.IndexFunc(j.credits, func(c credit) bool { return c.grade >= j.good })
 }
@@ -133,7 +135,7 @@ func (j *judge) ndcg(k int) float64 {
 	return dcg(got) / best
 }
 
-// dcg is the discounted gain of grades in rank order.
+// dcg returns the discounted gain of grades in rank order.
 func dcg(grades []int) float64 {
 	sum := 0.0
 	for i, g := range grades {
@@ -142,7 +144,7 @@ func dcg(grades []int) float64 {
 	return sum
 }
 
-// recall is the share of the good answers that the first n hits cover.
+// recall returns the share of the good answers that the first n hits cover.
 func (j *judge) recall(n int) float64 {
 	all, found := map[answerID]bool{}, map[answerID]bool{}
 	for i, t := range j.targets {

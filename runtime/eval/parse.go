@@ -18,19 +18,19 @@ import (
 // loader collects cases over the files of one Load.
 type loader struct {
 	cases    []Case
-	names    map[string]int // how often a name was asked for
+	names    map[string]int // how often each name was used
 	unknown  map[string]*mention
 	warnings []string
 }
 
-// mention says where an unknown field first stands, and how often it occurs.
+// mention records where an unknown field first occurs, and how often.
 type mention struct {
 	first string
 	count int
 }
 
-// file reads one file. All its cases are looked at before one is refused, so
-// that the hint can say how much more there is to mend.
+// file reads one file. It checks all cases before it returns an error, so that the
+// hint can say how many more need fixing.
 func (l *loader) file(path string, data []byte) error {
 	list, err := caseList(data)
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *loader) file(path string, data []byte) error {
 	}
 }
 
-// add keeps a case under a name of its own.
+// add adds a case under a unique name.
 func (l *loader) add(c Case, where string, extra []string) {
 	for _, field := range extra {
 		if l.unknown[field] == nil {
@@ -117,8 +117,8 @@ func caseList(data []byte) ([]json.RawMessage, error) {
 	return wrapped.Cases, nil
 }
 
-// readCase returns also the names of fields that nothing reads. With an error
-// the case has a name, if it could be read.
+// readCase also returns the names of unknown fields. If it fails, the case has its
+// name if that could be read.
 func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
 	o := newObject(raw)
 	var entries []json.RawMessage
@@ -149,7 +149,7 @@ func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
 		return c, nil, errors.New("has both expected and expectedChunkId; keep one")
 	case chunk != "":
 		c.Expected = []Entry{{ChunkID: chunk, Grade: 1}}
-		// The form's own defaults.
+		// The defaults of this form.
 		c.Limit, c.MaxRounds = orDefault(c.Limit, 5), orDefault(c.MaxRounds, 3)
 	}
 	for i, raw := range entries {
@@ -198,7 +198,7 @@ func (c *Case) check() error {
 	return nil
 }
 
-// readEntry says also whether the entry has a grade of its own.
+// readEntry also reports whether the entry sets a grade.
 func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err error) {
 	o := newObject(raw)
 	e.Grade = 1
@@ -235,8 +235,8 @@ func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err e
 	return e, graded, extra, err
 }
 
-// object is a JSON object whose fields are taken out one by one. After the first
-// field of a wrong type, err says so.
+// object is a JSON object whose fields are removed as they are read. err describes
+// the first field with a wrong type, if any.
 type object struct {
 	fields map[string]json.RawMessage
 	err    error
@@ -250,8 +250,8 @@ func newObject(raw json.RawMessage) *object {
 	return &o
 }
 
-// take moves a field into a variable and says whether it was there; null is as
-// good as absent.
+// take moves a field into a variable and reports whether the field was present.
+// null counts as absent.
 func (o *object) take(into any, want, field string) bool {
 	raw, ok := o.fields[field]
 	delete(o.fields, field)
@@ -282,7 +282,8 @@ func (o *object) integer(into *int, low, high int, field string) bool {
 	return true
 }
 
-// rest names the fields that were not taken, in order.
+// rest returns the names of the fields that were not taken, sorted, with prefix in
+// front of each.
 func (o *object) rest(prefix string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(o.fields)) {
@@ -291,7 +292,7 @@ func (o *object) rest(prefix string) []string {
 	return names
 }
 
-// oneLine makes control characters and other runs of white space one space.
+// oneLine replaces control characters and runs of white space with one space.
 func oneLine(s string) string {
 	return squeeze(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

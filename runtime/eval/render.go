@@ -26,18 +26,17 @@ func (s Style) withDefaults() Style {
 }
 
 const (
-	// maxListed bounds each list of names under a table.
+	// maxListed is the maximum length of each list of names below a table.
 	maxListed = 10
-	// maxCell bounds a column on a terminal, in characters.
+	// maxCell is the maximum width of a terminal column, in characters.
 	maxCell = 28
-	// minBar and maxBar bound a bar, in characters: a shorter one cannot tell 0.5
-	// from 0.6, a longer one is hard to follow.
+	// minBar and maxBar are the limits of a bar's length, in characters. A shorter
+	// bar cannot distinguish 0.5 from 0.6, and a longer one is hard to follow.
 	minBar, maxBar = 8, 40
 )
 
-// Markdown renders reports for a page: one report with all its scores, or
-// several as columns with the difference to the first. Without reports it
-// returns "".
+// Markdown renders reports for a page: one report with all its scores, or several
+// as columns with their differences from the first. Without reports it returns "".
 func Markdown(reports ...Report) string {
 	var out strings.Builder
 	for i, g := range tables(reports) {
@@ -52,8 +51,8 @@ func Markdown(reports ...Report) string {
 	return out.String()
 }
 
-// Terminal renders reports for a terminal, with bars of NDCG by category and
-// each list cut to ten lines.
+// Terminal renders reports for a terminal, with bars of NDCG by category. Each list
+// is truncated to ten lines.
 func Terminal(style Style, reports ...Report) string {
 	if len(reports) == 0 {
 		return ""
@@ -88,7 +87,7 @@ func tables(reports []Report) []grid {
 	return []grid{ndcgTable(reports), metricTable(reports)}
 }
 
-// scoreTable has a row per category and one for all.
+// scoreTable returns a table with a row per category and one for all cases.
 func scoreTable(r Report) grid {
 	g := grid{head: []string{"category", "n"}, total: true}
 	for _, m := range metrics[:scoreCount] {
@@ -105,8 +104,9 @@ func scoreTable(r Report) grid {
 	return g
 }
 
-// ndcgTable has a row per category, a column per report, and after each but the
-// first how far it is from that one, with the interval if it was set against it.
+// ndcgTable returns a table with a row per category and a column per report. Each
+// column after the first is followed by the difference from the first and, if the
+// reports were compared, its interval.
 func ndcgTable(reports []Report) grid {
 	first := reports[0]
 	g := grid{head: []string{metrics[0].title(first.K), "n", first.Name}, total: true}
@@ -138,8 +138,9 @@ func ndcgTable(reports []Report) grid {
 // overall names the row of all cases.
 const overall = "all"
 
-// eachRow calls row for every category of the reports, by name, and for all; of
-// returns a report's scores of it, if it has them.
+// eachRow calls row for every category of the reports, by name, and then for all
+// cases. of returns a report's scores in that row, and false if the report has
+// none.
 func eachRow(reports []Report, row func(name string, of func(Report) (Scores, bool))) {
 	for _, name := range allCategories(reports) {
 		row(name, func(r Report) (Scores, bool) { return r.category(name) })
@@ -147,7 +148,8 @@ func eachRow(reports []Report, row func(name string, of func(Report) (Scores, bo
 	row(overall, func(r Report) (Scores, bool) { return r.Summary, true })
 }
 
-// metricTable has a row for each figure that a report has, NDCG aside.
+// metricTable returns a table with a row for each metric, except NDCG, that a
+// report has.
 func metricTable(reports []Report) grid {
 	g := grid{head: []string{"over all cases", reports[0].Name}}
 	for _, r := range reports[1:] {
@@ -197,7 +199,7 @@ func allCategories(reports []Report) []string {
 	return slices.Compact(names)
 }
 
-// ndcgs are the values beside the rows of scoreTable.
+// ndcgs returns the NDCG of each row of scoreTable.
 func ndcgs(r Report) []float64 {
 	var values []float64
 	for _, c := range r.Categories {
@@ -206,8 +208,8 @@ func ndcgs(r Report) []float64 {
 	return append(values, r.Summary.NDCG)
 }
 
-// addBars draws a bar behind each line where the width has room for it. All
-// lines are of one length.
+// addBars appends a bar to each line if the width has room for it. All lines have
+// the same length.
 func addBars(lines []string, values []float64, style Style) {
 	for i, value := range values {
 		if cells := style.Width - utf8.RuneCountInString(lines[i]) - 2; cells >= minBar {
@@ -216,8 +218,7 @@ func addBars(lines []string, values []float64, style Style) {
 	}
 }
 
-// chart draws each category's bars under each other, one for each report, after
-// an empty line.
+// chart returns each category's bars, one line per report, after an empty line.
 func chart(reports []Report, style Style) []string {
 	g := grid{head: []string{"", ""}}
 	var values []float64
@@ -227,7 +228,7 @@ func chart(reports []Report, style Style) []string {
 			if s, ok := of(r); ok {
 				g.rows = append(g.rows, []string{label, r.Name})
 				values = append(values, s.NDCG)
-				label = "" // it stands beside the first bar only
+				label = "" // only the first bar has the name
 			}
 		}
 	}
@@ -237,8 +238,8 @@ func chart(reports []Report, style Style) []string {
 	return lines
 }
 
-// notes are what a reader must know beside the scores. The figures of several
-// reports are in metricTable; of one they are here.
+// notes returns what a reader needs to know in addition to the scores. It includes
+// the figures if there is only one report; for several they are in metricTable.
 func notes(reports []Report) []section {
 	var all []section
 	if len(reports) == 1 {
@@ -292,7 +293,7 @@ func (r Report) figures() []string {
 	return lines
 }
 
-// lowest lists the n queries with the least NDCG.
+// lowest lists the n queries with the lowest NDCG.
 func (r Report) lowest(n int) section {
 	worst := slices.SortedStableFunc(slices.Values(r.Cases), func(a, b CaseResult) int { return cmp.Compare(a.NDCG, b.NDCG) })
 	worst = worst[:min(n, len(worst))]

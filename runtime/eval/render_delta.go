@@ -30,8 +30,8 @@ func (d Delta) Terminal(style Style) string {
 
 func (d Delta) metricGrid() grid { return changeGrid("Metric", d.Metrics) }
 
-// categoryGrid has the intervals behind the differences. Without cases, as from
-// a file of scores, there are none.
+// categoryGrid adds the intervals to the differences, if there are any. A delta
+// without cases, for example from a scores file, has none.
 func (d Delta) categoryGrid() grid {
 	g := changeGrid("NDCG by category", d.Categories)
 	if d.Interval == nil {
@@ -54,7 +54,7 @@ func changeGrid(title string, changes []Change) grid {
 	return g
 }
 
-// sections are the lists under the tables, without the empty ones.
+// sections returns the lists below the tables, without the empty ones.
 func (d Delta) sections() []section {
 	var all []section
 	add := func(title string, lines []string) {

@@ -16,7 +16,7 @@ import (
 type Report struct {
 	// Name is the engine's label, Options.Name.
 	Name string `json:"name"`
-	// K and Collapse are the options of the same name.
+	// K and Collapse are the options with the same names.
 	K        int  `json:"k"`
 	Collapse bool `json:"collapse"`
 	// Summary covers all cases; Categories holds the scores of each category by
@@ -25,7 +25,7 @@ type Report struct {
 	Categories []Category `json:"categories"`
 	// MissingFiles lists the entries that the corpus cannot answer.
 	MissingFiles []MissingFile `json:"missing_files,omitempty"`
-	// Cases are in the order of the files.
+	// Cases holds the results in the order of the files.
 	Cases  []CaseResult `json:"cases"`
 	Timing *Timing      `json:"timing,omitempty"`
 	// Against is the difference from a baseline, or from the first of several
@@ -69,21 +69,22 @@ type CaseResult struct {
 	NDCG     float64           `json:"ndcg"`
 	// FirstGood is the rank of the first good hit, from 1; 0 if no hit is good.
 	FirstGood int `json:"first_good_rank"`
-	// ReciprocalRank is 1 / FirstGood up to rank K, else 0.
+	// ReciprocalRank is 1 / FirstGood if FirstGood is at most K, and 0 otherwise.
 	ReciprocalRank float64 `json:"reciprocal_rank"`
 	Recall5        float64 `json:"recall_at_5"`
 	Recall10       float64 `json:"recall_at_10"`
 	// Hits is how many hits were returned on all pages read.
 	Hits       int `json:"hits"`
 	FacetLeaks int `json:"facet_leaks,omitempty"`
-	// Rounds is the case's share in Scores.AvgRounds; 0 if not counted.
+	// Rounds is what the case adds to Scores.AvgRounds; 0 if rounds are not
+	// counted.
 	Rounds int `json:"rounds,omitempty"`
-	// Top are the first K hits.
+	// Top holds the first K hits.
 	Top []Ranked `json:"top,omitempty"`
 	// Missed names the good entries that no hit matches.
 	Missed []string `json:"missed,omitempty"`
-	// Error is why the query failed, which makes all scores 0. TextError is why
-	// a hit could not be opened; it was judged without its text.
+	// Error is why the query failed; all its scores are then 0. TextError is why a
+	// hit could not be opened; the hit was judged without its text.
 	Error     string `json:"error,omitempty"`
 	TextError string `json:"text_error,omitempty"`
 }
@@ -217,8 +218,7 @@ func ReadReport(path string) (Report, error) {
 	return r, nil
 }
 
-// jsonFlaw says for people why data, which is JSON or should be, was refused
-// with err.
+// jsonFlaw returns a readable explanation of why parsing data failed with err.
 func jsonFlaw(data []byte, err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

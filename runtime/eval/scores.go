@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Agreed is the search quality last agreed on, as read from a scores file. Only
-// the fields in the file are set: Cases and the five means.
+// Agreed is the search quality last agreed on, as read from a scores file. Only the
+// values in the file are set: Cases and the five means.
 type Agreed struct {
 	K          int
 	Collapse   bool
@@ -44,7 +44,7 @@ func WriteScores(w io.Writer, r Report) error {
 	return nil
 }
 
-// means are the five columns of a file of scores.
+// means returns pointers to the five columns of a scores file.
 func (s *Scores) means() []*float64 {
 	return []*float64{&s.NDCG, &s.MRR, &s.HitRate, &s.Recall5, &s.Recall10}
 }
@@ -62,7 +62,7 @@ func ReadScores(r io.Reader) (Agreed, error) {
 			a.K, _ = strconv.Atoi(wordAfter(line, "NDCG@"))
 			continue
 		case a.K <= 0 || line == "":
-			continue // what stands above the heading is for people
+			continue // the lines above the heading are for people
 		}
 		c, err := readScoreLine(strings.Fields(line))
 		if err != nil {
@@ -96,7 +96,7 @@ func wordAfter(line, mark string) string {
 	return word
 }
 
-// readScoreLine reads a name, which may have spaces, and the numbers behind it.
+// readScoreLine parses a name, which may contain spaces, and the numbers after it.
 func readScoreLine(fields []string) (Category, error) {
 	var c Category
 	means := c.means()
@@ -111,7 +111,7 @@ func readScoreLine(fields []string) (Category, error) {
 	}
 	for i, mean := range means {
 		text := fields[at+1+i]
-		// The negated form also refuses NaN.
+		// The negated form also rejects NaN.
 		if *mean, err = strconv.ParseFloat(text, 64); err != nil || !(*mean >= 0 && *mean <= 1) {
 			return c, fmt.Errorf("%q is not a score from 0 to 1", text)
 		}
@@ -120,7 +120,7 @@ func readScoreLine(fields []string) (Category, error) {
 }
 
 // CompareScores compares current with the scores last agreed on, at their four
-// decimals. Scores have no cases, so the delta lists none.
+// decimals. A scores file has no cases, so the delta lists none.
 func CompareScores(base Agreed, current Report) Delta {
 	d := Delta{Baseline: "agreed", Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	was := Report{K: base.K, Collapse: base.Collapse, Summary: base.Total, Categories: base.Categories}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Timing is the part of a report that differs from run to run.
+// Timing is the part of a report that differs between runs.
 type Timing struct {
 	// Latency covers all measured calls of Search.
 	Latency
@@ -37,7 +37,7 @@ type CategoryLatency struct {
 	Latency
 }
 
-// stopwatch holds the times of one case.
+// stopwatch holds one case's search and text times.
 type stopwatch struct{ searches, texts []time.Duration }
 
 func newTiming(results []CaseResult, watches []stopwatch, elapsed time.Duration, peakMiB float64) *Timing {
@@ -59,8 +59,8 @@ func latency(calls []time.Duration) Latency {
 	return Latency{P50: percentile(calls, 0.5), P95: percentile(calls, 0.95)}
 }
 
-// percentile returns the smallest call that at least the share p of all calls
-// does not exceed, in milliseconds; 0 where there are none.
+// percentile returns the nearest-rank percentile of calls for the share p, in
+// milliseconds, or 0 if there are no calls.
 func percentile(calls []time.Duration, p float64) float64 {
 	if len(calls) == 0 {
 		return 0
@@ -70,8 +70,8 @@ func percentile(calls []time.Duration, p float64) float64 {
 	return float64(sorted[max(0, rank-1)].Microseconds()) / 1000
 }
 
-// peakRSS returns the high-water mark of a process's resident memory in MiB, as
-// proc(5) VmHWM has it, and 0 where it cannot be read. pid 0 is this process.
+// peakRSS returns a process's peak resident memory (VmHWM in proc(5)) in MiB, or 0
+// if it cannot be read. pid 0 means this process.
 func peakRSS(pid int) float64 {
 	file := "/proc/self/status"
 	if pid > 0 {

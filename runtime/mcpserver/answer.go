@@ -22,28 +22,28 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// answer is what a tool said, in the terms of the protocol.
+// answer is a tool's answer in terms of the protocol.
 type answer struct {
 	text       []string
-	content    json.RawMessage // in place of text; nil: text
-	structured json.RawMessage // on one line; nil: none
+	content    json.RawMessage // replaces text; nil if text is used
+	structured json.RawMessage // on one line; nil if there is none
 	meta       map[string]any
 	isError    bool
-	// again, if not nil, is no answer: the client shall show something and call
-	// again.
+	// again, if not nil, replaces the answer: the client must show something and
+	// call again.
 	again *inputRequired
-	// delivered, if not nil, is to be told whether the client has the answer.
+	// delivered, if not nil, is called with whether the client received the answer.
 	delivered func(ok bool)
 }
 
-// run calls a tool and words how that ended.
+// run calls a tool and returns its answer or refusal.
 func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) answer {
 	return s.outcome(ctx, tool, func(ctx context.Context) (contract.Result, error) { return tool.Call(ctx, caller, args) })
 }
 
-// outcome does call for a tool and words how it ended. This is the one place
-// where an error becomes MCP: a fault shows its sentence and hint, anything else an ID
-// whose log line has the rest.
+// outcome runs call for a tool and returns its answer or refusal. This is the only
+// place where an error becomes an MCP result: a fault shows its message and hint,
+// and any other error shows an ID whose log line has the details.
 func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(context.Context) (contract.Result, error)) (a answer) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -95,7 +95,7 @@ func (s *Server) failed(tool *contract.Tool, err error) answer {
 	return refusal(tool, f)
 }
 
-// refusal is an expected failure in the form that the tool has for it.
+// refusal returns an expected failure in the tool's own form.
 func refusal(tool *contract.Tool, f *fault.Fault) answer {
 	if tool.Envelope {
 		raw, err := encode(envelope{f.Code, f.Message, f.Retryable, f.Hint, f.Details})
@@ -106,7 +106,7 @@ func refusal(tool *contract.Tool, f *fault.Fault) answer {
 	return answer{text: []string{worded(f)}, isError: true}
 }
 
-// envelope is a fault for programs.
+// envelope is a fault in the form that programs read.
 type envelope struct {
 	Code      string         `json:"code"`
 	Message   string         `json:"message"`
@@ -115,7 +115,7 @@ type envelope struct {
 	Details   map[string]any `json:"details,omitempty"`
 }
 
-// internal logs err and returns the sentence that stands for it outside.
+// internal logs err and returns the message that replaces it for the client.
 func (s *Server) internal(doing string, err error) string {
 	id := rand.Text()[:8]
 	s.opts.Logger.Error("internal error", "error_id", id, "doing", doing, "error", err)
@@ -129,7 +129,7 @@ func worded(f *fault.Fault) string {
 	return strings.TrimSuffix(f.Message, ".") + ". " + f.Hint
 }
 
-// encode marshals v without escaping <, > and &, which docs are full of.
+// encode marshals v without escaping <, > and &, which are frequent in docs.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -140,14 +140,15 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// oneLine marshals v on one line. What a tool has marshalled itself is believed
-// and not read again: that would take as long as all the rest of a short call.
+// oneLine marshals v on one line. It trusts JSON that the tool has marshalled
+// itself and does not parse it again, because that would take as long as the rest
+// of a short call.
 func oneLine(v any) (json.RawMessage, error) {
 	raw, ok := v.(json.RawMessage)
 	if ok && len(raw) > 0 && bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw, nil
 	}
-	return encode(v) // which compacts a RawMessage
+	return encode(v) // this compacts a RawMessage
 }
 
 func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -155,7 +156,7 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		req = renamed(req, name)
 	}
 	tool := s.current.Load().tools[req.Params.Name]
-	if tool == nil || tool.OnlyViews && !showsViews(req) { // or taken away since the SDK looked it up
+	if tool == nil || tool.OnlyViews && !showsViews(req) { // or it was removed after the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
 	key := keyOf(req.Extra)
@@ -171,8 +172,8 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	return s.callResult(tool, a)
 }
 
-// tellDelivered has delivered told what becomes of the answer to a call. Nil:
-// nobody wants to know.
+// tellDelivered arranges for delivered, which may be nil, to be called with whether
+// the client received the call's answer.
 func (s *Server) tellDelivered(ctx context.Context, key string, delivered func(ok bool)) {
 	switch {
 	case delivered == nil:
@@ -183,7 +184,7 @@ func (s *Server) tellDelivered(ctx context.Context, key string, delivered func(o
 	}
 }
 
-// callResult is an answer as the SDK sends it.
+// callResult returns an answer in the SDK's form.
 func (s *Server) callResult(tool *contract.Tool, a answer) (*mcp.CallToolResult, error) {
 	if a.again != nil {
 		return a.again.result(), nil
@@ -201,7 +202,8 @@ func (s *Server) callResult(tool *contract.Tool, a answer) (*mcp.CallToolResult,
 	return result, nil
 }
 
-// result is an answer without what is beside its content.
+// result returns an answer's content in the SDK's form, without structured content
+// and metadata.
 func (a *answer) result() (*mcp.CallToolResult, error) {
 	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text))}
 	for i, text := range a.text {
@@ -270,8 +272,8 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// notFound has the code of the request's era. Up to 2025-11-25 that is one of
-// its own.
+// notFound returns the error with the code of the request's era. Up to 2025-11-25
+// it has a separate code.
 func notFound(p *mcp.ReadResourceParams) error {
 	code := int64(jsonrpc.CodeInvalidParams)
 	if p.Meta[mcp.MetaKeyProtocolVersion] == nil {
@@ -293,9 +295,10 @@ func (s *Server) protocolError(doing string, err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.internal(doing, err)}
 }
 
-// middleware gives what the SDK has fixed or words otherwise: the current
-// instructions, lists that are never seen half replaced, tools in the
-// catalog's order and those that are not announced, and the URI in "not found".
+// middleware changes the results that the SDK cannot provide as we need them: it
+// sets the current instructions, returns lists that are never half replaced, sorts
+// tools in the catalog's order and adds unannounced ones, and names the URI in "not
+// found".
 func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {

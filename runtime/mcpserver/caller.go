@@ -15,7 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// callerOn is who makes a call, and what can be done with that one meanwhile.
+// callerOn returns the caller of req, including what can be done with its client
+// during the call.
 func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 	caller := callerOf(req.ClientInfo())
 	p := s.peerOn(req, caller)
@@ -29,7 +30,7 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 			err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 				ProgressToken: token, Progress: now.Done, Total: now.Total, Message: now.Message,
 			})
-			if err != nil { // the end of the call tells
+			if err != nil { // only logged, because a lost client also ends the call
 				s.opts.Logger.Debug("cannot send progress", slog.Any("error", err))
 			}
 		}
@@ -41,7 +42,8 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 	return caller
 }
 
-// sessionName tells sessions apart and does not give away their ids.
+// sessionName returns a name that distinguishes sessions without revealing their
+// IDs.
 func sessionName(id string) string {
 	if id == "" {
 		return ""
@@ -50,8 +52,8 @@ func sessionName(id string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// peer is the client of one call as somebody who can show a request to a
-// person. Its methods are what tools assert of a contract.Caller's Client.
+// peer is a call's client, in the role of showing requests to its user. Its methods
+// are those that tools assert from a contract.Caller's Client.
 type peer struct {
 	server    *Server
 	req       *mcp.CallToolRequest
@@ -64,7 +66,7 @@ func (s *Server) peerOn(req *mcp.CallToolRequest, caller contract.Caller) *peer 
 	p := &peer{server: s, req: req, caller: caller, revision: req.ProtocolVersion()}
 	opened := req.Session.InitializeParams()
 	if opened == nil || (opened.ProtocolVersion >= modernVersion) != p.Rounds() || p.revision < firstElicitation {
-		return p // the SDK would ask in the way of the other era
+		return p // the SDK would use the other era's form of asking
 	}
 	p.form, p.url = canElicit(p.revision, req.ClientCapabilities())
 	return p
@@ -96,7 +98,8 @@ func (p *peer) Show(r *elicit.Request, why string) error {
 	return &inputRequired{requests, state}
 }
 
-// Shown returns the ID of the request that this call continues; empty: none.
+// Shown returns the ID of the request that this call continues, or "" if there is
+// none.
 func (p *peer) Shown() (id string, err error) {
 	if p.req.Params.RequestState == "" {
 		return "", nil
@@ -104,12 +107,12 @@ func (p *peer) Shown() (id string, err error) {
 	return p.server.verify(p.req.Params.RequestState, p.binding(nil))
 }
 
-// Actions returns what the client's person did, from this call's replies.
+// Actions returns the user's actions according to this call's replies.
 func (p *peer) Actions(r *elicit.Request) []elicit.Action {
 	return p.signed(actionsOf(r, p.revision, p.replies()))
 }
 
-// replies are those of this call, by key.
+// replies returns this call's replies by key.
 func (p *peer) replies() map[string]*mcp.ElicitResult {
 	replies := map[string]*mcp.ElicitResult{}
 	for key, response := range p.req.Params.InputResponses {
@@ -120,13 +123,13 @@ func (p *peer) replies() map[string]*mcp.ElicitResult {
 	return replies
 }
 
-// Unasked reports whether this call's reply to r does not come from a person,
-// or must not end r while another way can reach one.
+// Unasked reports whether this call's reply to r may not come from a person, or
+// must not end r because a person can be reached in another way.
 func (p *peer) Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error) {
 	return p.unasked(ctx, h, p.replies())
 }
 
-// signed says which way actions came.
+// signed records in actions that they came through this client.
 func (p *peer) signed(actions []elicit.Action) []elicit.Action {
 	for i := range actions {
 		actions[i].Channel, actions[i].Client = "client", p.caller.Name
@@ -134,11 +137,12 @@ func (p *peer) signed(actions []elicit.Action) []elicit.Action {
 	return actions
 }
 
-// maxOffers is how often a client is asked that answers what is no answer.
+// maxOffers is the maximum number of times that a client is asked if its replies
+// are not usable.
 const maxOffers = 3
 
 // Offer shows r during the call. If the client fails to show it or returns no
-// usable answers, r is left to the inbox; if no person can open the inbox, r is
+// usable answers, r stays open in the inbox. If no person can open the inbox, r is
 // withdrawn.
 func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	why := ""
@@ -174,11 +178,11 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 var errNobodyAsked = errors.New("the client closed the dialog on its own")
 
 // unasked reports whether replies must not end a request. A client may close a
-// dialog by itself, and one that runs headless may decline by itself; on a busy
-// machine the time that it takes tells nothing. While there is another way to a
-// person, a cancel leaves the request open there; if there is none, it is all
-// that will ever be said, unless the client is known to close dialogs that nobody
-// has seen. A decline that may be the client's own is nobody's.
+// dialog by itself, and a headless client may decline by itself. On a busy machine,
+// the response time does not reveal this. If a person can be reached in another
+// way, a cancel leaves the request open there. Otherwise a cancel ends the request,
+// because no other reply will come, unless the client is known to close dialogs
+// unseen. A decline that may be the client's own never ends a request.
 func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*mcp.ElicitResult) (bool, error) {
 	cancelled, declined := false, false
 	for _, reply := range replies {
@@ -196,11 +200,11 @@ func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*m
 	return false, nil
 }
 
-// tellDone tells a client that has opened a link when its page is done with,
-// so that it can close what it shows. 2026-07-28 has no such notice.
+// tellDone notifies a client that has opened a link when the link's page is done,
+// so that the client can close what it shows. 2026-07-28 has no such notification.
 func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	<-ctx.Done()
-	const patience = 2 * time.Second // of a client that does not read
+	const patience = 2 * time.Second // for a client that does not read
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if r, err := h.Get(ctx, id); err == nil && r.Accepted() && r.Completion.Channel != "client" {
@@ -208,7 +212,7 @@ func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	}
 }
 
-// PageDone tells a client that has opened a request's page that the page is
+// PageDone notifies a client that has opened a request's page that the page is
 // done.
 func (p *peer) PageDone(ctx context.Context, id string) {
 	if p.Rounds() {
@@ -219,7 +223,8 @@ func (p *peer) PageDone(ctx context.Context, id string) {
 	}
 }
 
-// apply does what the replies say. why says that they were no answer.
+// apply dispatches the actions of the replies. why explains why they are not
+// usable.
 func (p *peer) apply(ctx context.Context, h *elicit.Hub, r *elicit.Request, replies map[string]*mcp.ElicitResult) (done bool, why string) {
 	actions := p.signed(actionsOf(r, p.revision, replies))
 	if len(actions) == 0 {
@@ -247,8 +252,8 @@ func (p *peer) dispatch(ctx context.Context, h *elicit.Hub, a elicit.Action) *el
 	return nil
 }
 
-// elicit asks the client one thing after another, up to the first that is not
-// accepted.
+// elicit sends the client one elicitation after another, and stops at the first
+// that is not accepted.
 func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.ElicitResult, error) {
 	replies := map[string]*mcp.ElicitResult{}
 	for _, e := range all {
@@ -258,7 +263,7 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 		}
 		reply.Content, _ = reply.Meta[contentKey].(map[string]any)
 		if reply.Action != "accept" {
-			for _, e := range all { // for all
+			for _, e := range all { // the reply applies to all elicitations
 				replies[e.key] = reply
 			}
 			break
@@ -268,12 +273,12 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 	return replies, nil
 }
 
-// contentKey is where the content of a reply travels past the SDK.
+// contentKey is the Meta key that carries a reply's content past the SDK.
 const contentKey = "deskhand/content"
 
-// unjudged keeps the content of replies from the SDK, which drops all of one
-// that does not fit the form: the hub says what is wrong, and the person is
-// asked again.
+// unjudged hides the content of replies from the SDK, which drops the content if it
+// does not fit the form. The hub says what is wrong instead, and the user is asked
+// again.
 func unjudged(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -284,7 +289,7 @@ func unjudged(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// explained puts before a question why it is asked again.
+// explained puts the reason for asking again in front of each question.
 func explained(all []elicitation, why string) []elicitation {
 	if why != "" {
 		for _, e := range all {

@@ -10,28 +10,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// calls are the calls under way that the SDK answers, by a key that travels
-// through it beside each. They tell a tool what the SDK does not: that the
-// client of an HTTP call is gone, in whose name it came, and whether the answer
-// reached the wire.
+// calls holds the running calls that the SDK answers, by a key that travels through
+// the SDK with each of them. It tells a tool what the SDK does not: whether the
+// client of an HTTP call is gone, which principal called, and whether the answer
+// was written.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[string]*underway
-	ended chan struct{} // closed when a call ends; nil: nobody waits
+	ended chan struct{} // closed when a call ends; nil if nothing waits for it
 }
 
 type underway struct {
-	ctx       context.Context // ends when the client is gone; nil: not known
+	ctx       context.Context // ends when the client is gone; nil if that is not known
 	principal string
-	answering bool            // a tool is to answer
-	written   []func(ok bool) // to be told what became of the answer
+	answering bool            // this is a tool call
+	written   []func(ok bool) // called with whether the answer was written
 }
 
-// callHeader carries the key of a call through the SDK. Whatever a client puts
-// there is overwritten.
+// callHeader carries the key of a call through the SDK. A value from the client is
+// overwritten.
 const callHeader = "Deskhand-Call"
 
-// enter notes a call until leave is called, with whether its answer was written.
+// enter records a call until leave is called with whether its answer was written.
 func (c *calls) enter(u underway) (key string, leave func(written bool)) {
 	key = rand.Text()
 	c.mu.Lock()
@@ -55,7 +55,7 @@ func (c *calls) enter(u underway) (key string, leave func(written bool)) {
 	}
 }
 
-// drain waits until no tool is to answer any more, or for so long.
+// drain waits until no tool call is running, for at most the time most.
 func (c *calls) drain(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -72,7 +72,8 @@ func (c *calls) drain(ctx context.Context, most time.Duration) {
 	}
 }
 
-// nextEnd is closed when the next call ends; nil: no tool is to answer.
+// nextEnd returns a channel that is closed when the next call ends, or nil if no
+// tool call is running.
 func (c *calls) nextEnd() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,7 @@ func (c *calls) nextEnd() <-chan struct{} {
 	return nil
 }
 
-// keyOf is the key of the call that came with extra; empty: it has none.
+// keyOf returns the key of the call that came with extra, or "" if it has none.
 func keyOf(extra *mcp.RequestExtra) string {
 	if extra == nil {
 		return ""
@@ -95,13 +96,13 @@ func keyOf(extra *mcp.RequestExtra) string {
 	return extra.Header.Get(callHeader)
 }
 
-// carrying is what the SDK hands on beside a call.
+// carrying returns the extra data that carries a call's key through the SDK.
 func carrying(key string) *mcp.RequestExtra {
 	return &mcp.RequestExtra{Header: http.Header{callHeader: {key}}}
 }
 
-// whenWritten has f called with what becomes of the answer: at once with false
-// if the call is over.
+// whenWritten registers f to be called with whether the answer was written. If the
+// call is over, f is called with false immediately.
 func (c *calls) whenWritten(key string, f func(ok bool)) {
 	c.mu.Lock()
 	u := c.byKey[key]
@@ -123,10 +124,10 @@ func (c *calls) principal(key string) string {
 	return ""
 }
 
-// untilGone ends ctx when the client of a call is gone: the SDK lets a call of a
-// session go on when the connection for its answer is gone, since in some
-// servers the answer can be fetched later. In ours it cannot, and a call that
-// waits for a person would wait for nobody. done must be called at the end.
+// untilGone returns a context that also ends when the call's client is gone. The
+// SDK continues a session's call after its connection is lost, because some servers
+// let the client fetch the answer later. Ours does not, and a call that is waiting
+// for a person would wait in vain. done must be called when the call ends.
 func (c *calls) untilGone(ctx context.Context, key string) (_ context.Context, done func()) {
 	c.mu.Lock()
 	u := c.byKey[key]

@@ -14,21 +14,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// published is a catalog, indexed. It does not change once it is made.
+// published is an indexed catalog. It is immutable.
 type published struct {
 	tools        map[string]*contract.Tool
 	prompts      map[string]*contract.Prompt
 	resources    map[string]*contract.Resource
 	toolOrder    map[string]int
-	unannounced  []*mcp.Tool // in order; the SDK does not know them
-	standIn      string      // a tool that it knows; empty: none
+	unannounced  []*mcp.Tool // in order; unknown to the SDK
+	standIn      string      // a tool that the SDK knows; empty if there is none
 	elsewhere    *elsewhere
-	later        []*contract.Later // one of each kind
+	later        []*contract.Later // one per kind
 	instructions string
 }
 
-// publish checks c and indexes a copy. What cannot be published is an error; if
-// another server has it, it is left out instead, with a line in the log.
+// publish validates c and indexes a copy. An entry that cannot be published is an
+// error, or is left out with a log message if it belongs to another server.
 func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 	p := &published{
 		tools:        make(map[string]*contract.Tool, len(c.Tools)),
@@ -78,9 +78,9 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 	return p, nil
 }
 
-// announce brings the SDK's lists from old to next. Whatever an entry shows is
-// registered anew only when it changed, since the SDK tells clients of each
-// registration; what an entry does is always looked up in s.current.
+// announce updates the SDK's lists from old to next. It registers an entry again
+// only if what clients see of it changed, because the SDK notifies clients of each
+// registration. What an entry does is always looked up in s.current.
 func (s *Server) announce(old, next *published) {
 	for name, t := range next.tools {
 		if t.Unannounced {
@@ -131,7 +131,7 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 	if t.Published != nil {
 		return foreignTool(t)
 	}
-	closed := false // the tools work on what this server holds
+	closed := false // our tools work on this server's own data
 	shown := &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
 		Annotations: &mcp.ToolAnnotations{
@@ -147,8 +147,8 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 	return shown
 }
 
-// foreignTool shows a tool of another server as that one does, under our name.
-// What cannot be read of it is left out.
+// foreignTool returns another server's tool as that server publishes it, under our
+// name. If that definition cannot be decoded, the result has only the fields in t.
 func foreignTool(t *contract.Tool) *mcp.Tool {
 	shown := new(mcp.Tool)
 	if err := json.Unmarshal(t.Published, shown); err != nil {

@@ -23,16 +23,16 @@ type Target struct {
 	Command []string
 	// Env is added to the command's environment, as KEY=value.
 	Env []string
-	// Dir is the folder that the command works in. Empty: that of this process.
+	// Dir is the command's working folder. Empty means this process's.
 	Dir string
 	// URL is the endpoint, for example http://127.0.0.1:20310/mcp.
 	URL string
-	// Token is sent as a bearer token to URL. Empty: none.
+	// Token is sent as a bearer token to URL. It may be empty.
 	Token string
 }
 
-// Client is one session with a server of either protocol era. Its methods may
-// be called concurrently, except Close.
+// Client is one session with a server of either protocol era. Its methods may be
+// called concurrently, except Close.
 type Client struct {
 	session *mcp.ClientSession
 	process *exec.Cmd // nil over HTTP
@@ -46,11 +46,11 @@ type RemoteTool struct {
 }
 
 // Dial starts or connects to the target and negotiates a protocol version. ctx
-// limits that, not the session. If a command fails, the error includes the end
-// of its stderr.
+// limits the connecting, not the session. If a command fails, the error includes
+// the end of its stderr.
 func Dial(ctx context.Context, target Target) (*Client, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: "dev"}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{}, // none of roots, sampling, elicitation
+		Capabilities: &mcp.ClientCapabilities{}, // without roots, sampling and elicitation
 	})
 	switch {
 	case len(target.Command) > 0 && target.URL == "":
@@ -80,7 +80,7 @@ func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Clien
 
 func dialURL(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 16 // of one session's concurrent calls
+	transport.MaxIdleConnsPerHost = 16 // for one session's concurrent calls
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint:             target.URL,
 		HTTPClient:           &http.Client{Transport: bearer{token: target.Token, next: transport}},
@@ -107,7 +107,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// PID returns the ID of the process that Dial started; 0 over HTTP.
+// PID returns the ID of the process that Dial started, or 0 over HTTP.
 func (c *Client) PID() int {
 	if c.process == nil || c.process.Process == nil {
 		return 0
@@ -134,9 +134,9 @@ func (c *Client) ListTools(ctx context.Context) ([]RemoteTool, error) {
 	return tools, nil
 }
 
-// Call calls a tool. isError reports that the tool refused, and text is then
-// its reason; err is set if there was no answer at all. Text blocks are joined
-// by newlines; structured is nil if the server sent none.
+// Call calls a tool. isError reports that the tool refused, and text is then its
+// reason. err is set if there was no answer at all. Text blocks are joined by
+// newlines. structured is nil if the server sent none.
 func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (text string, structured json.RawMessage, isError bool, err error) {
 	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (te
 func (c *Client) Close() error {
 	err := c.session.Close()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return nil // how the command ended is not ours to judge
+		return nil // the command's exit status does not matter
 	}
 	return err
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// lineConn is a connection of one message a line. It stands between the bytes
-// and the SDK: only well-formed messages pass, everything else is answered
-// here, and so are the calls that take the fast path. The SDK is told of the
-// end of input only when the calls in flight are answered.
+// lineConn is a connection with one message per line, between the bytes and the
+// SDK. Only well-formed messages reach the SDK. lineConn itself answers everything
+// else, and the calls that take the fast path. It reports the end of input to the
+// SDK only after the running calls are answered.
 type lineConn struct {
 	server *Server
 	opts   Options
 	lines  chan line
-	stop   <-chan struct{} // closed: read no further
+	stop   <-chan struct{} // closed to stop reading
 
 	session atomic.Pointer[mcp.ServerSession] // nil at first
-	caller  atomic.Pointer[contract.Caller]   // nil until the SDK has let the client in
-	fast    sync.WaitGroup                    // calls of ours, begun by Read
+	caller  atomic.Pointer[contract.Caller]   // nil until the SDK has initialized the session
+	fast    sync.WaitGroup                    // fast calls, started by Read
 
 	drained chan struct{} // closed when Read has reported the end
-	closed  chan struct{} // read no further: the SDK is done, or out is broken
+	closed  chan struct{} // closed to stop reading: the SDK is done, or writing failed
 	once    sync.Once
 
 	write sync.Mutex // one message at a time
@@ -41,16 +41,16 @@ type lineConn struct {
 	mu       sync.Mutex
 	pending  map[jsonrpc.ID]*inFlight
 	writing  int           // answers taken from pending but not yet written
-	readErr  error         // what broke in
-	writeErr error         // what broke out
-	idle     chan struct{} // closed when nothing is left; nil: nobody waits
+	readErr  error         // error from reading the input
+	writeErr error         // error from writing the output
+	idle     chan struct{} // closed when no call is left; nil if nothing waits for it
 }
 
 type inFlight struct {
 	method    string
-	cancelled bool               // nobody wants the answer any more
-	cancel    context.CancelFunc // of a fast call; nil: the SDK has it
-	leave     func(written bool) // of a call that the SDK has; nil: none
+	cancelled bool               // the client no longer wants the answer
+	cancel    context.CancelFunc // for a fast call; nil if the SDK has the call
+	leave     func(written bool) // for a call that the SDK has; nil otherwise
 }
 
 func newLineConn(s *Server, in io.Reader, out io.Writer, stop <-chan struct{}) *lineConn {
@@ -124,8 +124,8 @@ func (c *lineConn) end(err error) error {
 	return io.EOF
 }
 
-// cancelAll cancels the fast calls; the SDK cancels the others when it
-// learns of the end.
+// cancelAll cancels the fast calls. The SDK cancels the others when it learns of
+// the end of input.
 func (c *lineConn) cancelAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,8 +137,8 @@ func (c *lineConn) cancelAll() {
 	}
 }
 
-// wake tells end that no call is left that will be answered by itself; a
-// subscription lasts as long as the session. c.mu is held.
+// wake tells end if the only remaining calls do not end by themselves, like
+// subscriptions, which last as long as the session. The caller holds c.mu.
 func (c *lineConn) wake() {
 	if c.idle == nil || c.writing > 0 {
 		return
@@ -159,7 +159,8 @@ func (c *lineConn) inFlight() int {
 	return len(c.pending)
 }
 
-// accept returns the message of a line, or answers it and returns nil.
+// accept returns the line's message for the SDK, or answers the line and returns
+// nil.
 func (c *lineConn) accept(ctx context.Context, l line) jsonrpc.Message {
 	if l.tooLong {
 		c.refuse(nil, invalidRequest("a message can have at most %d bytes", c.opts.MaxLineBytes))
@@ -185,7 +186,7 @@ func (c *lineConn) accept(ctx context.Context, l line) jsonrpc.Message {
 	}
 }
 
-// acceptCall begins a call: the fast path here, the long way by returning it.
+// acceptCall starts a call on the fast path, or returns it for the SDK.
 func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
 	id, call := toID(f.id), &inFlight{method: f.method}
 	plain, fast := c.takesFastPath(&f)
@@ -213,7 +214,8 @@ func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
 	return nil
 }
 
-// takesFastPath leaves all to the SDK until it has let the client in.
+// takesFastPath returns the fast call that f makes, if any. Until the SDK has
+// initialized the session, there is none.
 func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 	caller := c.caller.Load()
 	if caller == nil {
@@ -222,19 +224,19 @@ func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 	return c.server.fast(f, *caller)
 }
 
-// begin notes a call as in flight, or refuses it and returns false.
+// begin records a running call, or refuses the call and returns false.
 func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) bool {
 	c.mu.Lock()
 	_, used := c.pending[id]
-	// Answers that wait for the client to read count too, against twice the
-	// bound: one that it has read may not be noted as written yet.
+	// Answers that wait to be read count too, against twice the limit, because an
+	// answer that the client has read may not be recorded as written yet.
 	full := len(c.pending) >= c.opts.MaxCalls || len(c.pending)+c.writing >= 2*c.opts.MaxCalls
 	if !used && !full {
 		c.pending[id] = call
 	}
 	c.mu.Unlock()
 	switch {
-	case used: // answered without the id: it stands for the call in flight
+	case used: // answered without the ID, which belongs to the running call
 		c.refuse(nil, invalidRequest("id %.100s is already used by a running call", raw))
 		return false
 	case full:
@@ -244,12 +246,12 @@ func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) boo
 	return true
 }
 
-// tooManyCalls is of the range that JSON-RPC 2.0 leaves to servers.
+// tooManyCalls is in the range that JSON-RPC 2.0 reserves for servers.
 const tooManyCalls = -32000
 
-// acceptNotification passes f on. A cancellation is done here when its call is
-// ours. Otherwise it names the call by id, so that id is carried as the call's
-// was; the SDK would round it, or cancel another.
+// acceptNotification passes f on. It handles the cancellation of a fast call
+// itself. Any other cancellation names its call by ID, so it encodes the ID as it
+// encoded the call's: the SDK would round the ID, or cancel another call.
 func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	if f.method != "notifications/cancelled" {
 		return &jsonrpc.Request{Method: f.method, Params: f.params}
@@ -261,8 +263,8 @@ func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	id := toID(raw)
 	c.mu.Lock()
 	target := c.pending[id]
-	known := target != nil && target.method != "initialize" // which MCP says is not to be cancelled
-	if known && target.method != "subscriptions/listen" {   // which is answered at its end
+	known := target != nil && target.method != "initialize" // MCP forbids cancelling initialize
+	if known && target.method != "subscriptions/listen" {   // a subscription is answered at its end
 		target.cancelled = true
 	}
 	c.mu.Unlock()
@@ -280,8 +282,8 @@ func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	return &jsonrpc.Request{Method: f.method, Params: params}
 }
 
-// replyMessage carries an answer to a request of ours; the SDK ignores one
-// that it did not ask for.
+// replyMessage converts an answer to one of our requests. The SDK ignores an answer
+// that it did not request.
 func replyMessage(f frame) jsonrpc.Message {
 	if f.id == nil {
 		return nil
@@ -343,8 +345,8 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	return err
 }
 
-// named gives a notification that the SDK sends the name it has on the wire: in
-// the version without sessions the borrowed one is always a task's.
+// named restores the wire name of a notification from the SDK. In the version
+// without sessions, the borrowed name always stands for notifications/tasks.
 func (c *lineConn) named(data []byte) []byte {
 	if s := c.session.Load(); s != nil && s.InitializeParams() != nil && s.InitializeParams().ProtocolVersion >= modernVersion {
 		return rename(data)
@@ -352,10 +354,10 @@ func (c *lineConn) named(data []byte) []byte {
 	return data
 }
 
-// noteClient notes who the client is, once the SDK has let it in. It runs with
-// c.write held, just before the answer that says so is written: calls that the
-// client makes upon it take the fast path, and calls sent along with initialize are
-// not answered before it.
+// noteClient records the client's identity once the SDK has initialized the
+// session. It runs with c.write held, just before that answer is written. Calls
+// that the client makes after reading the answer take the fast path, and calls that
+// were sent along with initialize are not answered before it.
 func (c *lineConn) noteClient() {
 	session := c.session.Load()
 	if session == nil || c.caller.Load() != nil {
@@ -381,13 +383,13 @@ func (c *lineConn) answer(id jsonrpc.ID, call fastCall, a answer) {
 	b := replies.Get().(*bytes.Buffer)
 	defer replies.Put(b)
 	c.server.writeReply(b, call, a)
-	a.delivered(c.writeLine(b.Bytes(), nil) == nil) // which has noted an error as the end of out
+	a.delivered(c.writeLine(b.Bytes(), nil) == nil) // writeLine has already handled an error
 }
 
-// take ends a call before its answer is written, since the client may use the
-// id again as soon as it has read it. It reports whether the client still
-// wants the answer; answered must follow.
-// leave is to be told whether it was written.
+// take ends a call before its answer is written, because the client may reuse the
+// ID as soon as it has read the answer. It reports whether the client still wants
+// the answer. The caller must call leave with whether the answer was written, and
+// then answered.
 func (c *lineConn) take(id jsonrpc.ID) (wanted bool, leave func(written bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -408,8 +410,8 @@ func (c *lineConn) answered() {
 	c.wake()
 }
 
-// writeLine writes one message, right after calling before unless that is nil.
-// It ends the connection when out is broken.
+// writeLine writes one message. It calls before first, unless before is nil. If
+// writing fails, it ends the connection.
 func (c *lineConn) writeLine(data []byte, before func()) error {
 	c.write.Lock()
 	if before != nil {
@@ -430,5 +432,5 @@ func (c *lineConn) broken(err error) {
 	}
 	c.mu.Unlock()
 	c.cancelAll()
-	_ = c.Close() // which has no error
+	_ = c.Close() // Close never fails
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// elsewhere is what the catalog has of other servers, by key. The functions of
-// an empty one are nil.
+// elsewhere holds other servers' entries in the catalog, by key. If it is empty,
+// its functions are nil.
 type elsewhere struct {
 	*contract.Elsewhere
 	prompts, resources, templates map[string]json.RawMessage
 }
 
-// publishElsewhere indexes e, which may be nil, beside what p has already. What
-// cannot be published is left out, with a line in the log.
+// publishElsewhere indexes e, which may be nil, in addition to what p already
+// contains. Entries that cannot be published are left out with a log message.
 func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *elsewhere {
 	if e == nil {
 		return &elsewhere{}
@@ -44,7 +44,7 @@ func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *el
 	}
 }
 
-// keyed indexes entries that decode into a T which fits its key.
+// keyed indexes the entries that decode into a T that fits its key.
 func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.Entry, fits func(shown *T, key string) bool) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(entries))
 	for _, e := range entries {
@@ -65,12 +65,12 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 	return all
 }
 
-// anyURI is a template that every URI fits. The SDK is given it so that reads of
-// resources which no list has reach readElsewhere; no client sees it.
+// anyURI is a template that matches every URI. The SDK gets it so that reads of
+// unlisted resources reach readElsewhere. No client sees it.
 const anyURI = "{+deskhand}"
 
-// announceElsewhere brings the SDK's lists from old to next, after those of our
-// own.
+// announceElsewhere updates the SDK's lists of other servers' entries from old to
+// next, after those of our own.
 func (s *Server) announceElsewhere(old, next *published) {
 	was, is := old.elsewhere, next.elsewhere
 	for name, shown := range is.prompts {
@@ -105,14 +105,14 @@ func (s *Server) announceElsewhere(old, next *published) {
 	}
 }
 
-// decoded decodes what publishElsewhere has found to decode.
+// decoded decodes an entry that publishElsewhere has already decoded once.
 func decoded[T any](raw json.RawMessage) *T {
 	shown := new(T)
 	_ = json.Unmarshal(raw, shown)
 	return shown
 }
 
-// left lists the keys of old that neither next nor own has.
+// left returns the keys of old that are in neither next nor own.
 func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys []string) {
 	for key := range old {
 		if next[key] == nil && own[key] == nil {
@@ -122,7 +122,7 @@ func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys 
 	return keys
 }
 
-// lacks reports whether nobody can be asked for a resource.
+// lacks reports whether no server can have a resource.
 func (p *published) lacks(uri string) bool {
 	return p.resources[uri] == nil && p.elsewhere.Elsewhere == nil
 }
@@ -133,17 +133,17 @@ func (s *Server) announceCompletion(c *mcp.ServerCapabilities) {
 	}
 }
 
-// foreignResult is a result of the SDK with some members as another server has
-// them.
+// foreignResult is an SDK result in which some members are replaced by another
+// server's.
 type foreignResult struct {
 	mcp.Result
 	members map[string]json.RawMessage
 }
 
-// withMembers gives a result to req members that the SDK would not keep as they
-// are.
+// withMembers adds members to a result for req that the SDK would not keep
+// unchanged.
 func withMembers(req mcp.Request, r mcp.Result, members map[string]json.RawMessage) mcp.Result {
-	if req.GetParams().GetMeta()[mcp.MetaKeyProtocolVersion] != nil { // the SDK says so of its own types only
+	if req.GetParams().GetMeta()[mcp.MetaKeyProtocolVersion] != nil { // the SDK adds resultType to its own types only
 		members["resultType"] = json.RawMessage(`"complete"`)
 	}
 	return foreignResult{r, members}
@@ -159,8 +159,8 @@ func (f foreignResult) MarshalJSON() ([]byte, error) {
 	return raw, err
 }
 
-// listedElsewhere shows the entries of other servers as those have them. The SDK
-// leaves out what it does not know, and members that say false.
+// listedElsewhere lists other servers' entries unchanged. The SDK would drop
+// unknown members, and members that are false.
 func (s *Server) listedElsewhere(req mcp.Request, result mcp.Result) mcp.Result {
 	e := s.current.Load().elsewhere
 	if e.Elsewhere == nil {
@@ -184,7 +184,7 @@ func listed[T any](req mcp.Request, r mcp.Result, member string, all []*T, shown
 		if key(one) == anyURI {
 			continue
 		}
-		if raw == nil { // it is our own
+		if raw == nil { // one of our own
 			var err error
 			if raw, err = encode(one); err != nil {
 				return r
@@ -261,7 +261,7 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	}
 	none := json.RawMessage(`{"values":[]}`)
 	now := s.current.Load()
-	if now.prompts[c.Prompt] != nil { // our own suggest nothing
+	if now.prompts[c.Prompt] != nil { // our own prompts suggest nothing
 		return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": none}), nil
 	}
 	raw, err := now.elsewhere.Complete(ctx, s.callerOn(asCall(req, "completion/complete", nil, nil, "")), c)
@@ -278,8 +278,8 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": answer.Completion}), nil
 }
 
-// asCall is a request for something else than a tool in the form of a call, in
-// which a person can be asked and a client be told of progress.
+// asCall wraps a request that is not a tool call in one, so that the user can be
+// asked and the client can get progress.
 func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[string]string, replies mcp.InputResponseMap, state string) *mcp.CallToolRequest {
 	raw, err := json.Marshal(args)
 	if err != nil || args == nil {
@@ -290,7 +290,8 @@ func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[strin
 	return &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
 }
 
-// elsewhereError words why another server gave no prompt or resource.
+// elsewhereError returns the client's error if another server returned no prompt or
+// resource.
 func (s *Server) elsewhereError(ctx context.Context, doing string, err error) error {
 	switch f := fault.Of(err); {
 	case f != nil && f.Code == "not_found":

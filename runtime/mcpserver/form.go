@@ -7,11 +7,11 @@ import (
 	elicitform "github.com/deskhand/deskhand/runtime/elicit/form"
 )
 
-// A request of elicit is shown by an MCP client as a form, as a link, or both.
-// The forms are those of elicit/form. The functions here are pure. What comes
-// back is as the client says; the hub decides whether it is an answer.
+// An MCP client shows a request of elicit as a form, as a link, or as both. Package
+// elicit/form defines the forms. The functions in this file are pure. They return
+// what the client claims, and the hub decides whether that is an answer.
 
-// Revisions of the protocol that changed how a person is asked.
+// Protocol revisions that changed how a user is asked.
 const (
 	firstElicitation = "2025-06-18"
 	richElicitation  = "2025-11-25" // titles of options, lists of choices, links
@@ -19,11 +19,12 @@ const (
 
 // elicitation is one thing for a client to show.
 type elicitation struct {
-	key    string // unique among those of a request
+	key    string // unique within a request
 	params *mcp.ElicitParams
 }
 
-// elicitations are what to show for r. A link and a form cannot be in one.
+// elicitations returns what to show for r. One elicitation cannot contain both a
+// link and a form.
 func elicitations(r *elicit.Request, revision string) []elicitation {
 	link := func(key string) elicitation {
 		params := &mcp.ElicitParams{Mode: "url", Message: messageOf(r), URL: r.URL}
@@ -51,10 +52,10 @@ func messageOf(r *elicit.Request) string {
 	return r.Title + "\n\n" + r.Message
 }
 
-// actionsOf are what a person has done, of the client's replies by key. None:
-// not all of them are there, or one is not what the protocol allows. To have
-// opened a link is not to be done with it: its page says when. Only an upstream
-// that asked to have a link opened is told so at once.
+// actionsOf returns the user's actions according to the client's replies by key. It
+// returns none if replies are missing or violate the protocol. Opening a link does
+// not complete it: the link's page reports that. Only an upstream that requested to
+// have a link opened is answered immediately.
 func actionsOf(r *elicit.Request, revision string, replies map[string]*mcp.ElicitResult) []elicit.Action {
 	var actions []elicit.Action
 	for _, e := range elicitations(r, revision) {
@@ -74,7 +75,7 @@ func actionsOf(r *elicit.Request, revision string, replies map[string]*mcp.Elici
 	return actions
 }
 
-// actionsOn are what the reply to one elicitation of r says.
+// actionsOn returns the actions of the reply to one elicitation of r.
 func actionsOn(r *elicit.Request, revision string, e elicitation, reply *mcp.ElicitResult) (actions []elicit.Action) {
 	switch {
 	case reply.Action == "decline" || reply.Action == "cancel":
@@ -95,6 +96,6 @@ func actionsOn(r *elicit.Request, revision string, e elicitation, reply *mcp.Eli
 		Note: elicitform.Note(r, lists(revision), reply.Content)}}
 }
 
-// lists reports whether forms of a revision have lists of choices; see
+// lists reports whether a revision supports lists of choices in forms; see
 // [elicitform.Schema].
 func lists(revision string) bool { return revision >= richElicitation }

@@ -16,29 +16,30 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// frame is one JSON-RPC message, taken apart but not decoded.
+// frame is one JSON-RPC message, split into members but not decoded.
 type frame struct {
 	raw    []byte // the whole message, without a byte-order mark
 	kind   frameKind
-	id     json.RawMessage // as written: a string or an integer; nil: none
+	id     json.RawMessage // as written: a string or an integer; nil if missing
 	method string
-	params json.RawMessage // an object; nil: none
-	// members are those of params, once parseFrame has found no fault.
+	params json.RawMessage // an object; nil if missing
+	// members holds the members of params, if parseFrame found no error.
 	members []contract.Field
-	// result and err belong to a reply; one of them is set.
+	// result and err belong to a reply. One of them is set.
 	result, err json.RawMessage
 }
 
 type frameKind int
 
 const (
-	unknown      frameKind = iota // so broken that it cannot be told
-	call                          // method and id: wants an answer
-	notification                  // method without id: never answered
-	reply                         // to a request of ours: never answered
+	unknown      frameKind = iota // a message too broken to classify
+	call                          // has a method and an ID, and expects an answer
+	notification                  // has a method but no ID, and is never answered
+	reply                         // to one of our requests, and never answered
 )
 
-// maxMethod bounds the name of a method, in bytes; the longest in use has 36.
+// maxMethod is the maximum length of a method name in bytes. The longest in use has
+// 36.
 const maxMethod = 200
 
 func invalidRequest(format string, args ...any) *jsonrpc.Error {
@@ -49,10 +50,10 @@ func invalidParams(format string, args ...any) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: " + fmt.Sprintf(format, args...)}
 }
 
-// parseFrame reads one message. The error is what JSON-RPC 2.0 section 5.1
-// wants answered, with the id if frame has one; it goes nowhere when the frame
-// is a notification or a reply. A leading byte-order mark is ignored, as RFC
-// 8259 section 8.1 allows.
+// parseFrame parses one message. The error is what JSON-RPC 2.0 section 5.1
+// requires as the answer, with the frame's ID if it has one. If the frame is a
+// notification or a reply, the error is not sent. A leading byte-order mark is
+// ignored, as RFC 8259 section 8.1 allows.
 func parseFrame(data []byte) (frame, *jsonrpc.Error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	fields, err := contract.Fields(data)
@@ -81,7 +82,7 @@ func parseFrame(data []byte) (frame, *jsonrpc.Error) {
 		null := string(f.id) == "null"
 		f.id = nil
 		if null && method == nil && f.err != nil {
-			f.kind = reply // to a message of ours whose id the peer could not read
+			f.kind = reply // to one of our messages whose ID the client could not read
 			return f, nil
 		}
 		return f, invalidRequest("id must be a string or an integer")
@@ -122,8 +123,8 @@ func notAFrame(err error, data []byte) *jsonrpc.Error {
 	}
 }
 
-// validID reports whether raw, a JSON value, can be an id: MCP wants a string
-// or an integer, and never null.
+// validID reports whether raw, a JSON value, can be an ID. MCP requires a string or
+// an integer, and never null.
 func validID(raw json.RawMessage) bool {
 	return raw[0] == '"' || isInteger(raw)
 }
@@ -133,16 +134,16 @@ func isInteger(raw json.RawMessage) bool {
 	return len(digits) > 0 && !slices.ContainsFunc(digits, func(c byte) bool { return c < '0' || c > '9' })
 }
 
-// carried marks an id that the SDK cannot hold as written: it reads integers
-// as float64, which is exact up to 2^53 only. Such an id travels through the
-// SDK as a string that begins with this mark, and so does a string that begins
-// with it already, or that is written with escapes.
+// carried marks an ID that the SDK cannot keep as written. The SDK parses integers
+// as float64, which is exact only up to 2^53. Such an ID travels through the SDK as
+// a string that begins with this mark. So does a string that already begins with
+// the mark, or that contains escapes.
 const carried = "\x00raw:"
 
-// maxExact is the largest integer below which float64 has all integers.
+// maxExact is the bound below which float64 represents every integer.
 const maxExact = 1 << 53
 
-// toID makes the SDK's id of one that validID accepts; wireID undoes it.
+// toID returns the SDK's form of an ID that validID accepts. wireID is the inverse.
 func toID(raw json.RawMessage) jsonrpc.ID {
 	var value any = carried + string(raw)
 	if raw[0] == '"' {
@@ -154,12 +155,12 @@ func toID(raw json.RawMessage) jsonrpc.ID {
 	}
 	id, err := jsonrpc.MakeID(value)
 	if err != nil {
-		panic(fmt.Sprintf("mcpserver: id %q: %v", raw, err)) // strings and numbers always make one
+		panic(fmt.Sprintf("mcpserver: id %q: %v", raw, err)) // strings and numbers are always valid
 	}
 	return id
 }
 
-// exact returns the integer that raw is, if the SDK keeps it as written.
+// exact returns the integer in raw, and whether the SDK keeps it as written.
 func exact(raw json.RawMessage) (int64, bool) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return n, err == nil && n > -maxExact && n < maxExact && strconv.FormatInt(n, 10) == string(raw)
@@ -179,8 +180,8 @@ func wireID(id jsonrpc.ID) (json.RawMessage, error) {
 	}
 }
 
-// wireError words an error of the SDK for the wire: it gives a code where the
-// SDK has none, and takes out Go types and the caller's own bytes.
+// wireError converts an SDK error for the wire. It sets a code if the SDK set none,
+// and removes Go types and the caller's own bytes.
 func wireError(err error) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if !errors.As(err, &e) {
@@ -197,8 +198,8 @@ func wireError(err error) *jsonrpc.Error {
 	return worded
 }
 
-// encodeReply writes a whole reply. One of result and err is set; a nil id is
-// written as null.
+// encodeReply encodes a whole reply. Exactly one of result and err is set. A nil ID
+// is written as null.
 func encodeReply(id json.RawMessage, result json.RawMessage, err *jsonrpc.Error) ([]byte, error) {
 	if id == nil {
 		id = json.RawMessage("null")

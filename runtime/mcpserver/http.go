@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The headers of the streamable HTTP transport.
+// Headers of the streamable HTTP transport.
 const (
 	versionHeader = "Mcp-Protocol-Version"
 	sessionHeader = "Mcp-Session-Id"
@@ -39,8 +39,8 @@ func newHTTPDoor(s *Server) *httpDoor {
 	handler := func(stateless bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{
 			Stateless:                    stateless,
-			MaxRequestBodyBytes:          -1,   // bounded here
-			DisableLocalhostProtection:   true, // the front knows which hosts are ours
+			MaxRequestBodyBytes:          -1,   // limited by httpDoor.read
+			DisableLocalhostProtection:   true, // the front knows our hosts
 			PropagateRequestCancellation: true,
 		})
 	}
@@ -62,7 +62,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if !ok {
 				return
 			}
-			f, _ := parseFrame(body) // of which the id alone counts
+			f, _ := parseFrame(body) // only its ID is used
 			call = f.id
 		}
 		refuseHTTP(w, http.StatusBadRequest, call, unknownVersion(version))
@@ -72,7 +72,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseMethod(w, modern, invalidRequest("use POST"))
 	case modern:
 		refuseMethod(w, true, invalidRequest("use POST: version %s has no sessions", version))
-	case id == "": // no stream without a session to send for
+	case id == "": // without a session there is nothing to stream
 		refuseMethod(w, true, invalidRequest("%s needs an %s header", r.Method, sessionHeader))
 	case r.Method == http.MethodGet:
 		d.stream(w, r, id)
@@ -83,8 +83,8 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends what a session has to say besides answers, as long as the
-// client listens.
+// stream sends a session's messages other than answers, as long as the client
+// listens.
 func (d *httpDoor) stream(w http.ResponseWriter, r *http.Request, id string) {
 	if !accepts(r, "text/event-stream") {
 		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must hold text/event-stream"))
@@ -111,8 +111,8 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	f, refusal := parseFrame(body)
 	id := r.Header.Get(sessionHeader)
 	if !modern && id == "" {
-		// A request that names its version in _meta but not in the header is of
-		// the new era, and the SDK says what is missing.
+		// A request that names its version in _meta but not in the header is of the
+		// new era. The SDK says what is missing.
 		modern = metaOf(&f).version >= modernVersion
 	}
 	switch {
@@ -129,7 +129,7 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		}
 	case id != "":
 		d.inSession(w, r, id, &f, refusal)
-	case f.method != "initialize" || f.kind != call: // which alone opens a session
+	case f.method != "initialize" || f.kind != call: // only initialize opens a session
 		refuseHTTP(w, http.StatusBadRequest, f.id, invalidRequest("no session: call initialize first, then send the %s header", sessionHeader))
 	case refusal != nil:
 		refuseCall(w, &f, false, refusal)
@@ -138,7 +138,7 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	}
 }
 
-// opened notes a session of HTTP, before its client hears of it.
+// opened records an HTTP session before its client learns of it.
 func (d *httpDoor) opened(s mcp.Session) {
 	if s, ok := s.(*mcp.ServerSession); ok && s.ID() != "" {
 		caller := callerOf(s.InitializeParams().ClientInfo)
@@ -160,8 +160,8 @@ func (d *httpDoor) inSession(w http.ResponseWriter, r *http.Request, id string, 
 	}
 }
 
-// settled answers what the SDK has no answer to, or none over HTTP, and reports
-// whether it did.
+// settled answers messages that the SDK does not answer, or not over HTTP, and
+// reports whether it did.
 func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	kind, served := methods[f.method]
 	refusal := inexact(f)
@@ -169,7 +169,7 @@ func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 		served, refusal = false, nil
 	}
 	switch {
-	case f.kind == notification && (refusal != nil || kind != notification): // nobody waits for an answer
+	case f.kind == notification && (refusal != nil || kind != notification): // no answer is expected
 		w.WriteHeader(http.StatusAccepted)
 		return true
 	case refusal != nil:
@@ -184,10 +184,10 @@ func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	return true
 }
 
-// serve lets the SDK answer f, or a GET when f is zero.
+// serve lets the SDK answer f, or a GET request if f is zero.
 func (d *httpDoor) serve(h http.Handler, w http.ResponseWriter, r *http.Request, f frame, modern bool) {
 	if f.raw != nil {
-		r = withBody(r, f.raw) // which a ping must not see half done
+		r = withBody(r, f.raw) // set before the first ping, which must not see a half-changed request
 	}
 	key, leave := d.server.calls.enter(underway{ctx: r.Context(), principal: principalOf(r), answering: f.kind == call && f.method == "tools/call"})
 	r.Header.Set(callHeader, key)
@@ -196,14 +196,14 @@ func (d *httpDoor) serve(h http.Handler, w http.ResponseWriter, r *http.Request,
 	o := newOutgoing(w, f, modern, d.server.opts.PingEvery)
 	defer o.stop()
 	h.ServeHTTP(o, r)
-	if r.Context().Err() == nil { // else the client is gone
+	if r.Context().Err() == nil { // otherwise the client is gone
 		o.finish()
 		written = o.hasAnswered()
 	}
 }
 
-// principalOf tells tokens apart and does not give them away; empty: there is
-// none.
+// principalOf returns a name that distinguishes tokens without revealing them, or
+// "" if there is none.
 func principalOf(r *http.Request) string {
 	_, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); !ok || token == "" {

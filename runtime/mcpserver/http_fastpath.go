@@ -22,11 +22,12 @@ func (d *httpDoor) fastModern(w http.ResponseWriter, r *http.Request, f *frame) 
 	return true
 }
 
-// fastLegacy does the same within a session.
+// fastLegacy answers f if it can take the fast path within a session, and reports
+// whether it did.
 func (d *httpDoor) fastLegacy(w http.ResponseWriter, r *http.Request, f *frame, s *session) bool {
 	if f.method == "notifications/cancelled" {
 		d.sessions.cancel(s, string(f.member("requestId")))
-		return false // the SDK may hold that call
+		return false // the SDK may have that call
 	}
 	c, ok := d.server.fast(f, s.caller)
 	if !ok || c.modern {

@@ -14,16 +14,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// modernVersion is the first protocol version without sessions: each request
-// says on its own who asks and in which version.
+// modernVersion is the first protocol version without sessions. Each request names
+// its own caller and version.
 const modernVersion = "2026-07-28"
 
-// versions are those that the SDK speaks, newest first.
+// versions lists the versions that the SDK supports, newest first.
 var versions = mcp.SupportedProtocolVersions()
 
-// known accepts the version of a header that the server speaks, and none:
-// before 2025-06-18 there was no such header. A date of the future passes too,
-// since the SDK refuses it together with what else the new era demands.
+// known reports whether a version header is accepted: a supported version, or none,
+// because versions before 2025-06-18 have no such header. A later date is accepted
+// too, because the SDK rejects it together with the new era's other requirements.
 func known(version string) bool {
 	if version == "" || slices.Contains(versions, version) {
 		return true
@@ -32,7 +32,8 @@ func known(version string) bool {
 	return err == nil && version > modernVersion
 }
 
-// read returns the body of a request that the transport allows.
+// read returns the request's body, or refuses a request that the transport does not
+// allow and returns false.
 func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		refuseHTTP(w, http.StatusUnsupportedMediaType, nil, invalidRequest("Content-Type must be application/json"))
@@ -43,7 +44,7 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		return nil, false
 	}
 	most := d.server.opts.MaxBodyBytes
-	if r.ContentLength > most { // none of it is read
+	if r.ContentLength > most { // refused before any of it is read
 		w.Header().Set("Connection", "close")
 		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message can have at most %d bytes", most))
 		return nil, false
@@ -60,8 +61,8 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
-// readAll is [io.ReadAll] for what has a known length, or -1: it takes the memory
-// once, where growing takes five times as much.
+// readAll is [io.ReadAll] for a known length, or -1 if the length is unknown. It
+// allocates once, while growing a buffer takes five times as much memory.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	if length < 0 {
 		return io.ReadAll(r)
@@ -71,7 +72,8 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	return body, err
 }
 
-// accepts reports whether the Accept header names kind, or a range with it.
+// accepts reports whether the Accept header includes kind, directly or by a
+// wildcard.
 func accepts(r *http.Request, kind string) bool {
 	group, _, _ := strings.Cut(kind, "/")
 	for _, header := range r.Header.Values("Accept") {
@@ -92,13 +94,13 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	return r
 }
 
-// inexact refuses an id that the SDK would answer with another: over HTTP the
-// answer cannot be mapped back on its way out.
+// inexact returns the error for an ID that the SDK would change in its answer. Over
+// HTTP, the answer's ID cannot be restored.
 func inexact(f *frame) *jsonrpc.Error {
 	id := f.id
 	if f.method == "notifications/cancelled" {
 		if id = f.member("requestId"); id == nil || !validID(id) {
-			return invalidRequest("requestId is not a valid id") // the SDK would cut 1.5 to 1, and cancel that
+			return invalidRequest("requestId is not a valid id") // the SDK would truncate 1.5 to 1 and cancel call 1
 		}
 	}
 	if id == nil || !isInteger(id) {

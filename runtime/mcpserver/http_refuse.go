@@ -19,17 +19,17 @@ func refuseHTTP(w http.ResponseWriter, status int, id []byte, err *jsonrpc.Error
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // nobody is left to tell
+	_, _ = w.Write(data) // the client is gone if this fails
 }
 
-// refuseCall refuses a message whose transport is in order.
+// refuseCall refuses a message that arrived correctly.
 func refuseCall(w http.ResponseWriter, f *frame, modern bool, err *jsonrpc.Error) {
 	refuseHTTP(w, refusedStatus(f, modern, err.Code), f.id, err)
 }
 
-// refusedStatus is 200 for calls of the era with sessions, as its clients show
-// the error of the body then and the status alone otherwise. The era without
-// wants 404 for unknown methods.
+// refusedStatus returns 200 for calls of the era with sessions, whose clients then
+// show the error in the body, but otherwise only the status. The era without
+// sessions requires 404 for unknown methods.
 func refusedStatus(f *frame, modern bool, code int64) int {
 	switch {
 	case !modern && f.kind == call:
@@ -40,15 +40,15 @@ func refusedStatus(f *frame, modern bool, code int64) int {
 	return http.StatusBadRequest
 }
 
-// misnamed reports whether a request about a task names another one in its
-// header, or none, by which a proxy may have sent it to the wrong server. The
-// SDK checks the header of methods it knows.
+// misnamed reports whether the header of a request about a task names another task
+// or none, so that a proxy may have sent it to the wrong server. The SDK checks
+// this header only for the methods that it knows.
 func misnamed(r *http.Request, f *frame) bool {
 	var task string
 	return taskMethods[f.method] != nil && (json.Unmarshal(f.member("taskId"), &task) != nil || r.Header.Get(nameHeader) != task)
 }
 
-// refuseMethod refuses an HTTP method, and says which ones there are.
+// refuseMethod refuses an HTTP method and lists the allowed ones.
 func refuseMethod(w http.ResponseWriter, postOnly bool, err *jsonrpc.Error) {
 	w.Header().Set("Allow", "POST, GET, DELETE")
 	if postOnly {
@@ -57,8 +57,8 @@ func refuseMethod(w http.ResponseWriter, postOnly bool, err *jsonrpc.Error) {
 	refuseHTTP(w, http.StatusMethodNotAllowed, nil, err)
 }
 
-// sessionEnded comes with 404, by which clients know that they are to begin
-// anew.
+// sessionEnded returns the error that goes with 404, which tells clients to start
+// again.
 func sessionEnded() *jsonrpc.Error {
 	return invalidRequest("session not found: it has ended, call initialize again without the %s header", sessionHeader)
 }

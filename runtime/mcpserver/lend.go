@@ -11,11 +11,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// lentKey is under which key a client is asked to do something for another server
-// between two calls.
+// lentKey is the key under which a client is asked between two calls to do
+// something for another server.
 const lentKey = "lend"
 
-// Lends reports whether the call's client has declared that it answers what.
+// Lends reports whether the call's client has declared that it handles requests
+// like what.
 func (p *peer) Lends(what mcp.InputRequest) bool {
 	l := lends(p.req.ClientCapabilities())
 	switch r := what.(type) {
@@ -29,8 +30,8 @@ func (p *peer) Lends(what mcp.InputRequest) bool {
 	return false
 }
 
-// Lend sends what to the client during its call and returns the client's
-// response.
+// Lend sends the request what to the client during its call and returns the
+// client's response.
 func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
 	switch r := what.(type) {
 	case *mcp.ListRootsParams:
@@ -43,8 +44,8 @@ func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRespon
 	return nil, errors.New("a client cannot be asked for that")
 }
 
-// Borrow returns the error that ends the call so that the client answers what.
-// Shown then returns id.
+// Borrow returns the error that ends the call so that the client handles the
+// request what. Shown then returns id.
 func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	state, err := p.server.sign(p.binding(&elicit.Request{ID: id}))
 	if err != nil {
@@ -53,7 +54,8 @@ func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	return &inputRequired{mcp.InputRequestMap{lentKey: what}, state}
 }
 
-// Lent returns this call's response to what Borrow asked for; nil: none.
+// Lent returns this call's response to the request passed to Borrow, or nil if
+// there is none.
 func (p *peer) Lent() mcp.InputResponse { return p.req.Params.InputResponses[lentKey] }
 
 // Conversation returns the call's session.

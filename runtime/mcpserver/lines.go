@@ -6,16 +6,17 @@ import (
 	"io"
 )
 
-// line is one line of input without its end, or why there is none.
+// line is one line of input without its line break, or the reason why there is
+// none.
 type line struct {
 	data    []byte
-	tooLong bool  // it was skipped to its end
-	err     error // io.EOF, or what ended the reading; the last one sent
+	tooLong bool  // the line was skipped
+	err     error // io.EOF or the read error; the last line sent
 }
 
-// readLines sends r's lines until r ends or stop is closed. A line longer than
-// max bytes is skipped and only reported, so memory stays bounded by about
-// twice max. A last line without an end counts.
+// readLines sends r's lines until r ends or stop is closed. A line longer than max
+// bytes is skipped and only reported, so memory stays limited to about twice max. A
+// last line without a line break counts.
 func readLines(r io.Reader, max int, lines chan<- line, stop <-chan struct{}) {
 	send := func(l line) bool {
 		select {
@@ -31,7 +32,7 @@ func readLines(r io.Reader, max int, lines chan<- line, stop <-chan struct{}) {
 	for {
 		part, err := in.ReadSlice('\n')
 		if !skipping {
-			skipping = len(held)+len(part) > max+1 // the end does not count
+			skipping = len(held)+len(part) > max+1 // the line break does not count
 			held = append(held, part...)
 		}
 		if skipping {
@@ -45,7 +46,7 @@ func readLines(r io.Reader, max int, lines chan<- line, stop <-chan struct{}) {
 				return
 			}
 		}
-		held, skipping = nil, false // the receiver keeps what it was sent
+		held, skipping = nil, false // the receiver keeps the line it got
 		if err != nil {
 			send(line{err: err})
 			return

@@ -15,14 +15,15 @@ func (s *Server) announceLogs(c *mcp.ServerCapabilities) {
 	}
 }
 
-// logTo tells the client of a call what to log; nil if that is not announced.
+// logTo returns the function that sends log messages to a call's client, or nil if
+// logging is not announced.
 func (s *Server) logTo(req *mcp.CallToolRequest) func(ctx context.Context, level, logger string, data any) {
 	if !s.opts.Logs {
 		return nil
 	}
 	return func(ctx context.Context, level, logger string, data any) {
 		err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: logger, Data: data})
-		if err != nil { // the end of the call tells
+		if err != nil { // only logged, because a lost client also ends the call
 			s.opts.Logger.Debug("cannot send a log message", slog.Any("error", err))
 		}
 	}

@@ -1,13 +1,13 @@
-// Package mcpserver publishes a contract.Catalog over the Model Context
-// Protocol, over stdio (ServeStdio) and HTTP (Handler). It serves clients of
-// both eras: those that start with initialize (2024-11-05 to 2025-11-25), and
-// those that identify themselves on each request (2026-07-28).
+// Package mcpserver publishes a contract.Catalog over the Model Context Protocol,
+// over stdio (ServeStdio) and HTTP (Handler). It serves clients of both eras: those
+// that start with initialize (2024-11-05 to 2025-11-25), and those that identify
+// themselves on each request (2026-07-28).
 //
-// The MCP SDK implements the protocol. Our own readers run before it, because
-// input is treated as hostile until checked, and our own answers come after it:
-// a tool's refusal reaches the model in the tool's words. Dial is the client
-// side, for measurements and the demo. The only other user of the SDK is
-// gateway, a client of other servers.
+// The MCP SDK implements the protocol. Our own readers run before it, because input
+// is treated as hostile until checked. Our own answers come after it, so that a
+// tool's refusal reaches the model in the tool's words. Dial is the client side,
+// for measurements and the demo. The only other user of the SDK is gateway, a
+// client of other servers.
 package mcpserver
 
 import (
@@ -29,47 +29,48 @@ import (
 // Options configure a Server. Clients see only Name and Version; every other
 // zero value selects a default.
 type Options struct {
-	// Name and Version are what the server reports about itself. Empty:
+	// Name and Version are what the server reports about itself. Empty means
 	// "deskhand" and "dev".
 	Name, Version string
 	// Logger receives messages for the operator; the SDK's own messages have
 	// debug level. Nil discards them.
 	Logger *slog.Logger
-	// MaxLineBytes limits one message over stdio. Zero: 16 MiB.
+	// MaxLineBytes is the maximum size of a message over stdio. Zero means 16 MiB.
 	MaxLineBytes int
-	// MaxBodyBytes limits one message over HTTP. Zero: 4 MiB.
+	// MaxBodyBytes is the maximum size of a message over HTTP. Zero means 4 MiB.
 	MaxBodyBytes int64
-	// MaxCalls limits the number of running calls over stdio; more are refused
-	// immediately. Zero: 512.
+	// MaxCalls is the maximum number of running calls over stdio. More calls are
+	// refused immediately. Zero means 512.
 	MaxCalls int
 	// DrainTime is how long running calls may continue after the client closed
-	// stdin or the server was asked to stop. Zero: 5 seconds.
+	// stdin or the server was told to stop. Zero means 5 seconds.
 	DrainTime time.Duration
-	// MaxSessions limits the HTTP sessions of clients that start with
-	// initialize; a new one replaces the one unused longest. Zero: 1024.
+	// MaxSessions is the maximum number of HTTP sessions of clients that start with
+	// initialize. A new session replaces the one unused longest. Zero means 1024.
 	MaxSessions int
-	// SessionIdle is how long an HTTP session may be unused before it ends.
-	// Zero: 30 minutes.
+	// SessionIdle is how long an HTTP session may be unused before it ends. Zero
+	// means 30 minutes.
 	SessionIdle time.Duration
-	// PingEvery is the interval of comment lines on each open HTTP stream, so
-	// that clients do not take silence for the end. Zero: 1 minute, because
-	// Node's fetch gives up after 5.
+	// PingEvery is the interval between comment lines on each open HTTP stream, so
+	// that clients do not mistake silence for the end. Zero means 1 minute. Node's
+	// fetch gives up after 5 minutes.
 	PingEvery time.Duration
-	// Expected converts an expected error that is not a fault, such as a full
-	// disk, to a fault; it returns nil for others. Nil: no conversion.
+	// Expected converts an expected error that is not a fault, such as a full disk,
+	// to a fault, and returns nil for other errors. If Expected is nil, nothing is
+	// converted.
 	Expected func(error) *fault.Fault
 	// Logs reports that tools send log messages to clients; see
 	// [contract.Caller].
 	Logs bool
 	// Watches reports that clients may subscribe to other servers' resources.
 	Watches bool
-	// Met, unless nil, is called with what a client lends before each list that
-	// the client gets; the list waits for it.
+	// Met, if not nil, is called with the features that a client lends, before each
+	// list that the client gets. The list waits for it.
 	Met func(context.Context, contract.Lends)
-	// StateKey returns the key, of any length, that authenticates the state
-	// that clients carry between two calls that belong together. It is called
-	// on first use. Nil: a random key for this server only, so other processes
-	// cannot continue the call.
+	// StateKey returns the key, of any length, that authenticates the state that
+	// clients carry between two calls that belong together. It is called on first
+	// use. If it is nil, a random key is used that other processes do not have, so
+	// they cannot continue the call.
 	StateKey func() ([]byte, error)
 }
 
@@ -102,16 +103,16 @@ type Server struct {
 	calls    calls
 	patient  patient
 	self     *mcp.Implementation
-	identity string // the member with which results of 2026-07-28 begin
+	identity string // the member that results of 2026-07-28 begin with
 
-	// lists keeps a reader of the SDK's lists from seeing half a Replace.
+	// lists prevents readers of the SDK's lists from seeing half of a Replace.
 	lists   sync.RWMutex
 	current atomic.Pointer[published]
 
 	watching watching
 }
 
-// New returns a server that publishes c. It refuses a catalog with duplicate
+// New returns a server that publishes c. It fails if the catalog has duplicate
 // names or names that clients cannot use.
 func New(opts Options, c contract.Catalog) (*Server, error) {
 	opts = opts.withDefaults()
@@ -125,7 +126,8 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	options := &mcp.ServerOptions{
 		Logger:       slog.New(quiet{opts.Logger.Handler()}),
 		SetCacheable: cacheable,
-		// All three are announced even when empty, as Replace may fill them.
+		// All three are announced even if they are empty, because Replace may fill
+		// them.
 		Capabilities: &mcp.ServerCapabilities{
 			Tools:     &mcp.ToolCapabilities{ListChanged: true},
 			Prompts:   &mcp.PromptCapabilities{ListChanged: true},
@@ -151,9 +153,10 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	return s, nil
 }
 
-// cacheable lets clients of 2026-07-28 keep lists for a minute. Those that
-// subscribe hear of a change at once. The text of a resource may be as new as
-// the index, so that is not kept; and what a token guards is nobody else's.
+// cacheable lets clients of 2026-07-28 cache lists for a minute. Clients that
+// subscribe are notified of changes immediately. Resources are not cached, because
+// their text may be as new as the index. The scope is private, because a token may
+// guard the content.
 func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope = "private"
 	if _, read := req.(*mcp.ReadResourceRequest); !read {
@@ -161,10 +164,10 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// Replace publishes c instead of the current catalog, to running sessions too.
+// Replace publishes c instead of the current catalog, also to running sessions.
 // Each client sees either all of the old catalog or all of the new one, and is
-// notified of the lists that changed; running calls finish on the old tools. On
-// an error nothing changes.
+// notified of the lists that changed. Running calls finish with the old tools. If
+// it fails, nothing changes.
 func (s *Server) Replace(c contract.Catalog) error {
 	next, err := publish(c, s.opts.Logger)
 	if err != nil {
@@ -188,7 +191,7 @@ func (s *Server) Close(ctx context.Context) error {
 		defer close(ended)
 		var wg sync.WaitGroup
 		for session := range s.sdk.Sessions() {
-			wg.Go(func() { _ = session.Close() }) // its error is the client's end
+			wg.Go(func() { _ = session.Close() }) // an error means that the client is gone
 		}
 		s.http.sessions.wait()
 		wg.Wait()
@@ -201,8 +204,8 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 }
 
-// quiet passes the SDK's log on one step lower: it reports each session as
-// info and a client's faults as errors.
+// quiet lowers the level of the SDK's log messages, because the SDK reports each
+// session at info level and clients' mistakes as errors.
 type quiet struct{ slog.Handler }
 
 func lower(level slog.Level) slog.Level {

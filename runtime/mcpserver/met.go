@@ -11,8 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// met tells [Options.Met] what a client that asks for a list lends, so that the
-// list can have what other servers offer to such a client only.
+// met passes the features that a client lends to [Options.Met] before the client
+// gets a list. The list can then include what other servers offer only to such
+// clients.
 func (s *Server) met(ctx context.Context, method string, req mcp.Request) {
 	r, ok := req.(interface {
 		ClientCapabilities() *mcp.ClientCapabilities
@@ -22,7 +23,7 @@ func (s *Server) met(ctx context.Context, method string, req mcp.Request) {
 	}
 }
 
-// lends is what a client has declared of itself.
+// lends converts a client's declared capabilities.
 func lends(c *mcp.ClientCapabilities) contract.Lends {
 	if c == nil {
 		return contract.Lends{}
@@ -30,8 +31,8 @@ func lends(c *mcp.ClientCapabilities) contract.Lends {
 	return contract.Lends{Sampling: c.Sampling != nil, SamplingTools: c.Sampling != nil && c.Sampling.Tools != nil, Roots: c.RootsV2 != nil}
 }
 
-// FirstLends returns what the client that sends message first over stdio lends;
-// the zero value if the message does not tell.
+// FirstLends returns the features that a stdio client lends, according to its first
+// message. It returns the zero value if the message does not declare any.
 func FirstLends(message []byte) contract.Lends {
 	f, err := parseFrame(message)
 	if err != nil {

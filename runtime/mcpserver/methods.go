@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// methods are those that a client may send, in either era, and whether each is
-// a call or a notification.
+// methods lists the methods that a client may send, in either era, and whether each
+// is a call or a notification.
 var methods = map[string]frameKind{
 	"initialize":               call,
 	"server/discover":          call,
@@ -38,11 +38,11 @@ var methods = map[string]frameKind{
 	"notifications/roots/list_changed": notification,
 }
 
-// bygone are those that 2026-07-28 has no more.
+// bygone lists the methods that 2026-07-28 removed.
 var bygone = map[string]bool{"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true}
 
-// param is one member of the params of a method, as far as it is checked here.
-// The SDK checks the rest, in words that name Go types.
+// param is one member of a method's params, with what is checked here. The SDK
+// checks the rest, but its errors contain Go types.
 type param struct {
 	name     string
 	want     byte // first byte of the JSON: '"' a string, '{' an object
@@ -68,7 +68,7 @@ var methodParams = map[string][]param{
 	"tasks/cancel":             {{"taskId", '"', true}},
 }
 
-// checkParams refuses params of the wrong shape. Null counts as absent.
+// checkParams rejects params of the wrong shape. Null counts as absent.
 func (f *frame) checkParams() *jsonrpc.Error {
 	if string(f.params) == "null" {
 		f.params = nil
@@ -109,7 +109,8 @@ func (f *frame) checkMember(p param) *jsonrpc.Error {
 	return invalidParams("%s must be %s", p.name, map[byte]string{'"': "a string", '{': "an object"}[p.want])
 }
 
-// member returns one member of the frame's params, nil if absent or null.
+// member returns one member of the frame's params, or nil if the member is missing
+// or null.
 func (f *frame) member(name string) json.RawMessage {
 	i := slices.IndexFunc(f.members, func(m contract.Field) bool { return m.Name == name })
 	if i < 0 || string(f.members[i].Value) == "null" {

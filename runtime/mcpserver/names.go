@@ -10,11 +10,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/clients"
 )
 
-// Some clients hide a tool from their model because of its name. They are told
-// of it under another one, in all that they read; clients knows which. Everybody
-// may call it by either.
+// Some clients hide a tool from their model because of its name. Such a client is
+// told another name for the tool in everything it reads. Package clients holds the
+// names. Every client may call the tool by either name.
 
-// renaming gives each client the names that it is told, around all else.
+// renaming replaces tool names for each client. It wraps all other middleware.
 func (s *Server) renaming(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok {
@@ -36,11 +36,12 @@ func (s *Server) renaming(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// names are tools and the names that one client is told instead. Nil: ours.
+// names maps tools to the names that one client is told instead. If nil, nothing is
+// renamed.
 type names map[string]string
 
-// namesFor returns the names for the caller of req. One that another tool has is
-// not given twice.
+// namesFor returns the names for the caller of req. It skips a name that another
+// tool already has.
 func (s *Server) namesFor(req mcp.Request) (n names) {
 	r, ok := req.(interface{ ClientInfo() *mcp.Implementation })
 	if !ok {
@@ -58,7 +59,7 @@ func (s *Server) namesFor(req mcp.Request) (n names) {
 	return n
 }
 
-// in puts the names into a text, where they stand as words.
+// in replaces the tool names in a text where they are whole words.
 func (n names) in(text string) string {
 	for tool, listed := range n {
 		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(tool)+`\b`).ReplaceAllLiteralString(text, listed)
@@ -66,7 +67,7 @@ func (n names) in(text string) string {
 	return text
 }
 
-// tools returns the tools under these names; the ones given stay as they are.
+// tools returns the tools with their new names. It does not change the given tools.
 func (n names) tools(all []*mcp.Tool) []*mcp.Tool {
 	if n == nil {
 		return all
@@ -83,7 +84,7 @@ func (n names) tools(all []*mcp.Tool) []*mcp.Tool {
 	return other
 }
 
-// called returns the name of the tool that a client calls by another name.
+// called returns our name of a tool that a client calls by another name.
 func (s *Server) called(name string) string {
 	tools := s.current.Load().tools
 	if ours := clients.Called(name); tools[name] == nil && tools[ours] != nil {

@@ -13,26 +13,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// outgoing is an answer on its way from the SDK to an HTTP client. It gives
-// errors of the SDK our words and the status that the client's era reads, and
-// it keeps a silent stream alive (ping.go). Until the first byte passes nothing
-// is decided: the SDK sets a header and status of its own.
+// outgoing is an answer on its way from the SDK to an HTTP client. It replaces the
+// SDK's errors with our wording and the status that the client's era expects, and
+// keeps a silent stream alive (ping.go). It sends nothing until the first byte,
+// because the SDK sets its own header and status.
 type outgoing struct {
 	w      http.ResponseWriter
-	f      frame // what is answered; zero: GET, which opens a stream
+	f      frame // the message being answered; zero for GET, which opens a stream
 	modern bool
 
 	mu      sync.Mutex
 	header  http.Header
-	status  int          // as the SDK set it; 0: not yet
-	text    bytes.Buffer // of the SDK, in place of JSON
-	passing bool         // the header is on its way
-	stream  bool         // it says that events follow
-	written bool         // the answer of the call, without an error
+	status  int          // as set by the SDK; 0 if not set yet
+	text    bytes.Buffer // written by the SDK instead of JSON
+	passing bool         // the header was sent
+	stream  bool         // the header announces an event stream
+	written bool         // the call's result was written, not an error
 
 	every   time.Duration // between pings
 	timer   *time.Timer
-	stopped bool // write no more
+	stopped bool // nothing more is written
 }
 
 func newOutgoing(w http.ResponseWriter, f frame, modern bool, pingEvery time.Duration) *outgoing {
@@ -43,8 +43,7 @@ func newOutgoing(w http.ResponseWriter, f frame, modern bool, pingEvery time.Dur
 	return o
 }
 
-// Header returns the header, which the SDK sets before it writes, without a
-// lock.
+// Header returns the header. The SDK sets it before it writes, without a lock.
 func (o *outgoing) Header() http.Header { return o.header }
 
 func (o *outgoing) WriteHeader(status int) {
@@ -78,15 +77,15 @@ func (o *outgoing) Write(p []byte) (int, error) {
 	return size, err
 }
 
-// hasAnswered reports whether the call has its result.
+// hasAnswered reports whether the call's result was written.
 func (o *outgoing) hasAnswered() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.written && o.flush() == nil
 }
 
-// isResult reports whether the SDK writes the result of a call, as an event or as
-// a body, and not a request or notification of the server's.
+// isResult reports whether the SDK is writing a call's result, as an event or as a
+// body, and not one of the server's requests or notifications.
 func isResult(p []byte) bool {
 	if event, ok := bytes.CutPrefix(p, []byte("event: message\n")); ok {
 		_, p, _ = bytes.Cut(event, []byte("data: "))
@@ -95,7 +94,7 @@ func isResult(p []byte) bool {
 	if !found {
 		return false
 	}
-	for i, quoted := 0, false; i < len(p); i++ { // to the end of the id
+	for i, quoted := 0, false; i < len(p); i++ { // skip the ID
 		switch {
 		case p[i] == '\\':
 			i++
@@ -122,7 +121,7 @@ func (o *outgoing) flush() error {
 	return http.NewResponseController(o.w).Flush()
 }
 
-// pass lets the header go. o.mu is held.
+// pass sends the header. The caller holds o.mu.
 func (o *outgoing) pass() {
 	if o.passing {
 		return
@@ -135,8 +134,8 @@ func (o *outgoing) pass() {
 	}
 }
 
-// refuse answers with an error: as a body, or as an event when a stream is under
-// way. o.mu is held.
+// refuse answers with an error: as a body, or as an event if a stream has begun.
+// The caller holds o.mu.
 func (o *outgoing) refuse(status int, err *jsonrpc.Error) error {
 	if !o.passing {
 		o.passing = true
@@ -153,8 +152,8 @@ func (o *outgoing) refuse(status int, err *jsonrpc.Error) error {
 	return o.flush()
 }
 
-// errorStatus is that of an error which the SDK answers with: its own in the era
-// without sessions.
+// errorStatus returns the HTTP status for an error of the SDK. In the era without
+// sessions it is the SDK's own.
 func (o *outgoing) errorStatus(code int64) int {
 	switch {
 	case !o.modern:
@@ -167,22 +166,22 @@ func (o *outgoing) errorStatus(code int64) int {
 	return http.StatusOK
 }
 
-// finish lets go what is left: a header without a body, or our words instead of
-// the SDK's.
+// finish sends what is left: a header without a body, or our error in place of the
+// SDK's text.
 func (o *outgoing) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.text.Len() > 0:
-		_ = o.refuse(o.worded()) // nobody is left to tell
-	case !o.passing && o.status == 0 && o.f.kind == call && !o.modern: // the session was closed under it
+		_ = o.refuse(o.worded()) // the client is gone if this fails
+	case !o.passing && o.status == 0 && o.f.kind == call && !o.modern: // the session was closed during the call
 		_ = o.refuse(http.StatusNotFound, sessionEnded())
 	default:
 		o.pass()
 	}
 }
 
-// worded says what the SDK says without JSON.
+// worded converts the SDK's plain-text error.
 func (o *outgoing) worded() (status int, err *jsonrpc.Error) {
 	switch {
 	case o.status == http.StatusNotFound:
@@ -201,8 +200,8 @@ func (o *outgoing) worded() (status int, err *jsonrpc.Error) {
 	return o.status, err
 }
 
-// refusalIn returns the error of a reply that the SDK writes, as an event or as
-// a body. It is nil for anything else.
+// refusalIn returns the error in a reply that the SDK writes, as an event or as a
+// body, or nil for anything else.
 func refusalIn(p []byte) *jsonrpc.Error {
 	if event, ok := bytes.CutPrefix(p, []byte("event: message\n")); ok {
 		_, p, _ = bytes.Cut(event, []byte("data: "))

@@ -7,17 +7,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Most clients that we do not know end a call after a minute, whatever progress
-// they are told of. One that has stayed longer is known not to, until the server
-// ends.
+// Most clients that we do not know end a call after a minute, even if they get
+// progress. A client that has waited longer counts as patient until the server
+// exits.
 
-// patience is longer than the minute after which SDKs end a call by default.
+// patience exceeds the minute after which SDKs end a call by default.
 const patience = 65 * time.Second
 
-// mostPatient is far above the number of programs that a server meets.
+// mostPatient is far above the number of programs that a server ever sees.
 const mostPatient = 1000
 
-// patient are the clients that have stayed with a call for longer than patience.
+// patient holds the clients that have waited for a call longer than patience.
 type patient struct {
 	mu    sync.Mutex
 	known map[patientClient]bool
@@ -42,8 +42,8 @@ func (p *patient) add(c contract.Caller) {
 	p.known[patientOf(c)] = true
 }
 
-// watchPatience remembers a client that took the answer of a call which was held
-// for so long.
+// watchPatience records a client that received the answer of a call after waiting
+// that long.
 func (s *Server) watchPatience(key string, c contract.Caller, held time.Duration) {
 	if held < patience || c.Progress == nil || c.Waits {
 		return

@@ -1,9 +1,9 @@
 package mcpserver
 
-// ping writes a comment, which clients ignore, into a stream that is open: some
-// take minutes of silence for the end, Node's fetch five. It opens the stream of
-// a tool's answer, too, which may take long and is not refused by then; other
-// answers may still need a status.
+// ping writes a comment, which clients ignore, to an open stream, because some
+// clients give up after minutes of silence (Node's fetch after five). ping also
+// opens the stream of a tool's answer, which may take long and is no longer refused
+// by then. Other answers may still need a status.
 func (o *outgoing) ping() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -21,7 +21,7 @@ func (o *outgoing) ping() {
 		return
 	}
 	if _, err := o.w.Write([]byte(": ping\n\n")); err == nil {
-		_ = o.flush() // the next write tells
+		_ = o.flush() // the next write reports errors
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// sessions knows the HTTP sessions of clients that began with initialize. The
-// SDK holds their state; this table bounds how many there are and how long an
-// unused one lives. A session with a request or a stream open is in use.
+// sessions holds the HTTP sessions of clients that started with initialize. The SDK
+// holds their state. This table limits their number and how long an unused one
+// lives. A session with a running request or open stream is in use.
 type sessions struct {
 	max  int
 	idle time.Duration
@@ -23,20 +23,20 @@ type sessions struct {
 type session struct {
 	id     string
 	caller contract.Caller
-	end    func() // ends it in the SDK; may take as long as its calls
+	end    func() // ends it in the SDK; may take as long as the session's calls
 
 	// Guarded by sessions.mu.
 	used   time.Time
 	users  int
 	expiry *time.Timer
-	calls  map[string]context.CancelFunc // by id as written
+	calls  map[string]context.CancelFunc // by ID as written
 }
 
 func newSessions(max int, idle time.Duration) *sessions {
 	return &sessions{max: max, idle: idle, byID: make(map[string]*session)}
 }
 
-// add starts the life of a session and makes room for it.
+// add adds a session and removes others if there are too many.
 func (t *sessions) add(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,9 +49,9 @@ func (t *sessions) add(s *session) {
 	t.byID[s.id] = s
 }
 
-// leastUsed prefers sessions that nobody is using now. t.mu is held, and the
-// table is not empty. It looks at all: at the bound that takes microseconds,
-// once for each new client.
+// leastUsed returns the session to remove, preferably one that is not in use. The
+// caller holds t.mu, and the table is not empty. It scans all sessions: with the
+// maximum number that takes microseconds, once per new client.
 func (t *sessions) leastUsed() *session {
 	var least *session
 	for _, s := range t.byID {
@@ -63,8 +63,8 @@ func (t *sessions) leastUsed() *session {
 	return least
 }
 
-// hold marks the session as in use until release is called. It returns nil for
-// an unknown id; release may be called all the same.
+// hold marks the session as in use until release is called. For an unknown ID it
+// returns nil, and release may still be called.
 func (t *sessions) hold(id string) (s *session, release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *sessions) expire(s *session) {
 	t.drop(s)
 }
 
-// remove ends a session for its client, and reports whether there was one.
+// remove ends a session on its client's request, and reports whether it existed.
 func (t *sessions) remove(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,7 @@ func (t *sessions) remove(id string) bool {
 	return s != nil
 }
 
-// drop ends s. t.mu is held.
+// drop ends s. The caller holds t.mu.
 func (t *sessions) drop(s *session) {
 	delete(t.byID, s.id)
 	s.expiry.Stop()
@@ -121,10 +121,11 @@ func (t *sessions) closeAll() {
 	}
 }
 
-// wait returns when every session that was dropped has ended.
+// wait returns when all dropped sessions have ended.
 func (t *sessions) wait() { t.closing.Wait() }
 
-// begin makes a call of s that cancel can end; done must follow.
+// begin returns a context for a call of s that cancel can end. done must be called
+// when the call ends.
 func (t *sessions) begin(ctx context.Context, s *session, id string) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	t.mu.Lock()

@@ -17,13 +17,12 @@ import (
 )
 
 // In 2026-07-28 a call that needs a person ends with a question, and the client
-// makes the same call again with the answer. What belongs to what is in a text
-// that the client carries between the two, and that anybody could make up: so
-// it is authenticated, and bound to the call. It can be used once in that a
-// request is completed once; a call that is repeated with it gets what the
-// request came to and changes nothing.
+// repeats the call with the answer. The state that connects the two is in a string
+// that the client carries between them. As anyone could forge this string, it is
+// authenticated and bound to the call. Its request completes only once: another
+// call with the same state gets the request's outcome and changes nothing.
 
-// inputRequired is the end of a call that goes on with another.
+// inputRequired ends a call that another call continues.
 type inputRequired struct {
 	requests mcp.InputRequestMap
 	state    string
@@ -35,7 +34,7 @@ func (i *inputRequired) result() *mcp.CallToolResult {
 	return &mcp.CallToolResult{InputRequests: i.requests, RequestState: i.state}
 }
 
-// binding is what a state says.
+// binding is the content of a state.
 type binding struct {
 	Request string `json:"r"`
 	Tool    string `json:"t"`
@@ -44,11 +43,11 @@ type binding struct {
 	Until   int64  `json:"u"` // seconds since 1970
 }
 
-// stateLife is how long a person may have a dialog open beyond the deadline: as
-// long as anybody will come back to a client.
+// stateLife is how long a state stays valid after the deadline, while a user may
+// still have the dialog open. Hardly any user returns to a client later.
 const stateLife = 24 * time.Hour
 
-// binding is that of this call to r, which may be nil.
+// binding returns the binding of this call to r, which may be nil.
 func (p *peer) binding(r *elicit.Request) binding {
 	b := binding{Tool: p.req.Params.Name, Digest: digest(p.req.Params.Arguments), Client: p.caller.Name}
 	if r != nil {
@@ -60,7 +59,7 @@ func (p *peer) binding(r *elicit.Request) binding {
 	return b
 }
 
-// digest is equal for arguments that say the same, in whatever order.
+// digest returns a hash of the arguments that does not depend on their order.
 func digest(args json.RawMessage) string {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(args))
@@ -87,8 +86,8 @@ func (s *Server) sign(b binding) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(mac, payload...)), nil
 }
 
-// verify is the request of a state that was made for such a call. Its error is
-// a fault, code bad_state, unless the key cannot be had.
+// verify returns the request ID in a state that was created for this call. Its
+// error is a fault with code bad_state, unless the key is unavailable.
 func (s *Server) verify(state string, call binding) (request string, err error) {
 	refused := fault.New("bad_state", "requestState is not from this server, or from another call", "call again without it to ask the question again")
 	raw, err := base64.RawURLEncoding.DecodeString(state)

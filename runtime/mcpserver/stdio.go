@@ -11,16 +11,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServeStdio serves one client, one message per line, until the client closes
-// in or ctx ends. Both are a normal end and return nil after the running calls
-// have ended or Options.DrainTime has passed. It answers or ignores all input
-// as JSON-RPC requires; no input stops the server. An error means that reading
-// in or writing out failed.
+// ServeStdio serves one client, one message per line, until the client closes in or
+// ctx ends. Both are a normal end and return nil after the running calls have ended
+// or Options.DrainTime has passed. It answers or ignores all input as JSON-RPC
+// requires; no input stops the server. An error means that reading from in or
+// writing to out failed.
 //
-// Only messages are written to out. The goroutine that reads in outlives the
-// call if in does not end, and so does the one that writes to out if the other
-// side does not read: reads and writes of terminals and pipes cannot be
-// interrupted.
+// Only messages are written to out. The goroutine that reads from in outlives the
+// call if in does not end, and so does the goroutine that writes to out if the
+// other side does not read, because reads and writes of terminals and pipes cannot
+// be interrupted.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := newLineConn(s, in, out, ctx.Done())
 	defer conn.Close()
@@ -43,10 +43,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return conn.ending(err)
 	case <-conn.drained:
 	case <-late:
-		conn.cancelAll() // reading hangs in an answer that the client does not read
+		conn.cancelAll() // reading is blocked by an answer that the client does not read
 	}
-	// Calls still in flight were cancelled; one that does not listen is left
-	// behind.
+	// The running calls were cancelled. Those that ignore this are abandoned.
 	select {
 	case err := <-ended:
 		return conn.ending(err)
@@ -59,7 +58,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 // cancelTime is how long a cancelled call may take to notice.
 const cancelTime = 500 * time.Millisecond
 
-// connected is a transport whose connection exists already.
+// connected is a transport whose connection already exists.
 type connected struct{ conn mcp.Connection }
 
 func (c connected) Connect(context.Context) (mcp.Connection, error) { return c.conn, nil }

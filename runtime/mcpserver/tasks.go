@@ -16,29 +16,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// The extension io.modelcontextprotocol/tasks (SEP-2663, protocol 2026-07-28):
-// a client that declares it on a call of a tool with a contract.Later gets a
-// task instead of a held call. The server keeps nothing of a task: tasks/get,
-// tasks/update and tasks/cancel pass its ID to the tool's PendingCalls, which has it
-// in the store, so any server over the same store answers them.
+// The extension io.modelcontextprotocol/tasks (SEP-2663, protocol 2026-07-28): a
+// client that declares it on a call of a tool with a contract.Later gets a task
+// instead of waiting for the call. The server keeps no state of a task: tasks/get,
+// tasks/update and tasks/cancel pass its ID to the tool's PendingCalls, whose state
+// is in the store. Any server with the same store can therefore answer them.
 
-// tasksExtension names the extension in capabilities.
+// tasksExtension is the extension's name in capabilities.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// taskParams are those of the three methods.
+// taskParams holds the parameters of the three methods.
 type taskParams struct {
 	mcp.ParamsBase
 	TaskID         string                     `json:"taskId"`
 	InputResponses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 }
 
-// taskResult is a Task as it is created (resultType task), and with what its
-// status adds to it as tasks/get returns it (resultType complete).
+// taskResult is a Task as created (resultType task), or as returned by tasks/get,
+// with the additional members of its status (resultType complete).
 type taskResult struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
 	taskFields
-	delivered func(ok bool) // if not nil, wants to know whether the client has the result
+	delivered func(ok bool) // if not nil, called with whether the client received the result
 }
 
 type taskFields struct {
@@ -47,14 +47,14 @@ type taskFields struct {
 	StatusMessage string              `json:"statusMessage,omitempty"`
 	CreatedAt     elicit.Time         `json:"createdAt"`
 	LastUpdatedAt elicit.Time         `json:"lastUpdatedAt"`
-	TTL           *int64              `json:"ttlMs"` // milliseconds; null: forever
+	TTL           *int64              `json:"ttlMs"` // milliseconds; null means forever
 	Poll          int64               `json:"pollIntervalMs,omitempty"`
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
 	Result        *inlined            `json:"result,omitempty"`
 	Error         *jsonrpc.Error      `json:"error,omitempty"`
 }
 
-// inlined is the result of a call as the call would have returned it.
+// inlined is a call's result as the call itself would have returned it.
 type inlined struct{ mcp.CallToolResult }
 
 // MarshalJSON implements [json.Marshaler]. The SDK adds resultType only to its
@@ -67,21 +67,22 @@ func (r *inlined) MarshalJSON() ([]byte, error) {
 	return append([]byte(`{"resultType":"complete",`), raw[1:]...), nil
 }
 
-// ack is the answer of tasks/update and tasks/cancel.
+// ack is the answer to tasks/update and tasks/cancel.
 type ack struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
 }
 
-// taskMethods are those of the extension. No version before 2026-07-28 has them.
+// taskMethods holds the extension's methods. No version before 2026-07-28 has them.
 var taskMethods = map[string]func(*Server, context.Context, *visitor, contract.PendingCalls, string) (mcp.Result, error){
 	"tasks/get":    (*Server).getTask,
 	"tasks/update": (*Server).updateTask,
 	"tasks/cancel": (*Server).cancelTask,
 }
 
-// serveTasks lets the SDK take the methods. The middleware answers them
-// (serveTask): it gets all of a request, and a function registered here does not.
+// serveTasks registers the methods with the SDK. The middleware answers them
+// (serveTask), because it gets the whole request and a function registered here
+// does not.
 func (s *Server) serveTasks() error {
 	for method := range taskMethods {
 		err := mcp.AddReceivingCustomMethod(s.sdk, method, func(context.Context, *mcp.ServerSession, *taskParams) (*ack, error) {
@@ -135,8 +136,9 @@ func (s *Server) cancelTask(ctx context.Context, v *visitor, calls contract.Pend
 	return &ack{ResultType: "complete"}, nil
 }
 
-// startLater begins a call as a task if its client may get one and the tool
-// can, and reports whether it did. Otherwise the tool is called as ever.
+// startLater begins a call as a task if the client supports tasks and the tool has
+// a Later, and reports whether it did. Otherwise the caller calls the tool as
+// usual.
 func (s *Server) startLater(ctx context.Context, tool *contract.Tool, caller contract.Caller, req *mcp.CallToolRequest) (_ *mcp.CallToolResult, started bool, err error) {
 	if tool.Later == nil {
 		return nil, false, nil
@@ -148,7 +150,7 @@ func (s *Server) startLater(ctx context.Context, tool *contract.Tool, caller con
 		return nil, false, nil
 	}
 	if req.Params.RequestState != "" && !tool.Later.Only {
-		return nil, false, nil // the second half of a call that began without a task
+		return nil, false, nil // this continues a call that began without a task
 	}
 	var pending contract.Pending
 	a := s.outcome(ctx, tool, func(ctx context.Context) (_ contract.Result, err error) {
@@ -168,11 +170,11 @@ func (s *Server) startLater(ctx context.Context, tool *contract.Tool, caller con
 	return &mcp.CallToolResult{Meta: mcp.Meta{taskKey: t}}, true, nil
 }
 
-// taskKey is where a task travels through the SDK, in a result that has nothing
-// else.
+// taskKey is the Meta key that carries a task through the SDK in an otherwise empty
+// result.
 const taskKey = "deskhand/task"
 
-// created takes the task out of a result that startLater made.
+// created returns the task in a result of startLater, or r itself if there is none.
 func created(r *mcp.CallToolResult) mcp.Result {
 	if t, ok := r.Meta[taskKey].(*taskResult); ok {
 		return t
@@ -180,7 +182,7 @@ func created(r *mcp.CallToolResult) mcp.Result {
 	return r
 }
 
-// task is what all states of a task have.
+// task returns the members that a task has in every state.
 func (s *Server) task(caller contract.Caller, p contract.Pending) (*taskResult, error) {
 	id, err := s.taskID(p.ID, caller)
 	if err != nil {
@@ -201,8 +203,8 @@ var statuses = map[contract.PendingState]string{
 	contract.Working: "working", contract.Ended: "completed", contract.Cancelled: "cancelled", contract.Lost: "failed",
 }
 
-// detailed adds what the status has. A question that the client can show makes
-// a task that works one that needs input.
+// detailed returns the task with the members of its status. A working task becomes
+// one that requires input if there is a question that the client can show.
 func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 	t, err := s.task(v.caller, p)
 	if err != nil {
@@ -225,9 +227,9 @@ func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 	return t, err
 }
 
-// taskID makes the ID of a task that caller may follow: the call's own ID, and
-// a code that nobody can make for another owner or another call. Who has
-// neither the ID nor the owner's name cannot find the task.
+// taskID returns the ID of a task that caller may follow: the call's own ID, and a
+// code for this owner and call, computed with the secret state key. Other owners
+// cannot find the task with this ID.
 func (s *Server) taskID(id string, caller contract.Caller) (string, error) {
 	mac, err := s.mac([]byte("task\n" + caller.Owner() + "\n" + id))
 	if err != nil {
@@ -263,16 +265,17 @@ func declaresTasks(version string, can *mcp.ClientCapabilities) bool {
 	return declared
 }
 
-// needsTasks is the error for a client that has not declared the extension.
+// needsTasks returns the error for a client that has not declared the extension.
 func needsTasks() error {
-	data, _ := json.Marshal(map[string]any{ // which always marshals
+	data, _ := json.Marshal(map[string]any{ // this always marshals
 		"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: struct{}{}}},
 	})
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Data: data,
 		Message: "missing required client capability: declare the extension " + tasksExtension + " in clientCapabilities of this request"}
 }
 
-// announceTasks says in server/discover that there are tools with tasks.
+// announceTasks adds the extension to server/discover if there are tools with
+// tasks.
 func (s *Server) announceTasks(r *mcp.DiscoverResult) {
 	if len(s.current.Load().later) == 0 || r.Capabilities == nil {
 		return

@@ -15,27 +15,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// A client can be told of its tasks instead of asking: subscriptions/listen
-// with notifications.taskIds. The SDK serves that method and does not know the
-// member, nor can it send notifications/tasks. So the member travels past it in
-// _meta (carryTasks), the acknowledgement gets it back on its way out
-// (acknowledging), and a notification leaves the SDK under the name of one that
-// 2026-07-28 does not have any more (rename).
+// A client can be notified of its tasks instead of polling: subscriptions/listen
+// with notifications.taskIds. The SDK serves that method, but it does not know this
+// member and cannot send notifications/tasks. The member therefore passes the SDK
+// in _meta (carryTasks), and is put back into the acknowledgement (acknowledging).
+// A notification leaves the SDK under the name of one that 2026-07-28 no longer
+// has, and is renamed (rename).
 
 const (
-	// carriedTasks is where taskIds travel.
+	// carriedTasks is the _meta key that carries taskIds.
 	carriedTasks = "deskhand/taskIds"
-	// borrowed is the name under which notifications/tasks leave the SDK.
+	// borrowed is the name under which the SDK sends notifications/tasks.
 	borrowed = "notifications/elicitation/complete"
-	// maxListened bounds the tasks of one subscription.
+	// maxListened is the maximum number of tasks in one subscription.
 	maxListened = 100
-	// lookAgain is how often a task is looked at that has not been heard of: that
-	// the question of an attempt was asked is not told as a change of its run.
+	// lookAgain is the interval at which a task is checked without a notification.
+	// For example, an attempt's question does not show up as a change of its run.
 	lookAgain = 5 * time.Second
 )
 
-// carryTasks moves the taskIds of a subscriptions/listen to where the SDK keeps
-// them.
+// carryTasks moves the taskIds of a subscriptions/listen to _meta, which the SDK
+// keeps.
 func (f *frame) carryTasks() *jsonrpc.Error {
 	if f.method != "subscriptions/listen" || f.kind != call {
 		return nil
@@ -44,7 +44,7 @@ func (f *frame) carryTasks() *jsonrpc.Error {
 		TaskIDs json.RawMessage `json:"taskIds"`
 	}
 	if json.Unmarshal(f.member("notifications"), &wanted) != nil || wanted.TaskIDs == nil {
-		return nil // the SDK says what is wrong
+		return nil // the SDK reports the error
 	}
 	var ids []string
 	if json.Unmarshal(wanted.TaskIDs, &ids) != nil || len(ids) > maxListened {
@@ -66,15 +66,15 @@ func (f *frame) carryTasks() *jsonrpc.Error {
 
 // listening is a subscription to tasks.
 type listening struct {
-	ids   []string      // as the client knows them
-	meta  mcp.Meta      // of everything that is sent for it
-	acked chan struct{} // closed when the client was told of the subscription
+	ids   []string      // the client's task IDs
+	meta  mcp.Meta      // of every message sent for it
+	acked chan struct{} // closed when the client has the acknowledgement
 	once  sync.Once
 }
 
 type listeningKey struct{}
 
-// listen serves subscriptions/listen; next is the SDK's.
+// listen serves subscriptions/listen. next is the SDK's handler.
 func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest, next func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	wanted, _ := req.Params.Meta[carriedTasks].([]any)
 	if len(wanted) == 0 {
@@ -96,7 +96,7 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 		task, _ := one.(string)
 		calls, id, err := s.findTask(task, caller)
 		if err != nil {
-			continue // the acknowledgement does not have it
+			continue // the acknowledgement does not list this task
 		}
 		watch, err := calls.Watch(ctx, id)
 		if err != nil {
@@ -109,13 +109,13 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 	}
 	result, err := next(own)
 	if err == nil && len(l.ids) > 0 {
-		<-ctx.Done() // the SDK returns at once if it has nothing to send itself
+		<-ctx.Done() // the SDK returns immediately if it has nothing to send itself
 	}
 	return result, err
 }
 
-// acknowledging puts the tasks into the acknowledgement of a subscription, and
-// sends what a follower says.
+// acknowledging adds the tasks to the acknowledgement of a subscription, and sends
+// the followers' notifications.
 func acknowledging(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		l, _ := ctx.Value(listeningKey{}).(*listening)
@@ -150,13 +150,13 @@ type acknowledgement struct {
 	} `json:"notifications"`
 }
 
-// taskNote is notifications/tasks: a task as tasks/get has it.
+// taskNote is notifications/tasks: a task as returned by tasks/get.
 type taskNote struct {
 	mcp.ParamsBase
 	taskFields
 }
 
-// follower tells one client of one task.
+// follower notifies one client of one task.
 type follower struct {
 	server *Server
 	to     *listening
@@ -165,10 +165,10 @@ type follower struct {
 	id     string
 	watch  contract.Watcher
 	visit  func() *visitor
-	told   []byte // what was sent last
+	told   []byte // the last notification
 }
 
-// run sends the task as it is and at each change, until it has ended.
+// run sends the task's current state and each change, until the task has ended.
 func (f *follower) run(ctx context.Context) {
 	defer f.watch.Close()
 	select {
@@ -188,7 +188,7 @@ func (f *follower) run(ctx context.Context) {
 		err = f.watch.Wait(waiting)
 		stop()
 		if ctx.Err() != nil || err != nil && waiting.Err() == nil {
-			return // the client asks again
+			return // the client must subscribe again
 		}
 	}
 }
@@ -219,7 +219,7 @@ func (f *follower) tell(ctx context.Context) (ended bool, err error) {
 	return ended, err
 }
 
-// rename gives a notification that leaves the SDK its own name.
+// rename restores the name of a notification that leaves the SDK.
 func rename(message []byte) []byte {
 	return bytes.Replace(message, []byte(`"method":"`+borrowed+`"`), []byte(`"method":"notifications/tasks"`), 1)
 }

@@ -11,20 +11,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// visitor is the client of a request about a task, as one that can show
-// questions and bring answers. Its methods are what a PendingCalls asserts of a
+// visitor is the client of a request about a task, in the role of showing questions
+// and bringing answers. Its methods are those that a PendingCalls asserts from a
 // contract.Caller's Client.
 type visitor struct {
 	caller    contract.Caller
 	revision  string
 	form, url bool // declared by the client
 	replies   map[string]*mcp.ElicitResult
-	requests  mcp.InputRequestMap // what Put has noted
+	requests  mcp.InputRequestMap // recorded by Put
 	meta      map[string]any      // of the request
 	key       string              // of the request, see calls
 }
 
-// visitorOf reads who asks about a task. The error is for one who may not.
+// visitorOf returns the client that requests a task. It fails if the client may not
+// use tasks.
 func (s *Server) visitorOf(req *mcp.ServerRequest[*taskParams], method string) (*visitor, error) {
 	version, can := req.ProtocolVersion(), req.ClientCapabilities()
 	if version < modernVersion {
@@ -53,7 +54,7 @@ func newVisitor(caller contract.Caller, version string, can *mcp.ClientCapabilit
 	return v
 }
 
-// canElicit reports what a client has declared to show.
+// canElicit returns what a client has declared that it can show.
 func canElicit(version string, can *mcp.ClientCapabilities) (form, url bool) {
 	if can == nil || can.Elicitation == nil {
 		return false, false
@@ -66,8 +67,9 @@ func (v *visitor) CanShow(r *elicit.Request) bool {
 	return (&peer{form: v.form, url: v.url}).CanShow(r)
 }
 
-// Put records that the call waits for r, for the client to show. A link that
-// the client has opened is not shown again: its page reports when it is done.
+// Put records that the call is waiting for r, so that the client shows it. A link
+// that the client has already opened is not shown again: its page reports when it
+// is done.
 func (v *visitor) Put(r *elicit.Request) {
 	for _, e := range elicitations(r, v.revision) {
 		if e.params.Mode != "url" || !v.opened(r) {
@@ -85,8 +87,8 @@ func (v *visitor) opened(r *elicit.Request) bool {
 	return false
 }
 
-// Actions returns what the client's person did with r. A link and the form
-// beside it may be answered separately.
+// Actions returns the user's actions on r. A link and its form may be answered
+// separately.
 func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil {
@@ -97,8 +99,8 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 }
 
 // Unattended reports whether an answer may not come from a person. Some clients
-// decline automatically when they run without one and do not say so, and it is
-// unknown how long a question was shown there.
+// decline by themselves when they run without a user and do not say so, and the
+// server cannot know how long they showed a question.
 func (v *visitor) Unattended(r *elicit.Request) bool {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {

@@ -6,21 +6,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK tells all clients of each tool that it is given, so it is not given
-// those that are not announced. They are put into its lists on the way out, and
-// a call of one goes in under the name of a tool that it knows.
+// The SDK notifies all clients of each tool that it gets, so it does not get the
+// unannounced ones. They are added to its lists on the way out, and calls of them
+// reach the SDK under the name of a tool that it knows.
 
-// announced says that the SDK has a tool of this name.
+// announced reports whether the SDK has a tool with this name.
 func (p *published) announced(name string) bool {
 	t := p.tools[name]
 	return t != nil && !t.Unannounced
 }
 
-// calledKey has, in the context of a call of a tool that is not announced, its
-// name: the SDK hands a handler nothing else from outside.
+// calledKey is the context key for the name of an unannounced tool that is being
+// called. The SDK passes nothing else to a handler.
 type calledKey struct{}
 
-// known is a call as the SDK finds its handler.
+// known returns a call for which the SDK finds a handler.
 func (p *published) known(ctx context.Context, req *mcp.CallToolRequest) (context.Context, *mcp.CallToolRequest) {
 	name := req.Params.Name
 	if t := p.tools[name]; t == nil || !t.Unannounced || p.standIn == "" {
@@ -29,7 +29,7 @@ func (p *published) known(ctx context.Context, req *mcp.CallToolRequest) (contex
 	return context.WithValue(ctx, calledKey{}, name), renamed(req, p.standIn)
 }
 
-// renamed is a call of another tool.
+// renamed returns a copy of req that calls another tool.
 func renamed(req *mcp.CallToolRequest, name string) *mcp.CallToolRequest {
 	copied, params := *req, *req.Params
 	params.Name = name

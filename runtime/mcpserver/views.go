@@ -7,16 +7,15 @@ import (
 )
 
 // The extension MCP Apps (SEP-1865, version 2026-01-26): a tool names a resource
-// ui://..., an HTML page that the client shows beside the call. A client that
-// does not declare the extension sees the tools and resources that it has always
-// seen.
+// ui://..., an HTML page that the client shows next to the call. A client that does
+// not declare the extension sees the same tools and resources as without it.
 const (
 	viewExtension = "io.modelcontextprotocol/ui"
 	viewType      = "text/html;profile=mcp-app"
 )
 
-// showsViews reports whether the client of req declares the extension and the
-// type of our pages.
+// showsViews reports whether the client of req declares the extension and our
+// pages' type.
 func showsViews(req mcp.Request) bool {
 	from, ok := req.(interface {
 		ClientCapabilities() *mcp.ClientCapabilities
@@ -33,8 +32,8 @@ func showsViews(req mcp.Request) bool {
 	return slices.Contains(types, any(viewType))
 }
 
-// toolsFor returns the tools that the client of req hears of: without those of
-// views, or with the views they have.
+// toolsFor returns the tools that the client of req may see: with their views, or
+// without the tools that only views call.
 func (s *Server) toolsFor(req mcp.Request, all []*mcp.Tool) []*mcp.Tool {
 	known, views := s.current.Load().tools, showsViews(req)
 	shown := make([]*mcp.Tool, 0, len(all))
@@ -54,7 +53,7 @@ func (s *Server) toolsFor(req mcp.Request, all []*mcp.Tool) []*mcp.Tool {
 	return shown
 }
 
-// viewOf is the member ui of a tool's _meta.
+// viewOf returns the member ui of a tool's _meta.
 func viewOf(uri string, only bool) map[string]any {
 	ui := map[string]any{}
 	if uri != "" {
@@ -66,7 +65,7 @@ func viewOf(uri string, only bool) map[string]any {
 	return ui
 }
 
-// resourcesFor returns the resources that the client of req hears of.
+// resourcesFor returns the resources that the client of req may see.
 func (s *Server) resourcesFor(req mcp.Request, all []*mcp.Resource) []*mcp.Resource {
 	if showsViews(req) {
 		return all
@@ -78,7 +77,7 @@ func (s *Server) resourcesFor(req mcp.Request, all []*mcp.Resource) []*mcp.Resou
 	})
 }
 
-// viewMeta tells the host to let the page reach nothing, and that the page
+// viewMeta tells the host to deny the page all network access, and that the page
 // draws its own border.
 func viewMeta() mcp.Meta {
 	none := []string{}

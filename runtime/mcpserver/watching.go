@@ -9,10 +9,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watching are the resources of other servers that clients have subscribed to:
-// for each URI, which sessions, and how to end it. The SDK knows whom to tell; it
-// does not say when a session has ended without unsubscribing, so those are swept
-// out when somebody else subscribes.
+// watching holds other servers' resources that clients have subscribed to: for each
+// URI, the sessions, and the function that ends the subscription. The SDK knows
+// whom to notify. It does not report that a session ended without unsubscribing, so
+// sweep removes such sessions at the next subscription.
 type watching struct {
 	mu  sync.Mutex
 	all map[string]*watched
@@ -20,11 +20,11 @@ type watching struct {
 
 type watched struct {
 	by   map[*mcp.ServerSession]int
-	stop func() // nil: nobody tells of changes
+	stop func() // nil if no server reports changes
 }
 
-// subscribe notes that a session wants to hear of changes of a resource. One of
-// our own, or of a server that does not tell, never changes.
+// subscribe records that a session wants to be notified of a resource's changes.
+// Our own resources, and those of servers that report no changes, never change.
 func (s *Server) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri, now := req.Params.URI, s.current.Load()
 	if now.resources[uri] != nil {
@@ -67,7 +67,7 @@ func (s *Server) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) err
 	return nil
 }
 
-// sweep ends what only sessions that have ended subscribed to.
+// sweep ends the subscriptions whose sessions have all ended.
 func (s *Server) sweep() {
 	here, w := slices.Collect(s.sdk.Sessions()), &s.watching
 	var stops []func()
@@ -86,8 +86,9 @@ func (s *Server) sweep() {
 	}
 }
 
-// end forgets a URI that nobody watches. Its stop may take as long as the other
-// server, so it is called without w.mu, which is held here.
+// end removes a URI without subscribers and returns its stop function. stop may
+// take as long as the other server, so the caller calls it after releasing w.mu,
+// which it holds now.
 func (w *watching) end(uri string, one *watched) (stop func()) {
 	if len(one.by) > 0 {
 		return func() {}

@@ -9,34 +9,34 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// How sure the search is that the docs answer a question: the cosine of the
-// nearest chunk, and a little for the share of the question's evidence that the
-// best chunk by words has. Measured on eleven labelled sets, 1,621 questions
-// with an answer, and on questions of the other sets asked of each, 1,100
-// without one (docs/ranking.md): below absentBelow are 1.3 % of the former, on
-// no set more than 3.6 %, and 22 % of the latter; below unsureBelow 13 % and 68 %,
-// and there NDCG@5 is 0.39 for 0.76.
+// These thresholds say how sure the search is that the docs answer a question. They
+// apply to the cosine of the nearest chunk plus foundShare times the share of the
+// question's evidence in the best keyword match. They were measured on eleven
+// labelled sets: 1,621 questions with an answer, and 1,100 without one, taken from
+// the other sets (docs/ranking.md). Below absentBelow are 1.3 % of the questions
+// with an answer (at most 3.6 % in any set) and 22 % of those without; below
+// unsureBelow, 13 % and 68 %, and there NDCG@5 is 0.39 instead of 0.76.
 const (
 	foundShare  = 0.36
 	absentBelow = 0.35
 	unsureBelow = 0.5
 )
 
-// The best hits disagree if the first one is weak by words or by meaning while
-// the best chunk by words has less than half of the question; NDCG@5 is 0.50
-// there.
+// The best hits disagree if the first one is weak by keyword or by meaning while
+// the best keyword match has less than half of the question. NDCG@5 is 0.50 for
+// such questions.
 const (
 	agreeAtLeast  = 0.6
 	foundAtLeast  = 0.5
-	adviseFrom    = 100 // chunks: in fewer an agent reads list_docs, and nothing was measured
-	adviseWords   = 3   // in a question: less is a name to look up
+	adviseFrom    = 100 // minimum number of chunks: a smaller index was not measured, and an agent can read list_docs instead
+	adviseWords   = 3   // minimum number of words in a question: fewer are a name to look up
 	maxAdvised    = 8
 	advisedBytes  = 60
 	advisedCosine = 0.3
 )
 
-// advice says how to ask again where the hits may not be what was asked for; nil
-// if they may.
+// advice returns a hint on how to ask again if the hits may not answer the
+// question, and nil otherwise.
 func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	model, ok := r.embedder.(*embed.Static)
 	if !ok || r.language != language.English || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
@@ -67,9 +67,9 @@ func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	return h, nil
 }
 
-// nearTerms are terms of the corpus near the question: of those that stand for
-// it the nearest by vector, and the titles and headings of the best hits. What
-// the question has already is none.
+// nearTerms returns terms of the corpus that are near the question and not in it:
+// the nearest by vector of the terms that represent the corpus, then the headings
+// and titles of the best hits.
 func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
 	type near struct {
 		term   string
@@ -108,7 +108,7 @@ func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
 	return terms, nil
 }
 
-// has says whether the query has all words of text.
+// has reports whether the query contains every word of text.
 func (r *run) has(text string) bool {
 	for _, t := range r.analyzer.Terms(text) {
 		if r.weights[t.Text] == 0 {
@@ -126,7 +126,8 @@ func cosineOf(a, b []float32) float64 {
 	return sum
 }
 
-// withoutQuotes says what to do where a phrase is in no chunk.
+// withoutQuotes returns advice to drop the quotes, or "" if the query has no
+// phrase.
 func (r *run) withoutQuotes() string {
 	if len(r.phrases) == 0 {
 		return ""

@@ -8,38 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// variants tells the sections that are one in several versions or languages,
-// which the corpus sets apart by a collapsing facet, so that a search shows one
-// and names the others. Two sections are variants
+// variants detects sections that are the same in several versions or languages,
+// which a collapsing facet distinguishes, so that a search shows one and names the
+// others. Two sections are variants
 //
-//   - by their place: of pages that differ only in the value of the facet, as a
-//     segment of the path and as words of the headings ("retries-in-go"); or
-//   - by their content, where the index has vectors: with other values of the
+//   - by place: their pages differ only in the facet's value, as a path segment and
+//     as words of the headings ("retries-in-go"); or
+//   - by content, if the index has vectors: they have different values of the
 //     facet, the same letters in the heading, and nearly the same meaning.
 //
-// A facet that is filtered does not collapse.
+// A facet that the query filters by does not collapse.
 type variants struct {
 	run      *run
 	keys     []string
 	distinct []map[string]string
 	byPage   []int32
-	first    map[string]int // by place, which hit has it
+	first    map[string]int // by place, the index of its hit
 	shown    []section      // the hits
-	// Working memory.
+	// Reused buffers.
 	values        []string
 	name, letters []byte
 }
 
-// section is what variants by content are told by.
+// section holds what same compares.
 type section struct {
 	chunk   int
 	values  map[string]string
-	heading string // its letters
+	heading string // only the heading's letters and digits
 }
 
-// alike is the cosine from which two sections with the same heading say the
-// same. Between 0.7 and 0.9 it hardly matters: other sections with that heading
-// are far below, translations far above.
+// alike is the minimum cosine at which two sections with the same heading count as
+// saying the same. Anything from 0.7 to 0.9 gives almost the same results: other
+// sections with the same heading are far below, translations far above.
 const alike = 0.8
 
 func (r *run) variants() (*variants, error) {
@@ -53,8 +53,8 @@ func (r *run) variants() (*variants, error) {
 	return v, err
 }
 
-// of is the hit that a chunk is a variant of, counted from 0. A chunk that is
-// none becomes the next hit if there is room; without room of is -1, too.
+// of returns the index of the hit that a chunk is a variant of, or -1 if there is
+// none. In that case the chunk becomes the next hit if there is room.
 func (v *variants) of(chunk int, room bool) (of int, err error) {
 	if len(v.keys) == 0 {
 		return -1, nil
@@ -89,8 +89,8 @@ func (v *variants) of(chunk int, room bool) (of int, err error) {
 	return -1, nil
 }
 
-// otherValues are the values of the collapsing facets that chunks have and a hit
-// with these values has not, by facet, sorted.
+// otherValues returns, by collapsing facet, the values that chunks have and that
+// differ from the hit's own, sorted.
 func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]string, error) {
 	if len(chunks) == 0 {
 		return nil, nil
@@ -116,16 +116,16 @@ func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]
 	return others, nil
 }
 
-// same says whether two sections are variants by content; v.letters is the
-// heading of b.
+// same reports whether two sections are variants by content. v.letters holds b's
+// heading.
 func (v *variants) same(a, b section) bool {
 	return a.heading != "" && a.heading == string(v.letters) &&
 		slices.ContainsFunc(v.keys, func(k string) bool { return a.values[k] != "" && b.values[k] != "" && a.values[k] != b.values[k] }) &&
 		v.run.reader.Alike(a.chunk, b.chunk) >= alike
 }
 
-// appendLetters appends the letters and digits of a heading in lower case, so
-// that update_or_create is updateOrCreate.
+// appendLetters appends the letters and digits of a heading in lower case, so that
+// update_or_create equals updateOrCreate.
 func appendLetters(b []byte, heading string) []byte {
 	for _, c := range heading {
 		switch {
@@ -140,7 +140,7 @@ func appendLetters(b []byte, heading string) []byte {
 	return b
 }
 
-// collapsing are the facets that collapse in this query, sorted.
+// collapsing returns the sorted facets that collapse in this query.
 func (r *run) collapsing() []string {
 	var keys []string
 	for k, facet := range r.reader.Metadata().Taxonomy {
@@ -152,8 +152,8 @@ func (r *run) collapsing() []string {
 	return keys
 }
 
-// place makes v.name the place of a chunk without the page's values of the keys;
-// it returns false if the path has none.
+// place sets v.name to a chunk's place with the page's values of the keys replaced
+// by "*". It returns false if the path contains none of those values.
 func (v *variants) place(path, fragment []byte, metadata map[string]string) (ok bool) {
 	v.name, v.values = append(v.name[:0], path...), v.values[:0]
 	for _, k := range v.keys {
@@ -189,7 +189,8 @@ func (v *variants) place(path, fragment []byte, metadata map[string]string) (ok 
 
 var anyValue = []byte("*")
 
-// segmentAt is where the first segment of path begins that is name; -1: none is.
+// segmentAt returns the start of the first segment of path that equals name, or -1
+// if there is none.
 func segmentAt(path []byte, name string) int {
 	for at := 0; ; {
 		n := bytes.IndexByte(path[at:], '/')

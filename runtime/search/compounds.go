@@ -7,16 +7,16 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// Docs write "rollback" and "login" where a question has "roll back" and "log
-// in", and the other way round. leastHalf is the length from which a word of two
-// is taken for one of them.
+// Docs write "rollback" and "login" where a question says "roll back" and "log in",
+// and the other way round. leastHalf is the minimum length in bytes of each half of
+// a split word, leastJoined that of a joined word.
 const (
 	leastHalf   = 3
 	leastJoined = 5
 )
 
-// addJoined takes into the query what two neighbouring words of it are in one, as
-// a word that is like them.
+// addJoined adds the joined form of two neighbouring words to the query, with the
+// weight of a similar word.
 func (r *run) addJoined(text string, terms []artifact.Term) error {
 	if r.language != language.English {
 		return nil
@@ -38,8 +38,8 @@ func (r *run) addJoined(text string, terms []artifact.Term) error {
 	return nil
 }
 
-// joinedWith returns what two neighbouring words of a question are in one; empty
-// if they are not two plain words.
+// joinedWith returns two neighbouring words of a question as one word, or "" if
+// English does not write them as one.
 func joinedWith(before, word, between string) string {
 	if between != " " || len(before)+len(word) < leastJoined || len(before) < 2 || len(word) < 2 || !plainWord(before) || !plainWord(word) {
 		return ""
@@ -50,9 +50,9 @@ func joinedWith(before, word, between string) string {
 	return strings.ToLower(before + word)
 }
 
-// secondHalves are the words that end what English writes in one or in two words.
-// Any two neighbours will not do: docs are full of identifiers, and "state
-// management" is not about StateManagement.
+// secondHalves holds the words that end a compound which English writes as one word
+// or as two. Joining any two neighbours would be wrong: docs are full of
+// identifiers, and "state management" is not about StateManagement.
 var secondHalves = func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq("back base board down end flow in line name off on out over path point set space stamp time up word") {
@@ -65,15 +65,15 @@ func plainWord(word string) bool {
 	return !strings.ContainsFunc(word, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
 }
 
-// halves are the two words that an unknown one is put together from, the pair of
-// which the rarer half is in most chunks; nil if there is none.
+// halves splits an unknown word into two words. It returns the pair whose rarer
+// half is in the most chunks, or nil if there is none.
 func (r *run) halves(word string) ([]string, error) {
 	if !plainWord(word) {
 		return nil, nil
 	}
 	word = strings.ToLower(word)
 	var best []string
-	most := 1 // in one chunk alone it is as likely a misspelling
+	most := 1 // a half that is in only one chunk may be a misspelling
 	for at := leastHalf; at <= len(word)-leastHalf; at++ {
 		a, b := r.analyzer.Stem(word[:at]), r.analyzer.Stem(word[at:])
 		first, err := r.reader.Postings(a)

@@ -9,22 +9,23 @@ import (
 	"slices"
 )
 
-// cursor says where the next page begins. Its signature ties it to a query; it
-// guards against mix-ups and slips, it is no secret.
+// cursor says where the next page begins. Its signature ties it to a query to catch
+// mix-ups. It is not secret.
 type cursor struct {
 	Offset  int `json:"offset"`
 	Limit   int `json:"limit"`
 	Version int `json:"v"`
-	// Lexical says that the pages before were found by words alone. The next ones
-	// are too, also when there is a vector again: it would order all hits anew.
+	// Lexical reports that the previous pages were ranked by keyword only. The next
+	// ones are too, even if a vector is available again, as it would reorder all
+	// hits.
 	Lexical bool   `json:"lexical,omitempty"`
 	Sig     string `json:"sig"`
 }
 
-// cursorVersion changes when old cursors stop to mean the same.
+// cursorVersion changes when old cursors no longer mean the same.
 const cursorVersion = 1
 
-// question is what a cursor belongs to.
+// question identifies the query that a cursor belongs to.
 type question struct {
 	text    string
 	filters map[string]string
@@ -42,8 +43,8 @@ func (c cursor) encode(q question) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parseCursor reads a cursor that encode wrote for the same question over a
-// corpus of so many chunks.
+// parseCursor parses a cursor that encode wrote for the same question. The corpus
+// has the given number of chunks.
 func parseCursor(s string, q question, chunks int) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
@@ -66,7 +67,7 @@ func parseCursor(s string, q question, chunks int) (c cursor, err error) {
 	return c, nil
 }
 
-// sign is over everything but the signature.
+// sign returns the signature of everything but Sig.
 func (c cursor) sign(q question) string {
 	h := sha1.New()
 	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, q.text)

@@ -16,7 +16,7 @@ type Evidence struct {
 	// Meaning is the similarity of its vector to the question's: 1 for the
 	// nearest chunk of the corpus, 0 for the corpus average and below.
 	Meaning float64
-	// Near is how much of the question stands close together in its text:
+	// Near is how much of the question is close together in the chunk's text:
 	// within the length of a snippet, each word weighted by its rarity. It is
 	// computed only for the best chunks.
 	Near float64
@@ -24,7 +24,7 @@ type Evidence struct {
 	Path float64
 }
 
-// rounded is e in steps of a millionth, as scores are.
+// rounded returns e rounded to six decimals, like scores.
 func (e Evidence) rounded() Evidence {
 	for _, x := range []*float64{&e.Words, &e.Meaning, &e.Near, &e.Path} {
 		*x = math.Round(*x*1e6) / 1e6
@@ -32,16 +32,16 @@ func (e Evidence) rounded() Evidence {
 	return e
 }
 
-// weights say what each part of the evidence counts.
+// weights holds the weight of each part of the evidence.
 type weights struct {
 	words, meaning, near, path float64
-	prose                      bool // the question has no names of code
+	prose                      bool // the question contains no code names
 }
 
-// The weights were chosen on eleven labelled documentation sets, see
-// docs/ranking.md: the same for all, in steps of 0.05, and one rule: the more of
-// a question is names (identifiers, flags, error texts), the more its words
-// count and the less its meaning.
+// weightsFor returns the weights for a question. They were chosen on eleven
+// labelled documentation sets, the same for all, in steps of 0.05
+// (docs/ranking.md), with one rule: the more of a question is names (identifiers,
+// flags, error texts), the more its words count and the less its meaning.
 func weightsFor(question string) weights {
 	share := names(question)
 	if end := nameFirst(question); end > 0 {
@@ -51,38 +51,38 @@ func weightsFor(question string) weights {
 	return weights{words: 0.48 + lean, meaning: 0.35 - lean, near: 0.085, path: 0.085, prose: share == 0}
 }
 
-// textWeights are those of questions to short texts, see [OverTexts]: a name and
-// two sentences hold few of the words that people have for the same thing, so
-// that meaning counts more. On the 60 requests of tuning.json (docs/tools.md)
-// recall@5 is 0.77 with them and 0.72 with those of documentation; 0.2 to 0.3
-// for words and 0.5 to 0.65 for meaning differ by a request or two.
+// textWeights are the weights for questions to short texts, see [OverTexts]. A name
+// and two sentences contain few of the words that people use for the same thing, so
+// meaning counts more. On the 60 requests of tuning.json (docs/tools.md), recall@5
+// is 0.77 with them and 0.72 with the documentation weights. Values of 0.2 to 0.3
+// for words and 0.5 to 0.65 for meaning change the result by one or two requests.
 var textWeights = weights{words: 0.3, meaning: 0.55, near: 0.05, path: 0.1}
 
-// withoutMeaning are the weights where nothing has a meaning: of an index without
-// vectors, or while what makes them is away.
+// withoutMeaning returns the weights for an index without vectors, or for when its
+// embedder is unavailable.
 func (w weights) withoutMeaning() weights {
 	w.words, w.meaning = w.words+w.meaning, 0
 	return w
 }
 
-// What doubt is made of: the share of a question from which on the best chunk by
-// words is taken at its word, and how far ahead of the average the nearest chunk
-// is by cosine when meaning begins to be trusted instead, and when it fully is.
-// On the mean of five models and eleven sets 0.2 to 0.25 with 0.3 to 0.35 for
-// the latter are within 0.0005 NDCG@5; half a question for the first, or 0.45
-// for the last, cost 0.001.
+// Parameters of weights.doubt. If the best keyword match has at least enoughFound
+// of a question, the weights stay unchanged. aheadAtLeast is how far the nearest
+// chunk's cosine must exceed the average for meaning to gain weight instead, and
+// aheadFully is where it gains the most. On the mean of five models and eleven
+// sets, 0.2 to 0.25 for aheadAtLeast with 0.3 to 0.35 for aheadFully stay within
+// 0.0005 NDCG@5; 0.5 for enoughFound or 0.45 for aheadFully costs 0.001.
 const (
 	enoughFound  = 0.4
 	aheadAtLeast = 0.25
 	aheadFully   = 0.3
 )
 
-// doubt are the weights of a question in prose of which the best chunk by words
-// has no more than the share found, while the nearest by meaning is so far
-// ahead of the average: such words are common ones, and the best chunk by them
-// would count as much as one that has the whole question. What words lose goes
-// to meaning by half. A pasted error that the docs do not have stays as it is:
-// its parts are meant to the letter.
+// doubt returns the weights for a prose question whose best keyword match has only
+// the share found of it, while the nearest chunk by meaning exceeds the average
+// cosine by ahead. The words found are then common ones, and their best chunk would
+// count as much as one that has the whole question. Half of what words lose goes to
+// meaning. The weights of a question with code names, such as a pasted error that
+// the docs do not contain, stay unchanged: its parts are meant literally.
 func (w weights) doubt(found, ahead float64) weights {
 	if !w.prose || found >= enoughFound {
 		return w
@@ -99,8 +99,8 @@ func (w weights) score(e Evidence) float64 {
 	return w.words*e.Words + w.meaning*e.Meaning + w.near*e.Near + w.path*e.Path
 }
 
-// names is the share of a question's words that look like names of code: with
-// digits, an inner capital, or a sign that prose does not have.
+// names returns the share of a question's words that look like code names: with
+// digits, an inner capital, or a character that prose does not use.
 func names(question string) float64 {
 	words := strings.Fields(spaced(question))
 	n := 0
@@ -112,9 +112,9 @@ func names(question string) float64 {
 	return float64(n) / float64(max(1, len(words)))
 }
 
-// spaced puts spaces around the characters of Chinese, Japanese and Korean, which
-// are written without: a name among them is one word of many, and not all of the
-// question.
+// spaced puts spaces around Chinese, Japanese and Korean characters. These
+// languages are written without spaces, and a name in such a question must count as
+// one word of many, not as the whole question.
 func spaced(question string) string {
 	if !strings.ContainsFunc(question, spaceless) {
 		return question
@@ -136,15 +136,16 @@ func spaceless(c rune) bool {
 	return c >= 0x2e80 && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// A query that begins with a name and goes on with phrasings of it, behind one of
-// clauseEnds, is about the name: its words count namedFirst times as much.
+// If a query begins with a name and continues with phrasings of it after one of
+// clauseEnds, it is about the name, and the name's words count namedFirst times as
+// much.
 const (
 	namedFirst = 2
 	clauseEnds = ";\n\u2013\u2014"
 )
 
-// named is where the name ends that a query begins with; 0: it begins with none,
-// or has nothing else.
+// named is the position after the name that a query begins with, or 0 if it does
+// not begin with one or contains nothing else.
 type named int
 
 func nameFirst(query string) named {
@@ -155,7 +156,7 @@ func nameFirst(query string) named {
 	return named(end)
 }
 
-// weight is what a term of the query counts.
+// weight returns the weight of a query term.
 func (n named) weight(t artifact.Term) float64 {
 	if t.End <= int(n) {
 		return namedFirst
@@ -175,9 +176,9 @@ func isName(w string) bool {
 	return false
 }
 
-// scale brings a cosine to the range of Evidence.Meaning. What a cosine is worth
-// differs from model to model and question to question, so it is set against
-// those of the whole corpus.
+// scale maps a cosine to the range of Evidence.Meaning. What a cosine is worth
+// differs by model and question, so it is compared with the cosines of the whole
+// corpus.
 func scale(cosine, mean, best float64) float64 {
 	if best <= mean {
 		return 0

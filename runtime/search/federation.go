@@ -14,27 +14,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
-// Library is an index with a name, in a Federation.
+// Library is a named index in a Federation.
 type Library struct {
-	// ID is unique in a federation: NAME, or NAME@VERSION. Name is without the
-	// version; libraries of one name are versions of one.
+	// ID is unique in a federation: NAME, or NAME@VERSION. Name excludes the
+	// version; libraries with the same name are versions of one library.
 	ID, Name, Version string
 	Engine            *Engine
 }
 
-// Federation searches several libraries as one: how rare a word is, how good the
-// best hit and how near the nearest are those of all libraries in scope. It may
-// be used concurrently. Its engines belong to whoever made it.
+// Federation searches several libraries as one: word rarity, the best keyword score
+// and the nearest cosine are computed over all libraries in scope. It may be used
+// concurrently. The caller of Federate still owns its engines.
 type Federation struct{ libraries []Library }
 
-// Federate returns a Federation over libraries, in that order for equal hits.
+// Federate returns a Federation over libraries. Equal hits are ordered as libraries
+// are.
 func Federate(libraries []Library) *Federation { return &Federation{slices.Clone(libraries)} }
 
-// Libraries are those of the federation. The list is not to be changed.
+// Libraries returns the federation's libraries. The caller must not change the
+// list.
 func (f *Federation) Libraries() []Library { return f.libraries }
 
-// Named are the libraries that an id or a name stands for: the one of that id,
-// else all versions of that name. None: nil.
+// Named returns the library with this ID, or else all versions of the library with
+// this name, or nil if there is none.
 func (f *Federation) Named(id string) (found []Library) {
 	for _, l := range f.libraries {
 		if l.ID == id {
@@ -47,16 +49,16 @@ func (f *Federation) Named(id string) (found []Library) {
 	return found
 }
 
-// Split cuts LIBRARY:ID into the library and the id of a chunk or a page. A bare
-// id belongs to the only library that has it. Faults: "invalid_argument" if
-// several have it, "chunk_not_found" if none has.
+// Split splits LIBRARY:ID into the library and the ID of a chunk or page. An ID
+// without a library belongs to the only library that has it. Faults:
+// "invalid_argument" if several libraries have it, "chunk_not_found" if none has.
 func (f *Federation) Split(id string) (Library, string, error) {
 	for _, l := range f.libraries {
 		if rest, ok := strings.CutPrefix(id, l.ID+":"); ok {
 			return l, rest, nil
 		}
 	}
-	for i := len(f.libraries) - 1; i >= 0; i-- { // of several versions the last
+	for i := len(f.libraries) - 1; i >= 0; i-- { // the last of several versions
 		if rest, ok := strings.CutPrefix(id, f.libraries[i].Name+":"); ok {
 			return f.libraries[i], rest, nil
 		}
@@ -82,14 +84,14 @@ func (f *Federation) Split(id string) (Library, string, error) {
 	return Library{}, "", invalid(fmt.Sprintf("%d libraries have '%s'. Name one of them: %s", len(having), shorten(id), strings.Join(ids, ", ")))
 }
 
-// LibraryHit is a hit and the library it is in. Its ID is without the library.
+// LibraryHit is a hit and its library. Its ID does not include the library.
 type LibraryHit struct {
 	Library Library
 	Hit
 }
 
-// LibraryPage is one page of hits of several libraries, best first. The other
-// fields are those of Page.
+// LibraryPage is one page of hits from several libraries, best first. Its fields
+// are like those of Page.
 type LibraryPage struct {
 	Hits    []LibraryHit
 	Next    string
@@ -97,8 +99,8 @@ type LibraryPage struct {
 	Lexical string
 }
 
-// scope are the libraries that a question is asked of: those of the id or name,
-// or all, as far as they have the facets that it filters by.
+// scope returns the libraries to search: the ones that library names by ID or name,
+// or all if it is empty. Libraries that lack a filter's facet value are left out.
 func (f *Federation) scope(library string, filters map[string]string) ([]Library, error) {
 	all := f.libraries
 	if library != "" {
@@ -127,7 +129,8 @@ func (f *Federation) scope(library string, filters map[string]string) ([]Library
 	return in, nil
 }
 
-// similar names libraries whose names share letters with one that is not there.
+// similar returns advice for an unknown library name: libraries with a similar
+// name, or how to list them all.
 func (f *Federation) similar(name string) string {
 	var ids []string
 	for _, l := range f.libraries {
@@ -141,8 +144,8 @@ func (f *Federation) similar(name string) string {
 	return " Did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
 }
 
-// statistics are how many chunks the indexes searched together have, and how
-// many of them have a term.
+// statistics counts the chunks of the indexes searched together, and those with a
+// term.
 type statistics struct {
 	readers []*artifact.Reader
 	chunks  int
@@ -164,23 +167,24 @@ func (s *statistics) of(term string) (chunks, with int, err error) {
 	return s.chunks, with, nil
 }
 
-// deepest is how many chunks of a library by words a question is ranked over, and
-// half of it by meaning. Of many libraries it is less, down to shallowest: the
-// best chunks of all are among the best of each. Pages of hits end there.
+// deepest is how many keyword matches per library a question is ranked over; half
+// as many are added by meaning. With many libraries it falls to shallowest, because
+// the best chunks overall are among the best of each library. Paging ends after
+// these hits.
 const (
 	deepest    = 2 * poolSize
 	shallowest = 12
 )
 
-// depthOf is how many chunks by words are taken of each of n libraries.
+// depthOf returns how many keyword matches to take from each of n libraries.
 func depthOf(n int) int { return max(shallowest, min(deepest, 8*poolSize/max(1, n))) }
 
-// kept is how many of all chunks gathered are set against each other, beside
-// those of later pages.
+// kept is how many of all gathered chunks are ranked further, unless a later page
+// needs more.
 const kept = 4 * poolSize
 
-// Search asks the libraries in scope: library is an id or a name, empty for all.
-// The expected failures are those of Engine.Search.
+// Search searches the libraries in scope. library is an ID or a name; empty means
+// all. The expected failures are those of Engine.Search.
 func (f *Federation) Search(ctx context.Context, library string, q Query) (page LibraryPage, err error) {
 	text := strings.TrimSpace(chunker.Visible(q.Text))
 	if text == "" {
@@ -234,7 +238,7 @@ func (f *Federation) Search(ctx context.Context, library string, q Query) (page 
 	return page, nil
 }
 
-// part is one library in a question.
+// part is one library's share of a joint search.
 type part struct {
 	library Library
 	engine  *Engine
@@ -255,8 +259,8 @@ type joint struct {
 type jointHit struct {
 	ranked
 	part     *part
-	library  int      // its place in the federation
-	versions []string // others that have the same section
+	library  int      // its index among the libraries searched
+	versions []string // other versions that have the same section
 }
 
 func (j *joint) release() {
@@ -280,7 +284,7 @@ func (j *joint) open(in []Library) error {
 	return nil
 }
 
-// each does a piece of work on each part, with an analyzer of its engine.
+// each calls work on each part, with an analyzer of the part's engine.
 func (j *joint) each(ctx context.Context, work func(*part) error) error {
 	for _, p := range j.parts {
 		if err := p.do(ctx, func() error { return work(p) }); err != nil {
@@ -295,8 +299,8 @@ func (p *part) do(ctx context.Context, work func() error) (err error) {
 	return p.engine.withAnalyzer(ctx, p.run, work)
 }
 
-// read takes the question apart for each library, and asks for its vector once
-// for each embedder.
+// read parses the question for each library, and requests its vector once per
+// embedder.
 func (j *joint) read(ctx context.Context) error {
 	if err := j.each(ctx, func(p *part) error {
 		if err := p.run.checkBy(&p.run.by); err != nil {
@@ -324,7 +328,7 @@ func (j *joint) read(ctx context.Context) error {
 	return nil
 }
 
-// model names what makes the vectors of an index; empty: nothing.
+// model identifies the embedder of an index, or is "" if the index has no vectors.
 func (ed *snapshot) model() string {
 	if e := ed.reader.Embedding(); e != nil {
 		return e.String()
@@ -332,7 +336,7 @@ func (ed *snapshot) model() string {
 	return ""
 }
 
-// rank returns at least want hits in their final order if there are as many.
+// rank returns at least want hits in their final order, if there are that many.
 func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 	depth := depthOf(len(j.parts))
 	if err := j.each(ctx, func(p *part) error {
@@ -386,8 +390,8 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 	return j.sieve(ctx, hits, want)
 }
 
-// weigh sets the words of all parts against the best of all, and the cosines of
-// those whose vectors one model makes against the spread of these together.
+// weigh scales the keyword scores of all parts to the best of all, and the cosines
+// of each model's parts to their joint spread.
 func (j *joint) weigh() {
 	best := 0.0
 	spreads := map[string]artifact.Spread{}
@@ -407,8 +411,8 @@ func (j *joint) weigh() {
 	}
 }
 
-// addPaths looks for the question in the paths of the hits' pages, and scores
-// them again.
+// addPaths searches the paths of the hits' pages for the question, and rescores the
+// hits.
 func (j *joint) addPaths(ctx context.Context, hits []*jointHit) error {
 	of := map[*part][]int{}
 	for i, h := range hits {
@@ -430,9 +434,9 @@ func (j *joint) addPaths(ctx context.Context, hits []*jointHit) error {
 	})
 }
 
-// sieve leaves out what misses a phrase and what is a variant of a hit before: in
-// its library as a search of that one would, and the same section in another
-// version of it.
+// sieve drops hits that lack a phrase and hits that are variants of an earlier hit.
+// Variants are found within a library, as in a search of that library, and as the
+// same section in another version of it.
 func (j *joint) sieve(ctx context.Context, hits []*jointHit, want int) ([]*jointHit, error) {
 	var out []*jointHit
 	variants := map[*part]*variants{}
@@ -491,7 +495,7 @@ func (j *joint) sieve(ctx context.Context, hits []*jointHit, want int) ([]*joint
 	return out, nil
 }
 
-// hint says how to ask again where little was found.
+// hint returns advice on how to ask again if little was found, and nil otherwise.
 func (j *joint) hint(ctx context.Context, text string, hits []*jointHit) (h *Hint, err error) {
 	if len(hits) == 0 {
 		h = &Hint{Found: FoundNothing, Message: "0 results found. No matches were found for this query in the libraries searched.", Suggested: map[string][]string{}}
@@ -514,7 +518,7 @@ func (j *joint) hint(ctx context.Context, text string, hits []*jointHit) (h *Hin
 	return h, err
 }
 
-// hit words a ranked chunk.
+// hit returns the result for a ranked chunk.
 func (j *joint) hit(h *jointHit) (hit LibraryHit, err error) {
 	hit.Library = h.part.library
 	err = h.part.do(context.Background(), func() error {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// hintPool is how many unfiltered hits are looked at for values that would
-// have given results.
+// hintPool is how many hits are searched for filter values that would have given
+// results.
 const hintPool = 100
 
-// hint says why there are no hits and which filters would give some.
+// hint explains why there are no hits and which filters would give some.
 func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 	if len(r.filters) == 0 {
 		return &Hint{
@@ -30,7 +30,7 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 		Message:   fmt.Sprintf("0 results found for query '%s' with filters %s.", shorten(text), strings.Join(active, ", ")),
 		Suggested: map[string][]string{},
 	}
-	// First the values that give results while the other filters stay, then
+	// First try the values that give results while the other filters stay, then
 	// those that give some on their own.
 	for k := range r.filters {
 		others := maps.Clone(r.filters)
@@ -56,7 +56,7 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 	return h, nil
 }
 
-// shortened is how much of a caller's text is repeated to it.
+// shortened is how many bytes of a caller's text are repeated to it.
 const shortened = 200
 
 func shorten(s string) string {
@@ -66,7 +66,7 @@ func shorten(s string) string {
 	return s
 }
 
-// suggest adds the values of keys among the hits under filters.
+// suggest adds to h the values of keys that hits under filters have.
 func (r *run) suggest(ctx context.Context, h *Hint, keys []string, filters map[string]string) error {
 	open := *r
 	open.filters = filters

@@ -11,15 +11,15 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// languageIndex says which chunks are in which language, in an index with pages
-// that are not in English.
+// languageIndex holds each chunk's language, for an index in which not all pages
+// are in English.
 type languageIndex struct {
-	all    []language.Code // most chunks first
-	of     []uint8         // by chunk: its place in all
-	chunks []int           // by place in all
+	all    []language.Code // by number of chunks, most first
+	of     []uint8         // by chunk: the index of its language in all
+	chunks []int           // by index in all: the number of chunks
 }
 
-// newLanguages groups chunks by their languages.
+// newLanguages builds the index from each chunk's language.
 func newLanguages(of []language.Code) *languageIndex {
 	count := map[language.Code]int{}
 	for _, c := range of {
@@ -41,7 +41,7 @@ func newLanguages(of []language.Code) *languageIndex {
 	return l
 }
 
-// tongues returns the languages of the index; nil if all of it is in English.
+// tongues returns the languages of the index, or nil if all of it is in English.
 func (ed *snapshot) tongues() (*languageIndex, error) {
 	ed.spoken.Do(func() {
 		of, err := ed.reader.Languages()
@@ -52,17 +52,18 @@ func (ed *snapshot) tongues() (*languageIndex, error) {
 	return ed.languages, ed.languagesErr
 }
 
-// A question is in the language whose chunks hold its words more often than those
-// of the index's main language do, by at least leastLead in logarithms. So that
-// a language with few chunks is not ruled out by a word that it happens to lack,
-// each is taken to have smoothed chunks more, which hold the word as often as
-// those of the language that has it most.
+// A question's language is the one whose chunks contain its words more often than
+// those of the index's main language do, by at least leastLead in logarithms. To
+// avoid ruling out a language with few chunks because of one missing word, each
+// language counts as having smoothed additional chunks that contain the word as
+// often as the language that has it most.
 const (
 	smoothed  = 0.5
 	leastLead = 2.0
 )
 
-// listen finds the language of the question and counts its terms in each.
+// listen detects the question's language and counts the question's terms in each
+// language.
 func (r *run) listen(text string) error {
 	var err error
 	if r.spoken, err = r.tongues(); err != nil || r.spoken == nil {
@@ -110,7 +111,7 @@ func (r *run) listen(text string) error {
 	return nil
 }
 
-// countIn counts the chunks that have a term, by language.
+// countIn returns, by language, how many chunks have a term.
 func (r *run) countIn(term string) ([]int, error) {
 	if in, ok := r.in[term]; ok {
 		return in, nil
@@ -127,8 +128,8 @@ func (r *run) countIn(term string) ([]int, error) {
 	return in, r.reader.Each(p, func(chunk int) { in[r.spoken.of[chunk]]++ })
 }
 
-// rarity is how many chunks there are and how many of them have a term: in the
-// question's language, if any there has it.
+// rarity returns the number of chunks and how many of them have a term. It counts
+// in the question's language if a chunk there has the term.
 func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err error) {
 	if r.all != nil {
 		return r.all.of(term)
@@ -145,18 +146,19 @@ func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err e
 	return r.reader.Len(), p.Chunks, nil
 }
 
-// foreign is what a hit in another language than the question's counts: less, so
-// that of translations of a page the question's own comes first, and a page that
-// has no translation is still found. On the labelled translations (docs/ranking.md)
-// anything from 0 to 0.6 is the same, and 1 costs 0.008 by words.
+// foreign is the factor for the score of a hit in a language other than the
+// question's. It puts the question's own translation of a page first, and a page
+// without a translation is still found. On the labelled translations
+// (docs/ranking.md), anything from 0 to 0.6 gives the same result, and 1 costs
+// 0.008 by keyword.
 const foreign = 0.6
 
-// isForeign reports whether a chunk is in another language than the question.
+// isForeign reports whether a chunk is in a language other than the question's.
 func (r *run) isForeign(chunk int) bool {
 	return r.spoken != nil && int(r.spoken.of[chunk]) != r.own
 }
 
-// scoreOf is the score of a ranked chunk.
+// scoreOf returns the score of a ranked chunk.
 func (r *run) scoreOf(p *ranked) float64 {
 	score := r.weigh.score(p.evidence)
 	if r.isForeign(p.chunk) {
@@ -165,7 +167,8 @@ func (r *run) scoreOf(p *ranked) float64 {
 	return score
 }
 
-// ownOnly restricts keep to chunks in the question's language, othersOnly to the rest.
+// ownOnly restricts keep to chunks in the question's language, othersOnly to chunks
+// in other languages.
 func (r *run) ownOnly(keep func(int) bool) func(int) bool {
 	return func(chunk int) bool { return !r.isForeign(chunk) && (keep == nil || keep(chunk)) }
 }
@@ -174,30 +177,30 @@ func (r *run) othersOnly(keep func(int) bool) func(int) bool {
 	return func(chunk int) bool { return r.isForeign(chunk) && (keep == nil || keep(chunk)) }
 }
 
-// untaught reports whether the question is in another language than English and
-// the model is a local one. The built-in model knows the names in such a question
-// and no other word; one that was trained on docs in the language knows more, but
-// trusting it more was worse too (docs/ranking.md).
+// untaught reports whether the question is not in English and the model is a local
+// one. The built-in model knows the names in such a question and no other word. A
+// model that was trained on docs in the language knows more, but trusting it more
+// gave worse results too (docs/ranking.md).
 func (r *run) untaught() bool {
 	_, static := r.embedder.(*embed.Static)
 	return static && r.by == Both && r.language != language.English
 }
 
-// untaughtShare is what the meaning of such a question counts (docs/ranking.md).
+// untaughtShare is the factor for the weight of meaning in such a question
+// (docs/ranking.md).
 const untaughtShare = 0.6
 
-// untaught are the weights of a question that the model knows little of.
+// untaught returns the weights for a question that the model knows little of.
 func (w weights) untaught() weights {
 	lost := (1 - untaughtShare) * w.meaning
 	w.words, w.meaning = w.words+lost, w.meaning-lost
 	return w
 }
 
-// grammar reports whether a term of a question in Chinese only holds the question
-// together. Such characters are rare where the docs state things, so how rare a
-// term is does not tell. In other languages it does: without their function
-// words questions in German and Spanish lose 0.007 by words, and without all
-// hiragana those in Japanese lose 0.015.
+// grammar reports whether a term of a Chinese question is a function word. Such
+// characters are rare in docs, so a term's rarity does not reveal them. In other
+// languages it does: without their function words, questions in German and Spanish
+// lose 0.007 by keyword, and without all hiragana those in Japanese lose 0.015.
 func (r *run) grammar(term string) bool {
 	return r.language == language.Chinese && language.Chinese.Joins(term)
 }

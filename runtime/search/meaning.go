@@ -13,34 +13,35 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// DefaultEmbedTimeout is the default time that a question waits for its vector:
-// a healthy remote service answers in 100 to 400 ms.
+// DefaultEmbedTimeout is the default time to wait for a question's vector. A
+// healthy remote service answers in 100 to 400 ms.
 const DefaultEmbedTimeout = 800 * time.Millisecond
 
 const (
-	// tries in a row without a vector let an embedder rest for so long: a service
-	// that is down costs a few questions their deadline, not every one.
+	// After triesBeforeRest consecutive failures, an embedder is not asked for the
+	// time rest, so that a service that is down delays a few questions, not every
+	// one.
 	triesBeforeRest = 3
 	rest            = 30 * time.Second
-	// recentQuestions are remembered with their vectors: an agent asks again with
-	// a facet or for the next page. 128 are at most 4 MiB, 32 KiB each of the
-	// longest vectors there are.
+	// recentQuestions is how many questions are remembered with their vectors, as
+	// an agent asks again with a facet or for the next page. 128 take at most 4
+	// MiB, 32 KiB each for the longest supported vectors.
 	recentQuestions = 128
 )
 
-// meaning gets the vectors of questions. It is safe for concurrent use.
+// meaning gets the vectors of questions. It may be used concurrently.
 type meaning struct {
 	embedder   embed.Embedder
-	dimensions int // of the index
+	dimensions int // of the index's vectors
 	timeout    time.Duration
 	log        *slog.Logger
 
 	mu       sync.Mutex
-	recent   map[string]*list.Element // of remembered
-	order    list.List                // the last used first
-	failures int                      // in a row
-	wakes    time.Time                // not asked before
-	failing  bool                     // and the log has it
+	recent   map[string]*list.Element // by question; the elements of order
+	order    list.List                // of remembered, most recently used first
+	failures int                      // consecutive
+	wakes    time.Time                // the embedder is not asked before this time
+	failing  bool                     // the last attempt failed, and this was logged
 }
 
 type remembered struct {
@@ -57,9 +58,10 @@ func newMeaning(e embed.Embedder, dimensions int, o Options) *meaning {
 		recent: map[string]*list.Element{}}
 }
 
-// vector returns the vector of a question, which is not to be changed. Without
-// one, why says in a sentence without a full stop what keeps the index from
-// using its vectors; it is empty where the index has none, and where ctx ended.
+// vector returns the vector of a question, which the caller must not change. If it
+// returns none, why explains, in a sentence without a full stop, what prevents the
+// index from using its vectors. why is empty if the index has no vectors, or if ctx
+// ended.
 func (ed *snapshot) vector(ctx context.Context, text string) (v []float32, why string) {
 	switch e := ed.embedder.(type) {
 	case nil:
@@ -68,7 +70,7 @@ func (ed *snapshot) vector(ctx context.Context, text string) (v []float32, why s
 		}
 		return nil, ""
 	case *embed.Static:
-		return e.Embed(text), "" // microseconds, and it cannot fail
+		return e.Embed(text), "" // takes microseconds, and cannot fail
 	}
 	return ed.meaning.vector(ctx, text)
 }
@@ -84,7 +86,7 @@ func (m *meaning) vector(ctx context.Context, text string) (v []float32, why str
 	case err == nil:
 		err = m.check(v)
 	case ctx.Err() != nil:
-		return nil, "" // whoever asked is gone; that is nobody's fault
+		return nil, "" // the caller is gone, so this is not a failure
 	case asking.Err() != nil:
 		err = fmt.Errorf("%s gave no vector within %v", m.embedder.Name(), m.timeout)
 	}
@@ -96,7 +98,8 @@ func (m *meaning) vector(ctx context.Context, text string) (v []float32, why str
 	return v, ""
 }
 
-// before answers what needs no asking.
+// before returns what is known without asking the embedder: a remembered vector, or
+// why the embedder is not asked now.
 func (m *meaning) before(text string) (v []float32, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,11 +114,11 @@ func (m *meaning) before(text string) (v []float32, why string) {
 	if now.Before(m.wakes) {
 		return nil, fmt.Sprintf("%s failed %d times in a row; next attempt in %v", m.embedder.Name(), m.failures, m.wakes.Sub(now).Round(time.Second))
 	}
-	m.wakes = now.Add(rest) // this question tries, the others do not wait for it
+	m.wakes = now.Add(rest) // this question tries; the others do not wait for it
 	return nil, ""
 }
 
-// check refuses a vector that says nothing beside those of the index.
+// check rejects a vector that cannot be compared with those of the index.
 func (m *meaning) check(v []float32) error {
 	if len(v) != m.dimensions {
 		return fmt.Errorf("%s gave a vector of %d numbers, the index has %d", m.embedder.Name(), len(v), m.dimensions)
@@ -128,7 +131,7 @@ func (m *meaning) check(v []float32) error {
 	return nil
 }
 
-// failed counts a failure; the log has the first since it last worked.
+// failed counts a failure, and logs the first one since the embedder last worked.
 func (m *meaning) failed(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -31,7 +31,7 @@ type FolderEntry struct {
 
 // PageEntry is a page directly in the folder.
 type PageEntry struct {
-	// ID is Path in the form that Engine.Passage accepts.
+	// ID is the page's ID, as Engine.Passage accepts it.
 	ID, Path, Title, Description string
 	// Sections is the number of its chunks.
 	Sections int

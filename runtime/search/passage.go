@@ -16,11 +16,11 @@ const MaxContext = 5
 type Passage struct {
 	// Path and Title are the page's.
 	Path, Title string
-	// Whole reports that a page was requested: Chunks are all of it.
+	// Whole reports that a page was requested, so Chunks holds all of it.
 	Whole bool
 	// Target is the index in Chunks of the requested chunk.
 	Target int
-	// Chunks are in file order.
+	// Chunks holds the chunks in file order.
 	Chunks []Part
 }
 
@@ -30,17 +30,16 @@ type Part struct {
 	Heading            string
 	Level              int
 	StartLine, EndLine int
-	// Position is 1-based in the file; Total is the number of chunks in the
-	// file.
+	// Position is the chunk's place in its file, from 1. Total is the number of
+	// chunks in the file.
 	Position, Total int
 	// Markdown is the chunk's source.
 	Markdown string
 }
 
-// Passage returns the chunk with an ID and up to context neighbours on each
-// side. If id is the path of a page and not of a chunk, it returns the whole
-// page. The expected failures are faults: "invalid_argument" and
-// "chunk_not_found".
+// Passage returns the chunk with this ID and up to context neighbours on each side.
+// If id is the path of a page and not of a chunk, it returns the whole page. The
+// expected failures are faults: "invalid_argument" and "chunk_not_found".
 func (e *Engine) Passage(id string, context int) (p Passage, err error) {
 	if context < 0 || context > MaxContext {
 		return p, invalid(fmt.Sprintf("context must be between 0 and %d", MaxContext))
@@ -107,14 +106,13 @@ func (e *Engine) Has(path string) (ok bool, err error) {
 	return ok, err
 }
 
-// wholePage reads all of a page.
 func (ed *snapshot) wholePage(page artifact.Page) (Passage, error) {
 	p, err := ed.passage(page, page.First, page.First+page.Chunks)
 	p.Whole = true
 	return p, err
 }
 
-// passage reads the chunks from..to of a page.
+// passage returns the chunks [from, to) of a page.
 func (ed *snapshot) passage(page artifact.Page, from, to int) (Passage, error) {
 	p := Passage{Path: page.Path, Title: page.Title}
 	for i := from; i < to; i++ {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readPhrases finds what stands in double quotes; an odd quote is none.
+// readPhrases collects the phrases in double quotes. It ignores an unpaired quote.
 func (r *run) readPhrases(text string) {
 	text = strings.NewReplacer("\u201c", `"`, "\u201d", `"`).Replace(text)
 	parts := strings.Split(text, `"`)
@@ -17,7 +17,7 @@ func (r *run) readPhrases(text string) {
 	}
 }
 
-// wordsOf are the terms of text in order, without joined forms.
+// wordsOf returns the terms of text in order, without joined forms.
 func (r *run) wordsOf(text string) []string {
 	var words []string
 	for _, t := range r.analyzer.Terms(text) {
@@ -28,8 +28,8 @@ func (r *run) wordsOf(text string) []string {
 	return words
 }
 
-// holdsPhrases says whether a chunk's text has the words of every phrase next to
-// each other.
+// holdsPhrases reports whether a chunk's text contains every phrase, its words next
+// to each other.
 func (r *run) holdsPhrases(chunk int) (bool, error) {
 	if len(r.phrases) == 0 {
 		return true, nil
@@ -43,7 +43,7 @@ func (r *run) holdsPhrases(chunk int) (bool, error) {
 	return !slices.ContainsFunc(r.phrases, func(p []string) bool { return !contains(words, p) }), nil
 }
 
-// contains says whether phrase stands in words.
+// contains reports whether words contains phrase as a contiguous sequence.
 func contains(words, phrase []string) bool {
 	for i := 0; i+len(phrase) <= len(words); i++ {
 		if words[i] == phrase[0] && slices.Equal(words[i:i+len(phrase)], phrase) {
@@ -53,8 +53,8 @@ func contains(words, phrase []string) bool {
 	return false
 }
 
-// withAllWords are the chunks that hold every word of every phrase, stemmed as the
-// chunk's own words are; nil if the query has no phrase.
+// withAllWords marks the chunks that contain every word of every phrase, stemmed
+// for the chunk's language. It returns nil if the query has no phrase.
 func (r *run) withAllWords() ([]bool, error) {
 	if len(r.phrases) == 0 {
 		return nil, nil
@@ -81,7 +81,7 @@ func (r *run) withAllWords() ([]bool, error) {
 	return all, nil
 }
 
-// holding are the chunks that have every one of words.
+// holding marks the chunks that contain every one of words.
 func (r *run) holding(words []string) ([]bool, error) {
 	count := make([]uint16, r.reader.Len())
 	need := uint16(0)
@@ -112,7 +112,8 @@ func (r *run) holding(words []string) ([]bool, error) {
 	return all, nil
 }
 
-// filter returns the test for the query's filters and phrases; nil accepts every chunk.
+// filter returns the test for the query's filters and phrases, or nil if every
+// chunk passes.
 func (r *run) filter() (func(chunk int) bool, error) {
 	filters, err := r.snapshot.facetFilter(r.filters)
 	if err != nil {

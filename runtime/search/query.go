@@ -10,17 +10,17 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// maxTerms is how many terms of a query are looked for: the rarest win of the
-// first maxLookups. Both are far above any question and bound the cost of a
+// maxTerms is how many of a query's terms are searched: the rarest of the first
+// maxLookups. Both limits are far above any real question and bound the cost of a
 // pasted page.
 const (
 	maxTerms   = 64
 	maxLookups = 256
 )
 
-// Unknown words, the first maxUnknown of them, are replaced by up to maxSimilar
-// words, as [run.similar] finds them, which count similarWeight. Words under
-// minSimilar characters are too close to too many.
+// The first maxUnknown unknown words are each replaced by up to maxSimilar words
+// from [run.similar], which have the weight similarWeight. Words shorter than
+// minSimilar characters are similar to too many others.
 const (
 	maxUnknown    = 8
 	maxSimilar    = 3
@@ -28,7 +28,7 @@ const (
 	minSimilar    = 4
 )
 
-// run is one query at work.
+// run is one query in progress.
 type run struct {
 	*snapshot
 	analyzer *artifact.Analyzer
@@ -36,45 +36,46 @@ type run struct {
 	explain  bool
 	by       By
 	terms    []artifact.WeightedTerm
-	// weights is the evidence that a term is, for snippets and ranking.
+	// weights holds each term's share of the evidence, for snippets and ranking.
 	weights map[string]float64
 	total   float64 // sum of weights
-	// phrases are the words in double quotes, each at least two; quoted is the text
-	// of each.
+	// phrases holds the terms of each quoted phrase, at least two each; quoted
+	// holds their texts.
 	phrases [][]string
 	quoted  []string
 	*scratch
-	// meant is the text to be embedded: the query, misspelt words mended.
+	// meant is the text to embed: the query with its misspelt words corrected.
 	meant string
-	// sensible says that the embedder knows a word of it. A vector put together
-	// from pieces of words alone is near anything.
+	// sensible reports that the embedder knows at least one word of meant. A vector
+	// built only from pieces of words is near anything.
 	sensible bool
-	vector   []float32 // of it; nil: there is none
+	vector   []float32 // of meant; nil if there is none
 	weigh    weights
 	best     float64  // BM25 of the best chunk
-	ahead    float64  // by how much the nearest chunk's cosine is over the average of all; 0: there is no meaning
-	nearest  float64  // the nearest chunk's cosine; 0: there is no meaning
-	keys     []string // the facets that collapse, once the hits are sieved
+	ahead    float64  // how far the nearest chunk's cosine exceeds the average of all; 0 without meaning
+	nearest  float64  // the nearest chunk's cosine; 0 without meaning
+	keys     []string // the facets that collapse; set when hits are sieved
 	seen     []seen
-	// all are the statistics of the indexes searched together; nil: this one is
-	// searched by itself.
+	// all holds the statistics of the indexes searched together; nil if this one is
+	// searched alone.
 	all *statistics
-	// most bounds the chunks by meaning in the pool; 0: as many as by words.
+	// most is the maximum number of chunks by meaning in the pool; 0 means as many
+	// as by keyword.
 	most int
-	// spoken are the languages of the index; nil: English alone. own is the place
-	// of the question's language in them, and in counts the chunks with a term by
-	// these places.
+	// spoken holds the index's languages; nil if there is only English. own is the
+	// index of the question's language in spoken.all, and in counts, for each term,
+	// the chunks of each language.
 	spoken   *languageIndex
 	own      int
 	language language.Code
 	in       map[string][]int
-	// spread is what the cosines of the pool are set against.
+	// spread is the spread of cosines that the pool's cosines are scaled to.
 	spread artifact.Spread
-	// cut says that not all chunks with the words of the phrases were read.
+	// cut reports that not all chunks with the words of the phrases were read.
 	cut bool
 }
 
-// read takes the query apart.
+// read parses the query.
 func (r *run) read(text string) error {
 	if err := r.listen(text); err != nil {
 		return err
@@ -128,8 +129,8 @@ func (r *run) read(text string) error {
 	return nil
 }
 
-// replace takes into the query what a word may mean that no chunk has, and
-// returns it as the embedder should read it; empty if it may mean nothing.
+// replace adds to the query the words that an unknown word may mean. It returns the
+// word as the embedder should read it, or "" if it finds none.
 func (r *run) replace(stem, word string) (meant string, err error) {
 	similar, err := r.similar(stem, word)
 	if err != nil {
@@ -155,7 +156,7 @@ func (r *run) replace(stem, word string) (meant string, err error) {
 	return meant, nil
 }
 
-// add looks a term up and takes it into the query if any chunk has it.
+// add looks a term up and adds it to the query if any chunk has it.
 func (r *run) add(text string, weight float64) (known bool, err error) {
 	if _, ok := r.weights[text]; ok {
 		return true, nil
@@ -175,9 +176,9 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	r.want.Add(text)
 	r.total += r.weights[text]
 	if p.Chunks == 0 {
-		return true, nil // another index has it
+		return true, nil // only another index has it
 	}
-	if r.all != nil || r.spoken != nil { // BM25 counts by this index, the question by all or by its language
+	if r.all != nil || r.spoken != nil { // BM25 counts by this index, but the question counts by all indexes or by its language
 		weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
 	}
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})

@@ -9,36 +9,37 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// poolSize is how many of the best chunks are set against each other, half of
-// them by words and half by meaning where both are asked. Twice as many find
-// nothing more (docs/ranking.md). Later pages go on by words alone.
+// poolSize is how many of the best chunks are ranked against each other, half of
+// them by keyword and half by meaning if both are used. Twice as many find nothing
+// more (docs/ranking.md). Later pages continue by keyword only.
 const poolSize = 60
 
-// nearSize is how many of them are read to see whether the question's words
-// stand close together: a page of hits and some that may get into it.
+// nearSize is how many of the pool's best chunks are read to check whether the
+// question's words are close together: a page of hits and some that may move into
+// it.
 const nearSize = 16
 
-// leastCosine is the cosine from which a chunk is a hit that shares no word with
-// the question: questions about something else are mostly below it.
+// leastCosine is the minimum cosine of a hit that shares no word with the question.
+// Questions about something else are mostly below it.
 const leastCosine = 0.35
 
-// phraseLimit is how many chunks that hold all words of a phrase are read to see
-// whether they hold it in order, the best first. It bounds a query like
-// "of the" in a large corpus to a few tenths of a second.
+// phraseLimit is how many chunks that contain all words of a phrase are read, best
+// first, to check the order of the words. It bounds a query like "of the" in a
+// large corpus to a few tenths of a second.
 const phraseLimit = 1000
 
-// ranked is a chunk with what speaks for it.
+// ranked is a chunk with its evidence.
 type ranked struct {
 	chunk    int
 	score    float64
 	evidence Evidence
-	variants []int // chunks that are the same in another version or language
+	variants []int // chunks with the same section in another version or language
 	looked   bool  // its text was read
 	snippet  string
 }
 
-// rank returns at least want hits in their final order if there are as many.
-// The order of the first does not depend on want, so pages do not overlap.
+// rank returns at least want hits in their final order, if there are that many. The
+// order of the first hits does not depend on want, so pages do not overlap.
 func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 	keep, err := r.filter()
 	if err != nil {
@@ -67,7 +68,7 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 	return hits, err
 }
 
-// each is how many chunks by words and how many by meaning are in the pool.
+// each returns how many chunks by keyword, and how many by meaning, the pool takes.
 func (r *run) each() int {
 	if r.most > 0 {
 		return r.most
@@ -78,8 +79,8 @@ func (r *run) each() int {
 	return poolSize / 2
 }
 
-// pool are the best depth chunks by words and the best by meaning, in their
-// order; met is how many have a word of the question, at most depth.
+// pool returns the best depth chunks by keyword and the best by meaning, in their
+// order. met is how many have a word of the question, at most depth.
 func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	if pool, met, err = r.gather(depth, keep); err != nil {
 		return nil, 0, err
@@ -89,7 +90,7 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 		return nil, 0, err
 	}
 	r.order(pool)
-	// What is found close together only adds, so the others stay below.
+	// Nearness only raises a score, so the other chunks stay below.
 	first := pool[:min(nearSize, len(pool))]
 	for i := range first {
 		if err := r.look(&first[i]); err != nil {
@@ -100,8 +101,8 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 	return pool, met, nil
 }
 
-// gather is the pool before it is weighed: Words is BM25 and Meaning the cosine,
-// as they are.
+// gather returns the pool before it is weighed: Words is the BM25 score and Meaning
+// the cosine, both unscaled.
 func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	var found []artifact.Scored
 	if r.by != Meaning {
@@ -118,8 +119,8 @@ func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, er
 	return pool, met, err
 }
 
-// lexical are the best depth chunks by words, and behind those of the question's
-// language the best of the others.
+// lexical returns the best depth chunks by keyword in the question's language,
+// followed by the best depth in other languages.
 func (r *run) lexical(depth int, keep func(int) bool) ([]artifact.Scored, error) {
 	if r.spoken == nil {
 		return r.reader.Lexical(r.terms, depth, keep)
@@ -132,7 +133,7 @@ func (r *run) lexical(depth int, keep func(int) bool) ([]artifact.Scored, error)
 	return append(found, others...), err
 }
 
-// bestOf is the best BM25 of a pool that is not weighed yet.
+// bestOf returns the best BM25 score of a pool that is not weighed yet.
 func bestOf(pool []ranked) (best float64) {
 	for _, p := range pool {
 		best = max(best, p.evidence.Words)
@@ -140,7 +141,8 @@ func bestOf(pool []ranked) (best float64) {
 	return best
 }
 
-// bestOf is the best BM25 of a pool in the question's language, else of all.
+// bestOf returns the best BM25 score of the pool's chunks in the question's
+// language, or of all if none of those has a score.
 func (r *run) bestOf(pool []ranked) (best float64) {
 	if r.spoken != nil {
 		for _, p := range pool {
@@ -155,8 +157,8 @@ func (r *run) bestOf(pool []ranked) (best float64) {
 	return best
 }
 
-// weighPool sets the words of a pool against the best BM25, and its meaning
-// against the spread of the cosines, and finds the weights of the question.
+// weighPool scales the pool's keyword scores to the best BM25 score and its meaning
+// to the spread of the cosines, and adjusts the question's weights.
 func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
 	if r.vector == nil {
 		r.weigh = r.weigh.withoutMeaning()
@@ -183,7 +185,7 @@ func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
 	}
 }
 
-// order scores and sorts, equal scores in corpus order.
+// order scores and sorts the pool. Equal scores stay in corpus order.
 func (r *run) order(pool []ranked) {
 	r.score(pool)
 	slices.SortFunc(pool, func(x, y ranked) int {
@@ -191,8 +193,8 @@ func (r *run) order(pool []ranked) {
 	})
 }
 
-// addMeaning gives the chunks found by words their cosine, and adds those that
-// are found by it.
+// addMeaning sets the cosines of the chunks found by keyword, and adds the chunks
+// found by meaning.
 func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	if r.vector == nil {
 		return pool, nil
@@ -232,8 +234,8 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	return pool, nil
 }
 
-// nearestChunks are the nearest by meaning, those of the question's language
-// before the nearest of the others.
+// nearestChunks returns the nearest chunks by meaning: those in the question's
+// language, followed by the nearest in other languages.
 func (r *run) nearestChunks(keep func(int) bool) ([]artifact.Scored, artifact.Spread, error) {
 	if r.spoken == nil {
 		return r.reader.Nearest(r.vector, r.each(), keep)
@@ -252,7 +254,7 @@ func (r *run) nearestChunks(keep func(int) bool) ([]artifact.Scored, artifact.Sp
 	return append(found, others...), spread, err
 }
 
-// addPaths looks for the question in the paths of the chunks' pages.
+// addPaths searches the paths of the chunks' pages for the question.
 func (r *run) addPaths(pool []ranked) error {
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
@@ -279,7 +281,7 @@ func (r *run) addPaths(pool []ranked) error {
 	return nil
 }
 
-// share is how much of the question's evidence stands in a short text.
+// share returns how much of the question's evidence is in a short text.
 func (r *run) share(text string) float64 {
 	sum := 0.0
 	terms := r.analyzer.Terms(text)
@@ -291,9 +293,9 @@ func (r *run) share(text string) float64 {
 	return min(1, sum/max(r.total, 1e-9))
 }
 
-// look reads a chunk's text for what stands close together and for a snippet.
-// The same section of another version mostly has the same text: it is unpacked
-// once.
+// look reads a chunk's text, and sets its snippet and how close together the
+// question's words are. The same section of another version mostly has the same
+// text, which is unpacked only once.
 func (r *run) look(p *ranked) error {
 	heading, err := r.reader.Heading(p.chunk)
 	if err != nil {
@@ -321,8 +323,7 @@ func (r *run) look(p *ranked) error {
 	return nil
 }
 
-// seen is a text that was read and what was found in it; r.packed[from:to] is
-// the text.
+// seen is a text that was read, r.packed[from:to], and the result of look for it.
 type seen struct {
 	from, to         int
 	heading, snippet string
@@ -335,8 +336,8 @@ func (r *run) score(pool []ranked) {
 	}
 }
 
-// further is the pool and behind it the chunks that have a word of the question,
-// up to the best depth of these.
+// further returns the pool, followed by the other chunks among the best depth that
+// have a word of the question.
 func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []ranked, met int, err error) {
 	found, err := r.reader.Lexical(r.terms, depth, keep)
 	if err != nil {
@@ -359,8 +360,8 @@ func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []rank
 	return all, len(found), nil
 }
 
-// sieve leaves out the chunks that miss a phrase, and those that are variants of
-// one before, which names them. It returns at most want.
+// sieve drops chunks that lack a phrase, and chunks that are variants of an earlier
+// hit. It records such variants in that hit. It returns at most want hits.
 func (r *run) sieve(ctx context.Context, found []ranked, want int) ([]ranked, error) {
 	variants, err := r.variants()
 	if err != nil {

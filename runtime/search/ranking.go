@@ -9,16 +9,16 @@ import (
 // By is the kind of evidence to rank hits by.
 type By string
 
-// Both is the default. The others measure one part each: Words is BM25 only,
-// Meaning the cosine only, of the 60 nearest chunks at any distance.
+// Both is the default. The others measure one part each: Words uses only BM25,
+// Meaning only the cosine of the 60 nearest chunks at any distance.
 const (
 	Both    By = "both"
 	Words   By = "words"
 	Meaning By = "meaning"
 )
 
-// checkBy refuses a kind that there is not, or that the index has no evidence
-// of. Empty becomes Both.
+// checkBy rejects an unknown kind, and a kind that the index has no evidence of. It
+// changes "" to Both.
 func (ed *snapshot) checkBy(by *By) error {
 	switch *by {
 	case "":
@@ -38,7 +38,7 @@ func (ed *snapshot) checkBy(by *By) error {
 	return nil
 }
 
-// weights are those of a question: of all evidence, or of one kind.
+// weights returns the weights for a question ranked by all evidence or by one kind.
 func (by By) weights(question string) weights {
 	switch by {
 	case Words:

@@ -33,8 +33,8 @@ type Engine struct {
 	options   Options
 	analyzers chan *artifact.Analyzer
 	mu        sync.Mutex
-	current   *snapshot    // nil: there is no artifact yet
-	why       func() error // there is none
+	current   *snapshot    // nil if there is no artifact yet
+	why       func() error // returns why there is none
 	closed    bool
 }
 
@@ -66,12 +66,12 @@ type Page struct {
 	// Hint is set if there are no hits, or if the hits may not answer the
 	// question.
 	Hint *Hint
-	// Cut reports that too many chunks contain all words of a phrase, so that
-	// only the best ones were checked.
+	// Cut reports that too many chunks contain all words of a phrase, so that only
+	// the best ones were checked.
 	Cut bool
-	// Lexical is why hits were ranked by keyword only although the index has
-	// vectors: a sentence without a full stop. Empty: they were not, or it has
-	// none.
+	// Lexical explains, in a sentence without a full stop, why hits were ranked by
+	// keyword only although the index has vectors. It is empty if they were not, or
+	// if the index has none.
 	Lexical string
 }
 
@@ -88,19 +88,19 @@ type Hit struct {
 	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
-	// Variants holds the values of collapsing facets that have the same
-	// section, as far as it ranked among the best chunks; see artifact.Facet. A
-	// search that filters by a value finds that section. Nil: none.
+	// Variants holds the other values of collapsing facets for which the same
+	// section ranked among the best chunks; see artifact.Facet. A search that
+	// filters by such a value finds that section. It is nil if there are none.
 	Variants map[string][]string
-	// Evidence explains the hit's rank; nil unless Query.Explain.
+	// Evidence explains the hit's rank. It is nil unless Query.Explain is set.
 	Evidence *Evidence
 }
 
-// Found is how well the hits of a search answer the question.
+// Found says how well a search's hits answer the question.
 type Found string
 
-// Values of [Found]. FoundSome, the zero value, means that nothing speaks against
-// the hits.
+// Values of [Found]. FoundSome, the zero value, means that nothing suggests that
+// the hits are wrong.
 const (
 	FoundSome Found = ""
 	// FoundUnsure means that the hits may not answer the question.
@@ -120,8 +120,8 @@ type Hint struct {
 	Suggested map[string][]string
 }
 
-// maxQueryBytes is how much of a query is read: more than any question, far
-// less than what would keep a core busy.
+// maxQueryBytes is how many bytes of a query are read: more than any question, and
+// far fewer than would keep a core busy.
 const maxQueryBytes = 8 << 10
 
 // Search returns one page of hits. The expected failures are faults with code
@@ -163,8 +163,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err := e.withAnalyzer(ctx, search, func() error { return search.read(cutText(text, maxQueryBytes)) }); err != nil {
 		return Page{}, err
 	}
-	// A service that makes vectors may take its time, which is not to hold up
-	// others: they have the analyzer meanwhile.
+	// An embedding service may take its time, which must not delay other queries,
+	// so they can use the analyzer meanwhile.
 	switch {
 	case from.Lexical:
 		page.Lexical = byWordsBefore
@@ -178,12 +178,13 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	return page, nil
 }
 
-// byWordsBefore is why a page has no meaning in it though there may be a vector.
+// byWordsBefore explains why a page is ranked by keyword only although a vector may
+// be available.
 const byWordsBefore = "the previous pages were found by words alone"
 
-// withAnalyzer runs a part of a search with one of the engine's analyzers. It is
-// given back whatever happens: a fault ends a query, and not those of the index
-// that is built after it.
+// withAnalyzer runs part of a search with one of the engine's analyzers. The
+// analyzer is returned in any case: a fault may end a query, but not the queries of
+// the next index.
 func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) error {
 	select {
 	case r.analyzer = <-e.analyzers:
@@ -195,7 +196,7 @@ func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) er
 	return part()
 }
 
-// answer fills in the page of from.Limit hits from from.Offset on.
+// answer fills page with from.Limit hits, starting at from.Offset.
 func (r *run) answer(ctx context.Context, page *Page, asked question, from cursor) error {
 	to := from.Offset + from.Limit
 	ranked, err := r.rank(ctx, to+1)
@@ -228,7 +229,7 @@ func (r *run) answer(ctx context.Context, page *Page, asked question, from curso
 	return nil
 }
 
-// hit words a ranked chunk.
+// hit returns the result for a ranked chunk.
 func (r *run) hit(s ranked) (Hit, error) {
 	c, err := r.reader.Chunk(s.chunk)
 	if err != nil {
@@ -243,7 +244,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 		if err := r.look(&s); err != nil {
 			return Hit{}, err
 		}
-		s.evidence.Near = near // what it was ranked by
+		s.evidence.Near = near // the value it was ranked by
 	}
 	variants, err := r.otherValues(p.Metadata, s.variants)
 	if err != nil {
@@ -263,7 +264,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 	}, nil
 }
 
-// checkFilters refuses facets and values that the corpus does not have.
+// checkFilters rejects facets and values that the corpus does not have.
 func (ed *snapshot) checkFilters(filters map[string]string) error {
 	taxonomy := ed.reader.Metadata().Taxonomy
 	keys := make([]string, 0, len(filters))
@@ -286,7 +287,7 @@ func (ed *snapshot) checkFilters(filters map[string]string) error {
 
 func invalid(message string) *fault.Fault { return fault.New("invalid_argument", message, "") }
 
-// cutText cuts s to at most n bytes without splitting a character.
+// cutText truncates s to at most n bytes without splitting a character.
 func cutText[text string | []byte](s text, n int) text {
 	if len(s) <= n {
 		return s
@@ -297,12 +298,12 @@ func cutText[text string | []byte](s text, n int) text {
 	return s[:n]
 }
 
-// recoverAs turns a panic of this query into its error: a data file that was
-// cut short while mapped, or damage that a library below does not check for.
+// recoverAs turns a panic of this query into its error. The cause is a data file
+// that was truncated while mapped, or damage that a package does not check for.
 func recoverAs(err *error, ed *snapshot) {
 	if p := recover(); p != nil {
-		// What the libraries below hold may be half done: nothing more is asked of
-		// this artifact.
+		// The packages used by this query may be in an inconsistent state, so this
+		// artifact is not used any more.
 		ed.broken.Store(true)
 		*err = fmt.Errorf("%w: panic: %v\n%s", damagedFault(ed.dir), p, debug.Stack())
 	}

@@ -23,34 +23,34 @@ type snapshot struct {
 	dir    string
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
-	broken atomic.Bool // a query met damage that no checksum had shown
+	broken atomic.Bool // a query hit damage that no checksum had shown
 	short  bool        // it holds the texts of OverTexts
-	// embedder makes vectors of questions as the index has them of its chunks;
-	// nil: the index has none, or mute says why they are of no use.
+	// embedder embeds questions as the index's chunks were embedded; nil if the
+	// index has no vectors or mute says why they cannot be used.
 	embedder embed.Embedder
 	mute     error
-	meaning  *meaning // asks embedder; nil: there is no vector in the index
+	meaning  *meaning // uses embedder; nil if the index has no vectors
 
 	spoken       sync.Once
-	languages    *languageIndex // nil: all of it is in English
+	languages    *languageIndex // nil if all of it is in English
 	languagesErr error
 
 	facets sync.Once
-	// metadata are the distinct facet values of pages, byPage says which of
-	// them a page has.
+	// metadata holds the distinct facet values of pages; byPage holds, for each
+	// page, the index of its own.
 	metadata  []map[string]string
 	byPage    []int32
 	facetsErr error
 }
 
-// queryStems bounds the stems that an analyzer of queries remembers: half a
-// megabyte for each processor.
+// queryStems is the maximum number of stems that an analyzer of queries remembers:
+// half a megabyte per processor.
 const queryStems = 1 << 13
 
 // Options configure an Engine. The zero value is ready to use.
 type Options struct {
-	// Chromem searches vectors with chromem-go, for comparison; false: with a
-	// scan, which is faster and uses less memory.
+	// Chromem searches vectors with chromem-go, for comparison. If false, a scan is
+	// used, which is faster and needs less memory.
 	Chromem bool
 	// EmbedTimeout limits how long a question waits for its vector, which some
 	// embedders fetch over a network; after that it is answered by keyword
@@ -61,8 +61,8 @@ type Options struct {
 	// this one; otherwise they are answered by keyword only. The index's
 	// builder may not be trusted with the questions.
 	Embedder string
-	// Log, unless nil, receives when questions start to be answered by keyword
-	// only although the index has vectors, and when that ends.
+	// Log, if not nil, records when questions start to be answered by keyword only
+	// although the index has vectors, and when that ends.
 	Log *slog.Logger
 }
 
@@ -96,7 +96,7 @@ func newEngine(dir string, o Options, ed *snapshot) *Engine {
 	return e
 }
 
-// open opens the artifact that dir holds now, for its first user.
+// open opens the artifact that is in dir now, with one user.
 func (o Options) open(dir string) (*snapshot, error) {
 	r, err := artifact.Open(dir)
 	if err != nil {
@@ -112,15 +112,15 @@ func (o Options) open(dir string) (*snapshot, error) {
 	return ed, nil
 }
 
-// editionOf is r for its first user.
+// editionOf returns a snapshot of r with one user.
 func editionOf(dir string, r *artifact.Reader, o Options) *snapshot {
 	ed := &snapshot{dir: dir, reader: r, users: 1}
 	ed.reopen(o)
 	return ed
 }
 
-// reopen finds the embedder of the index, in a mapped file that may be cut short
-// at any time.
+// reopen opens the index's embedder. It recovers from memory faults, because the
+// mapped file may be truncated at any time.
 func (ed *snapshot) reopen(o Options) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -143,8 +143,8 @@ func (ed *snapshot) reopen(o Options) {
 	}
 }
 
-// Mute returns why the artifact's vectors cannot be used, so that answers are
-// by keyword only; nil: they are used, or there are none.
+// Mute returns why the artifact's vectors cannot be used, so that questions are
+// answered by keyword only. It returns nil if they are used or if there are none.
 func (e *Engine) Mute() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,9 +154,9 @@ func (e *Engine) Mute() error {
 	return e.current.mute
 }
 
-// use holds the current snapshot until release is called. A fault of the mapped
-// memory, as when the file is cut short, is a panic until then, not the end of
-// the process.
+// use holds the current snapshot until release is called. Until then, a fault in
+// the mapped memory, for example because the file was truncated, is a panic and
+// does not crash the process.
 func (e *Engine) use() (*snapshot, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -180,7 +180,7 @@ func (e *Engine) use() (*snapshot, func(), error) {
 	}, nil
 }
 
-// release gives up one use of ed; e.mu is held.
+// release gives up one use of ed. The caller holds e.mu.
 func (e *Engine) release(ed *snapshot) error {
 	ed.users--
 	if ed.users > 0 {
@@ -189,11 +189,11 @@ func (e *Engine) release(ed *snapshot) error {
 	return ed.reader.Close()
 }
 
-// Reload opens the artifact now in the folder, if it has changed. Running
-// queries continue with the old one. On an error the engine keeps the old one.
+// Reload opens the artifact that is now in the folder, if it has changed. Running
+// queries continue with the old one. If Reload fails, the engine keeps the old one.
 func (e *Engine) Reload() (changed bool, err error) {
 	if e.dir == "" {
-		return false, nil // it is over texts
+		return false, nil // the engine searches texts
 	}
 	next, err := e.options.open(e.dir)
 	if err != nil {
@@ -242,7 +242,8 @@ func (e *Engine) Close() error {
 	return e.release(e.current)
 }
 
-// pageFacets returns the distinct facet values of pages and which a page has.
+// pageFacets returns the distinct facet values of pages and, for each page, the
+// index of its own.
 func (ed *snapshot) pageFacets() ([]map[string]string, []int32, error) {
 	ed.facets.Do(func() {
 		ed.metadata, ed.byPage, ed.facetsErr = ed.reader.PageMetadata()
@@ -250,7 +251,7 @@ func (ed *snapshot) pageFacets() ([]map[string]string, []int32, error) {
 	return ed.metadata, ed.byPage, ed.facetsErr
 }
 
-// facetFilter returns the test for filters; nil accepts every chunk.
+// facetFilter returns the test for filters, or nil if every chunk passes.
 func (ed *snapshot) facetFilter(filters map[string]string) (func(chunk int) bool, error) {
 	if len(filters) == 0 {
 		return nil, nil

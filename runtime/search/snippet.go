@@ -11,20 +11,21 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// snippetBytes is about how long a snippet is before its marks, in characters; where
-// the most evidence is, is looked for in windows of as many bytes.
+// snippetBytes is the approximate length of a snippet without its marks, in
+// characters, and the size in bytes of the window that is searched for the most
+// evidence.
 const snippetBytes = 220
 
-// snippetStep is how much of a chunk is searched for the best place at a time,
-// snippetScan how much at the most.
+// snippetStep is how many bytes of a chunk are searched for the best window at
+// first, which then doubles; snippetScan is the maximum.
 const (
 	snippetStep = 3 << 9
 	snippetScan = 24 << 10
 )
 
-// snippet is the piece of text with the most evidence, on one line, cut sides
-// marked by "..." and words that were found by "**". The heading is left out:
-// a hit shows it anyway. near is the evidence in the best window.
+// snippet returns the part of the text with the most evidence, on one line, with
+// "..." at truncated ends and "**" around found words. It leaves the heading out,
+// as a hit shows it anyway. near is the evidence in the best window.
 func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
 		text = rest[len(heading):]
@@ -37,7 +38,7 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	from = wordStart(line, min(from, back(line, len(line), snippetBytes)))
 	to := wordStart(line, forth(line, from, snippetBytes))
 	var b strings.Builder
-	b.Grow(to - from + 64) // marks and dots
+	b.Grow(to - from + 64) // room for marks and dots
 	if from > 0 {
 		b.WriteString("...")
 	}
@@ -48,8 +49,9 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	return b.String(), near
 }
 
-// longEnough is line, the beginning of text on one line, with enough of text behind
-// from for a snippet: of Chinese, three bytes are a character.
+// longEnough returns line, which is the beginning of text on one line, extended so
+// that enough follows from for a snippet. A Chinese character, for example, takes
+// three bytes.
 func (r *run) longEnough(text, line []byte, from int) []byte {
 	for r.taken < len(text) && forth(line, from, snippetBytes) == len(line) {
 		next := cutText(text[r.taken:], 4*snippetBytes)
@@ -60,7 +62,8 @@ func (r *run) longEnough(text, line []byte, from int) []byte {
 	return line
 }
 
-// back is n characters before at in s, forth n characters behind it.
+// back returns the position n characters before at in s, and forth the position n
+// characters after it.
 func back(s []byte, at, n int) int {
 	for ; at > 0 && n > 0; n-- {
 		_, size := utf8.DecodeLastRune(s[:at])
@@ -77,23 +80,24 @@ func forth(s []byte, at, n int) int {
 	return at
 }
 
-// scratch is memory of one query after another; that for the text of a chunk is
-// the next chunk's.
+// scratch holds buffers that queries reuse one after another. The text buffer is
+// reused for each chunk.
 type scratch struct {
-	packed     []byte // the texts read, as they are packed
+	packed     []byte // the texts read, packed
 	text, line []byte
-	taken      int // how much of the text is in line
+	taken      int // how many bytes of the text are in line
 	found      []termHit
-	want       artifact.Wanted // the query's words and the terms in its weights
+	want       artifact.Wanted // the query's words and the terms in weights
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxScratch is how long a text may be whose memory is kept for other queries.
+// maxScratch is the maximum size in bytes of a buffer that is kept for other
+// queries.
 const maxScratch = 256 << 10
 
 func (s *scratch) giveBack() {
-	s.want.Reset() // it holds on to texts
+	s.want.Reset() // it refers to texts
 	s.packed = s.packed[:0]
 	if cap(s.packed) <= maxScratch && cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
 		scratches.Put(s)
@@ -102,26 +106,26 @@ func (s *scratch) giveBack() {
 
 // termHit is an occurrence of a query term in a text.
 type termHit struct {
-	term       int // of those that were met
+	term       int // its index among the terms found
 	start, end int
 	weight     float64
 }
 
-// evidence is the beginning of text on one line, the terms of the query in it
-// and where the best window of them begins and what it holds. It reads on only
-// while most of the query was not seen.
+// evidence returns the beginning of text on one line, the query terms in it, and
+// the start and evidence of their best window. It reads on only until more than
+// half of the query's evidence is found.
 func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum float64) {
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
-	terms := make([]string, 0, 8) // those met
+	terms := make([]string, 0, 8) // the terms found
 	r.line, r.found = r.line[:0], r.found[:0]
 	r.taken = 0
-	at := 0 // where the last word of r.line begins
+	at := 0 // the start of the last word in r.line
 	for n := snippetStep; ; n *= 2 {
 		next := len(cutText(text, n+snippetBytes))
 		r.line = appendOneLine(r.line, text[r.taken:next])
 		r.taken = next
-		// No term reaches over a space, so only those of the last word change.
+		// No term spans a space, so only those of the last word change.
 		for len(r.found) > 0 && r.found[len(r.found)-1].end > at {
 			r.found = r.found[:len(r.found)-1]
 		}
@@ -142,9 +146,9 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 	}
 }
 
-// appendOneLine appends s with each run of white space as one space, none at the
-// beginning of line. Eight bytes at a time are taken as they are where they have
-// no white space but single spaces.
+// appendOneLine appends s with each run of white space as one space, and none at
+// the beginning of line. It copies eight bytes at a time if they contain no white
+// space except single spaces.
 func appendOneLine(line, s []byte) []byte {
 	n := len(line)
 	space := n == 0 || line[n-1] == ' '
@@ -175,8 +179,8 @@ func appendOneLine(line, s []byte) []byte {
 	return line[:n]
 }
 
-// plainlySpaced says that eight bytes have no control characters, and no two
-// spaces side by side.
+// plainlySpaced reports whether eight bytes contain no control characters and no
+// two adjacent spaces.
 func plainlySpaced(x uint64) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	low := x &^ high
@@ -186,8 +190,8 @@ func plainlySpaced(x uint64) bool {
 	return printable&high == high && spaces&(spaces<<8) == 0
 }
 
-// bestWindow is where the snippetBytes begin that hold the most evidence, each
-// of so many terms counted once, and how much that is.
+// bestWindow returns the start of the snippetBytes-long window with the most
+// evidence, and that evidence. Each of the terms counts once.
 func bestWindow(found []termHit, terms int) (bestAt int, best float64) {
 	count := make([]int32, terms)
 	sum, first := 0.0, 0
@@ -208,8 +212,8 @@ func bestWindow(found []termHit, terms int) (bestAt int, best float64) {
 	return bestAt, best
 }
 
-// wordStart is the beginning of the word at i, or near it: a very long word is
-// cut between characters.
+// wordStart returns the beginning of the word at i. A word of more than 40 bytes is
+// split between characters instead.
 func wordStart(s []byte, i int) int {
 	if i >= len(s) {
 		return len(s)
@@ -223,12 +227,12 @@ func wordStart(s []byte, i int) int {
 	return i
 }
 
-// markShare is the share of the strongest term's evidence under which a term is
-// not marked: "the" and "is" in bold would hide the words that matter.
+// markShare is the minimum weight of a marked term, relative to the strongest term
+// found. "the" and "is" in bold would hide the words that matter.
 const markShare = 0.25
 
-// mark writes s[from:to] with the words found in bold, whole words always;
-// neighbours share their marks.
+// mark writes s[from:to] with the found words in bold. It always marks whole words,
+// and adjacent words share their marks.
 func mark(b *strings.Builder, s []byte, from, to int, found []termHit) {
 	strongest := 0.0
 	for _, t := range found {
@@ -266,7 +270,7 @@ func wholeWord(s []byte, start, end int) (int, int) {
 	part := func(c byte) bool {
 		return c == '_' || c == '-' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
 	}
-	cjk := start < len(s) && s[start] >= 0xe2 // no spaces there: as found
+	cjk := start < len(s) && s[start] >= 0xe2 // these scripts have no spaces
 	for start > 0 && !cjk && part(s[start-1]) {
 		start--
 	}

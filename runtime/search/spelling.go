@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// similar returns the terms that an unknown word may mean: those one edit away
-// from its stem; or else those whose words are one edit away near the end, where
-// a misspelt ending was not stemmed ("embeddngs" has the stem "embeddng", and is
-// near no stem); or else those that the stem begins.
+// similar returns the terms that an unknown word may mean: those one edit away from
+// its stem; or else those whose words are one edit away near the end, where a
+// misspelt ending was not stemmed ("embeddngs" has the stem "embeddng", which is
+// near no stem); or else those that begin with the stem.
 func (r *run) similar(stem, word string) ([]string, error) {
 	found, err := r.reader.Similar(stem, maxSimilar)
 	if err != nil || len(found) > 0 {
@@ -39,9 +39,8 @@ func (r *run) similar(stem, word string) ([]string, error) {
 	return all[:min(maxSimilar, len(all))], nil
 }
 
-// endingLen is how many letters at the end of a word an English ending and the
-// letter before it have at most ("ation", "ments"). keptLen letters at its
-// beginning are never edited.
+// endingLen is the maximum length of an English ending and the letter before it
+// ("ation", "ments"). The first keptLen letters of a word are never edited.
 const (
 	endingLen = 6
 	keptLen   = 3
@@ -78,7 +77,6 @@ type correction struct {
 	word       string
 }
 
-// apply returns text with the words corrected.
 func apply(corrections []correction, text string) string {
 	if len(corrections) == 0 {
 		return text
@@ -96,17 +94,19 @@ func apply(corrections []correction, text string) string {
 	return b.String()
 }
 
-// dictionary is an embedder that can tell words it has a vector for from words it
-// puts together from pieces. Other embedders get misspelt words as they are.
+// dictionary is an embedder that can tell words that it has a vector for from words
+// that it builds from pieces. Other embedders get misspelt words unchanged.
 type dictionary interface{ Knows(word string) bool }
 
-// knows says whether the embedder makes sense of a word.
+// knows reports whether the embedder has a vector for word. Embedders without a
+// dictionary are taken to know every word.
 func (ed *snapshot) knows(word string) bool {
 	k, ok := ed.embedder.(dictionary)
 	return !ok || k.Knows(word)
 }
 
-// wordOf is a word that the embedder knows and that has this stem, or the stem.
+// wordOf returns a word with this stem that the embedder knows, or the stem if
+// there is none.
 func (ed *snapshot) wordOf(stem string) string {
 	forms := []string{stem, stem + "e", stem + "s", stem + "ing", stem + "ion"}
 	if root, ok := strings.CutSuffix(stem, "i"); ok {

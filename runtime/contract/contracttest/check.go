@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Check returns everything about a tool that is known to confuse clients; nil
-// if there is nothing.
+// Check returns everything about a tool that is known to confuse clients, or nil if
+// there is nothing.
 func Check(t contract.Tool) error {
 	var problems []error
 	report := func(format string, args ...any) {
@@ -48,10 +48,9 @@ func checkSchema(raw json.RawMessage, place string, report func(string, ...any))
 	checkNode(root, place, report)
 }
 
-// checkNode walks a schema: each property is described, none is a leftover
-// name, nothing hides behind a reference. Conditions (if, then, else, not) are
-// passed over: they speak of properties that are described where they are
-// declared.
+// checkNode walks a schema. It reports properties without a description, obsolete
+// names and references. It skips conditions (if, then, else, not), because their
+// properties are described where they are declared.
 func checkNode(node map[string]any, place string, report func(string, ...any)) {
 	if _, ok := node["$ref"]; ok {
 		report("%s: $ref", place)

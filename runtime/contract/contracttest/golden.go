@@ -44,8 +44,8 @@ func GoldenSchemas(t testing.TB, tools []contract.Tool) {
 	}
 }
 
-// Frozen returns the names of the tools whose input schemas are golden files in the
-// folder testdata, sorted.
+// Frozen returns the sorted names of the tools whose input schemas are golden files
+// in the folder testdata.
 func Frozen(testdata string) (names []string) {
 	found, err := filepath.Glob(filepath.Join(testdata, "*.schema.json"))
 	if err != nil || len(found) == 0 {

@@ -29,8 +29,8 @@ func Limits(t contract.Tool) (unsaid []string) {
 
 var limitKeywords = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "default"}
 
-// limits walks a schema. above is the description of the array that node is the
-// items of: it may say what they have to be.
+// limits walks a schema. If node describes the items of an array, above is the
+// array's description, which may state the limits of its items.
 func limits(node map[string]any, at, above string, report func(at, keyword string, value any)) {
 	text, _ := node["description"].(string)
 	text += " " + above
@@ -58,8 +58,8 @@ func limits(node map[string]any, at, above string, report func(at, keyword strin
 	}
 }
 
-// says reports whether a text has a value, a number in digits or the words for
-// what the smallest bounds mean.
+// says reports whether a text contains a value: a number in digits, or words that
+// mean one of plainBounds.
 func says(text, keyword string, value any) bool {
 	text = strings.ToLower(text)
 	word := fmt.Sprint(value)

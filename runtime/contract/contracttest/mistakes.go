@@ -14,18 +14,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Mistake is a call with a mistake that models make.
+// Mistake is a call that contains a typical mistake of a model.
 type Mistake struct {
 	// What describes the mistake.
 	What string
-	// Args are the arguments.
+	// Args holds the call's arguments.
 	Args json.RawMessage
-	// Field is the field that the refusal must name; empty: the whole call.
+	// Field is the field that the refusal must name. It is empty if the whole call
+	// is wrong.
 	Field string
 }
 
-// Example returns arguments with which t can be called: those that it requires, each
-// a value of its type.
+// Example returns arguments with which t can be called: the required ones, each
+// with a value of its type.
 func Example(t contract.Tool) string {
 	var schema struct {
 		Properties map[string]struct {
@@ -48,14 +49,14 @@ func Example(t contract.Tool) string {
 			args[name] = map[string]any{"string": "x", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}[p.Type]
 		}
 	}
-	raw, _ := json.Marshal(args) // of values that marshal
+	raw, _ := json.Marshal(args) // these values always marshal
 	return string(raw)
 }
 
-// Mistakes returns typical mistakes made in the correct call right: values of
-// the wrong type, JSON inside strings, names in another spelling or from other
-// tools, nulls, and unknown fields. also maps fields to names that models use
-// for them.
+// Mistakes returns calls that differ from the correct call right by a typical
+// mistake: values of the wrong type, JSON in strings, names in another spelling or
+// from other tools, nulls, and unknown fields. also maps fields to other names that
+// models use for them.
 func Mistakes(t contract.Tool, right string, also map[string]string) (all []Mistake) {
 	var args map[string]json.RawMessage
 	var schema struct {

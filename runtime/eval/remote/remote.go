@@ -1,5 +1,5 @@
-// Package remote judges the search of another MCP server: one that is started, or
-// one that is reached over HTTP.
+// Package remote measures the search of another MCP server, either started as a
+// process or reached over HTTP.
 package remote
 
 import (
@@ -18,15 +18,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// Server is any MCP server that has search_docs and get_doc, whatever
-// stands before these names.
+// Server is any MCP server with tools whose names end in search_docs and get_doc.
 type Server struct {
 	client      *mcpserver.Client
-	Tools       []string // names of all that it has
-	search, get string   // names of these two
+	Tools       []string // names of all its tools
+	search, get string   // names of these two tools
 }
 
-// New asks client for its tools. The error says if none of them searches docs.
+// New requests the client's list of tools. It fails if none of them searches docs.
 func New(ctx context.Context, client *mcpserver.Client) (Server, error) {
 	tools, err := client.ListTools(ctx)
 	if err != nil {
@@ -43,8 +42,8 @@ func New(ctx context.Context, client *mcpserver.Client) (Server, error) {
 	return r, nil
 }
 
-// endingIn is the name that is tool, else the first that ends in it; "" if
-// there is none.
+// endingIn returns tool if names contains it, else the first name that ends in
+// tool, else "".
 func endingIn(names []string, tool string) string {
 	if slices.Contains(names, tool) {
 		return tool

@@ -1,11 +1,12 @@
-// Package ask implements the tools for asking a person: ask_user, await_answer
-// and list_questions, over the requests of elicit.
+// Package ask implements the tools for asking a person: ask_user, await_answer and
+// list_questions, over the requests of elicit.
 //
-// The client decides how long a call can be held, and most clients give up
-// before a person answers. A [Toolset] therefore chooses a way for each call: if
-// the client has dialogs, it asks through them; if the client listens for
-// progress, it sends some every few seconds; otherwise it returns a handle to
-// come back with. The answer is kept whatever happens to the call.
+// The client decides how long a call can be held, and most clients give up before a
+// person answers. A [Toolset] therefore chooses one of three ways for each call. If
+// the client has dialogs, it asks through them. If the client listens for progress,
+// it sends progress every few seconds. Otherwise it returns a handle, with which
+// the agent fetches the answer later. The answer is kept whatever happens to the
+// call.
 package ask
 
 import (
@@ -19,50 +20,50 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Options configure a Desk. Open is required.
+// Options configure a Toolset. Open is required.
 type Options struct {
-	// Open opens the hub for the first call, and again for the next call if
-	// that fails; close closes it. ctx is the call's.
+	// Open opens the hub for the first call, and again for the next call if it
+	// fails; close closes the hub. ctx is the call's.
 	Open func(ctx context.Context) (hub *elicit.Hub, close func(), err error)
-	// Prefix is put before the tools' names, joined by "_". Empty: none.
+	// Prefix is put before the tools' names, joined by "_". It may be empty.
 	Prefix string
-	// Context is what this server's questions belong to, for example an
-	// attempt.
+	// Context is recorded in this server's questions, for example the attempt they
+	// belong to.
 	Context elicit.Context
-	// OnTurnEnd is what happens to a question that a call waits for when its
-	// turn ends. Zero: the default of [elicit.Request].
+	// OnTurnEnd is what happens to a question when its turn ends while a call is
+	// waiting for it. Zero means the default of [elicit.Request].
 	OnTurnEnd elicit.OnTurnEnd
-	// Wait is how long ask_user waits if the call sets no timeout. Zero:
+	// Wait is how long ask_user waits if the call sets no timeout. Zero means
 	// [elicit.DefaultWait].
 	Wait time.Duration
-	// RefSchema publishes ask_user's schema exactly as in its specification,
-	// with a reference and with options that are only strings. Zero: a schema
-	// without a reference, which allows more.
+	// RefSchema publishes ask_user's schema exactly as in its specification, with a
+	// reference and with options that are only strings. If false, the schema has no
+	// reference and allows more.
 	RefSchema bool
-	// NoDialogs never asks through the calling client. An attempt's agent
-	// passes what it should show on to its caller, deskhand, so the person
-	// would be asked twice.
+	// NoDialogs turns off questions through the calling client. An attempt's agent
+	// passes them on to its own caller, deskhand, so the person would be asked
+	// twice.
 	NoDialogs bool
-	// Views reports that a question's form has a view, for clients that show
-	// views: see [Toolset.Find].
+	// Views reports that a question's form has a view, for clients that show views:
+	// see [Toolset.Find].
 	Views bool
-	// Heartbeat is the interval of progress messages to a client that asked for
-	// progress. Zero: 15 seconds, below the 20 to 30 seconds of silence after
-	// which proxies close a connection.
+	// Heartbeat is the interval of progress messages to a client that requested
+	// progress. Zero means 15 seconds, which is less than the 20 to 30 seconds of
+	// silence after which proxies close a connection.
 	Heartbeat time.Duration
-	// Hold is how long a call is held, for every client. Zero: what
-	// [clients.Of] knows of the client.
+	// Hold is how long a call is held, for every client. Zero means the client's
+	// value in [clients.Of].
 	Hold time.Duration
-	// Stopping, when closed, ends the held calls, each with the ID to come back
-	// with. Nil: never.
+	// Stopping, when closed, ends the held calls. Each returns the request ID for a
+	// later call. It may be nil.
 	Stopping <-chan struct{}
 }
 
 // Toolset holds one server's tools. Its methods may be called concurrently.
 type Toolset struct {
 	options Options
-	waits   sync.WaitGroup // one for each request that is waited for
-	posts   posts          // answers on their way to a client
+	waits   sync.WaitGroup // one per request that a call is waiting for
+	posts   posts          // answers being sent to a client
 
 	mu    sync.Mutex
 	open  *elicit.Hub // nil until a call needs it
@@ -80,8 +81,8 @@ func (d *Toolset) Tools() []contract.Tool {
 	return []contract.Tool{d.askUser(), d.awaitAnswer(), d.listQuestions()}
 }
 
-// Close stops waiting and closes the hub. Questions stay open in the store. No
-// call may be running or come after it.
+// Close stops waiting and closes the hub. Questions stay open in the store. No call
+// may be running, and none may follow.
 func (d *Toolset) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,5 +114,5 @@ func (d *Toolset) name(tool string) string {
 	return d.options.Prefix + "_" + tool
 }
 
-// client is what a door can do with the client that calls.
+// client is what a door can do with the calling client.
 type client = elicit.Client

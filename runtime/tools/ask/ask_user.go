@@ -13,14 +13,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// askUserSchema takes everything that the specification's schema takes, and the
-// shapes beside it that models know from other tools. Its limits stand in the
-// descriptions, too: some clients show a model nothing else.
+// askUserSchema accepts everything that the specification's schema accepts, and
+// other shapes that models know from other tools. The descriptions repeat its
+// limits, because some clients show models nothing else.
 //
 //go:embed ask_user.schema.json
 var askUserSchema []byte
 
-// askUserRefSchema is the specification's, byte for byte.
+// askUserRefSchema is the specification's schema, byte for byte.
 //
 //go:embed ask_user.ref.json
 var askUserRefSchema []byte
@@ -41,7 +41,7 @@ func (d *Toolset) askUser() contract.Tool {
 	}
 }
 
-// askUserInput is the schema to publish.
+// askUserInput returns the schema to publish.
 func (d *Toolset) askUserInput() json.RawMessage {
 	if d.options.RefSchema {
 		return askUserRefSchema
@@ -57,8 +57,8 @@ func (d *Toolset) ask(ctx context.Context, caller contract.Caller, args json.Raw
 	return d.put(ctx, caller, r)
 }
 
-// put asks the person r, or joins what was asked before in the same words, and
-// is held until there is an outcome or the client's limit comes.
+// put asks the person r, or joins an earlier identical question. The call is held
+// until there is an outcome or the client's limit is reached.
 func (d *Toolset) put(ctx context.Context, caller contract.Caller, r elicit.Request) (contract.Result, error) {
 	hub, err := d.hub(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *Toolset) put(ctx context.Context, caller contract.Caller, r elicit.Requ
 	return d.askNow(ctx, hub, caller, r, asked)
 }
 
-// from is a request that says who asks, and what for.
+// from returns a request with the caller and its context filled in.
 func (d *Toolset) from(caller contract.Caller) elicit.Request {
 	r := elicit.Request{
 		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session, Owner: d.owner(caller)},
@@ -115,7 +115,8 @@ func (d *Toolset) from(caller contract.Caller) elicit.Request {
 	return r
 }
 
-// askNow asks while the call is held; through the client too, if it can.
+// askNow asks while the call is held, and also through the client if it has
+// dialogs.
 func (d *Toolset) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, through client) (contract.Result, error) {
 	opened := make(opening, 1)
 	h := d.holding(hub, caller, &r)
@@ -150,11 +151,11 @@ func (d *Toolset) askNow(ctx context.Context, hub *elicit.Hub, caller contract.C
 	return d.reply(ctx, hub, caller, &ended, "")
 }
 
-// handTime bounds how long a call waits for the store when it is to end.
+// handTime is how long a call that is about to end waits for the store.
 const handTime = 3 * time.Second
 
-// pending is the result of a call that is not held any longer. The ID is handed
-// back whatever the store does: without it the agent could only ask anew.
+// pending returns the result of a call that is no longer held. It returns the ID
+// even if the store fails, because without the ID the agent could only ask again.
 func (d *Toolset) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
 	bounded, cancel := context.WithTimeout(ctx, handTime)
 	defer cancel()
@@ -171,7 +172,7 @@ func (d *Toolset) pending(ctx context.Context, hub *elicit.Hub, caller contract.
 	return d.reply(ctx, hub, caller, &elicit.Request{ID: id, Status: elicit.Open}, "")
 }
 
-// report is the result of a call that asks what has become of a request.
+// report returns the result for a call that checks a request.
 func (d *Toolset) report(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
@@ -188,13 +189,14 @@ func (d *Toolset) report(ctx context.Context, hub *elicit.Hub, caller contract.C
 	return d.reply(ctx, hub, caller, &r, more)
 }
 
-// opening is a surface that shows nothing: it tells which request was opened.
+// opening is a surface that shows nothing. It receives the request that was opened.
 type opening chan elicit.Request
 
 func (o opening) Offer(_ context.Context, _ *elicit.Hub, r elicit.Request) { o <- r }
 
-// shown goes on with a request that the client was to show between two calls.
-// What the hub knows of it counts: somebody may have answered elsewhere.
+// shown continues with a request that the client had to show between two calls. The
+// hub's state takes precedence, because the request may have been answered
+// elsewhere.
 func (d *Toolset) shown(ctx context.Context, hub *elicit.Hub, caller contract.Caller, through client, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
@@ -243,7 +245,7 @@ func (d *Toolset) elsewhere(ctx context.Context, hub *elicit.Hub, caller contrac
 	}
 	if !reachable && !inView(&r) {
 		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: unreachable}
-		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // else somebody was faster
+		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // a fault means that the request has ended meanwhile
 			return contract.Result{}, err
 		}
 		return d.report(ctx, hub, caller, r.ID)

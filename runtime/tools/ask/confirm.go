@@ -12,34 +12,36 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Verdict is what a person has said to whether a tool may do something.
+// Verdict is a person's decision on whether a tool may do something.
 type Verdict string
 
-// Verdicts.
+// Values of [Verdict].
 const (
-	// Agreed is a yes. It is good for one call.
+	// Agreed is a yes. It is valid for one call.
 	Agreed Verdict = "agreed"
 	// Refused is a no, a decline or a closed question.
 	Refused Verdict = "refused"
-	// Waiting says that nobody has answered yet: the same call asks no second
-	// time, it waits on.
+	// Waiting means that there is no answer yet. The same call does not ask again;
+	// it continues to wait.
 	Waiting Verdict = "waiting"
-	// Unreachable says that nobody could be asked.
+	// Unreachable means that no person could be asked.
 	Unreachable Verdict = "unreachable"
 )
 
-// ChangedMeanwhile is the code of a yes to something else than is to be done now.
+// ChangedMeanwhile is the fault code for a yes that no longer applies, because the
+// planned action has changed.
 const ChangedMeanwhile = "changed_meanwhile"
 
-// Confirmation is a question whether a tool may do something.
+// Confirmation asks whether a tool may do something.
 type Confirmation struct {
 	Tool  string // its name
-	Title string // what it is about, in a few words
-	Ask   string // the question, which is answered by yes or no
-	// Message is what will be done, whole, in at most 4,000 characters. A yes is to
-	// this message: with another one it is another question.
+	Title string // the subject, in a few words
+	Ask   string // the question, answered by yes or no
+	// Message describes the whole action in at most 4,000 characters. A yes applies
+	// to this message only: another message is another question.
 	Message string
-	// About is what it belongs to, without an attempt: it is the caller's question.
+	// About is the context of the question. Its attempt is ignored, as the question
+	// is the caller's.
 	About elicit.Context
 }
 
@@ -47,13 +49,14 @@ type Confirmation struct {
 type Confirmed struct {
 	Verdict   Verdict
 	RequestID string // of the question
-	Note      string // what the person has written beside it; may be empty
-	Reach     string // how the person gets at the question, while they are waited for
+	Note      string // the person's note; may be empty
+	Reach     string // how the person can answer; set while Verdict is Waiting
 }
 
-// Confirm asks a person whether a tool may do something, as ask_user asks: through
-// the client if that has dialogs, held for as long as the client stays, and joined
-// by a call that asks the same again. A yes that it returns is used up.
+// Confirm asks a person whether a tool may do something, in the way of ask_user:
+// through the client if it has dialogs, and held for as long as the client waits. A
+// call that asks the same again joins the first. A returned yes cannot be used
+// again.
 func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirmation) (done Confirmed, err error) {
 	r := d.from(caller)
 	r.Trigger, r.Title, r.Message = elicit.TaskGate, textutil.Shorten(c.Title, 100), textutil.Shorten(c.Message, 4000)
@@ -99,11 +102,11 @@ func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirm
 	return done, d.usedUp(ctx, hub, said, done.RequestID)
 }
 
-// usedUp records that the outcome of a question has been taken, so that no later
-// call takes it again.
+// usedUp records that a question's outcome was taken, so that no later call takes
+// it again.
 func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result, id string) error {
 	if said.Delivered != nil {
-		said.Delivered(false) // it is recorded here, before anything is done
+		said.Delivered(false) // delivery is recorded here, before anything is done
 	}
 	r, err := hub.Get(ctx, id)
 	if err != nil || !r.Undelivered() {
@@ -112,9 +115,9 @@ func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Res
 	return hub.Delivered(ctx, r)
 }
 
-// Held waits for something else than a person as long as a client stays, at most
-// for most, and tells it meanwhile what says says. done is false if it is to be
-// waited for again. wait must end with its context.
+// Held waits for something other than a person for as long as a client waits, but
+// at most for most. Meanwhile it sends the text of says as progress. If done is
+// false, the caller should wait again. wait must return when its context ends.
 func (d *Toolset) Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error) {
 	limit := d.limit(caller)
 	if limit <= 0 || limit > most {

@@ -13,24 +13,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// What a person said is delivered when the result that says so was written to a
-// client that had neither gone nor given up. A server that is killed before has
-// delivered nothing, and one that is killed right behind may deliver twice: the
-// second time says when the answer was given.
+// A person's answer counts as delivered when the result was written to a client
+// that had neither disconnected nor given up. If a server is killed before that,
+// nothing was delivered. If it is killed immediately after, the answer may be
+// delivered twice: the second time, the result says when the answer was given.
 
-// posts are the requests whose outcome is on its way to a client, or was a moment
-// ago. An agent that has it may call again before the store knows, or before
-// what was read of the store is looked at, so this process must not offer it
-// again meanwhile.
+// posts holds the requests whose outcome is being sent to a client, or was sent a
+// moment ago. The agent may call again before the delivery is stored, or with store
+// data that was read before it. Meanwhile, this process must not offer the outcome
+// again.
 type posts struct {
-	noting sync.WaitGroup // one for each that is being recorded
+	noting sync.WaitGroup // one per delivery being recorded
 
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// postTime is how long a result counts as on its way: a door that never tells
-// what became of it must not hide an answer forever.
+// postTime is how long a result counts as being sent. A door that never reports the
+// outcome must not hide an answer forever.
 const postTime = time.Minute
 
 func (p *posts) begin(id string) {
@@ -57,17 +57,17 @@ func (p *posts) has(id string) bool {
 	return ok && time.Since(since) < postTime
 }
 
-// noteTime bounds how long the store may take to record a delivery.
+// noteTime is how long recording a delivery may take.
 const noteTime = 5 * time.Second
 
-// reply words what became of r, with more behind the hint.
+// reply returns the result for r, with more after the hint.
 func (d *Toolset) reply(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
 	return d.say(ctx, hub, caller, r, sentences(d.hint(r, time.Now()), more))
 }
 
-// say is the result that tells what became of r, with a hint. It sees to it that
-// an outcome counts as delivered once the client has it. What somebody else
-// looks at with its ID is not delivered by that.
+// say returns the result for r, with a hint. The outcome counts as delivered once
+// the client has it. If another caller reads the request by its ID, that does not
+// count.
 func (d *Toolset) say(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, hint string) (contract.Result, error) {
 	res, err := result(r, sentences(hint, d.others(ctx, hub, caller, r.ID)))
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *Toolset) say(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	return res, nil
 }
 
-// earlier is what the caller asked before in the same words and was not told the
-// outcome of; nil: nothing.
+// earlier returns the caller's earlier identical question whose outcome the caller
+// does not have yet, or nil if there is none.
 func (d *Toolset) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request) (*elicit.Request, error) {
 	found, err := hub.Earlier(ctx, r)
 	if err != nil || found == nil || d.posts.has(found.ID) {
@@ -104,7 +104,7 @@ func (d *Toolset) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request
 	return found, nil
 }
 
-// repeated is the outcome of the same question asked before.
+// repeated returns the outcome of the same question asked before.
 func (d *Toolset) repeated(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
 	told := r.ForAsker()
 	said := fmt.Sprintf("The person already answered this at %s, to the same question that you asked as %s, and was not asked again.",
@@ -112,17 +112,17 @@ func (d *Toolset) repeated(ctx context.Context, hub *elicit.Hub, caller contract
 	return d.say(ctx, hub, caller, &told, sentences(said, d.hint(&told, time.Now())))
 }
 
-// mostOthers are as many as an agent is told of beside its answer.
+// mostOthers is the maximum number of other questions that a result mentions.
 const mostOthers = 3
 
-// others says for a result which other questions of the caller's a person has
-// ended since. Nothing that a server sends by itself reaches the model of a real
-// client, so the next result has to say it.
+// others returns a sentence about the caller's other questions that a person has
+// answered since. Real clients do not show a server's notifications to the model,
+// so the next result has to say it.
 func (d *Toolset) others(ctx context.Context, hub *elicit.Hub, caller contract.Caller, but string) string {
 	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true,
 		Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 100})
 	if err != nil {
-		return "" // list_questions has them
+		return "" // list_questions shows them
 	}
 	var ids []string
 	for i := range list.Requests {
@@ -138,13 +138,13 @@ func (d *Toolset) others(ctx context.Context, hub *elicit.Hub, caller contract.C
 	return fmt.Sprintf("The person has also replied to %s: call %s for each.", strings.Join(ids, ", "), d.name("await_answer"))
 }
 
-// sentences joins texts that are not empty.
+// sentences joins the texts that are not empty.
 func sentences(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " ")
 }
 
-// askAgain waits for the answer to a request that is still open, instead of
-// asking the person the same a second time.
+// askAgain waits for the answer to a request that is still open, instead of asking
+// the person the same question again.
 func (d *Toolset) askAgain(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, open *elicit.Request, through client) (contract.Result, error) {
 	if err := hub.Rejoin(ctx, open, r); err != nil {
 		return contract.Result{}, err
@@ -156,7 +156,7 @@ func (d *Toolset) askAgain(ctx context.Context, hub *elicit.Hub, caller contract
 	h.wait = func(ctx context.Context) (elicit.Request, error) {
 		offering, stop := context.WithCancel(ctx)
 		var offer sync.WaitGroup
-		if through != nil && open.AskerGone { // else its dialog is still there
+		if through != nil && open.AskerGone { // otherwise its dialog is still open
 			offer.Go(func() { through.Offer(offering, hub, *open) })
 		}
 		defer offer.Wait()

@@ -10,11 +10,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// given are the members of an object as a model wrote them.
+// given holds an object's members as the model wrote them.
 type given []contract.Field
 
-// first returns the value of the first name that is given, exactly or in
-// another spelling. A null counts as absent.
+// first returns the value of the first of names that is present, exactly or in
+// another spelling. null counts as missing.
 func (g given) first(names ...string) (json.RawMessage, bool) {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return a == b },
@@ -36,12 +36,12 @@ func (g given) has(names ...string) bool {
 	return ok
 }
 
-// folded is a name without case, "_" and "-".
+// folded returns name in lower case, without "_" and "-".
 func folded(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// object reads the members of an object; nil if it is none.
+// object returns an object's members, or nil if raw is not an object.
 func (in *reading) object(place string, raw json.RawMessage) given {
 	members, err := contract.Fields(contract.Unwrap(raw))
 	if err != nil {
@@ -59,13 +59,13 @@ func (in *reading) object(place string, raw json.RawMessage) given {
 	return members
 }
 
-// list reads an array.
+// list parses an array.
 func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	raw = contract.Unwrap(raw)
 	return items, raw[0] == '[' && json.Unmarshal(raw, &items) == nil
 }
 
-// text reads a string, or a number or a truth value as it is written.
+// text returns a string's value, or a number or boolean as written.
 func text(raw json.RawMessage) (s string, ok bool) {
 	switch raw[0] {
 	case '"':
@@ -77,9 +77,9 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return string(raw), true
 }
 
-// text is the first of the names that is given as a text; empty if none is.
-// Only the first name has to be one: who knows what another tool means by the
-// others.
+// text returns the first of names that is present as text, or "" if none is. Only a
+// wrong type for the first name is a problem, because the other names may mean
+// something else in other tools.
 func (in *reading) text(place string, fields given, names ...string) string {
 	for i, name := range names {
 		raw, ok := fields.first(name)
@@ -97,8 +97,8 @@ func (in *reading) text(place string, fields given, names ...string) string {
 	return ""
 }
 
-// flag is the first of the names that is given as true or false, in quotes or
-// not. As with texts, only the first name has to be one.
+// flag returns the first of names that is present as true or false, with or without
+// quotes. Only a wrong type for the first name is a problem, as with text.
 func (in *reading) flag(place string, fields given, names ...string) (on, ok bool) {
 	for i, name := range names {
 		raw, ok := fields.first(name)
@@ -120,8 +120,9 @@ func (in *reading) flag(place string, fields given, names ...string) (on, ok boo
 	return false, false
 }
 
-// milliseconds reads a whole number; 5e4 and 50000.0 are ones. Zero, which to
-// elicit means that none was given, is out of range as 1 is.
+// milliseconds parses an integer, which may be written as 5e4 or 50000.0. It
+// returns 1 instead of 0, because to elicit 0 means that no timeout was given. Both
+// are out of range.
 func (in *reading) milliseconds(place string, raw json.RawMessage) int64 {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || n != math.Trunc(n) {
@@ -137,5 +138,5 @@ func (in *reading) milliseconds(place string, raw json.RawMessage) int64 {
 	if n < 1 {
 		return 1
 	}
-	return int64(min(n, 1<<41)) // 70 years, which elicit can still add up
+	return int64(min(n, 1<<41)) // 70 years, which elicit can still add without overflow
 }

@@ -12,30 +12,31 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// holding is one call that is held.
+// holding is one held call.
 type holding struct {
 	hub    *elicit.Hub
 	caller contract.Caller
-	// limit is how long the call is held at most; 0: until wait returns.
+	// limit is the longest time to hold the call; 0 means until wait returns.
 	limit time.Duration
-	// opened says that the request is in the store, so that there is an ID to hand
-	// back. Nil: it was before.
+	// opened reports whether the request is in the store, so that its ID can be
+	// returned. If nil, the request was there before the call.
 	opened func() bool
-	// total is how long wait will take at most, for telling what is left; 0:
-	// nobody knows.
+	// total is the longest time that wait may take, from which the remaining time
+	// is computed; 0 if that is unknown.
 	total time.Duration
-	// says is what the client is told. Nil: that a person is waited for, and where.
+	// says returns the progress message. If nil, the message says that the call is
+	// waiting for a person, and where to answer.
 	says func() string
 	wait func(context.Context) (elicit.Request, error)
 }
 
-// holding is a call of that caller for r.
+// holding returns the holding of a call by caller for r.
 func (d *Toolset) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Request) holding {
 	return holding{hub: hub, caller: caller, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
 }
 
-// limit is how long a call may be held for a client; 0: for as long as the
-// question waits.
+// limit returns how long a call may be held for a client; 0 means for as long as
+// the question waits.
 func (d *Toolset) limit(caller contract.Caller) time.Duration {
 	if d.options.Hold > 0 {
 		return d.options.Hold
@@ -59,14 +60,14 @@ func (d *Toolset) stopping() bool {
 	}
 }
 
-// openPoll is how often a call that is to end looks whether its request is in the
-// store yet, which takes long only while the store is in trouble.
+// openPoll is how often a call that is about to end checks whether its request is
+// in the store. This takes long only if the store has problems.
 const openPoll = 50 * time.Millisecond
 
-// hold waits for a request, and tells the caller meanwhile. done is false if the
-// limit came first, or the server stops; what wait waits for is then waited for still, so that
-// others see that somebody does. If ctx ends, so does the wait, and what that
-// means for the request is for the hub to say.
+// hold waits for a request, and sends progress to the caller meanwhile. If the
+// limit is reached or the server stops, done is false, and wait continues in the
+// background so that others see that the request is still waited for. If ctx ends,
+// wait ends too, and the hub decides what that means for the request.
 func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
 	type end struct {
@@ -91,7 +92,7 @@ func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done b
 		defer timer.Stop()
 		limit = timer.C
 	}
-	told := -time.Millisecond // progress must grow, however late a beat comes
+	told := -time.Millisecond // progress must increase, even if a beat is late
 	for since := time.Now(); ; {
 		if h.caller.Progress != nil {
 			told = max(time.Since(since).Truncate(time.Millisecond), told+time.Millisecond)
@@ -113,7 +114,7 @@ func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done b
 		case <-ctx.Done():
 			leave()
 			if e := <-ended; e.err == nil {
-				return e.request, true, nil // it came at the same moment
+				return e.request, true, nil // it ended at the same moment
 			}
 			return elicit.Request{}, false, ctx.Err()
 		case <-beats:
@@ -123,7 +124,7 @@ func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done b
 
 func (h *holding) isOpen() bool { return h.opened == nil || h.opened() }
 
-// tell says that the call goes on, and where a person can answer.
+// tell sends progress: the call is still waiting, and where a person can answer.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	p := contract.Progress{Done: waited.Seconds()}
 	if h.says != nil {
@@ -138,7 +139,7 @@ func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	h.caller.Progress(ctx, p)
 }
 
-// where says how a person gets at the question.
+// where returns a sentence on how a person can answer the question.
 func where(ctx context.Context, hub *elicit.Hub) string {
 	up, err := hub.Reach(ctx)
 	if err == nil {
@@ -151,7 +152,7 @@ func where(ctx context.Context, hub *elicit.Hub) string {
 	return "Answer with: deskhand inbox"
 }
 
-// worded makes faults of the errors that a caller can do something about.
+// worded converts errors that a caller can act on to faults.
 func (d *Toolset) worded(err error, id string) error {
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) && rejected.Code == elicit.InvalidRequest {
 		return fault.New("invalid_argument", invalid+rejected.Message, rejected.Hint)

@@ -13,19 +13,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// reading turns arguments into a request and collects what is wrong with them.
+// reading converts arguments to a request and collects the problems in them.
 //
-// Models fill ask_user from memory: with the names and shapes of the asking
-// tools they were trained on, or with JSON inside a string. reading takes every
+// Models fill in ask_user from memory: with the names and shapes of the asking
+// tools they were trained on, or with JSON inside a string. reading accepts every
 // call that can only mean one thing, and refuses the rest in one line that says
-// what to write. What the tool's specification refuses stays refused, in its
-// words. Fields that nothing here knows are ignored.
+// what to write. Whatever the tool's specification refuses stays refused, in the
+// specification's words. Unknown fields are ignored.
 type reading struct{ problems []string }
 
-// invalid begins what is said of a call that is refused.
+// invalid begins the error of a refused call.
 const invalid = "Validation error: "
 
-// mostProblems are as many as anybody reads.
+// mostProblems is the maximum number of problems that an error lists.
 const mostProblems = 20
 
 func (in *reading) wrong(format string, args ...any) {
@@ -38,8 +38,8 @@ func (in *reading) wrong(format string, args ...any) {
 	in.problems = append(in.problems, fmt.Sprintf(format, args...))
 }
 
-// Names by which models know the fields of a call, ours first. Case, "_" and
-// "-" do not count.
+// Names that models use for the fields of a call, ours first. Case, "_" and "-" are
+// ignored.
 var (
 	questionsNames = []string{"questions"}
 	titleNames     = []string{"title", "heading", "header", "subject"}
@@ -48,8 +48,8 @@ var (
 	secondsNames   = []string{"timeout_seconds", "timeout_secs", "timeout_sec", "timeout_s"}
 )
 
-// read puts what args ask for into r, which says who asks. Its error is a fault
-// with every problem.
+// read adds what args request to r, which already names the caller. Its error is a
+// fault that lists every problem.
 func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	in := &reading{}
 	r.Trigger = elicit.AskUser
@@ -86,7 +86,7 @@ func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	return r, fault.New("invalid_argument", invalid+strings.Join(in.problems, "; "), "")
 }
 
-// timeout sets how long r waits, and reports whether the call says so.
+// timeout sets how long r waits, and reports whether the call contains a timeout.
 func (in *reading) timeout(fields given, r *elicit.Request) bool {
 	if raw, ok := fields.first(timeoutNames...); ok {
 		r.WaitMS = in.milliseconds("timeout", raw)
@@ -99,9 +99,9 @@ func (in *reading) timeout(fields given, r *elicit.Request) bool {
 	return ok
 }
 
-// inRange refuses a wait that the specification does not allow. Whoever writes
-// 300 means seconds; the refusal says what to write, since 300 milliseconds are
-// what the specification would have it mean.
+// inRange records a problem if a timeout is outside the specification's range. A
+// model that writes 300 means seconds, but the specification would read it as
+// milliseconds, so the error says what to write.
 func (in *reading) inRange(place string, milliseconds int64) {
 	least, most := elicit.MinWait.Milliseconds(), elicit.MaxWait.Milliseconds()
 	if milliseconds >= least && milliseconds <= most {
@@ -117,7 +117,7 @@ func (in *reading) inRange(place string, milliseconds int64) {
 func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 	items, ok := list(raw)
 	if !ok {
-		// A single question without the brackets around it.
+		// A single question without brackets.
 		if fields, err := contract.Fields(contract.Unwrap(raw)); err == nil && given(fields).has(textNames...) {
 			items, ok = []json.RawMessage{raw}, true
 		}
@@ -126,7 +126,7 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 		in.wrong(`questions must be an array, for example [{"question": "Which database?"}]`)
 	}
 	if len(items) > elicit.MaxQuestionsAskUser {
-		in.problems = nil // one sentence, whatever else there is
+		in.problems = nil // report this problem only
 		return make([]elicit.Question, len(items))
 	}
 	var questions []elicit.Question
@@ -136,12 +136,12 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 	return questions
 }
 
-// spread reads a call that has the members of its only question beside its own.
-// The title is that of the dialog, as the specification has it.
+// spread reads a call that contains the members of its only question next to its
+// own. The title is the dialog's, as in the specification.
 func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) []elicit.Question {
 	r.Title = in.text("title", fields, "title")
 	if inner := contract.Unwrap(raw); inner[0] == '[' || inner[0] == '{' {
-		return in.questions(raw) // questions under the name of one
+		return in.questions(raw) // a list of questions under the name of one
 	}
 	if fields.has("question") {
 		r.Message = in.text("message", fields, introNames...)
@@ -150,7 +150,7 @@ func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) 
 	return []elicit.Question{in.fill("questions[0]", fields)}
 }
 
-// beside gives the only question the options that stand beside it.
+// beside gives a single question the options that are next to it.
 func (in *reading) beside(questions []elicit.Question, fields given) {
 	if len(questions) != 1 || len(questions[0].Options) > 0 || questions[0].Kind != elicit.Text {
 		return

@@ -13,27 +13,28 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// For a client that comes back, a call of ask_user is its request in the hub:
-// the ID is the request's. A call of await_answer is the same request and how
-// long to wait for it: its ID has both. So nothing is held, and the hub's store
-// is all that a call needs to be found again.
+// For a client that fetches results later, a call of ask_user is its request in the
+// hub and has the request's ID. A call of await_answer consists of the request and
+// how long to wait for it, and its ID contains both. No other state is held: the
+// hub's store is enough to find a call again.
 
-// kind begins the ID of a request.
+// kind is the prefix of request IDs.
 const kind = "elc_"
 
-// pollEvery is how often a client should look. A person takes longer to read.
+// pollEvery is how often a client should poll. A person needs longer to read the
+// question.
 const pollEvery = 2 * time.Second
 
-// takenBack is the reason of a request whose asker cancelled the call.
+// takenBack is the withdrawal reason of a request whose asker cancelled the call.
 const takenBack = "task_cancelled"
 
-// later lets calls outlive their requests.
+// later returns the Later of a tool whose calls begin with start.
 func (d *Toolset) later(start func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error)) *contract.Later {
 	return &contract.Later{Kind: kind, Start: start, Calls: pendingCalls{d}}
 }
 
-// startAsking opens the request of ask_user. If no person can be reached there
-// is nothing to wait for, and the call ends at once as ever.
+// startAsking opens the request of ask_user. If no person can be reached, there is
+// nothing to wait for, and the call ends immediately with its usual result.
 func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {
@@ -50,7 +51,7 @@ func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args 
 	case earlier != nil && earlier.Ended():
 		result, err := d.repeated(ctx, hub, caller, earlier)
 		return contract.Pending{Result: result}, err
-	case earlier != nil: // the same question is open: this call is the same task
+	case earlier != nil: // the same question is open, so this call is the same task
 		if err := hub.Rejoin(ctx, earlier, r); err != nil {
 			return contract.Pending{}, d.worded(err, earlier.ID)
 		}
@@ -71,11 +72,11 @@ func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args 
 	return pendingCalls{d}.pending(ctx, hub, caller, r, waiting{id: r.ID})
 }
 
-// call is how a tool is called that is held.
+// call is the function of a held tool call.
 type call func(context.Context, contract.Caller, json.RawMessage) (contract.Result, error)
 
-// startAwaiting begins calls of await_answer; now is the one that is held. A
-// call that has its answer, would only look, or is refused, ends at once.
+// startAwaiting begins calls of await_answer. now is the held form. A call ends
+// immediately if its answer is there, if it does not wait, or if it is refused.
 func (d *Toolset) startAwaiting(now call) func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error) {
 	return func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 		hub, err := d.hub(ctx)
@@ -100,7 +101,7 @@ func (d *Toolset) startAwaiting(now call) func(context.Context, contract.Caller,
 	}
 }
 
-// waiting is a call: that of ask_user if until is zero, else one of
+// waiting identifies a call: of ask_user if until is zero, otherwise of
 // await_answer.
 type waiting struct {
 	id           string
@@ -130,23 +131,24 @@ func parseWaiting(s string) (waiting, error) {
 	return waiting{parts[0], time.UnixMilli(since), time.UnixMilli(until)}, nil
 }
 
-// pendingCalls follows calls.
+// pendingCalls implements [contract.PendingCalls].
 type pendingCalls struct{ d *Toolset }
 
-// visitor is what a door can do with a client that looks at a call.
+// visitor is what a door can do with a client that checks a call.
 type visitor interface {
-	// CanShow says that the client has declared what it takes to show r.
+	// CanShow reports whether the client has declared the capabilities to show r.
 	CanShow(r *elicit.Request) bool
-	// Put takes note that the call waits for r.
+	// Put records that the call is waiting for r.
 	Put(r *elicit.Request)
-	// Actions are what the client's person has done with r.
+	// Actions returns the user's actions on r.
 	Actions(r *elicit.Request) []elicit.Action
-	// Unattended says that the client has answered for a person whom it did not
-	// ask.
+	// Unattended reports whether the client may have answered without asking a
+	// person.
 	Unattended(r *elicit.Request) bool
 }
 
-// find finds the request of a call. That of another attempt or token is none.
+// find returns the request of a call. Requests of another attempt or token count as
+// missing.
 func (k pendingCalls) find(ctx context.Context, caller contract.Caller, id string) (*elicit.Hub, elicit.Request, waiting, error) {
 	w, err := parseWaiting(id)
 	if err != nil {
@@ -176,7 +178,7 @@ func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id strin
 	return p, err
 }
 
-// pending is where a call stands.
+// pending returns a call's current state.
 func (k pendingCalls) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, w waiting) (contract.Pending, error) {
 	p := contract.Pending{ID: w.String(), Created: r.CreatedAt.Time, Updated: r.CreatedAt.Time, Poll: pollEvery}
 	if !w.until.IsZero() {
@@ -224,7 +226,7 @@ func (k pendingCalls) Cancel(ctx context.Context, caller contract.Caller, id str
 		return err
 	}
 	_, err = hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: takenBack})
-	if fault.Of(err) != nil { // somebody was faster
+	if fault.Of(err) != nil { // the request has ended meanwhile
 		return nil
 	}
 	return err
@@ -232,7 +234,7 @@ func (k pendingCalls) Cancel(ctx context.Context, caller contract.Caller, id str
 
 // Watch implements [contract.PendingCalls].
 func (k pendingCalls) Watch(ctx context.Context, id string) (contract.Watcher, error) {
-	hub, _, w, err := k.find(ctx, contract.Caller{}, id) // who may look is asked when it looks
+	hub, _, w, err := k.find(ctx, contract.Caller{}, id) // Look checks the caller's permission
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +251,7 @@ func (k pendingCalls) Watch(ctx context.Context, id string) (contract.Watcher, e
 
 type watcher struct {
 	*elicit.Watcher
-	until time.Time // zero: only changes of the request count
+	until time.Time // zero if only the request's changes count
 }
 
 // Wait implements [contract.Watcher]. It reports the deadline once.

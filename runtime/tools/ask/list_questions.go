@@ -16,8 +16,8 @@ import (
 // Listing is the result of list_questions.
 type Listing struct {
 	Questions []Listed `json:"questions"`
-	// Cut is the number of questions left out; answer or await some to see
-	// them.
+	// Cut is the number of questions left out. They are listed after others have
+	// been answered or awaited.
 	Cut int `json:"cut,omitempty"`
 	// Elsewhere is the number of questions asked from other folders.
 	Elsewhere int `json:"elsewhere,omitempty"`
@@ -32,17 +32,19 @@ type Listed struct {
 	RequestID string   `json:"request_id"`
 	Title     string   `json:"title,omitempty"`
 	Questions []string `json:"questions"` // their texts
-	// State is open; expired, which may still be answered; or answered,
-	// declined or cancelled, which no call has returned to the agent yet.
+	// State is "open"; "expired" if it can still be answered after its deadline; or
+	// "answered", "declined" or "cancelled" if no call has returned that to the
+	// agent yet.
 	State    string      `json:"state"`
 	AskedAt  elicit.Time `json:"asked_at"`
 	Deadline elicit.Time `json:"deadline,omitzero"`
 }
 
-// A list of ten questions each has 25,000 characters at most.
+// Limits of a list. A list of twenty entries with ten questions each has at most
+// 25,000 characters.
 const (
 	maxListed        = 20
-	maxQuestionShown = 120 // characters of a question's text
+	maxQuestionShown = 120 // maximum length of a question's text in characters
 )
 
 func (d *Toolset) listQuestions() contract.Tool {
@@ -93,7 +95,7 @@ func (d *Toolset) list(ctx context.Context, caller contract.Caller, in listQuest
 	return contract.Result{Text: []string{d.listText(listing, time.Now())}, Structured: json.RawMessage(structured)}, nil
 }
 
-// stateOf is empty for a question that nobody need come back to.
+// stateOf returns a question's state, or "" if the agent need not return to it.
 func (d *Toolset) stateOf(r *elicit.Request) string {
 	switch {
 	case r.Status == elicit.Open:

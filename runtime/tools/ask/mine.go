@@ -8,9 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A question belongs to the client that asked, by its name and its token or
-// principal, and to the attempt that it runs in. Connections, processes and
-// hosts end, and what they asked is still the client's.
+// A question belongs to the client that asked it, identified by its name and its
+// token or principal, and to the attempt that the client runs in. Connections,
+// processes and hosts may end. The question still belongs to the client.
 
 // asked reports whether r is the caller's own.
 func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
@@ -18,8 +18,9 @@ func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
 		r.Context.AttemptID == d.options.Context.AttemptID
 }
 
-// owner is whose questions the caller's are. Those of an attempt are the
-// attempt's: each of its runs has a token of its own.
+// owner returns the owner recorded in the caller's questions. It is empty in an
+// attempt, whose questions belong to the attempt, because each of its runs has a
+// different token.
 func (d *Toolset) owner(caller contract.Caller) string {
 	if d.options.Context.AttemptID != "" {
 		return ""
@@ -27,8 +28,8 @@ func (d *Toolset) owner(caller contract.Caller) string {
 	return caller.Principal
 }
 
-// foreign reports whether the caller must not see r even if it has its ID: r was
-// asked with another token, or the caller runs in another attempt.
+// foreign reports whether the caller must not see r even with its ID: r was asked
+// with another token, or the caller runs in another attempt.
 func (d *Toolset) foreign(r *elicit.Request, caller contract.Caller) bool {
 	attempt := d.options.Context.AttemptID
 	owner := d.owner(caller)
@@ -36,8 +37,9 @@ func (d *Toolset) foreign(r *elicit.Request, caller contract.Caller) bool {
 		attempt != "" && r.Context.AttemptID != attempt
 }
 
-// near reports whether two folders may be of one project: a client is not always
-// started in the same folder of it. A server that many share has none.
+// near reports whether two folders may belong to the same project, because a client
+// is not always started in the same folder of it. A server with many clients has no
+// folder.
 func near(a, b string) bool {
 	return a == "" || b == "" || within(a, b) || within(b, a)
 }

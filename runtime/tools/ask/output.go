@@ -15,8 +15,8 @@ import (
 )
 
 // Output is the result of ask_user and await_answer: the four fields in their
-// specification. At most one of the three booleans is true. None is while a
-// question is open, or if it was withdrawn or no person could be asked.
+// specification. At most one of the three booleans is true. All are false if the
+// question is open or was withdrawn, or if no person could be asked.
 type Output struct {
 	Answered  bool     `json:"answered"`
 	Cancelled bool     `json:"cancelled"` // also if declined
@@ -30,11 +30,12 @@ type Answer struct {
 	// Values holds a text, "yes" or "no", or the labels chosen, in the order of
 	// the options. A skipped question has none.
 	Values     []string `json:"values"`
-	CustomText string   `json:"customText,omitempty"` // free text, in addition to options or instead of them
+	CustomText string   `json:"customText,omitempty"` // free text, in addition to the options or in place of them
 }
 
-// Report is the structured result of ask_user and await_answer: the fields in
-// their specification, and what a model needs if it sees nothing else.
+// Report is the structured result of ask_user and await_answer: the fields in their
+// specification, and whatever else a model needs that sees only the structured
+// result.
 type Report struct {
 	Output
 	RequestID string `json:"request_id"`
@@ -43,10 +44,10 @@ type Report struct {
 	// person could be asked.
 	Outcome string `json:"outcome"`
 	Note    string `json:"note,omitempty"` // the person's note on the answer or refusal
-	Hint    string `json:"hint,omitempty"` // one line on what happened and what to do next; empty: use the answers
+	Hint    string `json:"hint,omitempty"` // one line on what happened and what to do next; empty if the answers are enough
 }
 
-// Outcomes of a Report beside those of elicit.
+// Outcomes of a Report in addition to those of elicit.
 const (
 	pending     = "pending"
 	unreachable = "unreachable"
@@ -63,14 +64,14 @@ func reportOf(r *elicit.Request, hint string) Report {
 	return report
 }
 
-// Keys of what results have for programs, beside the model.
+// Keys of a result's metadata, which is for programs and not for the model.
 const (
 	metaRequest    = "deskhand/request_id"
 	metaCompletion = "deskhand/completion"
 	metaDeadline   = "deskhand/deadline"
 )
 
-// OutputOf returns the output for the asker of r.
+// OutputOf returns the output that the asker of r gets.
 func OutputOf(r *elicit.Request) Output {
 	out := Output{Answers: []Answer{}}
 	if r.Completion == nil {
@@ -91,7 +92,7 @@ func OutputOf(r *elicit.Request) Output {
 	return out
 }
 
-// Texts returns the choices, followed by the free text.
+// Texts returns the chosen values, followed by the free text.
 func (a Answer) Texts() []string {
 	if a.CustomText == "" {
 		return a.Values
@@ -99,7 +100,7 @@ func (a Answer) Texts() []string {
 	return append(slices.Clone(a.Values), a.CustomText)
 }
 
-// AnswerOf converts one answer to its output.
+// AnswerOf converts one answer to the output's form.
 func AnswerOf(q *elicit.Question, a elicit.Answer) Answer {
 	out := Answer{QuestionID: q.ID, Values: []string{}, CustomText: strings.Join(a.Freeform, "\n")}
 	if a.Value == nil {
@@ -124,7 +125,7 @@ func AnswerOf(q *elicit.Question, a elicit.Answer) Answer {
 	return out
 }
 
-// result words what became of r. hint, if not empty, is the second text.
+// result returns the result for r. hint, if not empty, is its second text block.
 func result(r *elicit.Request, hint string) (contract.Result, error) {
 	report := reportOf(r, hint)
 	text, err := oneLineJSON(report.Output)
@@ -160,9 +161,9 @@ func oneLineJSON(v any) (string, error) {
 
 const assumeNothing = "Do not assume an answer."
 
-// hint says in one line what the fields of the specification do not: why there
-// is no answer and what to do, or what the person said beside the answer. Empty:
-// the answers are all.
+// hint returns one line with what the specification's fields cannot express: why
+// there is no answer and what to do, or the person's note. It returns "" if the
+// answers are enough.
 func (d *Toolset) hint(r *elicit.Request, now time.Time) string {
 	await := fmt.Sprintf("call %s with request_id %s", d.name("await_answer"), r.ID)
 	if r.Completion == nil {
@@ -194,7 +195,7 @@ func (d *Toolset) hint(r *elicit.Request, now time.Time) string {
 	return "The question was withdrawn before anyone answered. Ask again if it still matters. " + assumeNothing
 }
 
-// span words a duration for people: 4m45s, 5m, 1h30m.
+// span formats a duration for people, for example 4m45s, 5m or 1h30m.
 func span(d time.Duration) string {
 	s := max(d, 0).Round(time.Second).String()
 	if short, ok := strings.CutSuffix(s, "m0s"); ok {

@@ -9,12 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// types are the kinds of questions that ask_user takes, under its names.
+// types lists the kinds of questions that ask_user accepts, by its own names.
 var types = []string{"text", "select", "multi-select", "confirm"}
 
-// kinds are the types under every name that means one of them and nothing
-// else, without case, "_", "-" and spaces. "multiple choice" is left out: it
-// means one answer in a quiz and several in a form.
+// kinds maps every unambiguous name of a type to its kind, without case, "_", "-"
+// and spaces. "multiple choice" is omitted, because it means one answer in a quiz
+// and several in a form.
 var kinds = map[string]elicit.Kind{
 	"text": elicit.Text, "string": elicit.Text, "str": elicit.Text, "input": elicit.Text, "textinput": elicit.Text,
 	"freetext": elicit.Text, "freeform": elicit.Text, "open": elicit.Text, "openended": elicit.Text, "textarea": elicit.Text,
@@ -26,7 +26,7 @@ var kinds = map[string]elicit.Kind{
 	"confirm": elicit.Boolean, "confirmation": elicit.Boolean, "boolean": elicit.Boolean, "bool": elicit.Boolean, "yesno": elicit.Boolean,
 }
 
-// Names by which models know the members of a question, ours first.
+// Names that models use for the members of a question, ours first.
 var (
 	textNames        = []string{"question", "text", "prompt", "message"}
 	headerNames      = []string{"header", "short_title", "title", "label"}
@@ -42,7 +42,7 @@ var (
 	recommendedNames = []string{"recommended", "is_recommended", "recommend"}
 )
 
-// question reads one of the questions: an object, or its text only.
+// question reads one question: an object, or only its text.
 func (in *reading) question(place string, raw json.RawMessage) elicit.Question {
 	if raw[0] == '"' && contract.Unwrap(raw)[0] == '"' {
 		message, _ := text(raw)
@@ -51,7 +51,7 @@ func (in *reading) question(place string, raw json.RawMessage) elicit.Question {
 	return in.fill(place, in.object(place, raw))
 }
 
-// fill makes a question of its members.
+// fill returns the question that consists of these members.
 func (in *reading) fill(place string, fields given) elicit.Question {
 	q := elicit.Question{Required: true}
 	if raw, ok := fields.first(textNames...); ok {
@@ -60,7 +60,7 @@ func (in *reading) fill(place string, fields given) elicit.Question {
 		}
 		q.Message, _ = text(raw)
 		q.Title = in.text(place+".header", fields, headerNames...)
-	} else if heading, ok := fields.first("title"); ok { // then it is what is asked
+	} else if heading, ok := fields.first("title"); ok { // in this case the title is the question
 		q.Message, _ = text(heading)
 	}
 	q.ID = in.text(place+".id", fields, idNames...)
@@ -84,20 +84,20 @@ func (in *reading) fill(place string, fields given) elicit.Question {
 	if several, _ := in.flag(place+".multiSelect", fields, multiNames...); several && q.Kind == elicit.SingleSelect {
 		q.Kind = elicit.MultiSelect
 	}
-	// A default is marked as well, and never chosen for the person.
+	// A default is marked as recommended too, but never chosen for the person.
 	if raw, ok := fields.first(append(recommendedNames, "default")...); ok {
 		label, _ := text(raw)
 		for i := range q.Options {
 			q.Options[i].Recommended = q.Options[i].Recommended || q.Options[i].Label == label
 		}
 	}
-	// An agent seldom knows all that a person could want.
+	// The options rarely cover everything that a person could want.
 	q.AllowFreeform = q.Kind == elicit.SingleSelect || q.Kind == elicit.MultiSelect
 	return q
 }
 
-// kind is what sort of answer a question wants: what it says, or else a choice
-// if it has options.
+// kind returns the kind of answer that a question expects: its type if it has one,
+// otherwise a choice if it has options, otherwise text.
 func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 	for i, name := range typeNames {
 		raw, ok := fields.first(name)
@@ -119,8 +119,8 @@ func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 	return elicit.Text
 }
 
-// options reads a list of options, each a text or an object that describes it;
-// or an object that has the descriptions by label.
+// options reads a question's options: a list of texts or objects, or an object that
+// maps labels to descriptions.
 func (in *reading) options(place string, raw json.RawMessage) (options []elicit.Option) {
 	items, ok := list(raw)
 	if !ok {
@@ -145,8 +145,8 @@ func (in *reading) options(place string, raw json.RawMessage) (options []elicit.
 	return options
 }
 
-// described reports whether an object says what an option is called. A text that
-// holds any other object is that option, word for word.
+// described reports whether an object contains an option's label. A string that
+// contains any other object is itself the option, verbatim.
 func described(object json.RawMessage) bool {
 	fields, err := contract.Fields(object)
 	return err == nil && given(fields).has(labelNames...)

@@ -10,23 +10,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A client that shows views shows the form of a question in the conversation,
-// while the call is held: the page of the form finds its request with
-// [Toolset.Find] and answers it as the inbox does. The dialog of such a client is
-// second, so that the client does not ask its person twice.
+// A client that shows views shows a question's form in the conversation while the
+// call is held. The form's page finds its request with [Toolset.Find] and answers
+// it as the inbox does. The client's dialog comes second, so that the user is not
+// asked twice.
 
-// ViewChannel names the form in a view in the record of who saw or answered a
-// question.
+// ViewChannel is the channel recorded when a question is shown or answered in a
+// view.
 const ViewChannel = "app"
 
-// viewPatience is how long a client that shows views has to show the form. It
-// reads the page, usually before the call, and starts it. A variable for tests.
+// viewPatience is how long to wait for a client with views to show the form. The
+// client loads the page, usually before the call, and starts it. It is a variable
+// for tests.
 var viewPatience = 5 * time.Second
 
-// Find returns the ID of the open request that a call of ask_user with args has
-// made for this caller, for the view of that call. It returns the newest
-// request that no view shows yet or, if again is true, the newest of all, for a
-// page that was reloaded. Empty: there is none (yet).
+// Find returns the ID of the open request that this caller's call of ask_user with
+// args created, for the view of that call. It returns the newest request that no
+// view shows yet or, if again is true, the newest of all, for a page that was
+// reloaded. It returns "" if there is none (yet).
 func (d *Toolset) Find(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {
@@ -62,11 +63,11 @@ func inView(r *elicit.Request) bool {
 // views reports whether a question of this caller is shown in a view.
 func (d *Toolset) views(caller contract.Caller) bool { return d.options.Views && caller.Views }
 
-// viewFirst shows a request in the view of its call, and in the dialog of the
-// client if no view appears. Without a dialog, and without anybody who could
-// come to the inbox, it takes the request back then.
+// viewFirst shows a request in the view of its call, and in the client's dialog if
+// no view appears. If there is no dialog either and no person can open the inbox,
+// it withdraws the request.
 type viewFirst struct {
-	dialog elicit.Surface // nil: the client has none
+	dialog elicit.Surface // nil if the client has none
 }
 
 // Offer implements [elicit.Surface].
@@ -79,13 +80,14 @@ func (v viewFirst) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 		return
 	}
 	if reachable, err := h.Reachable(ctx); err == nil && !reachable {
-		// If this fails, a person was faster, or the end of the call tells.
+		// If this fails, a person answered first, or the end of the call reports
+		// the error.
 		_, _ = h.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"})
 	}
 }
 
-// appears waits until a view shows a request, or until it ends: true then, and
-// false after viewPatience.
+// appears waits until a view shows a request or the request ends, and then returns
+// true. It returns false after viewPatience.
 func appears(ctx context.Context, h *elicit.Hub, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, viewPatience)
 	defer cancel()

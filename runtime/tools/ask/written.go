@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// ReadOption reads LABEL[=id][::description].
+// ReadOption parses LABEL[=id][::description].
 func ReadOption(text string) elicit.Option {
 	head, description, _ := strings.Cut(text, "::")
 	o := elicit.Option{ID: head, Label: head, Description: description}
@@ -22,15 +22,15 @@ func ReadOption(text string) elicit.Option {
 	return o
 }
 
-// writtenRequest is the input of ask_user, or a request as ask show prints it.
+// writtenRequest is the input of ask_user, or a request as printed by ask show.
 type writtenRequest struct {
 	elicit.Request
 	Questions []writtenQuestion `json:"questions"`
 	Timeout   int64             `json:"timeout"` // milliseconds
 }
 
-// writtenQuestion is a question of ask_user, whose text is in question, or of a
-// request, whose text is in message.
+// writtenQuestion is a question of ask_user, with its text in question, or of a
+// request, with its text in message.
 type writtenQuestion struct {
 	elicit.Question
 	Text          string          `json:"question"`
@@ -42,7 +42,7 @@ type writtenQuestion struct {
 
 type writtenOption struct{ elicit.Option }
 
-// UnmarshalJSON takes a text, which is label and id, or an object.
+// UnmarshalJSON accepts a string, which becomes the label and ID, or an object.
 func (o *writtenOption) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &o.Label); err == nil {
 		o.ID = o.Label
@@ -57,8 +57,8 @@ func (o *writtenOption) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ReadQuestions reads the input of ask_user, or a request as it is printed. The
-// error says what of the JSON is wrong.
+// ReadQuestions parses the input of ask_user, or a printed request. The error says
+// what is wrong with the JSON.
 func ReadQuestions(b []byte) (elicit.Request, error) {
 	var in writtenRequest
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -66,7 +66,7 @@ func ReadQuestions(b []byte) (elicit.Request, error) {
 	if _, more := d.Token(); err == nil && more != io.EOF {
 		err = errors.New("there is more behind the object")
 	}
-	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its own words are Go's
+	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its message contains Go types
 		err = fmt.Errorf("%s is a JSON %s", cmp.Or(kind.Field, "it"), kind.Value)
 	}
 	if err == io.EOF {
@@ -86,8 +86,8 @@ func ReadQuestions(b []byte) (elicit.Request, error) {
 	return r, nil
 }
 
-// question is what was meant. In the form of ask_user an answer is required and
-// own words are taken unless it says otherwise.
+// question returns the question in elicit's form. In the form of ask_user, an
+// answer is required and free text is allowed, unless the question says otherwise.
 func (in writtenQuestion) question() elicit.Question {
 	q, easy := in.Question, in.Text != ""
 	if easy {

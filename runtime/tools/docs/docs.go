@@ -13,16 +13,16 @@ import (
 
 // Options configure the tools. The zero value is ready to use.
 type Options struct {
-	// Prefix is put before every tool name, joined by "_". Empty: none.
+	// Prefix is put before every tool name, joined by "_". It may be empty.
 	Prefix string
-	// MaxAnswerBytes limits the text of an answer. Zero means 64 KiB; values
-	// below MinAnswerBytes are raised to it. Clients that show their model less
-	// get less.
+	// MaxAnswerBytes is the maximum size of an answer's text in bytes. Zero means
+	// 64 KiB; values below MinAnswerBytes are raised to it. Clients that show less
+	// to their model get less.
 	MaxAnswerBytes int
 	// Explain adds the reasons for its rank to each hit.
 	Explain bool
 	// Missed is called after the first page of a search that found little, unless
-	// other filters would find something. Nil: nothing is called.
+	// other filters would find something. It may be nil.
 	Missed func(query string, filters map[string]string, found search.Found)
 }
 
@@ -33,8 +33,8 @@ func (o Options) name(tool string) string {
 	return o.Prefix + "_" + tool
 }
 
-// maxBytes bounds the text of an answer to caller, which may drop a part of a
-// longer one before its model sees it.
+// maxBytes returns the maximum size of an answer's text for caller, in bytes. A
+// client may truncate a longer answer before its model sees it.
 func (o Options) maxBytes(caller contract.Caller) int {
 	most := 64 << 10
 	if o.MaxAnswerBytes > 0 {
@@ -46,12 +46,11 @@ func (o Options) maxBytes(caller contract.Caller) int {
 	return most
 }
 
-// MinAnswerBytes has room for one hit, or for an outline and a piece of a
-// chunk.
+// MinAnswerBytes has room for one hit, or for an outline and part of a chunk.
 const MinAnswerBytes = 4096
 
-// Catalog returns everything that the engine's corpus offers. Call it again
-// when the engine reloads, because schemas contain the corpus's facets.
+// Catalog returns everything that the engine's corpus offers. Call it again when
+// the engine reloads, because the schemas contain the corpus's facets.
 func Catalog(engine *search.Engine, o Options) (contract.Catalog, error) {
 	m := engine.Metadata()
 	resources, err := resources(engine)
@@ -66,7 +65,7 @@ func Catalog(engine *search.Engine, o Options) (contract.Catalog, error) {
 	}, nil
 }
 
-// Tools returns the tools.
+// Tools returns the tools over one index.
 func Tools(engine *search.Engine, o Options) []contract.Tool {
 	return []contract.Tool{
 		searchDocs(engine, o),

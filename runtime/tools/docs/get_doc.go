@@ -24,7 +24,7 @@ type getDocIn struct {
 }
 
 // Doc is the structured result of get_doc. It has the same content as the text,
-// because clients may show their model either one.
+// because clients may show their model only one of the two.
 type Doc struct {
 	Filepath string `json:"filepath"`
 	Title    string `json:"title"`
@@ -33,17 +33,18 @@ type Doc struct {
 	Chunks  []DocPart `json:"chunks"`
 	// Outline lists the page's sections, if a page was requested.
 	Outline []OutlineEntry `json:"outline,omitempty"`
-	// Next is the chunk_id to continue with if the answer was cut.
+	// Next is the chunk_id to continue with if the answer was truncated.
 	Next string `json:"next,omitempty"`
 }
 
-// DocPart is one chunk, or one piece of a chunk that is longer than an answer.
+// DocPart is one chunk, or one piece of a chunk that does not fit into an answer.
 type DocPart struct {
 	ChunkID  string `json:"chunk_id"`
 	Position int    `json:"position"`
 	Total    int    `json:"total"`
 	Target   bool   `json:"target"`
-	// Lines are the first and last line in the file; empty: they are not known.
+	// Lines holds the first and last line in the file. It is empty if they are
+	// unknown.
 	Lines string `json:"lines,omitempty"`
 	// Text is the Markdown in the file, without the backslashes that escape
 	// delimiters in the text form.
@@ -57,7 +58,8 @@ type OutlineEntry struct {
 	Lines   string `json:"lines,omitempty"`
 }
 
-// getDocSpec describes get_doc; text replaces its own description, empty keeps it.
+// getDocSpec returns the spec of get_doc. text, if not empty, replaces its
+// description.
 func getDocSpec(o Options, text string) contract.Spec {
 	own := "Retrieve the full content of a specific documentation chunk using its chunk_id. You can optionally request surrounding context within the same file."
 	zero, five := float64(0), float64(search.MaxContext)
@@ -80,26 +82,26 @@ func getDoc(engine *search.Engine, o Options) contract.Tool {
 	return contract.Define(getDocSpec(o, text), func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
 		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes(caller))
 		if clients.Of(caller.Name).Shows != clients.Either {
-			return contract.Result{Text: []string{answer}}, err // every client we know shows a text that comes alone
+			return contract.Result{Text: []string{answer}}, err // every known client shows a text that comes without data
 		}
 		return contract.Result{Text: []string{answer}, Structured: doc}, err
 	})
 }
 
-// continuation matches the id with which a cut answer goes on: the id that was
-// asked for, "##", for a page the number of the chunk to begin with, and for a
-// chunk that is longer than an answer the number of the piece ("a.md##16",
-// "a.md##16.2", "a.md#b##2"). No chunk id has two "#" in a row.
+// continuation matches the ID that continues a truncated answer: the requested ID,
+// "##", and a number. For a page it is the number of the first chunk, and for a
+// chunk that does not fit into an answer the number of the piece ("a.md##16",
+// "a.md##16.2", "a.md#b##2"). No chunk ID contains "##".
 var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})(?:\.(\d{1,6}))?$`)
 
 // Get returns a chunk with its neighbours, or a page, as text in the delimiter
-// grammar and as data. Text longer than maxBytes is cut, and says where and how
-// to continue.
+// grammar and as data. Text longer than maxBytes is truncated, and says where and
+// how to continue.
 func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, error) {
 	return get(engine, "", id, context, maxBytes)
 }
 
-// get is Get with the library before each id; empty: there is only one.
+// get does the work of Get. library, if not empty, is put before each ID.
 func get(engine *search.Engine, library, id string, context, maxBytes int) (string, Doc, error) {
 	asked, first, second := id, 0, 0
 	if m := continuation.FindStringSubmatch(id); m != nil {
@@ -129,12 +131,12 @@ func get(engine *search.Engine, library, id string, context, maxBytes int) (stri
 	return w.write()
 }
 
-// writer words one passage.
+// writer formats one passage.
 type writer struct {
-	id       string // as asked for, without a continuation
+	id       string // as requested, without a continuation
 	passage  search.Passage
 	maxBytes int
-	piece    int // of the target, 1-based
+	piece    int // of the target, from 1
 	text     strings.Builder
 	doc      Doc
 }
@@ -177,8 +179,9 @@ func (w *writer) beyond(asked, has int, what string) error {
 	return fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has no %s %d, the last is %d.", w.id, what, asked, has), "Call get_doc with only the chunk_id to start again.")
 }
 
-// fit chooses the chunks around the target that fit into room bytes beside it:
-// those after it, and but for a whole page those before it, the nearest first.
+// fit returns the range of chunks around the target that fit into room bytes in
+// addition to it, nearest first. Chunks before the target are included unless the
+// passage is a whole page.
 func (w *writer) fit(room int) (from, to int) {
 	p := w.passage
 	from, to = p.Target, p.Target+1
@@ -201,11 +204,11 @@ func (w *writer) fit(room int) (from, to int) {
 	return from, to
 }
 
-// footRoom is kept free for the words at the end of an answer that was cut,
-// beside the id they repeat.
+// footRoom is the number of bytes reserved for the end of a truncated answer,
+// without the ID in it.
 const footRoom = 256
 
-// foot says that the answer was cut and how to go on.
+// foot adds to a truncated answer how to continue.
 func (w *writer) foot(pieces, from, to int) {
 	p := w.passage
 	said := ""
@@ -247,7 +250,7 @@ func (w *writer) chunk(i int, text string) {
 	})
 }
 
-// outlineShare is the part of an answer that an outline may take.
+// outlineShare is the divisor that gives an outline's maximum share of an answer.
 const outlineShare = 4
 
 // outline lists the sections of a page that has several.
@@ -280,8 +283,8 @@ func (w *writer) outline() string {
 
 func lines(c search.Part) string { return linesOf(c.StartLine, c.EndLine) }
 
-// linesOf is as "3-9"; empty: the lines are not known, as those of a page that was
-// made of another format.
+// linesOf returns a range such as "3-9", or "" if the lines are unknown, for
+// example for a page converted from another format.
 func linesOf(start, end int) string {
 	if start == 0 {
 		return ""
@@ -289,15 +292,15 @@ func linesOf(start, end int) string {
 	return strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }
 
-// delimiterRoom bounds the bytes around a chunk's text.
+// delimiterRoom returns an upper bound of the bytes around a chunk's text.
 func delimiterRoom(c search.Part) int { return len(c.ID) + 64 }
 
 // body returns a chunk's Markdown without blank lines around it.
 func body(c search.Part) string { return strings.Trim(c.Markdown, "\n") }
 
-// escaped puts one more backslash before each line that looks like a delimiter,
-// behind any number of backslashes: delimiters are ours, and a reader can get
-// the line back.
+// escaped adds a backslash before each line that looks like a delimiter, even if
+// the line already begins with backslashes. Only our own lines are then delimiters,
+// and a reader can restore the text.
 func escaped(text string) string {
 	if !strings.Contains(text, delimiterStart) {
 		return text
@@ -317,11 +320,11 @@ func delimiterLike(line string) bool {
 	return strings.HasPrefix(strings.TrimLeft(line, `\`), delimiterStart)
 }
 
-// cut cuts text into pieces that have at most n bytes once they are escaped, at
-// line ends if there are any in the second half of a piece.
+// cut splits text into pieces that have at most n bytes after escaping. It splits
+// at a line end if there is one in the second half of a piece.
 func cut(text string, n int) []string {
 	if strings.Contains(text, delimiterStart) {
-		n -= n / (len(delimiterStart) + 1) // one backslash for each line that is at least this long
+		n -= n / (len(delimiterStart) + 1) // one backslash for each line, which is at least this long
 	}
 	var pieces []string
 	for len(text) > n {

@@ -16,22 +16,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// Over a shelf search_docs has one more argument, hits name their library, and ids
-// are LIBRARY:ID. Nothing else is different from the tools over one index.
+// Over a shelf, search_docs has one more argument, hits name their library, and IDs
+// are LIBRARY:ID. Otherwise the tools are the same as over one index.
 const (
-	// maxListedLibraries is how many the schema of the argument lists. With more, a
-	// name is checked when it is used.
+	// maxListedLibraries is the maximum number of libraries that the argument's
+	// schema lists. If there are more, a name is checked only when it is used.
 	maxListedLibraries = 100
-	// maxNamedLibraries is how many the description of search_docs names.
+	// maxNamedLibraries is the maximum number of libraries that the description of
+	// search_docs names.
 	maxNamedLibraries = 30
 )
 
-// ShelfCatalog is all that the libraries offer. It is made again when they change.
+// ShelfCatalog returns everything that the libraries offer. Call it again when they
+// change.
 func ShelfCatalog(f *search.Federation, o Options) contract.Catalog {
 	return contract.Catalog{Tools: ShelfTools(f, o), Instructions: Instructions(o)}
 }
 
-// ShelfTools is the list.
+// ShelfTools returns the tools over several libraries.
 func ShelfTools(f *search.Federation, o Options) []contract.Tool {
 	return []contract.Tool{searchLibraries(f, o), getFromLibraries(f, o), listLibraries(f, o)}
 }
@@ -39,7 +41,7 @@ func ShelfTools(f *search.Federation, o Options) []contract.Tool {
 func searchLibraries(f *search.Federation, o Options) contract.Tool {
 	taxonomy := facetsOf(f)
 	schema := searchDocsSchema(taxonomy)
-	if schema.Properties["library"] == nil { // a facet of that name loses
+	if schema.Properties["library"] == nil { // otherwise it replaces a facet with that name
 		schema.PropertyOrder = slices.Insert(slices.Clone(schema.PropertyOrder), 3, "library")
 	}
 	schema.Properties["library"] = libraryArgument(f)
@@ -66,7 +68,8 @@ func searchLibraries(f *search.Federation, o Options) contract.Tool {
 	})
 }
 
-// facetsOf are the facets of all libraries, each with all its values.
+// facetsOf returns the facets of all libraries, each with the values of all
+// libraries.
 func facetsOf(f *search.Federation) map[string]artifact.Facet {
 	all := map[string]artifact.Facet{}
 	for _, l := range f.Libraries() {
@@ -79,7 +82,7 @@ func facetsOf(f *search.Federation) map[string]artifact.Facet {
 	return all
 }
 
-// libraryArgument is the schema of the argument library.
+// libraryArgument returns the schema of the argument library.
 func libraryArgument(f *search.Federation) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string", Description: "Search only this library. Omit to search all."}
 	names := libraryNames(f)
@@ -93,8 +96,8 @@ func libraryArgument(f *search.Federation) *jsonschema.Schema {
 	return s
 }
 
-// libraryNames are the names that the argument takes: of each library, and of
-// each version of those that have several.
+// libraryNames returns the names that the argument accepts: every library, and
+// every version of a library that has several.
 func libraryNames(f *search.Federation) (names []string) {
 	versions := map[string]int{}
 	for _, l := range f.Libraries() {
@@ -111,7 +114,7 @@ func libraryNames(f *search.Federation) (names []string) {
 	return names
 }
 
-// namedLibraries names the libraries for a description.
+// namedLibraries lists the libraries for a description.
 func namedLibraries(f *search.Federation) string {
 	var ids []string
 	for _, l := range f.Libraries() {
@@ -123,8 +126,8 @@ func namedLibraries(f *search.Federation) string {
 	return strings.Join(ids, ", ")
 }
 
-// SearchLibraries is [Search] over libraries: library is an id or a name, empty for
-// all.
+// SearchLibraries is [Search] over libraries. library is an ID or a name; empty
+// means all.
 func SearchLibraries(ctx context.Context, f *search.Federation, library string, q search.Query, maxBytes int) (string, SearchResult, error) {
 	return pageOf(&q, maxBytes, func(q search.Query) (SearchResult, error) {
 		page, err := f.Search(ctx, library, q)
@@ -152,7 +155,7 @@ func getFromLibraries(f *search.Federation, o Options) contract.Tool {
 	})
 }
 
-// GetFromLibraries is [Get] of LIBRARY:ID, or of an id that one library alone has.
+// GetFromLibraries is [Get] for LIBRARY:ID, or for an ID that only one library has.
 func GetFromLibraries(f *search.Federation, id string, context, maxBytes int) (string, Doc, error) {
 	l, rest, err := f.Split(id)
 	if err != nil {
@@ -183,7 +186,8 @@ func listLibraries(f *search.Federation, o Options) contract.Tool {
 	})
 }
 
-// folderIn finds the library of a folder: LIBRARY or LIBRARY:FOLDER.
+// folderIn returns the library and the folder in it that LIBRARY or LIBRARY:FOLDER
+// names.
 func folderIn(f *search.Federation, folder string) (search.Library, string, error) {
 	if named := f.Named(strings.TrimSuffix(folder, ":")); named != nil {
 		return named[len(named)-1], "", nil
@@ -202,7 +206,7 @@ func prefix(o *search.Outline, library string) {
 	}
 }
 
-// listOfLibraries is the top of the list: each library is a folder.
+// listOfLibraries returns the top level, in which each library is a folder.
 func listOfLibraries(f *search.Federation, after string, maxBytes int) (string, Listing) {
 	var top search.Outline
 	for _, l := range f.Libraries() {

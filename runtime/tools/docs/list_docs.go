@@ -24,8 +24,8 @@ type Listing struct {
 	Total   int           `json:"total_pages"`
 	Folders []FolderEntry `json:"folders"`
 	Pages   []PageEntry   `json:"pages"`
-	// Cut is the number of entries left out to keep the answer short. Next is
-	// the value of after that continues with them.
+	// Cut is the number of entries left out to keep the answer short. Next is the
+	// value of after that continues with them.
 	Cut  int    `json:"cut,omitempty"`
 	Next string `json:"next,omitempty"`
 }
@@ -37,8 +37,8 @@ type FolderEntry struct {
 	Total int    `json:"total_pages"`
 }
 
-// PageEntry is a page directly in the folder. ChunkID is its path in the form
-// that get_doc accepts, which differs only for rare characters.
+// PageEntry is a page directly in the folder. ChunkID is the page's ID for get_doc.
+// It differs from the path only if that contains special characters.
 type PageEntry struct {
 	Filepath    string `json:"filepath"`
 	ChunkID     string `json:"chunk_id"`
@@ -47,7 +47,7 @@ type PageEntry struct {
 	Sections    int    `json:"sections"`
 }
 
-// listDocsSpec describes list_docs and its argument folder.
+// listDocsSpec returns the spec of list_docs. folder describes its argument folder.
 func listDocsSpec(o Options, description, folder string) contract.Spec {
 	schema := contract.Object(nil,
 		contract.Property{Name: "folder", Schema: &jsonschema.Schema{Type: "string",
@@ -75,8 +75,8 @@ func listDocs(engine *search.Engine, o Options) contract.Tool {
 	})
 }
 
-// list words an outline, from behind the entry called from on, in at most
-// maxBytes of text. Folders come before pages, each in corpus order.
+// list formats an outline in at most maxBytes of text, starting after the entry
+// named from. Folders come before pages, each in corpus order.
 func list(o search.Outline, from string, maxBytes int) (string, Listing) {
 	l := Listing{Folder: o.Folder, Note: o.Note, Total: o.Total, Folders: []FolderEntry{}, Pages: []PageEntry{}}
 	var b strings.Builder

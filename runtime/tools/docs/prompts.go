@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// prompts makes the corpus' templates callable.
+// prompts converts the corpus's templates to prompts.
 func prompts(from []artifact.Prompt) []contract.Prompt {
 	var out []contract.Prompt
 	for _, p := range from {
@@ -35,8 +35,8 @@ func prompts(from []artifact.Prompt) []contract.Prompt {
 	return out
 }
 
-// render fills a Mustache template without HTML escapes and without partials,
-// which would be read from the disk.
+// render fills in a Mustache template, without HTML escapes and without partials,
+// which would be read from disk.
 func render(template string, args map[string]string) (string, error) {
 	t, err := mustache.ParseStringPartialsRaw(template, &mustache.StaticProvider{}, true)
 	if err != nil {
@@ -49,11 +49,11 @@ func render(template string, args map[string]string) (string, error) {
 	return out.String(), nil
 }
 
-// maxPromptBytes bounds a rendered message: a template may repeat an argument as
-// often as it likes.
+// maxPromptBytes is the maximum size of a rendered message. A template may repeat
+// an argument any number of times.
 const maxPromptBytes = 1 << 20
 
-// bounded refuses what would make it longer than room.
+// bounded is a builder that fails to grow beyond room bytes.
 type bounded struct {
 	strings.Builder
 	room int

@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// resources are the pages with a facet value that the corpus marks as MCP
+// resources returns the pages with a facet value that the corpus marks as an MCP
 // resource.
 func resources(engine *search.Engine) ([]contract.Resource, error) {
 	taxonomy := engine.Metadata().Taxonomy
@@ -46,7 +46,7 @@ func resources(engine *search.Engine) ([]contract.Resource, error) {
 	return out, nil
 }
 
-// wholePage is a page's text after its front matter.
+// wholePage returns a page's text without its front matter.
 func wholePage(engine *search.Engine, path string) (string, error) {
 	p, err := engine.Page(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func wholePage(engine *search.Engine, path string) (string, error) {
 	return b.String(), nil
 }
 
-// acronyms are the words of folder names that are not merely capitalised.
+// acronyms holds the words in folder names whose capitalization is irregular.
 var acronyms = map[string]string{
 	"ai": "AI", "api": "API", "apis": "APIs", "aws": "AWS", "ci": "CI", "cli": "CLI", "css": "CSS", "faq": "FAQ", "grpc": "gRPC",
 	"html": "HTML", "http": "HTTP", "https": "HTTPS", "id": "ID", "io": "IO", "json": "JSON", "jwt": "JWT", "mcp": "MCP",
@@ -67,8 +67,8 @@ var acronyms = map[string]string{
 	"url": "URL", "yaml": "YAML",
 }
 
-// resourceTitle is the folders of a path and the page's title, as people write
-// them: "SDKs / Go / Retries in go".
+// resourceTitle returns a path's folders and the page's title in a readable form:
+// "SDKs / Go / Retries in go".
 func resourceTitle(path, title string) string {
 	folders := strings.Split(path, "/")
 	file := folders[len(folders)-1]

@@ -17,8 +17,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// searchDocsIn is the arguments of search_docs. The facets of the corpus are
-// fields beside the three that are always there.
+// searchDocsIn holds the arguments of search_docs. The corpus's facets are
+// additional fields next to the three fixed ones.
 type searchDocsIn struct {
 	Query   string
 	Limit   int
@@ -60,10 +60,9 @@ type SearchResult struct {
 	Hits       []Hit   `json:"hits"`
 	NextCursor *string `json:"next_cursor"`
 	Hint       *Hint   `json:"hint"`
-	// Note reports that hits were left out to keep the answer short.
+	// Note says why hits were left out.
 	Note string `json:"note,omitempty"`
-	// Lexical is copied from search.Page. It is not part of the answer but of
-	// its metadata.
+	// Lexical is copied from search.Page. It goes into the answer's metadata.
 	Lexical string `json:"-"`
 }
 
@@ -76,14 +75,14 @@ type Hit struct {
 	Snippet    string            `json:"snippet"`
 	Filepath   string            `json:"filepath"`
 	Metadata   map[string]string `json:"metadata"`
-	// Title is the page's; Lines are the chunk's first and last line in the
-	// file; empty: they are not known.
+	// Title is the page's. Lines holds the chunk's first and last line in the file,
+	// or is empty if they are unknown.
 	Title string `json:"title"`
 	Lines string `json:"lines,omitempty"`
 	// Variants is copied from search.Hit.
 	Variants map[string][]string `json:"variants,omitempty"`
-	// Library is set in a search of several libraries. The chunk's ID begins with
-	// it, too.
+	// Library is set in a search of several libraries. The chunk's ID also begins
+	// with it.
 	Library string `json:"library,omitempty"`
 	// Why is set if an explanation was requested.
 	Why *Why `json:"why,omitempty"`
@@ -97,9 +96,9 @@ type Why struct {
 	Path    float64 `json:"path"`
 }
 
-// Hint suggests what to do if there are no hits.
+// Hint suggests what to do if there are no good hits.
 type Hint struct {
-	// Found is search.Hint's.
+	// Found is copied from search.Hint.
 	Found            search.Found        `json:"-"`
 	Message          string              `json:"message"`
 	SuggestedFilters map[string][]string `json:"suggested_filters"`
@@ -135,17 +134,17 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 	})
 }
 
-// How to ask, for a model that has not seen the docs: two phrasings in their words
-// find what its own words miss (docs/ranking.md). Both stand behind the sentences
-// of the contract.
+// How to ask, for a model that has not seen the docs. Two phrasings in the words of
+// the docs find what the model's own words miss (docs/ranking.md). Both texts
+// follow the sentences of the contract.
 const (
 	howToAsk = `Ask well: put the question into query and after it, with semicolons between, two or three phrasings in words the docs would use (product terms, option names, likely headings).`
 	askQuery = `Write the question and then, with semicolons between, two or three phrasings of it in words the docs would use: product terms, option names, likely headings. Put text in double quotes only to require it word for word.`
 )
 
-// searchDescription is what a model reads of search_docs: the sentence of the
-// contract, how to ask and what the corpus calls its things; or what the corpus
-// has instead.
+// searchDescription returns the description of search_docs: the contract's
+// sentence, how to ask, and terms of the corpus; or the corpus's own description if
+// it has one.
 func searchDescription(m *artifact.Metadata) string {
 	if m.ToolDescriptions != nil && m.ToolDescriptions.SearchDocs != "" {
 		return m.ToolDescriptions.SearchDocs
@@ -157,7 +156,8 @@ func searchDescription(m *artifact.Metadata) string {
 	return text
 }
 
-// searchDocsSchema has one optional property a facet, after the fixed three.
+// searchDocsSchema returns a schema with one optional property per facet, after the
+// three fixed ones.
 func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 	one, fifty := float64(1), float64(search.MaxLimit)
 	properties := []contract.Property{
@@ -181,16 +181,17 @@ func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 	return contract.Object([]string{"query"}, properties...)
 }
 
-// tooMany says what a search did not look at.
+// tooMany says which chunks a search skipped.
 const tooMany = "Very many chunks contain all of the quoted words; only the best of them were searched for the phrase."
 
-// rooms are memory in which answers are written, up to maxRoom bytes of it.
+// rooms holds buffers for writing answers. Buffers of more than maxRoom bytes are
+// not kept.
 const maxRoom = 256 << 10
 
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
-// Search queries the engine and returns a page of hits, as JSON of at most
-// maxBytes and as a value. Hits that do not fit move to the next page.
+// Search queries the engine and returns a page of hits, as JSON of at most maxBytes
+// and as a value. Hits that do not fit move to the next page.
 func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
 	return pageOf(&q, maxBytes, func(q search.Query) (SearchResult, error) {
 		page, err := engine.Search(ctx, q)
@@ -205,7 +206,8 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 	})
 }
 
-// pageOf words the page that ask returns, and asks for fewer hits until it fits.
+// pageOf formats the page that ask returns, and requests fewer hits until the page
+// fits.
 func pageOf(q *search.Query, maxBytes int, ask func(search.Query) (SearchResult, error)) (string, SearchResult, error) {
 	note, lexical := "", ""
 	for {
@@ -213,7 +215,7 @@ func pageOf(q *search.Query, maxBytes int, ask func(search.Query) (SearchResult,
 		if err != nil {
 			return "", SearchResult{}, err
 		}
-		// A vector that did not come is not waited for twice.
+		// Do not wait a second time for a vector that is unavailable.
 		lexical = cmp.Or(lexical, result.Lexical)
 		result.Lexical, q.Lexical = lexical, lexical != ""
 		result.Note = strings.TrimSpace(result.Note + " " + note)

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// wire writes a search result as JSON on one line, the bytes that encoding/json
-// would write without HTML escapes, but for nil: maps and lists are never null.
-// Reflection took longer than the search for its words (BenchmarkAppendResult;
+// wire writes a search result as JSON on one line. Its output equals that of
+// encoding/json without HTML escapes, except that nil maps and lists are never
+// null. Reflection took longer than the keyword search (BenchmarkAppendResult;
 // FuzzAppendResult compares the bytes).
 type wire struct {
 	b     []byte
-	empty bool // nothing was written since the bracket opened
+	empty bool // nothing was written after the opening bracket
 }
 
 // appendResult appends r to b.
@@ -134,7 +134,7 @@ func (w *wire) next() {
 	w.empty = false
 }
 
-// key begins the member with a name that needs no escapes.
+// key begins a member whose name needs no escapes.
 func (w *wire) key(name string) {
 	w.next()
 	w.b = append(w.b, '"')
@@ -142,7 +142,7 @@ func (w *wire) key(name string) {
 	w.b = append(w.b, `":`...)
 }
 
-// named begins the member with any name.
+// named begins a member with any name.
 func (w *wire) named(name string) {
 	w.next()
 	w.string(name)
@@ -154,8 +154,8 @@ func (w *wire) field(name, value string) {
 	w.string(value)
 }
 
-// number writes a finite number; a score is 0 or between 1e-6 and 1e9, where
-// encoding/json writes no exponent either.
+// number writes a finite number. A score is 0 or between 1e-6 and 1e9, for which
+// encoding/json does not use an exponent either.
 func (w *wire) number(f float64) {
 	w.b = strconv.AppendFloat(w.b, f, 'f', -1, 64)
 }
@@ -185,8 +185,8 @@ func (w *wire) string(s string) {
 	w.b = append(w.b, '"')
 }
 
-// odd writes a string that has control characters, separators of lines or
-// invalid bytes, and the quote after it.
+// odd writes a string that contains control characters, line separators or invalid
+// bytes, and the quote after it.
 func (w *wire) odd(s string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -13,7 +13,7 @@ type discardAttemptIn struct {
 	DryRun bool          `json:"dry_run" default:"false" doc:"Say whether it could be deleted, and ask nobody. Default false."`
 }
 
-// Discarded is the answer of discard_attempt.
+// Discarded is the result of discard_attempt.
 type Discarded struct {
 	Outcome
 	AttemptID contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`

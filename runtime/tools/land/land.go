@@ -1,11 +1,11 @@
-// Package land has the tools with which an agent outside of attempts brings the
-// work of an attempt home: landing it, bringing it up to date, discarding it,
-// opening a pull request, and waiting until attempts end.
+// Package land implements the tools with which an agent outside an attempt finishes
+// it: landing, updating or discarding the attempt, opening a pull request, and
+// waiting until attempts end.
 //
-// Each call that moves a branch asks a person first, unless a person has said
-// otherwise for the project. A yes is to what was worked out for the question: if
-// commits have changed since, it lands nothing. The tools are worded as those of
-// the package work, whose table has their hints.
+// Each call that moves a branch asks a person first, unless a person has turned
+// that off for the project. A yes applies to the plan in the question: if commits
+// have changed since, nothing is landed. The tools are described like those of
+// package work, whose table contains their hints.
 package land
 
 import (
@@ -22,7 +22,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Manager is what the tools need of the room; [tasks.Manager] has it.
+// Manager is what the tools need from the task manager. [tasks.Manager] implements
+// it.
 type Manager interface {
 	MayLand(ctx context.Context, attemptID string) (c tasks.Context, ask bool, err error)
 	Land(context.Context, tasks.LandRequest) (tasks.Landed, error)
@@ -34,33 +35,33 @@ type Manager interface {
 	AwaitEnds(ctx context.Context, attemptIDs []string, all bool) error
 }
 
-// Desk asks people and holds calls; [ask.Toolset] does.
+// Desk asks people and holds calls. [ask.Toolset] implements it.
 type Desk interface {
 	Confirm(context.Context, contract.Caller, ask.Confirmation) (ask.Confirmed, error)
 	Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error)
 }
 
-// Options tunes the tools. Open and Desk are required to call one.
+// Options configure the tools. Open and Desk are required to call a tool.
 type Options struct {
-	// Open gives the manager; it is called by every call, and may open the store
-	// at the first.
+	// Open returns the manager. Every call calls it. The first call may open the
+	// store.
 	Open func(context.Context) (Manager, error)
 	Desk Desk
-	// Work has the prefix of the names and the words of hints.
+	// Work contains the names' prefix and the wording of hints.
 	Work work.Options
 }
 
-// Tools is the list of all.
+// Tools returns all tools.
 func Tools(o Options) []contract.Tool {
 	return []contract.Tool{o.landAttempt(), o.updateAttempt(), o.discardAttempt(), o.openPullRequest(), o.waitForAttempts()}
 }
 
-// Instructions tell a model how work gets home.
+// Instructions tells a model how to land work.
 func Instructions(o Options) string { return o.Work.Named(instructions) }
 
 const instructions = `Landing: wait_for_attempts ends when attempts do. After a review, land_attempt brings one onto its target branch, update_attempt brings the target into it first, discard_attempt deletes one, open_pull_request pushes it for review. Each asks the person, who may take a while: status waiting means that nobody has answered, so call again with the same arguments later. Never land what the user did not want landed.`
 
-// Outcome is what every tool that asks first says.
+// Outcome is the part of the result that all tools share that ask first.
 type Outcome struct {
 	Status    string  `json:"status" enum:"done,planned,waiting,refused,unreachable" doc:"done; planned: dry_run, nothing was done; waiting: the person has not answered yet, nothing was done; refused: the person said no; unreachable: no person could be asked."`
 	RequestID *string `json:"request_id" doc:"Id of the question to the person, elc_.... Null: none was asked."`
@@ -77,21 +78,21 @@ const (
 	unreachable = "unreachable"
 )
 
-// question is what a person is asked before a tool does something.
+// question is what a person is asked before a tool acts.
 type question struct {
-	tool string // without prefix
-	does string // as "Land"
-	// facts are what will be done, a line each.
+	tool string // without the prefix
+	does string // for example "Land"
+	// facts lists what will be done, one line each.
 	facts []string
-	// words are an agent's, under a heading; both may be empty.
+	// words is an agent's text, shown under heading. Both may be empty.
 	heading, words string
 }
 
-// mostWords is how much of an agent's words stands in a question, in bytes.
+// mostWords is the maximum number of bytes of an agent's text in a question.
 const mostWords = 1500
 
-// permitted asks a person, if the project wants that. ok says that it may be done;
-// else the outcome says why not.
+// permitted asks a person. ok reports whether the person agreed; if not, the
+// outcome says what happened.
 func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks.Context, q question) (out Outcome, ok bool, err error) {
 	name := o.Work.Named(q.tool)
 	id := in.Attempt.ID[:8]
@@ -125,7 +126,7 @@ func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks
 	return out, false, nil
 }
 
-// plan is the outcome of a dry run.
+// plan returns the outcome of a dry run.
 func (o Options) plan(tool string) Outcome {
 	hint := o.Work.Named("nothing was done; call " + tool + " without dry_run to do it")
 	return Outcome{Status: planned, Hint: &hint}

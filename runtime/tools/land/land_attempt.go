@@ -20,7 +20,7 @@ type landAttemptIn struct {
 	DryRun     bool          `json:"dry_run" default:"false" doc:"Work out what would move, or why it cannot, and ask nobody. Default false."`
 }
 
-// Landed is the answer of land_attempt and update_attempt.
+// Landed is the result of land_attempt and update_attempt.
 type Landed struct {
 	Outcome
 	AttemptID contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
@@ -31,7 +31,7 @@ type Landed struct {
 	Message   *string       `json:"message" doc:"Message of the commit that was made, or would be. Null: none."`
 }
 
-// Move is a branch that goes from one commit to another.
+// Move is a branch's move from one commit to another.
 type Move struct {
 	Repo   string  `json:"repo_name" doc:"Name of the repository."`
 	Branch string  `json:"branch" doc:"Branch that moves."`
@@ -94,8 +94,8 @@ func landQuestion(ctx context.Context, m Manager, l tasks.Landed) question {
 	return q
 }
 
-// factsOf are what moves, without the commits that are yet to be made: asked
-// again, it is the same question.
+// factsOf returns the planned moves. It leaves out commits that do not exist yet,
+// so that asking again asks the same question.
 func factsOf(l tasks.Landed, first string) []string {
 	facts := []string{first}
 	for _, m := range l.Moves {

@@ -17,7 +17,7 @@ type openPullRequestIn struct {
 	DryRun bool          `json:"dry_run" default:"false" doc:"Work out what would be pushed where, and ask nobody. Default false."`
 }
 
-// PullRequests is the answer of open_pull_request.
+// PullRequests is the result of open_pull_request.
 type PullRequests struct {
 	Outcome
 	AttemptID contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
@@ -25,7 +25,7 @@ type PullRequests struct {
 	Pulls     []PullRequest `json:"pull_requests" doc:"One for each repository in which the attempt has changed something."`
 }
 
-// PullRequest is one of them.
+// PullRequest is the pull request of one repository.
 type PullRequest struct {
 	Repo   string  `json:"repo_name" doc:"Name of the repository."`
 	Remote string  `json:"remote" doc:"Address that is pushed to."`

@@ -16,14 +16,14 @@ type waitForAttemptsIn struct {
 	Timeout int64           `json:"timeout" min:"0" max:"1800000" default:"300000" doc:"How long to wait, in milliseconds: 0 to look without waiting, up to 1800000. Default 300000. Your client may cut it short."`
 }
 
-// Waited is the answer of wait_for_attempts.
+// Waited is the result of wait_for_attempts.
 type Waited struct {
 	Ended    bool           `json:"ended" doc:"Whether all have ended, or any, as was asked."`
 	Attempts []AttemptState `json:"attempts" doc:"Where each stands now, in the order of attempt_ids."`
 	Hint     *string        `json:"hint" doc:"What to do next. Null if there is nothing to say."`
 }
 
-// AttemptState is where an attempt stands.
+// AttemptState is an attempt's current state.
 type AttemptState struct {
 	ID        contract.UUID `json:"attempt_id" doc:"The attempt."`
 	State     string        `json:"state" enum:"idle,running,completed,failed" doc:"Where the newest process stands; idle without one."`
@@ -71,7 +71,7 @@ func (o Options) waitForAttempts() contract.Tool {
 	})
 }
 
-// look says where attempts stand, and how many of them have ended.
+// look returns the attempts' states, and how many attempts have ended.
 func look(ctx context.Context, m Manager, ids []string) (states []AttemptState, ended int, err error) {
 	for _, id := range ids {
 		s, err := m.Status(ctx, id)

@@ -13,49 +13,49 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// about is what a model reads of a tool, in one template for all of them.
+// about is a tool's description for models. One template formats it for all tools.
 type about struct {
 	useWhen, next, avoid string
 }
 
-// spec is what is particular to one tool.
+// spec is the part of a tool's definition that differs from tool to tool.
 type spec struct {
 	name, title string
 	about       about
-	// readOnly, additive and idempotent are those of [contract.Tool].
+	// readOnly, additive and idempotent are copied to the [contract.Tool].
 	readOnly, additive, idempotent bool
-	// refine adds to the schema of the arguments what tags cannot say.
+	// refine adds rules to the arguments' schema that tags cannot express.
 	refine func(*jsonschema.Schema)
-	// before is that of [contract.Spec].
+	// before is copied to [contract.Spec].
 	before func(given contract.Given) *fault.Fault
 }
 
-// Described is what is particular to a tool of another package that is worded as
-// those of this one: see [Define].
+// Described describes a tool of another package that follows this package's
+// conventions; see [Define].
 type Described struct {
 	Name, Title string
-	// UseWhen, Next and Avoid are what a model reads of it.
+	// UseWhen, Next and Avoid are its description for models.
 	UseWhen, Next, Avoid string
-	// ReadOnly, Additive and Idempotent are those of [contract.Tool].
+	// ReadOnly, Additive and Idempotent are copied to the [contract.Tool].
 	ReadOnly, Additive, Idempotent bool
 }
 
-// Define makes a tool of fn as those of this package are: its description follows
-// their template, its schemas are those of In and Out, and the hints of its
-// faults are in their table.
+// Define returns a tool that calls fn and follows this package's conventions: its
+// description uses the same template, its schemas are those of In and Out, and its
+// faults take their hints from this package's table.
 func Define[In, Out any](o Options, d Described, fn func(ctx context.Context, caller contract.Caller, in In) (Out, error)) contract.Tool {
 	o = o.withDefaults()
 	return defined(o, spec{name: o.name(d.Name), title: d.Title, about: about{d.UseWhen, d.Next, d.Avoid},
 		readOnly: d.ReadOnly, additive: d.Additive, idempotent: d.Idempotent}, fn)
 }
 
-// define is defined for a tool that does not care who calls.
+// define is like defined, for a tool that does not depend on its caller.
 func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) (Out, error)) contract.Tool {
 	return defined(o, s, func(ctx context.Context, _ contract.Caller, in In) (Out, error) { return fn(ctx, in) })
 }
 
-// defined makes a tool of fn: its schemas are those of In and Out, its answer is
-// Out as JSON, once for models and once for programs.
+// defined returns a tool that calls fn. Its schemas are those of In and Out. Its
+// result is Out as JSON, as text for models and as structured content for programs.
 func defined[In, Out any](o Options, s spec, fn func(ctx context.Context, caller contract.Caller, in In) (Out, error)) contract.Tool {
 	input := contract.Schema[In](false)
 	if s.refine != nil {
@@ -67,8 +67,8 @@ func defined[In, Out any](o Options, s spec, fn func(ctx context.Context, caller
 		Output:   json.RawMessage(o.named(string(contract.Freeze(orEnvelope(contract.Schema[Out](true)))))),
 		ReadOnly: s.readOnly, Additive: s.additive, Idempotent: s.idempotent, Envelope: true,
 		Before: s.before,
-		// Where the schema has rules for modes, the specification wants the tool to
-		// refuse exactly what the schema refuses.
+		// If the schema has rules for modes, the specification requires that the
+		// tool refuses exactly what the schema refuses.
 		Exact: s.before != nil,
 	}, func(ctx context.Context, caller contract.Caller, in In) (contract.Result, error) {
 		out, err := fn(ctx, caller, in)
@@ -119,8 +119,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ") + "."
 }
 
-// orEnvelope lets an output schema allow a failure too: some clients hold the
-// envelope to the schema of the answer. Only a failure has a message.
+// orEnvelope makes an output schema also allow a failure, because some clients
+// validate the envelope against the result's schema. Only a failure has a message.
 func orEnvelope(s *jsonschema.Schema) *jsonschema.Schema {
 	s.If = &jsonschema.Schema{Required: []string{"message"}}
 	s.Then = &jsonschema.Schema{Required: []string{"code", "retryable", "hint"}}
@@ -129,7 +129,8 @@ func orEnvelope(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// encode writes v on one line, without escaping <, > and &, which code is full of.
+// encode marshals v on one line without escaping <, > and &, which are frequent in
+// code.
 func encode(v any) (json.RawMessage, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

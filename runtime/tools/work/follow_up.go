@@ -27,7 +27,7 @@ type FollowUp struct {
 	Queued    *QueuedMessage `json:"queued_message" doc:"The message queued for the session. Null if none."`
 }
 
-// QueuedMessage is a message that waits for the end of a run.
+// QueuedMessage is a message that is waiting for a run to end.
 type QueuedMessage struct {
 	SessionID contract.UUID `json:"session_id" doc:"Its session."`
 	Message   string        `json:"message" doc:"The prompt."`
@@ -80,7 +80,7 @@ func (o Options) followUp() contract.Tool {
 	}))
 }
 
-// followUpOf words what became of a follow-up.
+// followUpOf converts a follow-up to the tool's result.
 func followUpOf(f tasks.FollowUp) FollowUp {
 	return FollowUp{contract.UUID(f.SessionID), string(f.Action), idOrNull(f.ProcessID), f.Status, queuedOf(f.Queued)}
 }

@@ -25,7 +25,7 @@ type Changes struct {
 	Nested    []string `json:"nested_repositories" doc:"Git repositories inside that are not submodules: their files are neither listed nor committed."`
 }
 
-// Summary holds totals of changes.
+// Summary holds the totals of an attempt's changes.
 type Summary struct {
 	Files   int   `json:"file_count" doc:"Number of changed files."`
 	Added   int   `json:"added" doc:"Lines added."`
@@ -54,7 +54,8 @@ func (o Options) getAttemptChanges() contract.Tool {
 	})
 }
 
-// changesOf words a set of changes, with about maxBytes of paths.
+// changesOf converts a set of changes to the tool's result, with at most about
+// maxBytes of paths.
 func changesOf(c tasks.Changes, maxBytes int) Changes {
 	room := maxBytes
 	for i, f := range c.Files {

@@ -50,10 +50,10 @@ func (o Options) getAttemptPatch() contract.Tool {
 	})
 }
 
-// maxNamed bounds the paths that an answer repeats.
+// maxNamed is the maximum number of paths that a result repeats.
 const maxNamed = 100
 
-// patchOf words a patch of paths.
+// patchOf converts a patch of paths to the tool's result.
 func patchOf(paths []string, p tasks.Patch) Patch {
 	out := Patch{
 		AttemptID: contract.UUID(p.AttemptID), Paths: paths[:min(len(paths), maxNamed)], Blocked: p.Blocked.Reason != "", BlockedReason: textOrNull(p.Blocked.Reason),

@@ -38,14 +38,14 @@ type Status struct {
 	Landed    bool           `json:"landed" doc:"Whether the work has landed on the target."`
 }
 
-// Usage is what agents' runs consumed.
+// Usage is the total consumption of agents' runs.
 type Usage struct {
 	TokensIn  int64   `json:"input_tokens" doc:"Tokens that the agent's model read."`
 	TokensOut int64   `json:"output_tokens" doc:"Tokens that it wrote."`
 	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars."`
 }
 
-// Question is a question that waits for a person.
+// Question is a question that is waiting for a person.
 type Question struct {
 	ID    string        `json:"id" doc:"Id of the question, elc_..., for the person's inbox."`
 	Text  string        `json:"text" doc:"The question, at most 200 characters."`
@@ -83,10 +83,11 @@ func (o Options) getAttemptStatus() contract.Tool {
 	})
 }
 
-// maxConflicts bounds the paths in conflict.
+// maxConflicts is the maximum number of conflicting paths in a result.
 const maxConflicts = 100
 
-// statusOf words where an attempt stands, without the texts of its questions.
+// statusOf converts an attempt's status to the tool's result, without the texts of
+// its questions.
 func statusOf(s tasks.AttemptStatus) Status {
 	ahead, behind, conflicts := 0, 0, []string{}
 	for _, d := range s.Distances {

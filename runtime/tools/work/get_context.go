@@ -47,7 +47,7 @@ func (o Options) getContext() contract.Tool {
 	})
 }
 
-// contextOf words an attempt with all that it belongs to.
+// contextOf returns the tool's result for an attempt with its project and task.
 func contextOf(c tasks.Context) Context {
 	return Context{
 		ProjectID: contract.UUID(c.Project.ID), ProjectName: c.Project.Name,

@@ -27,7 +27,7 @@ type Task struct {
 	Updated     contract.Time `json:"updated_at" doc:"When the task was last changed."`
 }
 
-// taskOf words a task.
+// taskOf converts a task to the tools' result.
 func taskOf(t tasks.Task) Task {
 	return Task{
 		ID: contract.UUID(t.ID), ProjectID: contract.UUID(t.ProjectID), Title: t.Title, Description: textOrNull(t.Description),

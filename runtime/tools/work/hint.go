@@ -13,18 +13,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// again is the hint of the room, which names no tool, and the tool.
+// again is the manager's hint, which names no tool, followed by the tool.
 const again = "{hint}; then call {tool} again"
 
-// worded is the case of a fault of these tools, whose hint is whole.
+// worded is the case of this package's own faults, whose hints are complete.
 const worded = "worded"
 
-// hints are the next step after each failure of the room, and after each reason
-// why something is not shown. {tool} is the tool that was called.
+// hints holds the next step after each failure of the manager, and after each
+// reason for not showing something. {tool} stands for the tool that was called.
 var hints = fault.Hints{
 	worded: "{hint}",
 
-	// What is missing or unknown.
+	// Missing or unknown values.
 	tasks.WhichProject:    "call list_projects and pass one of its project_id",
 	tasks.WhichRepo:       "call list_repos with the project_id and pass one of its repo_id",
 	tasks.WhichTask:       "call list_tasks with the project_id and pass one of its task_id",
@@ -63,7 +63,7 @@ var hints = fault.Hints{
 	tasks.RepoNotHere:            "start the attempt on the machine that has the repository, or have it cloned to {path} here; then call {tool} again",
 	tasks.OtherOrigin:            again,
 
-	// What runs, and what has a session.
+	// Running processes and sessions.
 	tasks.AttemptRunning:  "call stop_attempt with the attempt_id first, or wait until it ends",
 	tasks.RunningFollowUp: "call follow_up with action=queue to run the prompt afterwards, or stop_attempt with the attempt_id first",
 	tasks.StillStopping:   "call get_attempt_status with the attempt_id in a moment",
@@ -72,7 +72,7 @@ var hints = fault.Hints{
 	tasks.NoSessionEver:   "call get_attempt_status with the attempt_id for failure_summary, then start_task_attempt: latest_session_id of this one stays null",
 	tasks.NotWaiting:      "call get_attempt_status for its state",
 
-	// Projects and repositories, which only commands change.
+	// Projects and repositories, which only commands can change.
 	tasks.ProjectEmpty:       again,
 	tasks.ProjectInUse:       again,
 	tasks.BranchNotNamed:     again,
@@ -135,7 +135,7 @@ var hints = fault.Hints{
 	forge.ForgeRefused:     again,
 	forge.ForgeAway:        again,
 
-	// What is not shown.
+	// Blocked content.
 	worktree.SummaryFailed:     "call get_attempt_status; if the worktree was removed, follow_up with action=send restores it",
 	worktree.ThresholdExceeded: "call again with force=true, or call get_attempt_patch with the paths you want to see",
 	tasks.PatchGuarded:         "call get_attempt_patch again with force=true",
@@ -144,7 +144,7 @@ var hints = fault.Hints{
 	worktree.TooManyPaths:      "pass 1 to 100 paths, or a folder that contains them",
 }
 
-// sources are the tools that name the values which a field takes.
+// sources maps a field to the tool that lists its values.
 var sources = map[string]string{
 	"project_id":           "list_projects",
 	"repo_id":              "list_repos",
@@ -161,7 +161,7 @@ var sources = map[string]string{
 	"paths":                "get_attempt_changes",
 }
 
-// hint is the next step after a failure of a tool. It names a tool, always.
+// hint returns the next step after a tool's failure. It always names a tool.
 func (o Options) hint(tool string, f *fault.Fault) string {
 	text, known := hints[f.Key()]
 	if !known {
@@ -183,7 +183,7 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	return fmt.Sprintf("correct the arguments and call %s again; tools/list has its schema", tool)
 }
 
-// names are the names of the tools without a prefix.
+// names caches the tools' names without a prefix.
 var names struct {
 	once sync.Once
 	all  []string
@@ -191,22 +191,21 @@ var names struct {
 
 func toolNames() []string {
 	names.once.Do(func() {
-		for _, t := range Tools(Options{AttemptID: "any"}) { // without a prefix, which would ask for the names
+		for _, t := range Tools(Options{AttemptID: "any"}) { // no prefix, because adding one requires the names
 			names.all = append(names.all, t.Name)
 		}
 	})
 	return names.all
 }
 
-// LandNames are those of the tools of [Define] in the package land.
+// LandNames lists the tools that package land creates with [Define].
 var LandNames = []string{"land_attempt", "update_attempt", "discard_attempt", "open_pull_request", "wait_for_attempts"}
 
-// Named is a text about tools of this package, or of [LandNames], with the names
-// that they have here.
+// Named replaces the tool names in a text, those of this package and [LandNames],
+// with their names under these options.
 func (o Options) Named(text string) string { return o.named(text) }
 
-// named is a text of this package about tools with the names that they have
-// here.
+// named implements Named.
 func (o Options) named(text string) string {
 	if o.Prefix == "" && !o.fewer {
 		return text
@@ -228,7 +227,8 @@ func (o Options) named(text string) string {
 	return b.String()
 }
 
-// renamed is a word as it is here: another one, if it is the name of a tool.
+// renamed returns the tool's name under these options if word is a tool name, and
+// word otherwise.
 func (o Options) renamed(word string) string {
 	if o.fewer && word == "list_projects" {
 		word = "get_context"
@@ -243,12 +243,12 @@ func inName(r rune) bool {
 	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// invalid is a refusal that names a field.
+// invalid returns a fault that names a field.
 func invalid(field, message, hint string) *fault.Fault {
 	return refuse("invalid_argument", message, hint).With("field", field)
 }
 
-// refuse is a refusal of a tool whose hint names the tool.
+// refuse returns a fault whose hint is complete and names the tool.
 func refuse(code, message, hint string) *fault.Fault {
 	return fault.New(code, message, hint).WithCase(worded)
 }

@@ -12,26 +12,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// For a client that comes back, a call of start_task_attempt or follow_up lasts
-// as long as the run that it starts. Its ID is that of the run's first process
-// and a letter for what started it, so the room's own rows are all there is.
+// For a client that fetches results later, a call of start_task_attempt or
+// follow_up lasts as long as the run that it starts. The call's ID consists of a
+// letter for what started the run and the ID of the run's first process, so no
+// state is needed besides the task store's rows.
 
-// kind begins the ID of a run.
+// kind is the prefix of a run's ID.
 const kind = "run_"
 
-// pollEvery is how often a client should look. Runs take minutes.
+// pollEvery is how often a client should poll. Runs take minutes.
 const pollEvery = 5 * time.Second
 
-// What started a run.
+// Values for what started a run.
 const (
 	byStart = "s"
 	bySend  = "f"
-	byQueue = "q" // and nothing ran, so that it began at once
+	byQueue = "q" // nothing was running, so the run began immediately
 )
 
-// started is an answer that names the run it has started.
+// started is a result that names the run it has started.
 type started interface {
-	// run is its ID; empty: none was started.
+	// run returns the run's ID, or "" if none was started.
 	run() string
 }
 
@@ -51,8 +52,8 @@ func runID(by string, process *contract.UUID) string {
 	return kind + by + string(*process)
 }
 
-// lasting lets the calls of a tool whose answer is T last as long as the run
-// they start. One that starts none ends at once.
+// lasting makes the calls of a tool with result T last as long as the run they
+// start. A call that starts no run ends immediately.
 func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 	tool.Later = &contract.Later{Kind: kind, Calls: pendingCalls{o},
 		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
@@ -73,7 +74,7 @@ func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 	return tool
 }
 
-// pendingCalls follows runs.
+// pendingCalls implements [contract.PendingCalls] for runs.
 type pendingCalls struct{ o Options }
 
 func (k pendingCalls) find(ctx context.Context, id string) (m Manager, run tasks.Run, by string, err error) {
@@ -120,8 +121,8 @@ func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id strin
 	return p, err
 }
 
-// result is what the tool returned that started the run, with what is known
-// since, and a line about what is next.
+// result returns the result of the tool that started the run, updated, and a line
+// with the next step.
 func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) {
 	session, process := run.Newest.SessionID, run.Began.ID
 	var out any
@@ -141,7 +142,7 @@ func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) 
 	return contract.Result{Text: []string{string(raw), next}, Structured: raw}, nil
 }
 
-// failed says why a run failed, as the tools say what has failed.
+// failed returns the fault that says why a run failed.
 func (k pendingCalls) failed(run tasks.Run) *fault.Fault {
 	return fault.New("attempt_failed", "the attempt has failed: "+run.Failure(),
 		k.o.named("call tail_attempt_logs with attempt_id "+run.Attempt.ID+" to see why, then follow_up to continue")).
@@ -157,8 +158,8 @@ func (k pendingCalls) Answer(ctx context.Context, caller contract.Caller, id str
 	return k.o.Take(ctx, run.Attempt.ID, caller.Client)
 }
 
-// Cancel implements [contract.PendingCalls]: it stops the attempt if this run is its
-// current one.
+// Cancel implements [contract.PendingCalls]. It stops the attempt if this run is
+// its current one.
 func (k pendingCalls) Cancel(ctx context.Context, _ contract.Caller, id string) error {
 	m, run, _, err := k.find(ctx, id)
 	if err != nil || run.Newest.State.Ended() {

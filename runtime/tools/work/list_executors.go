@@ -27,7 +27,7 @@ type Executor struct {
 	UnavailableReason *string  `json:"unavailable_reason" doc:"What is missing. Null if available."`
 }
 
-// protocol is a kind of executors.
+// protocol is the kind of an executor.
 type protocol string
 
 // Enum lists all kinds; see [contract.Schema].
@@ -54,7 +54,7 @@ func (o Options) listExecutors() contract.Tool {
 	})
 }
 
-// executorsOf words the executors.
+// executorsOf converts executors to the tool's result.
 func executorsOf(executors []tasks.Executor) Executors {
 	list := each(executors, func(e tasks.Executor) Executor {
 		return Executor{

@@ -48,7 +48,7 @@ func (o Options) listProjects() contract.Tool {
 	})
 }
 
-// projectsOf words a page of projects.
+// projectsOf converts a page of projects to the tool's result.
 func projectsOf(page tasks.ProjectPage) Projects {
 	list := each(page.Projects, func(p tasks.Project) Project {
 		return Project{contract.UUID(p.ID), p.Name, stamp(p.Created), stamp(p.Updated)}

@@ -46,7 +46,7 @@ func (o Options) listRepos() contract.Tool {
 	})
 }
 
-// reposOf words the repositories of a project.
+// reposOf converts a project's repositories to the tool's result.
 func reposOf(projectID string, repos []tasks.Repo) Repos {
 	list := each(repos, func(r tasks.Repo) Repo {
 		return Repo{contract.UUID(r.ID), r.Name, textOrNull(r.TargetBranch)}

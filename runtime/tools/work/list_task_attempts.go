@@ -52,10 +52,10 @@ func (o Options) listTaskAttempts() contract.Tool {
 	})
 }
 
-// mostAttempts keeps an answer under 64 KiB; an attempt has some 300 bytes.
+// mostAttempts keeps a result under 64 KiB. An attempt takes about 300 bytes.
 const mostAttempts = 200
 
-// attemptsOf words the attempts at a task, newest first.
+// attemptsOf converts a task's attempts to the tool's result, newest first.
 func attemptsOf(taskID string, attempts []tasks.AttemptSummary) Attempts {
 	list := each(attempts[:min(len(attempts), mostAttempts)], func(a tasks.AttemptSummary) Attempt {
 		return Attempt{

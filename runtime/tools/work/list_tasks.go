@@ -25,14 +25,14 @@ type Tasks struct {
 	AppliedFilters Filters       `json:"applied_filters" doc:"The filters applied."`
 }
 
-// Filters are the filters of list_tasks.
+// Filters holds the filters of list_tasks.
 type Filters struct {
 	Status       *string        `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Status of the tasks listed. Null: any."`
 	UpdatedSince *contract.Time `json:"updated_since" doc:"Tasks changed at this time or later. Null: any."`
 	Limit        int            `json:"limit" doc:"Maximum number of tasks in one answer."`
 }
 
-// TaskSummary is one task of a list.
+// TaskSummary is one task in a list.
 type TaskSummary struct {
 	ID         contract.UUID  `json:"task_id" doc:"Id of the task."`
 	Title      string         `json:"title" doc:"What to do, in one line."`
@@ -84,13 +84,14 @@ func (o Options) listTasks() contract.Tool {
 			if err != nil || len(raw) <= o.MaxAnswerBytes || q.Limit == 1 {
 				return out, err
 			}
-			// The next page begins where this one ends, so it is read again, shorter.
+			// The next page begins where this one ends, so read the page again with
+			// fewer tasks.
 			q.Limit = max(1, min(q.Limit, out.Count)*o.MaxAnswerBytes/len(raw)*9/10)
 		}
 	})
 }
 
-// orDefault is a number that is 0 if it was not given.
+// orDefault returns n, or otherwise if n is 0.
 func orDefault(n, otherwise int) int {
 	if n == 0 {
 		return otherwise
@@ -98,7 +99,7 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-// tasksOf words a page of tasks.
+// tasksOf converts a page of tasks to the tool's result.
 func tasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
 	list := each(page.Tasks, func(t tasks.TaskSummary) TaskSummary {
 		return TaskSummary{

@@ -2,7 +2,8 @@ package work
 
 import "unicode/utf8"
 
-// shorten cuts a text after maxBytes, between two characters, and says so.
+// shorten truncates a text to maxBytes without splitting a character, and marks
+// that it did.
 func shorten(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s

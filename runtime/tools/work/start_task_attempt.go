@@ -56,7 +56,7 @@ func (o Options) startTaskAttempt() contract.Tool {
 	}))
 }
 
-// startedOf words an attempt that was started.
+// startedOf converts a started attempt to the tool's result.
 func startedOf(s tasks.Started) Started {
 	return Started{contract.UUID(s.TaskID), contract.UUID(s.AttemptID), s.Branch, idOrNull(s.SessionID), idOrNull(s.ProcessID)}
 }

@@ -41,7 +41,7 @@ func (o Options) stopAttempt() contract.Tool {
 	})
 }
 
-// stoppedOf words how a stop went.
+// stoppedOf converts the outcome of a stop to the tool's result.
 func stoppedOf(s tasks.Stopped) Stopped {
 	return Stopped{contract.UUID(s.AttemptID), s.Force, s.Stopped, string(s.State)}
 }

@@ -35,7 +35,7 @@ type Logs struct {
 	Ended     bool           `json:"process_ended" doc:"Whether the process has ended, so that no entries follow."`
 }
 
-// LogPage is a part of a log.
+// LogPage is one page of a log.
 type LogPage struct {
 	Entries      []LogEntry `json:"entries" doc:"The entries, oldest first."`
 	NextCursor   *int64     `json:"next_cursor" doc:"Cursor of the next page of older entries. Null if there are none, or if reading newer ones."`
@@ -100,16 +100,17 @@ func (o Options) tailAttemptLogs() contract.Tool {
 	})
 }
 
-// order is how a log was read.
+// order is the order in which a log was read.
 type order int
 
 const (
 	backward   order = iota // the newest entries, or those before a cursor
-	byIndex                 // those after an index
-	byRevision              // those after a revision, in the order of that
+	byIndex                 // the entries after an index
+	byRevision              // the entries after a revision, in order of revision
 )
 
-// logsOf words a part of a log in about maxBytes of entries.
+// logsOf converts a page of a log to the tool's result, with at most about maxBytes
+// of entries.
 func logsOf(page tasks.LogPage, in order, maxBytes int) Logs {
 	out := Logs{
 		AttemptID: contract.UUID(page.AttemptID), ProcessID: idOrNull(page.ProcessID), Channel: string(page.Channel),
@@ -133,19 +134,19 @@ func logsOf(page tasks.LogPage, in order, maxBytes int) Logs {
 		out.Page.NextCursor = &kept[0].Index
 	case in == backward:
 		out.Page.NextCursor = page.Next
-	case !out.Page.More: // all up to page.Revision was seen
+	case !out.Page.More: // everything up to page.Revision was included
 	case in == byRevision:
 		out.Page.NextRevision = kept[len(kept)-1].Revision
-	default: // whatever was not seen is newer than the oldest of these
+	default: // everything left out is newer than the oldest of these
 		out.Page.NextRevision = slices.MinFunc(kept, func(a, b tasks.LogEntry) int { return cmp.Compare(a.Revision, b.Revision) }).Revision
 	}
 	return out
 }
 
-// fitting keeps the entries that fit, of the old end if newer, else of the new
-// end; one is always kept.
+// fitting returns the entries that fit, at least one: the oldest if newer is set,
+// otherwise the newest.
 func fitting(entries []tasks.LogEntry, newer bool, maxBytes int) (kept []tasks.LogEntry, cut bool) {
-	const frame = 48 // bytes of an entry beside itself
+	const frame = 48 // bytes around an entry
 	room := maxBytes
 	for n := range entries {
 		i := n

@@ -25,7 +25,7 @@ type Messages struct {
 	Page      MessagePage   `json:"page" doc:"The turns."`
 }
 
-// MessagePage is a part of a transcript.
+// MessagePage is one page of a transcript.
 type MessagePage struct {
 	Entries    []Turn `json:"entries" doc:"The turns, oldest first."`
 	NextCursor *int64 `json:"next_cursor" doc:"Cursor of the next page of older turns. Null if there are none, or with after_entry_index."`
@@ -96,8 +96,8 @@ func (o Options) tailSessionMessages() contract.Tool {
 	})
 }
 
-// messagesOf words a part of a transcript in about maxBytes of texts. newer says
-// that it was read towards newer turns.
+// messagesOf converts a page of a transcript to the tool's result, with at most
+// about maxBytes of texts. newer reports that it was read towards newer turns.
 func messagesOf(page tasks.MessagePage, pauses []Pause, newer bool, maxBytes int) Messages {
 	in := pausesIn(page.Turns, pauses)
 	kept, cut := turnsFitting(page.Turns, in, newer, maxBytes)
@@ -124,8 +124,8 @@ func messagesOf(page tasks.MessagePage, pauses []Pause, newer bool, maxBytes int
 	return out
 }
 
-// pausesIn are the pauses of an attempt by the turn in which they began, which
-// lasts until the next one, or until it has ended.
+// pausesIn returns an attempt's pauses by the turn in which they began. A turn
+// lasts until the next one begins, or until it has ended.
 func pausesIn(turns []tasks.Turn, pauses []Pause) map[int64][]Pause {
 	in := map[int64][]Pause{}
 	for i, t := range turns {
@@ -133,7 +133,7 @@ func pausesIn(turns []tasks.Turn, pauses []Pause) map[int64][]Pause {
 		switch {
 		case i+1 < len(turns):
 			until = turns[i+1].Created
-		case !until.After(t.Created): // it runs
+		case !until.After(t.Created): // the turn is running
 			until = time.Now()
 		}
 		list := []Pause{}
@@ -148,10 +148,10 @@ func pausesIn(turns []tasks.Turn, pauses []Pause) map[int64][]Pause {
 	return in
 }
 
-// turnsFitting keeps the turns that fit, of the old end if newer, else of the
-// new end; one is always kept, its texts shortened if they must be.
+// turnsFitting returns the turns that fit: the oldest if newer is set, otherwise
+// the newest. It returns at least one, with its texts truncated if necessary.
 func turnsFitting(turns []tasks.Turn, pauses map[int64][]Pause, newer bool, maxBytes int) (kept []tasks.Turn, cut bool) {
-	const frame, framePause = 250, 200 // bytes of a turn, and of a pause, beside their texts
+	const frame, framePause = 250, 200 // bytes of a turn and of a pause, without their texts
 	room := maxBytes
 	for n := range turns {
 		i := n

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// target is an attempt, which stands for its newest session, or a session.
+// target is an attempt, which selects its newest session, or a session.
 type target struct {
 	AttemptID contract.UUID `json:"attempt_id" doc:"Attempt; selects its newest session. Exactly one of attempt_id and session_id."`
 	SessionID contract.UUID `json:"session_id" doc:"Session, from get_attempt_status. Exactly one of attempt_id and session_id."`
@@ -20,7 +20,7 @@ func not(s *jsonschema.Schema) *jsonschema.Schema { return &jsonschema.Schema{No
 
 func anyOf(list ...*jsonschema.Schema) *jsonschema.Schema { return &jsonschema.Schema{AnyOf: list} }
 
-// notOneTarget fits arguments with both targets or none.
+// notOneTarget returns a schema that matches arguments with both targets or none.
 func notOneTarget() *jsonschema.Schema {
 	return anyOf(needs("attempt_id", "session_id"), not(anyOf(needs("attempt_id"), needs("session_id"))))
 }
@@ -37,7 +37,7 @@ func oneTarget(tool string, given contract.Given) *fault.Fault {
 	return nil
 }
 
-// onePagination refuses cursor together with a field of the other direction.
+// onePagination rejects cursor together with a field of the other direction.
 func onePagination(tool string, given contract.Given, afters ...string) *fault.Fault {
 	modes := append([]string{"cursor"}, afters...)
 	var both []string

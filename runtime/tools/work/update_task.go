@@ -27,7 +27,7 @@ func (o Options) updateTask() contract.Tool {
 			avoid:   "setting inprogress or inreview yourself: attempts do that. A call with only task_id is refused.",
 		},
 		refine: func(s *jsonschema.Schema) {
-			two := 2 // the task, and what to change
+			two := 2 // the task, and at least one change
 			s.MinProperties = &two
 		},
 		before: func(given contract.Given) *fault.Fault {
@@ -50,6 +50,6 @@ func (o Options) updateTask() contract.Tool {
 	})
 }
 
-// because says in the details which rule of the arguments was broken: all of
-// them are an invalid argument.
+// because records in a fault's details which rule the arguments break, because the
+// code of all these faults is invalid_argument.
 func because(reason string, f *fault.Fault) *fault.Fault { return f.With("reason", reason) }

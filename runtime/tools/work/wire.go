@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// Of a text that is empty when there is none, or a time that is zero.
+// The functions below return null for an empty text or a zero time.
 
 func idOrNull(id string) *contract.UUID {
 	if id == "" {
@@ -34,8 +34,7 @@ func timeOrNull(t time.Time) *contract.Time {
 
 func stamp(t time.Time) contract.Time { return contract.Time{Time: t} }
 
-// Of an argument that may be absent.
-
+// text returns the value of an optional argument, or "" if the argument is missing.
 func text[T ~string](p *T) string {
 	if p == nil {
 		return ""
@@ -43,7 +42,8 @@ func text[T ~string](p *T) string {
 	return string(*p)
 }
 
-// each makes a list for the wire, [] and never null.
+// each converts a list for the wire. Its result is [] for an empty list, never
+// null.
 func each[A, B any](list []A, one func(A) B) []B {
 	out := make([]B, len(list))
 	for i, a := range list {
@@ -52,7 +52,7 @@ func each[A, B any](list []A, one func(A) B) []B {
 	return out
 }
 
-// blockedWhy are the fields beside blocked and blocked_reason.
+// blockedWhy holds the fields that go with blocked and blocked_reason.
 type blockedWhy struct {
 	Code      *string `json:"code" doc:"The reason as a stable code, the same as blocked_reason. Null if not blocked."`
 	Retryable *bool   `json:"retryable" doc:"Whether the same call may succeed later. Null if not blocked."`
@@ -67,8 +67,7 @@ func whyBlocked(b tasks.Blocked) blockedWhy {
 	return blockedWhy{Code: &b.Reason, Retryable: &b.Retryable, Hint: textOrNull(hint)}
 }
 
-// advising is an answer that says what to do next, with the names that tools
-// have here.
+// advising is a result that contains the next step. advise renames the tools in it.
 type advising interface {
 	advise(named func(string) string)
 }

@@ -1,11 +1,10 @@
-// Package work implements the tools for handing work to other agents: a
-// project's tasks, attempts at them, and their results.
+// Package work implements the tools for handing work to other agents: a project's
+// tasks, attempts at them, and their results.
 //
-// Each tool is one file: its arguments, its result, its description for models,
-// and the conversion between the manager's types and the wire's. Schemas are
-// derived from the types. A failure that a caller can do something about is an
-// object {code, message, retryable, hint, details}; the hint always names a
-// tool and a field.
+// Each tool is one file: its arguments, its result, its description for models, and
+// the conversion between the manager's types and the wire's. Schemas are derived
+// from the types. A failure that a caller can act on is an object {code, message,
+// retryable, hint, details}. The hint always names a tool and a field.
 package work
 
 import (
@@ -46,32 +45,31 @@ type Options struct {
 	// Open returns the manager. Every call calls it, and the first one may open
 	// the store.
 	Open func(context.Context) (Manager, error)
-	// Prefix is put before the tools' names, joined by "_". Empty: none.
+	// Prefix is put before the tools' names, joined by "_". It may be empty.
 	Prefix string
-	// AttemptID is the attempt that get_context describes. Empty: no
-	// get_context.
+	// AttemptID is the attempt that get_context describes. If it is empty, there is
+	// no get_context.
 	AttemptID string
-	// Questions lists an attempt's questions that wait for a person. Nil: only
-	// their number is returned.
+	// Questions lists an attempt's questions that are waiting for a person. If nil,
+	// only their number is returned.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
-	// Pauses lists when an attempt's agents waited for a person, in any order.
-	// Nil: not returned.
+	// Pauses lists the periods in which an attempt's agents waited for a person, in
+	// any order. If nil, none are returned.
 	Pauses func(ctx context.Context, attemptID string) ([]Pause, error)
 	// Show lets a client that follows an attempt's run, the Client of a
-	// [contract.Caller], show the questions that wait for a person there. Take
-	// applies the answers of the client's person. Nil: such a client only
-	// follows.
+	// [contract.Caller], show the questions that are waiting for a person. Take
+	// applies the answers of the client's user. If they are nil, such a client can
+	// only follow the run.
 	Show, Take func(ctx context.Context, attemptID string, client any) error
-	// MaxAnswerBytes limits answers that can be continued. Zero means 64 KiB,
-	// under the 25,000 tokens at which clients cut.
+	// MaxAnswerBytes is the maximum size of answers that can be continued. Zero
+	// means 64 KiB, which is below the 25,000 tokens at which clients truncate.
 	MaxAnswerBytes int
 
-	// Hint words the next step after a tool's failure, for a door that has
-	// other names for the tools' functions. Nil: hints name tools and their
-	// fields.
+	// Hint returns the next step after a tool's failure, for a door with other
+	// names for the tools. If nil, hints name tools and their fields.
 	Hint func(tool string, f *fault.Fault) string
 
-	fewer bool // the agent of an attempt has few of the tools
+	fewer bool // the attempt's agent gets few of the tools
 }
 
 // Tools returns all tools.
@@ -90,8 +88,8 @@ func Tools(o Options) []contract.Tool {
 	return list
 }
 
-// AttemptTools returns the tools for an attempt's agent, as set in o: it may
-// record further work, but not start or stop any.
+// AttemptTools returns the tools for the agent of the attempt o.AttemptID. The
+// agent may record further work, but not start or stop any.
 func AttemptTools(o Options) []contract.Tool {
 	o.fewer = true
 	o = o.withDefaults()
