@@ -11,14 +11,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// agents is the door for other agents; nil: it is not wanted.
+// agents serves agent-to-agent requests. It is nil if they are not enabled.
 type agents struct {
 	server *a2a.Server
 	close  func()
 }
 
-// openAgents opens the store at the start, unlike a toolset: agents look
-// for the card before they ask.
+// openAgents opens the store at startup, unlike a toolset, because agents fetch the
+// card before they ask.
 func (a *App) openAgents(ctx context.Context, noToken bool) (*agents, error) {
 	c, err := a.config.Agents.Get()
 	if err != nil || c == nil {
@@ -48,7 +48,8 @@ func (a *App) openAgents(ctx context.Context, noToken bool) (*agents, error) {
 	return &agents{server, func() { cancel(); running.Wait() }}, nil
 }
 
-// mount adds the door to those of the front. The card is for everybody.
+// mount adds the A2A routes and the agent card to the front's mounts. Anyone
+// can read the card.
 func (g *agents) mount(o *web.Options) {
 	if g == nil {
 		return

@@ -15,19 +15,19 @@ import (
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
-// An answer that no live call of an attempt's agent got, as the agent has ended,
-// becomes a follow-up. Any process may see to that, and all at once: the id of
-// the question is the follow-up's request_id.
+// If an attempt's agent ended before it received an answer, the answer becomes a
+// follow-up. Any process may deliver it, and several may try concurrently: the question's
+// ID is the follow-up's request_id.
 
-// answersFor is how long an answer is looked at. A day is longer than people
-// leave a server stopped, and shorter than request ids are kept.
+// answersFor is how long deskhand tries to deliver an answer. A day is longer than people
+// leave a server stopped, and shorter than request IDs are kept.
 const answersFor = elicit.AnswersFor
 
 // followAnswers delivers late answers until ctx ends.
 func (a *App) followAnswers(ctx context.Context) {
 	m, err := a.Work(ctx)
 	if err != nil {
-		return // whoever calls a tool is told
+		return // the next tool call reports the error
 	}
 	wake := make(chan struct{}, 1)
 	var watching sync.WaitGroup
@@ -50,7 +50,7 @@ func (a *App) followAnswers(ctx context.Context) {
 func (a *App) watchAnswers(ctx context.Context, wake chan<- struct{}) {
 	hub, err := a.Hub(ctx)
 	if err != nil {
-		return // the minute is left
+		return // followAnswers checks again within a minute
 	}
 	list, err := hub.List(ctx, elicit.Filter{Limit: 1})
 	if err != nil {
@@ -92,7 +92,7 @@ func watchEnds(ctx context.Context, m *tasks.Manager, wake chan<- struct{}) {
 func signal(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
-	default: // somebody will look anyway
+	default: // a check is already due
 	}
 }
 
@@ -114,8 +114,7 @@ func (a *App) deliverAll(ctx context.Context, m *tasks.Manager) error {
 	return err
 }
 
-// deliver tells the agent of an attempt what a person has answered, if it does
-// not know.
+// deliver sends an answer to the attempt's agent if the agent did not receive it.
 func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) error {
 	missed, err := missed(ctx, m, r)
 	if err != nil || !missed {
@@ -125,7 +124,7 @@ func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) e
 		Action: tasks.Queue, AttemptID: r.Context.AttemptID, Prompt: lateAnswer(&r), RequestID: "answer-" + r.ID, OfStarter: true,
 	})
 	if fault.Of(err) != nil {
-		return nil // the attempt is gone, or its agent takes no follow-up
+		return nil // the attempt no longer exists, or its agent takes no follow-ups
 	}
 	if err == nil {
 		var hub *elicit.Hub
@@ -155,9 +154,8 @@ func (a *App) TellAttempt(ctx context.Context, r elicit.Request) error {
 	return a.deliver(ctx, m, r)
 }
 
-// missed says that the agent which asked has ended, and without the answer. One
-// whose task is over is left in peace, and so is one that a person has stopped
-// after the answer: whoever answers later is told that it starts a follow-up.
+// missed reports whether the agent that asked has ended without receiving the answer. It
+// returns false if the task is over, or if a person stopped the agent after answering.
 func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, error) {
 	c, err := m.Context(ctx, r.Context.AttemptID)
 	if fault.Of(err) != nil || err == nil && (c.Task.Status == tasks.Done || c.Task.Status == tasks.Cancelled) {
@@ -177,7 +175,7 @@ func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, erro
 	return true, nil
 }
 
-// lateAnswer is a prompt with what was asked and what the person said.
+// lateAnswer returns a prompt with the questions and the person's answers.
 func lateAnswer(r *elicit.Request) string {
 	var b strings.Builder
 	b.WriteString("You asked a person, and ended before the answer came. Here is the answer; continue with it.\n")

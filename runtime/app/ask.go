@@ -16,8 +16,8 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// ask implements [tasks.Options.Ask]: it puts a question of an agent into the
-// inbox, with the attempt that it is about, and waits.
+// ask implements [tasks.Options.Ask]. It puts an agent's question into the inbox,
+// together with its attempt, and waits for the answer.
 func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Process, q executor.Question) (executor.Answer, error) {
 	people, err := a.config.People.Get()
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
 		Branch: attempt.Branch, CWD: attempt.Dir, ToolName: q.Tool,
 	}
-	r.Context.TurnID = process.ID // nobody else waits for the answer: it ends with the run
+	r.Context.TurnID = process.ID // only this run waits for the answer, so the question ends with it
 	if people.WaitSet {
 		r.WaitMS = people.Wait.Milliseconds()
 	}
@@ -59,15 +59,15 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	if err != nil {
 		return executor.Answer{}, err
 	}
-	_ = hub.Delivered(ctx, ended) // else it is told once more, when the agent has ended
+	_ = hub.Delivered(ctx, ended) // if this fails, the answer is delivered again after the agent ends
 	return answerOf(q, &ended), nil
 }
 
-// theAnswer is the id of the only question, where the agent gives it none.
+// theAnswer is the ID of a request's only question if the agent gives it none.
 const theAnswer = "answer"
 
-// requestOf is a question of an agent as a person sees it. The error says why a
-// form cannot be shown.
+// requestOf converts an agent's question to a request for a person. The error explains
+// why a form cannot be shown.
 func requestOf(q executor.Question) (elicit.Request, error) {
 	title, text := textutil.Shorten(q.Title, 100), cmp.Or(q.Message, q.Title, "The agent asks")
 	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: textutil.Shorten(text, 4000), URL: q.URL}
@@ -98,7 +98,7 @@ func requestOf(q executor.Question) (elicit.Request, error) {
 		if r.Questions = questions; err == nil || q.Trigger == "" {
 			return r, err
 		}
-		r.Schema = nil // over A2A a text will do
+		r.Schema = nil // A2A accepts a text answer instead
 	}
 	one := elicit.Question{ID: theAnswer, Kind: elicit.Text, Message: textutil.Shorten(text, 1000), Required: true, Multiline: len(q.Options) == 0}
 	for _, o := range q.Options {
@@ -109,8 +109,8 @@ func requestOf(q executor.Question) (elicit.Request, error) {
 	return r, nil
 }
 
-// formOf are questions that an agent has written as deskhand does; none if they
-// cannot be asked.
+// formOf returns the questions of an agent that writes them in deskhand's own format. It
+// returns nil if they cannot be asked.
 func formOf(q executor.Question) []elicit.Question {
 	r := elicit.Request{Trigger: elicit.A2AInputRequired}
 	if len(q.Fields) == 0 || json.Unmarshal(q.Fields, &r.Questions) != nil || len(r.Questions) == 0 {
@@ -123,7 +123,7 @@ func formOf(q executor.Question) []elicit.Question {
 	return r.Questions
 }
 
-// answerOf is what a person has said, in the terms of the agent's question.
+// answerOf converts a person's answer to the terms of the agent's question.
 func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 	switch {
 	case r.Status == elicit.ExpiredOpen:
@@ -155,7 +155,7 @@ func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 	return a
 }
 
-// valueOf is an answer as JSON has it.
+// valueOf returns an answer's value as it is encoded in JSON.
 func valueOf(v elicit.Value) any {
 	switch v.Kind {
 	case elicit.NumberValue:

@@ -27,8 +27,8 @@ func (a *App) Runner(ctx context.Context) (*tasks.Manager, error) {
 	return a.Work(ctx)
 }
 
-// attemptDoor is how the agent of an attempt reaches deskhand: a port of its own
-// on loopback, with a token of its own, that ends with the process.
+// attemptDoor gives an attempt's agent access to deskhand: a separate loopback port and
+// token, both valid until the process ends.
 type attemptDoor struct {
 	app *App
 	log *slog.Logger
@@ -69,8 +69,8 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 	}
 }
 
-// attemptTools is the MCP server of one attempt. It is made by the first request,
-// so that an agent that never asks costs neither an index nor a hub.
+// attemptTools is the MCP server of one attempt. The first request creates it, so that an
+// agent that never asks opens neither an index nor a hub.
 type attemptTools struct {
 	*attemptDoor
 	attempt tasks.Attempt
@@ -78,11 +78,11 @@ type attemptTools struct {
 	mu        sync.Mutex
 	lib       *docsServer // nil until the first request
 	toolset   *asktools.Toolset
-	door      *askdoor.Server // of deskhand ask
+	door      *askdoor.Server // serves deskhand ask
 	questions *questions
-	following sync.WaitGroup // of the index, while unfollow was not called
+	following sync.WaitGroup // runs until unfollow is called
 	unfollow  func()
-	stop      func() // ends the calls that are held
+	stop      func() // cancels the held calls
 }
 
 // ServeHTTP implements [http.Handler].
@@ -96,7 +96,7 @@ func (t *attemptTools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	server.Handler().ServeHTTP(w, r)
 }
 
-// asked answers deskhand ask, which cannot reach the store from a sandbox.
+// asked serves deskhand ask, which cannot reach the store from a sandbox.
 func (t *attemptTools) asked(w http.ResponseWriter, r *http.Request) {
 	if _, err := t.server(r.Context()); err != nil {
 		t.log.Error("tools of the attempt not made", "attempt_id", t.attempt.ID, "error", err)
@@ -143,7 +143,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		lib.door.Start(upstreamPatience)
 	}
 	if err := lib.open(o); err != nil {
-		// An agent without the docs can still ask.
+		// Without the docs, the agent can still ask.
 		t.log.Warn("cannot serve the docs to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
 		if err := lib.serve(o); err != nil {
 			toolset.Close()
@@ -163,7 +163,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	return lib.server, nil
 }
 
-// askDoor serves deskhand ask.
+// askDoor returns the handler for deskhand ask.
 func (t *attemptTools) askDoor(asked *questions, in elicit.Context, wait time.Duration, stopping <-chan struct{}) *askdoor.Server {
 	return &askdoor.Server{
 		Hub:     func(ctx context.Context) (*elicit.Hub, error) { hub, _, err := asked.open(ctx); return hub, err },
@@ -174,7 +174,7 @@ func (t *attemptTools) askDoor(asked *questions, in elicit.Context, wait time.Du
 	}
 }
 
-// context is what the questions of the attempt belong to.
+// context returns the context to record with the attempt's questions.
 func (t *attemptTools) context(ctx context.Context) (elicit.Context, error) {
 	m, err := t.app.Work(ctx)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t *attemptTools) context(ctx context.Context) (elicit.Context, error) {
 	}, err
 }
 
-// end ends the sessions, so that the front can.
+// end closes the sessions, so that the front can shut down.
 func (t *attemptTools) end(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,7 +199,7 @@ func (t *attemptTools) end(ctx context.Context) {
 	}
 }
 
-// close lets go of what the first request has opened; no request comes any more.
+// close releases everything the first request opened. Call it after the last request.
 func (t *attemptTools) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,13 +213,13 @@ func (t *attemptTools) close() {
 	}
 }
 
-// questions is a hub of an attempt's tools, opened by the first that asks. It ends
-// with them, before the manager that runs the attempt.
+// questions opens a hub for an attempt's tools on the first question. The hub closes with
+// the tools, before the manager that runs the attempt.
 type questions struct {
 	app *App
 
 	mu   sync.Mutex
-	end  bool // for good
+	end  bool // closed for good
 	hub  *elicit.Hub
 	stop func()
 }

@@ -9,16 +9,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 )
 
-// What the token of an attempt opens: these routes of the port of its own, and
-// behind /mcp these tools. Everything else, there and at any other server of
-// deskhand, is refused. The tools of upstreams come on top, as the settings of
-// the person have them.
+// The attempt's token gives access only to these routes on the attempt's own port, and
+// behind /mcp only to these tools. Every other route and server of deskhand refuses the
+// token. The tools of upstreams are served as well, as the user configured them.
 
 // AttemptRoutes lists the routes of an attempt's server, in addition to the
 // front's own.
 var AttemptRoutes = map[string]access.Level{
 	"/mcp": access.Agents, "/mcp/": access.Agents,
-	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: questions of this attempt
+	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: this attempt's questions
 }
 
 // AttemptMay maps each deskhand tool that an attempt may call to a
@@ -34,8 +33,8 @@ var AttemptMay = map[string]string{
 	"create_task":    "this attempt's project; a person decides who does it",
 }
 
-// onlyWhatAttemptsMay stops a tool that nobody has thought about from being
-// served to agents in attempts.
+// onlyWhatAttemptsMay panics if AttemptMay lacks one of the tools, so that no tool is
+// served to attempts by accident.
 func onlyWhatAttemptsMay(prefix string, tools []contract.Tool) []contract.Tool {
 	for _, one := range tools {
 		name := one.Name

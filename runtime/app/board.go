@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/board"
 )
 
-// boardPage puts the pages of the work behind a front.
-// people are those of questions, if this server has them.
+// boardPage mounts the board pages on a front. people holds the inbox pages; it is nil if
+// this server has none.
 func (a *App) boardPage(o *web.Options, people *peoplePages) {
 	needShell(o, board.Path)
 	options := board.Options{
@@ -31,8 +31,8 @@ func (a *App) boardPage(o *web.Options, people *peoplePages) {
 	atShutdown(o, pages.Stop)
 }
 
-// needShell makes what pages share, where the inbox has not; first is then the
-// page that people see first.
+// needShell creates the shell that the pages share, unless the inbox has created it. The
+// front page then redirects to first.
 func needShell(o *web.Options, first string) {
 	if o.Shell != nil {
 		return

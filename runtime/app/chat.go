@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// mountChat adds the door for chats to those of the front. Sessions are found
-// also where no tasks are served.
+// mountChat adds the chat routes to the front's mounts. They find sessions even if the
+// server does not serve the work tools.
 func (a *App) mountChat(o *web.Options) {
 	server := chat.New(chat.Options{Log: a.log, Open: func(ctx context.Context) (*elicit.Hub, chat.Runner, error) {
 		m, err := a.Work(ctx)
@@ -27,7 +27,7 @@ func (a *App) mountChat(o *web.Options) {
 	atShutdown(o, server.Close)
 }
 
-// chatRuns are the agents that chats are with.
+// chatRuns implements [chat.Runner] with the attempt manager.
 type chatRuns struct{ m *tasks.Manager }
 
 // Send implements [chat.Runner].
@@ -95,7 +95,8 @@ func (c chatRuns) Log(ctx context.Context, r chat.Run, after int64, wait time.Du
 	return c.ended(ctx, r, page, wait)
 }
 
-// ended says how a run ended whose log has: its row ends a moment later.
+// ended adds to page how a run ended. The run's log ends shortly before its process row
+// does, so ended waits for the row.
 func (c chatRuns) ended(ctx context.Context, r chat.Run, page chat.Page, wait time.Duration) (chat.Page, error) {
 	until, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -16,74 +16,74 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Config configures an installation for one process. Parts that only some
-// processes need are each a [Part], whose error counts on first use.
+// Config configures an installation for one process. Settings that only some processes
+// need are wrapped in [Part], which reports an error only when the setting is first used.
 type Config struct {
-	// Command is this process's command line, for example "deskhand serve".
-	// Attempt is the ID of the attempt it runs in; empty for none.
+	// Command is this process's command line, for example "deskhand serve". Attempt is
+	// the ID of the attempt the process runs in, or empty if there is none.
 	Command, Attempt string
-	// Name and Version are what its servers report about themselves.
+	// Name and Version are reported by the process's servers.
 	Name, Version string
-	// In is the context of its questions: the attempt and the folder.
+	// In is the context of the process's questions: the attempt and the folder.
 	In elicit.Context
-	// Log receives messages for the operator. Nil discards them.
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
 
 	// Place is the location of the store; see [store.Open].
 	Place Part[string]
-	// StateDir is the installation's own state folder.
+	// StateDir is the installation's state folder.
 	StateDir Part[string]
-	// Members are the people that questions can be addressed to.
+	// Members lists the people to whom questions can be addressed.
 	Members Part[[]elicit.Member]
-	// Spans is where spans are exported; nil for nowhere.
+	// Spans configures where spans are exported. If nil, they are not exported.
 	Spans Part[*telemetry.Options]
-	// Tasks are the limits and agents of attempts. [App.Work] connects the manager
-	// with questions.
+	// Tasks configures the limits and agents of attempts. [App.Work] connects the
+	// manager to the questions.
 	Tasks  Part[tasks.Options]
 	People Part[People]
 	Docs   Part[Docs]
-	// Views reports whether clients that can show views get them.
+	// Views reports whether views are offered to clients that can show them.
 	Views Part[bool]
 	// Upstreams is nil if no upstream is configured.
 	Upstreams Part[*Upstreams]
-	// Agents is nil if other agents may not ask.
+	// Agents is nil if A2A is not enabled.
 	Agents Part[*Agents]
-	// Surfaces is zero if no surface besides the server is configured.
+	// Surfaces is the zero value if the server is the only surface.
 	Surfaces Part[surface.Options]
-	// Notices is how people are notified of new questions.
+	// Notices configures how people are notified of new questions.
 	Notices Part[Notices]
-	// Token is the bearer token that agents use at the HTTP servers; empty for one
-	// of the installation's own, in StateDir.
+	// Token is the bearer token for agents at the HTTP servers. If empty, the
+	// installation generates one and keeps it in StateDir.
 	Token Part[string]
-	// Visitors is how people sign in at the HTTP servers. An empty Key stands for
-	// one of the installation's own.
+	// Visitors configures how people sign in at the HTTP servers. If its Key is empty,
+	// the installation generates one.
 	Visitors Part[web.People]
-	// Hosts and Origins are accepted in requests in addition to the defaults.
+	// Hosts and Origins are accepted in requests, in addition to the defaults.
 	Hosts, Origins []string
-	// PublicURL is the pages' public address; empty for the address they are
-	// served at.
+	// PublicURL is the pages' public address. If empty, it is the address
+	// they are served at.
 	PublicURL string
 }
 
-// Part is a value from the settings, or what is wrong with them: a fault that names
-// the setting to correct. Its zero value is the zero value of T.
+// Part is a value read from the settings, or the error found in them: a fault that names
+// the setting to fix. Its zero value is the zero value of T.
 type Part[T any] struct {
 	Value T
 	Err   error
 }
 
-// PartOf returns the results of a reader of settings as one value.
+// PartOf returns the two results of a settings reader as one value.
 func PartOf[T any](value T, err error) Part[T] { return Part[T]{value, err} }
 
-// Get returns the value, or what is wrong.
+// Get returns the value or the error.
 func (p Part[T]) Get() (T, error) { return p.Value, p.Err }
 
 // People configures how questions reach people.
 type People struct {
-	Wait     time.Duration // for a question that sets no timeout
+	Wait     time.Duration // the wait for questions that set no timeout
 	WaitSet  bool          // the user configured Wait
-	Hold     time.Duration // how long a call is held open; 0: depends on the client
-	Secrets  bool          // questions for secrets are accepted
+	Hold     time.Duration // how long a call is held open; 0 means it depends on the client
+	Secrets  bool          // accept questions for secrets
 	Ref      bool          // ask_user uses the specification's schema
 	Inbox    string        // InboxAuto, InboxOff or HOST:PORT
 	Attended bool          // opening the inbox counts as a way to reach a person
@@ -95,8 +95,8 @@ const (
 	InboxOff  = "off"
 )
 
-// HasInbox reports whether to serve a browser inbox: either an address is set,
-// or someone may open it.
+// HasInbox reports whether to serve a browser inbox: either an address is set, or a
+// person may open the inbox.
 func (p People) HasInbox() bool {
 	return p.Inbox != InboxOff && (p.Attended || p.Inbox != InboxAuto)
 }
@@ -106,29 +106,30 @@ type Docs struct {
 	Dir       string // the index's folder
 	Tools     docs.Options
 	Searching search.Options
-	// Shelf is a folder of libraries that are served instead of Dir; empty: Dir is
-	// served. Libraries are the IDs or names of the ones to serve; empty: all.
+	// Shelf is a folder of libraries to serve instead of Dir. If empty, Dir is
+	// served. Libraries lists the IDs or names of the libraries to serve. If
+	// empty, all are served.
 	Shelf     string
 	Libraries []string
-	// Record stores questions for which a search found little in the state folder,
-	// for a report on what the docs lack: see package gaps.
+	// Record stores in the state folder each question for which a search found little,
+	// for a report on what the docs lack. See package gaps.
 	Record bool
 }
 
-// Upstreams configures the MCP servers whose tools are served too.
+// Upstreams configures the MCP servers whose tools deskhand also serves.
 type Upstreams struct {
 	All        []gateway.Upstream
 	Disclosure gateway.Disclosure
-	Prefix     string // prefix of the tools' names
-	Many       string // why several people's agents call; empty: only one person's
-	Addr, URL  string // of the pages to connect on; may be empty
+	Prefix     string // prefix of the tool names
+	Many       string // why agents of several people call; empty if only one person's do
+	Addr, URL  string // address of the connect pages; may be empty
 }
 
 // Agents configures what other agents can do over A2A.
 type Agents struct {
 	Skill             string   // for messages that name no skill
-	Project, Executor string   // for run-task; empty: no run-task
-	PushTo            []string // HOST:PORT on this machine or its network
+	Project, Executor string   // for run-task; if Project is empty, run-task is off
+	PushTo            []string // each HOST:PORT on this machine or its network
 }
 
 // Notices configures how people are notified of new questions.
@@ -138,8 +139,8 @@ type Notices struct {
 	Base  string // base URL of links; empty: the pages' own address
 }
 
-// Watch is a docs folder that is rebuilt into the index while it is served.
+// Watch names a docs folder that is rebuilt into the index while the server runs.
 type Watch struct {
-	Dir      string // empty: watches nothing
+	Dir      string // if empty, no folder is watched
 	Embedder func() (embed.Embedder, error)
 }

@@ -20,32 +20,31 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/views"
 )
 
-// docsServer serves an index that may be replaced while it runs, and publishes the
-// tools of its corpus.
+// docsServer serves an index that may be replaced while the server runs, and publishes
+// the tools for its corpus.
 type docsServer struct {
 	dir       string
 	tools     docs.Options
 	searching search.Options
-	more      []contract.Tool // served beside those over docs
-	advice    []string        // instructions for them
-	views     *views.Views    // that clients show beside calls; nil: none
-	door      *upstreamDoor   // whose tools are served too; nil: there are no upstreams
-	publish   sync.Mutex      // one new catalog at a time
+	more      []contract.Tool // tools served in addition to the docs tools
+	advice    []string        // their instructions
+	views     *views.Views    // shown by clients next to calls; nil if there are none
+	door      *upstreamDoor   // the upstreams, whose tools are also served; nil if there are none
+	publish   sync.Mutex      // held while a new catalog is published
 	log       *slog.Logger
 	engine    *search.Engine // nil until open
-	shelf     string         // served instead of dir; empty: there is none
-	only      []string       // of its libraries; empty: all
-	libraries *Libraries     // nil until open, and without a shelf
+	shelf     string         // served instead of dir; empty if there is none
+	only      []string       // the shelf's libraries to serve; empty: all
+	libraries *Libraries     // nil until open, or if there is no shelf
 	server    *mcpserver.Server
-	// later says why there is no index yet, while it is being built. Nil: a folder
-	// without an index is an error.
+	// later returns why there is no index yet, while the index is being built. If nil, a
+	// folder without an index is an error.
 	later func() error
-	// opened is the folder as it was before it was opened, so that a build that
-	// ends meanwhile is noticed.
+	// opened is the folder's state before it was opened, so that a build that ends
+	// meanwhile is noticed.
 	opened folderState
 }
 
-// openEngine opens the index.
 func (l *docsServer) openEngine() (err error) {
 	if l.shelf != "" {
 		l.libraries, err = OpenLibraries(l.shelf, l.only, l.searching, l.log)
@@ -77,7 +76,7 @@ func (l *docsServer) open(o mcpserver.Options) error {
 	return nil
 }
 
-// serve makes the server of what there is.
+// serve creates the MCP server from the current catalog.
 func (l *docsServer) serve(o mcpserver.Options) error {
 	l.publish.Lock()
 	defer l.publish.Unlock()
@@ -89,12 +88,12 @@ func (l *docsServer) serve(o mcpserver.Options) error {
 	return err
 }
 
-// republish serves what there is now.
+// republish replaces the server's catalog with the current one.
 func (l *docsServer) republish() error {
 	l.publish.Lock()
 	defer l.publish.Unlock()
 	if l.server == nil {
-		return nil // which is made of what there is then
+		return nil // serve will read the current catalog
 	}
 	catalog, err := l.catalog()
 	if err == nil {
@@ -106,15 +105,15 @@ func (l *docsServer) republish() error {
 	return nil
 }
 
-// changed is that the tools of an upstream have.
+// changed republishes the catalog after an upstream's tools have changed.
 func (l *docsServer) changed() {
 	if err := l.republish(); err != nil {
 		l.log.Error("cannot publish the upstreams' tools", "error", err)
 	}
 }
 
-// catalog is all that is served. A tool of an upstream whose name another one
-// has is left out.
+// catalog returns everything that is served. It omits an upstream's tool if the tool's
+// name is already taken.
 func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	switch {
 	case l.libraries != nil:
@@ -147,8 +146,8 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	return c, nil
 }
 
-// tellOfIndex logs that the vectors of the index are of no use, and that its
-// description was edited, if so.
+// tellOfIndex logs a warning if the index's vectors are unusable or its
+// description was edited.
 func (l *docsServer) tellOfIndex() {
 	if l.libraries != nil {
 		return
@@ -161,9 +160,9 @@ func (l *docsServer) tellOfIndex() {
 	}
 }
 
-// recorder records the questions to which a search of the index in dir found
-// little. A question that cannot be recorded is answered all the same; the first
-// one is logged.
+// recorder returns a function that records questions for which a search of the index in
+// dir found little. If recording fails, the search still answers; only the first
+// failure is logged.
 func (a *App) recorder(dir string) (func(query string, filters map[string]string, found search.Found), error) {
 	state, err := a.config.StateDir.Get()
 	if err != nil {
@@ -177,7 +176,7 @@ func (a *App) recorder(dir string) (func(query string, filters map[string]string
 	}, nil
 }
 
-// close ends the engine; nobody asks it any more.
+// close closes the index. Call it after the last search.
 func (l *docsServer) close() {
 	if l.libraries != nil {
 		l.libraries.Close()
@@ -190,8 +189,9 @@ func (l *docsServer) close() {
 	}
 }
 
-// folderState identifies the content of an index folder: sizes and times of
-// metadata.json (empty if there is none) and of the data files.
+// folderState identifies the contents of an index folder by the sizes and
+// modification times of metadata.json and of the data files. metadata is empty if
+// there is no metadata.json.
 type folderState struct{ metadata, data string }
 
 func (l *docsServer) look() folderState {
@@ -199,7 +199,7 @@ func (l *docsServer) look() folderState {
 	if info, err := os.Stat(filepath.Join(l.dir, artifact.MetadataFile)); err == nil {
 		s.metadata = fileState(info)
 	}
-	files, _ := filepath.Glob(filepath.Join(l.dir, "index-*.idx")) // fails for a bad pattern alone
+	files, _ := filepath.Glob(filepath.Join(l.dir, "index-*.idx")) // fails only for a bad pattern
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil {
 			s.data += info.Name() + fileState(info)
@@ -212,12 +212,12 @@ func fileState(info os.FileInfo) string {
 	return fmt.Sprintf(" %d %d\n", info.ModTime().UnixNano(), info.Size())
 }
 
-// followEvery is how often the folder is looked at for a new index.
+// followEvery is how often the folder is checked for a new index.
 const followEvery = 500 * time.Millisecond
 
-// follow swaps the index when the folder holds another one. One that cannot be
-// opened is tried again when anything in the folder has changed: what copies an
-// index may write metadata.json before the data file.
+// follow replaces the served index when the folder holds a new one. If the new index
+// cannot be opened, follow retries when any of its files changes, because a program that
+// copies an index may write metadata.json before the data file.
 func (l *docsServer) follow(ctx context.Context) {
 	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
 	shelved := ""
@@ -258,8 +258,7 @@ func (l *docsServer) logGone(before bool, now folderState) (gone bool) {
 	return gone
 }
 
-// reload swaps the index for the one that is there now, and publishes the tools
-// of its corpus.
+// reload switches to the folder's current index and publishes the tools for its corpus.
 func (l *docsServer) reload() error {
 	changed, err := l.engine.Reload()
 	if err != nil || !changed {

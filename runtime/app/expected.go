@@ -5,8 +5,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Expected converts a store failure to a fault for the user. It returns nil if
-// err has another cause.
+// Expected converts a store error to a fault for the user. It returns
+// nil for other errors.
 func Expected(err error) *fault.Fault {
 	t, ok := store.TroubleOf(err)
 	if !ok {

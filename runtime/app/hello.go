@@ -10,18 +10,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
 
-// maxHello bounds the first message of a client as far as it is looked at; an
+// maxHello is the maximum number of bytes read from a client's first message. An
 // initialize request has less than a kilobyte.
 const maxHello = 64 << 10
 
-// hello reads what the first message of a client over stdio says that the client
-// lends, so that upstreams are started once, with that. rest has the message
-// too. It returns at the end of ctx, even though nobody can end its reading.
+// hello reads the capabilities that a stdio client announces in its first message, so
+// that upstreams are started only once, with those capabilities. rest returns the whole
+// input, including that message. hello returns when ctx ends, although the pending read
+// cannot be cancelled.
 func hello(ctx context.Context, in io.Reader) (l contract.Lends, rest io.Reader) {
 	read := bufio.NewReaderSize(in, maxHello)
 	first := make(chan []byte, 1)
 	go func() {
-		line, _ := read.ReadSlice('\n') // its error comes again
+		line, _ := read.ReadSlice('\n') // the next read returns the error again
 		first <- bytes.Clone(line)
 	}()
 	select {

@@ -15,36 +15,36 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// InboxAddr is where the inbox is if no setting says so and nothing else is
-// there.
+// InboxAddr is the inbox's default address, used if no setting names one and the inbox
+// has no earlier address.
 const InboxAddr = "127.0.0.1:20311"
 
-// Stations of the inbox: the one that any process on a store may keep, on
-// loopback, and those of servers that have pages beside MCP.
+// inboxStation is the inbox that any one process of a store may serve, on loopback.
+// serverStation is a server that has pages next to MCP.
 const (
 	inboxStation  = "inbox"
 	serverStation = "web"
 )
 
-// peerGlance is how often a process looks whether the inbox is still kept by
-// another: it is a connection on loopback, some 0.1 ms.
+// peerGlance is how often a process checks whether another process still serves the
+// inbox. The check is a loopback connection, which takes about 0.1 ms.
 const peerGlance = time.Second
 
-// peerGrace is how long answers in flight may take when a process that keeps
-// the inbox ends.
+// peerGrace is how long requests in flight may take when the process that
+// serves the inbox ends.
 const peerGrace = time.Second
 
-// peer keeps the inbox, or stands by to take over when the process that keeps
-// it is gone: at the same address and with the same token, so that a page in a
-// browser goes on as if nothing had happened.
+// peer serves the inbox, or stands by to take over when the process that serves it is
+// gone. It takes over at the same address with the same token, so that an open page
+// continues to work.
 type peer struct {
 	app  *App
 	log  *slog.Logger
-	addr string // fixed by a setting; empty: that of before, or InboxAddr
+	addr string // from the settings; if empty, the previous address or InboxAddr
 }
 
-// KeepInbox starts to serve the inbox, or to stand by for the process that
-// serves it, once the delay after has passed. It runs until stop is called.
+// KeepInbox waits for the delay after, and then serves the inbox or stands by for the
+// process that serves it. It runs until stop is called.
 func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), err error) {
 	people, err := a.config.People.Get()
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), 
 	return func() { cancel(); running.Wait() }, nil
 }
 
-// run stands by and keeps the inbox in turn.
+// run alternates between standing by and serving the inbox until ctx ends.
 func (p *peer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		addr, err := p.vacant(ctx)
@@ -90,7 +90,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// vacant is where the inbox has to be kept now; empty: somebody does.
+// vacant returns the address at which to serve the inbox now, or "" if another
+// process serves it.
 func (p *peer) vacant(ctx context.Context) (addr string, err error) {
 	hub, err := p.app.Hub(ctx)
 	if err != nil {
@@ -104,22 +105,23 @@ func (p *peer) vacant(ctx context.Context) (addr string, err error) {
 		at := HostOf(s.Address)
 		switch {
 		case s.Kind == serverStation && p.addr == "" && Listening(ctx, at):
-			return "", nil // a server's pages will do
+			return "", nil // a server already has the pages
 		case s.Kind == inboxStation && (at == "" || Listening(ctx, at)):
 			return "", nil
 		case s.Kind == inboxStation:
-			return p.wanted(at), nil // its process was killed, its lease has not lapsed
+			return p.wanted(at), nil // its process was killed, but its lease has not expired yet
 		}
 	}
 	other, held, detach, err := hub.Attach(ctx, elicit.Station{Kind: inboxStation, Alone: true})
 	if err != nil || !held {
 		return "", err
 	}
-	detach() // serve takes it when it listens
+	detach() // serve attaches again once it listens
 	return p.wanted(HostOf(other.Address)), nil
 }
 
-// wanted is the address of the settings, or else that of before.
+// wanted returns the address from the settings, or else the previous
+// address or InboxAddr.
 func (p *peer) wanted(before string) string {
 	switch {
 	case p.addr != "":
@@ -130,8 +132,7 @@ func (p *peer) wanted(before string) string {
 	return InboxAddr
 }
 
-// HostOf returns the host and port of a station's address; empty if it has
-// none.
+// HostOf returns the host and port of a station's address, or "" if it has none.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -151,8 +152,8 @@ func Listening(ctx context.Context, addr string) bool {
 	return true
 }
 
-// serve keeps the inbox until ctx ends. An address that somebody else has is
-// replaced by a free one, if it is not fixed by a setting.
+// serve serves the inbox until ctx ends. If another process uses the address and no
+// setting fixes it, serve takes a free port.
 func (p *peer) serve(ctx context.Context, addr string) error {
 	err := p.serveAt(ctx, addr)
 	if f := fault.Of(err); f != nil && f.Code == "port_in_use" && p.addr == "" {
@@ -195,8 +196,8 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 	return server.Serve(ctx)
 }
 
-// announce makes the address known until ctx ends. The lease of a process that
-// was killed may have to lapse first.
+// announce publishes the address until ctx ends. It may first have to wait for the lease
+// of a killed process to expire.
 func (p *peer) announce(ctx context.Context, address string) {
 	for ctx.Err() == nil {
 		hub, err := p.app.Hub(ctx)
@@ -214,8 +215,7 @@ func (p *peer) announce(ctx context.Context, address string) {
 	}
 }
 
-// InboxAddress returns the inbox's current address in a browser; empty if it
-// has none.
+// InboxAddress returns the inbox's current address for a browser, or "" if it has none.
 func InboxAddress(up []elicit.Station) string {
 	for _, kind := range []string{serverStation, inboxStation} {
 		i := slices.IndexFunc(up, func(s elicit.Station) bool { return s.Kind == kind && s.Address != "" })
@@ -226,8 +226,8 @@ func InboxAddress(up []elicit.Station) string {
 	return ""
 }
 
-// AwaitInbox waits briefly for the inbox to become reachable and returns its
-// address; empty if it does not.
+// AwaitInbox waits at most this long for the inbox to become reachable. It returns the
+// address, or "" if there is none.
 func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -9,11 +9,11 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// instructions are those of c with those for the groups beside docs. What they
-// are for comes first, on a line of its own: a Codex that defers tools shows its
-// model nothing else before it searches them. What the corpus says comes last,
-// as long as it may be: Claude Code cuts at 2,048 characters. A corpus that has
-// a text of its own and is served with nothing else speaks for itself.
+// instructions returns the docs instructions of c combined with those of the other tool
+// groups. The purpose comes first, on its own line, because a Codex that defers tools
+// shows its model only that line before a tool search. The corpus's instructions come
+// last, because Claude Code truncates at 2,048 characters. If the corpus has its own
+// instructions and no other group is served, only the docs instructions are returned.
 func (l *docsServer) instructions(c contract.Catalog) string {
 	if len(l.advice) == 0 && l.engine != nil && strings.TrimSpace(l.engine.Metadata().Instructions) != "" {
 		return c.Instructions
@@ -22,7 +22,7 @@ func (l *docsServer) instructions(c contract.Catalog) string {
 	return strings.TrimSpace(strings.Join(append(texts, c.Instructions), "\n\n"))
 }
 
-// purpose says in one line what the tools are for.
+// purpose returns one line about what the tools are for.
 func (l *docsServer) purpose(c contract.Catalog) string {
 	corpus := "documentation"
 	if l.engine != nil {

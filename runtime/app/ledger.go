@@ -9,12 +9,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// An App is a [web.Ledger]: its store has a lease for each link
-// that was used and each session that was ended, which lapses when nobody has to
-// know any more.
+// An App is a [web.Ledger]. Its store holds a lease for each used link and each ended
+// session, which expires when the record is no longer needed.
 
-// Names of leases. The ids of sessions follow endedSession; signedOut holds from
-// when on sessions count, in Unix milliseconds.
+// Names of leases. endedSession is followed by a session ID. The data of signedOut is the
+// time from which sessions are valid, in Unix milliseconds.
 const (
 	endedSession = "session-ended/"
 	signedOut    = "sessions-since"

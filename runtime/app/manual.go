@@ -16,10 +16,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/manualpage"
 )
 
-// OpenManual opens deskhand's own manual for searches. The first call of a
-// version builds its index, which takes about a second, in the user's cache
-// folder, or in a temporary one if that cannot be written. The caller closes
-// the engine.
+// OpenManual opens deskhand's own manual for searching. The first call of a version
+// builds the index in the user's cache folder, which takes about a second. If the
+// cache folder is not writable, OpenManual uses a temporary folder. The caller
+// closes the engine.
 func OpenManual(ctx context.Context) (*search.Engine, error) {
 	cache, err := os.UserCacheDir()
 	if err == nil {
@@ -32,7 +32,7 @@ func OpenManual(ctx context.Context) (*search.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp) // an open index needs its files no more
+	defer os.RemoveAll(temp) // an open index no longer needs its files
 	return openManual(ctx, temp)
 }
 
@@ -55,8 +55,8 @@ func openManual(ctx context.Context, dir string) (*search.Engine, error) {
 	return search.Open(index)
 }
 
-// manualPages puts deskhand's manual behind a front. Its index is opened with the
-// first search, until the process ends.
+// manualPages mounts deskhand's manual on a front. The first search opens the manual's
+// index, which stays open until the process ends.
 func (a *App) manualPages(o *web.Options) {
 	needShell(o, manualpage.Path)
 	var opened struct {

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// leastMemory is what a server may have before garbage is collected more often
-	// than it is by itself, in bytes.
+	// leastMemory is the minimum heap limit of a server, in bytes. Below it, garbage is
+	// collected at the usual rate.
 	leastMemory = 128 << 20
-	// memoryEvery is how often that is fitted to what the server keeps, which is
-	// what it had at each of the last memoryLooks looks.
+	// memoryEvery is how often the limit is adjusted to the memory that the server keeps,
+	// which is the minimum of the last memoryLooks samples.
 	memoryEvery = 2 * time.Second
 	memoryLooks = 5
 )
 
-// boundGarbage keeps the memory of a server from growing with what a large call
-// leaves behind: an answer of 15 MB is written anew some 15 times on its way from
-// an upstream to a client, and [gcPercent] is for a heap of a few megabytes. What
-// is kept for longer may still be doubled. GOMEMLIMIT of the environment goes
-// before. It ends with ctx.
+// boundGarbage keeps a server's memory from growing with the garbage of a large call:
+// an answer of 15 MB is copied about 15 times on its way from an upstream to a client,
+// and [gcPercent] suits a heap of a few megabytes. Memory that is kept for longer may
+// still double. If the environment sets GOMEMLIMIT, boundGarbage does nothing. It
+// returns when ctx ends.
 func boundGarbage(ctx context.Context) {
 	if strings.TrimSpace(os.Getenv("GOMEMLIMIT")) != "" {
 		return
@@ -45,13 +45,13 @@ func boundGarbage(ctx context.Context) {
 	}
 }
 
-// memoryFor is the memory from which on garbage is collected more often, for what a
-// server keeps; both in bytes.
+// memoryFor returns the soft memory limit for a server that keeps this much
+// memory, both in bytes.
 func memoryFor(kept uint64) int64 {
 	return int64(max(leastMemory, min(kept, math.MaxInt64/4)*2+leastMemory/4))
 }
 
-// live is what was in use when garbage was collected last, in bytes.
+// live returns the number of heap bytes that were in use at the last garbage collection.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
@@ -61,8 +61,8 @@ func live() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// gcPercent is how much a server's heap may grow between two collections. It is
-// a few megabytes, most of which queries keep and use again. With the usual 100
-// eight clients over HTTP get 5 to 20 % fewer answers a second; this takes some
-// 8 MiB more. GOGC in the environment wins. A large heap is for [boundGarbage].
+// gcPercent is how much a server's heap may grow between two collections. The heap is a
+// few megabytes, which queries mostly keep and reuse. With the default of 100, eight HTTP
+// clients get 5 to 20 % fewer answers a second; 350 costs about 8 MiB more. GOGC in the
+// environment takes precedence. For a large heap, see [boundGarbage].
 const gcPercent = 350

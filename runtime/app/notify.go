@@ -9,11 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/inbox"
 )
 
-// notify tells of new questions until ctx ends. address is where the pages are.
+// notify sends notices of new questions until ctx ends. address is the
+// base URL of the pages.
 func (p *peoplePages) notify(ctx context.Context, address string) {
 	token, _, err := p.app.token()
 	if err != nil {
-		return // whoever started it was told
+		return // startup has already reported the error
 	}
 	n, err := p.app.config.Notices.Get()
 	if err != nil || len(n.Hooks) == 0 {

@@ -1,9 +1,9 @@
-// Package app opens a deskhand installation and connects its parts: it opens
-// store, hub, manager and index once each and passes them to the servers.
+// Package app opens a deskhand installation and connects its parts. It opens the store,
+// the hub, the manager and the index once each and passes them to the servers.
 //
-// [Open] is cheap. The store, the question hub, the attempt manager and the
-// index open on first use, and [App.Close] closes them in a fixed order. No
-// other package opens the store.
+// [Open] is cheap. The store, the question hub, the attempt manager and the index
+// open on first use, and [App.Close] closes them in a fixed order. No other
+// package opens the store.
 package app
 
 import (
@@ -28,17 +28,17 @@ type App struct {
 	log    *slog.Logger
 
 	mu    sync.Mutex
-	ended bool // for good
+	ended bool // closed for good
 	db    *store.DB
 	hub   *elicit.Hub // nil until open
 	tell  func()      // sends the last spans
-	key   []byte      // of stateKey, once it was read
+	key   []byte      // set by stateKey on first use
 
-	working   sync.Mutex // taken before mu
+	working   sync.Mutex // lock before mu
 	workEnded bool
 	manager   *tasks.Manager // nil until open
 	closing   sync.Once
-	// serveAttempt is [tasks.Options.Serve], which a runner has.
+	// serveAttempt is [tasks.Options.Serve]. Only a runner sets it.
 	serveAttempt func(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error)
 }
 
@@ -51,12 +51,12 @@ func Open(c Config) *App {
 	return a
 }
 
-// Close closes the manager, the hub and the store, if they are open, and
-// returns when they have ended. It may be called twice.
+// Close closes the manager, the hub and the store, if they are open, and returns when
+// they have ended. Calling it again has no effect.
 func (a *App) Close() { a.closing.Do(a.close) }
 
-// close holds no lock while it waits: what ends may still ask for what is closed
-// after it.
+// close holds no lock while it waits, because a closing part may still use a part
+// that closes after it.
 func (a *App) close() {
 	a.working.Lock()
 	m := a.manager
@@ -119,8 +119,8 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	return a.hub, db, nil
 }
 
-// ownHub is a hub over the same store, for who ends it before the installation
-// ends.
+// ownHub returns a separate hub over the same store, for a caller that closes it before
+// the installation closes.
 func (a *App) ownHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
 	_, db, err := a.open(ctx)
 	if err != nil {
@@ -165,9 +165,9 @@ func (a *App) newManager(ctx context.Context) (*tasks.Manager, error) {
 	return tasks.New(db, o), nil
 }
 
-// stateKey authenticates what clients carry between two calls: the same for
-// every server over one store. It opens the store: a client may come back, to a
-// server that was started anew, before anything else has.
+// stateKey returns the key that authenticates the state clients carry between two calls.
+// It is the same for every server over one store. stateKey opens the store, because a
+// client may return to a restarted server before any other call has opened it.
 func (a *App) stateKey() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -187,8 +187,8 @@ func (a *App) stateKey() ([]byte, error) {
 	return a.key, nil
 }
 
-// sharedKey is a secret that every process over a store has: the data of a
-// lease, which outlives its holder. Whoever holds the lease first makes it.
+// sharedKey returns a secret that all processes over a store share. It is stored as the
+// data of a lease, which outlives its holder. The first holder of the lease generates it.
 func sharedKey(ctx context.Context, db *store.DB, name string) (string, error) {
 	self := store.Lease{Name: name, Holder: rand.Text()}
 	for {
@@ -206,7 +206,7 @@ func sharedKey(ctx context.Context, db *store.DB, name string) (string, error) {
 		if l.Data != "" {
 			return l.Data, err
 		}
-		select { // another process is making it
+		select { // another process is generating it
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(20 * time.Millisecond):

@@ -13,18 +13,18 @@ import (
 	webpage "github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// peoplePages are what a browser finds at this process: the inbox, whoever serves
-// it.
+// peoplePages serves the pages for people: the inbox and the channel for programs.
 type peoplePages struct {
 	app   *App
 	shell *webpage.Shell
 	inbox *inbox.Inbox
-	// channel is the same questions as shared state, for programs.
+	// ahp serves the same questions as shared state, for programs.
 	ahp *ahp.Server
 	in  web.People
 }
 
-// peoplePages makes them. withBoard: there are the pages of the work too.
+// peoplePages creates the pages. With withBoard, questions link to their
+// attempt on the board.
 func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
 	p := &peoplePages{app: a, in: in, shell: newShell(in)}
 	options := inbox.Options{Shell: p.shell, Log: a.log, Key: web.Key(in.Key, "answers"), Hub: a.Hub}
@@ -36,7 +36,7 @@ func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
 	return p
 }
 
-// newShell is what pages stand in.
+// newShell returns the shell that the pages share.
 func newShell(in web.People) *webpage.Shell {
 	s := webpage.New(web.Key(in.Key, "forms"))
 	s.Explain = func(err error) (message, hint string) {
@@ -48,7 +48,7 @@ func newShell(in web.People) *webpage.Shell {
 	return s
 }
 
-// enter puts the pages behind a front.
+// enter mounts the pages on a front.
 func (p *peoplePages) enter(o *web.Options) {
 	o.Shell, o.Ledger = p.shell, p.app
 	mount(o, p.inbox.Mounts())
@@ -60,7 +60,7 @@ func (p *peoplePages) enter(o *web.Options) {
 	})
 }
 
-// atShutdown ends what would last, before what ends already.
+// atShutdown adds end to the front's shutdown, before the functions added earlier.
 func atShutdown(o *web.Options, end func()) {
 	others := o.OnShutdown
 	o.OnShutdown = func() {
@@ -71,13 +71,12 @@ func atShutdown(o *web.Options, end func()) {
 	}
 }
 
-// build is what a server says of this program.
+// build returns the build information that a server reports.
 func (a *App) build() map[string]string {
 	return map[string]string{"name": a.config.Name, "version": a.config.Version, "go": runtime.Version()}
 }
 
-// announce tells the other processes of the store where these pages are, until
-// ctx ends.
+// announce publishes the pages' address to the store's other processes until ctx ends.
 func (p *peoplePages) announce(ctx context.Context, address string) {
 	hub, err := p.app.Hub(ctx)
 	if err != nil {

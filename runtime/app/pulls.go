@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// pullsEvery is how often a server asks forges about pull requests that are open.
+// pullsEvery is how often a server asks forges about open pull requests.
 const pullsEvery = time.Minute
 
-// followPulls looks at the pull requests of attempts until ctx ends. A server with
-// none asks nobody.
+// followPulls checks the attempts' pull requests until ctx ends. If there are none, it
+// sends no requests.
 func (a *App) followPulls(ctx context.Context) {
 	tick := time.NewTicker(pullsEvery)
 	defer tick.Stop()

@@ -9,11 +9,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// readyTime is how long the store may take to answer before a server counts as
-// not ready: below the 5 seconds in which a probe has to see it.
+// readyTime is how long the store may take to answer before the server reports that it is
+// not ready. It is below the 5 seconds within which a probe must see this.
 const readyTime = 2 * time.Second
 
-// ready returns nil if the store answers, and takes what is written to it.
+// ready returns nil if the store answers and accepts writes.
 func (a *App) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
@@ -22,7 +22,7 @@ func (a *App) ready() error {
 	select {
 	case err := <-answered:
 		return notReady(err)
-	case <-ctx.Done(): // nothing that is asked looks at ctx, as where a disk hangs
+	case <-ctx.Done(): // the store may not react to ctx, for example if a disk hangs
 		return notReady(store.ErrSlow)
 	}
 }
@@ -38,7 +38,7 @@ func (a *App) answers(ctx context.Context) error {
 	return err
 }
 
-// notReady words an error for whoever may ask, which is everybody.
+// notReady returns an error without private details, because anyone may ask.
 func notReady(err error) error {
 	if err == nil {
 		return nil

@@ -8,18 +8,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Routes maps every route that a deskhand server mounts to the callers that may
-// use it: anyone who can reach it, a program with the agents' token, or a
-// person. The front's own routes are in its own table. Agents may ask and look;
-// only people may answer, sign in and start attempts. The user can make two
-// exceptions: with --tools work, the tools of /mcp start attempts, and if
-// a2a.project is set, /a2a runs tasks.
+// Routes maps every route that a deskhand server mounts to the callers that may use it:
+// anyone who can reach it, a program with the agents' token, or a person. The front's own
+// routes are in a separate table. Agents may ask and read; only people may answer, sign
+// in and start attempts. The user can allow two exceptions: with --tools work, the tools
+// of /mcp start attempts, and if a2a.project is set, /a2a runs tasks.
 var Routes = map[string]access.Level{
 	"/mcp":     access.Agents,
-	"/a2a":     access.Agents, // further messages, which answer, are a person's: see agents.go
+	"/a2a":     access.Agents, // further messages, which answer a question, require a person: see agents.go
 	"/a2a/v03": access.Agents,
 
-	"GET /search": access.Agents, // docs, as search_docs has them
+	"GET /search": access.Agents, // the docs, as in search_docs
 
 	"GET /manual":            access.Agents,
 	"GET /manual/{topic...}": access.Agents,
@@ -48,7 +47,7 @@ var Routes = map[string]access.Level{
 	"POST /work/attempts/{id}/viewed":   access.People,
 	"GET /work/attempts/{id}/comments":  access.People,
 	"POST /work/attempts/{id}/comments": access.People,
-	"/run/api/chat":                     access.People, // has an agent go on
+	"/run/api/chat":                     access.People, // makes an agent continue
 	"/run/api/elicitation-responses":    access.People,
 
 	"GET /connect/{id}":     access.People,
@@ -61,8 +60,7 @@ var Routes = map[string]access.Level{
 	"/.well-known/agent-card.json": access.Anyone,
 }
 
-// front makes the front of a server. What it mounts is in the table: a route that
-// nobody has thought about is a bug.
+// front creates a server's front. It panics if a mounted route is not in Routes.
 func front(o web.Options) (*web.Server, error) {
 	for path := range o.Mounts {
 		if _, ok := Routes[path]; !ok {
@@ -73,7 +71,7 @@ func front(o web.Options) (*web.Server, error) {
 	return web.New(o)
 }
 
-// mount adds handlers to those of a front.
+// mount adds handlers to the front's mounts.
 func mount(o *web.Options, more map[string]http.Handler) {
 	if o.Mounts == nil {
 		o.Mounts = map[string]http.Handler{}

@@ -10,14 +10,14 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// agentsRun is what other agents have work done with: each task of theirs is a
-// task and an attempt of one project.
+// agentsRun runs the tasks that other agents request. Each becomes a task with an
+// attempt in one project.
 type agentsRun struct {
 	app               *App
 	project, executor string
 }
 
-// titleLength is how much of a prompt is the title of its task, in characters.
+// titleLength is the maximum length of a task title taken from a prompt, in characters.
 const titleLength = 100
 
 // Start implements [a2a.Runner].

@@ -6,8 +6,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/searchpage"
 )
 
-// searchPage puts the page on which a person tries the tools over docs behind a
-// front.
+// searchPage mounts the page on which a person tries the docs tools.
 func (a *App) searchPage(o *web.Options, lib *docsServer) {
 	needShell(o, searchpage.Path)
 	explaining := lib.tools

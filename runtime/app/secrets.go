@@ -6,9 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// token is the bearer token to ask agents for, and where a person finds it; where
-// is empty if it is from the settings. One of the installation's own is made if
-// there is none.
+// token returns the bearer token required from agents, and a note on where it is
+// stored. The note is empty if the token comes from the settings. If there is no
+// token, one is generated.
 func (a *App) token() (token, where string, err error) {
 	if token, err = a.config.Token.Get(); err != nil || token != "" {
 		return token, "", err
@@ -21,8 +21,8 @@ func (a *App) token() (token, where string, err error) {
 	return token, " (token in " + filepath.Join(dir, "token") + ")", err
 }
 
-// Visitors returns how people come in at every server of this installation. The
-// key of the person is made if there is none.
+// Visitors returns how people sign in at this installation's servers. If there is no key
+// for the person, one is generated.
 func (a *App) Visitors() (web.People, error) {
 	in, err := a.config.Visitors.Get()
 	if err != nil || in.Key != "" {

@@ -16,51 +16,51 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Groups are the tool groups that can be served.
+// Groups lists the tool groups that can be served.
 var Groups = []string{"docs", "ask", "work", "land"}
 
 // Service configures one server.
 type Service struct {
 	Groups  []string // tool groups, a subset of [Groups]
-	Addr    string   // HOST:PORT to serve over HTTP; empty: Stdin and Stdout
+	Addr    string   // HOST:PORT for HTTP; if empty, serves on Stdin and Stdout
 	NoToken bool     // HTTP requests need no token
 	Explain bool     // each hit explains its rank
 	Watch   Watch
-	// Dir is the working directory, which tells the attempt the server is in;
-	// empty if it no longer exists.
+	// Dir is the working directory, which identifies the attempt the server runs in. It
+	// is empty if the directory no longer exists.
 	Dir    string
 	Stdin  io.Reader
 	Stdout io.Writer
-	// Typed reports that Stdin is a terminal. Seen reports that only a person
-	// sees the text passed to Tell.
+	// Typed reports that Stdin is a terminal. Seen reports that only a person sees the
+	// text passed to Tell.
 	Typed, Seen bool
 	Tell        func(string)
-	// Alone reports that the process does nothing else. Its garbage is then
-	// collected as suits a server.
+	// Alone reports that the process does nothing else. Garbage collection is then
+	// tuned for a server.
 	Alone bool
 }
 
-// inboxAfter is how long a server answers its client before it opens the store
-// for the inbox.
+// inboxAfter is how long a server first answers its client before it opens the
+// store for the inbox.
 const inboxAfter = 200 * time.Millisecond
 
-// server is one that is being put together, and then serves.
+// server is a server being set up, and then serving.
 type server struct {
 	*App
 	Service
 	lib        *docsServer
-	toolset    *asktools.Toolset // nil: this server asks no questions
+	toolset    *asktools.Toolset // nil if this server asks no questions
 	options    mcpserver.Options
 	people     People
 	background sync.WaitGroup
-	stop       func() // ends what is in background
-	leave      func() // stops to keep the inbox
+	stop       func() // stops background
+	leave      func() // stops serving the inbox
 }
 
 func (s *server) has(group string) bool { return slices.Contains(s.Groups, group) }
 
-// asks reports whether the server asks people: for an agent, or before one lands
-// something.
+// asks reports whether the server asks people questions: for an agent, or before an
+// agent lands changes.
 func (s *server) asks() bool { return s.has("ask") || s.has("land") }
 
 // Serve checks o, opens what it needs and answers requests until ctx ends or
@@ -91,8 +91,8 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	return s.lib.server.ServeStdio(ctx, stdin, o.Stdout)
 }
 
-// end is the one order of shutdown: upstreams, what follows the store, the inbox,
-// the calls that are held, the store, the index.
+// end shuts down in a fixed order: upstreams, background work on the store, the inbox,
+// held calls, the store, the index.
 func (s *server) end() {
 	if s.lib != nil {
 		s.lib.door.end()
@@ -109,7 +109,7 @@ func (s *server) end() {
 	}
 }
 
-// prepare reads the settings and makes the tools of each group but the index.
+// prepare reads the settings and creates each group's tools. It does not open the index.
 func (s *server) prepare(ctx context.Context, alone bool) error {
 	var err error
 	if s.lib, err = s.newLibrary(s.Explain); err != nil {
@@ -144,7 +144,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 	return err
 }
 
-// prepareAsk makes the tools that ask, and has the questions reach people.
+// prepareAsk creates the tools that ask, and starts the inbox.
 func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) {
 	if s.people, err = s.config.People.Get(); err != nil {
 		return err
@@ -175,8 +175,8 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 	return nil
 }
 
-// begin starts upstreams, the first build of what is watched, and the server.
-// stdin is Stdin with what was read of it before.
+// begin starts the upstreams, the first build of a watched folder, and the server. The
+// returned stdin is Stdin including what begin has read from it.
 func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	stdin = s.Stdin
 	if d := s.lib.door; d != nil {
@@ -203,8 +203,8 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	return stdin, nil
 }
 
-// watch builds the index, now and whenever the folder changes. It returns when
-// there is one to serve, or after firstWait, as clients do not wait for long.
+// watch builds the index, now and whenever the folder changes. It returns when an index
+// can be served, or after firstWait, because clients do not wait long.
 func (s *server) watch(ctx context.Context) error {
 	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
 	if err != nil {
@@ -219,8 +219,8 @@ func (s *server) watch(ctx context.Context) error {
 	return <-ready
 }
 
-// asksFor is what the questions of this process belong to: an attempt, if it was
-// started by one, and the folder, if it was started by one client for itself.
+// asksFor returns the context to record with this process's questions: the attempt, if
+// the process runs in one, and the folder, if the process serves a single client.
 func (a *App) asksFor(alone bool) elicit.Context {
 	c := a.config.In
 	if !alone {
@@ -229,8 +229,8 @@ func (a *App) asksFor(alone bool) elicit.Context {
 	return c
 }
 
-// Offered returns the catalog of a server with these groups. Call end to
-// release what was opened for it.
+// Offered returns the catalog of a server with these groups. The caller must call end to
+// release the resources.
 func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contract.Catalog, end func(), err error) {
 	s := &server{App: a, Service: Service{Groups: groups}, stop: func() {}, leave: func() {}}
 	defer func() {
@@ -272,7 +272,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 	return c, s.end, err
 }
 
-// newLibrary is what is served, so far without tools and with no index open.
+// newLibrary returns a docsServer without tools and without an open index.
 func (a *App) newLibrary(explain bool) (*docsServer, error) {
 	d, err := a.config.Docs.Get()
 	if err != nil {
@@ -287,12 +287,12 @@ func (a *App) newLibrary(explain bool) (*docsServer, error) {
 	return &docsServer{dir: d.Dir, shelf: d.Shelf, only: d.Libraries, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
-// add serves more tools, with what is said of them.
+// add serves more tools, and adds advice to the instructions.
 func (l *docsServer) add(advice string, tools ...contract.Tool) {
 	l.more, l.advice = append(l.more, tools...), append(l.advice, advice)
 }
 
-// addWork serves the tools over work, for a process that runs in dir.
+// addWork serves the work tools for a process that runs in dir.
 func (l *docsServer) addWork(ctx context.Context, a *App, dir string) error {
 	tools, err := a.workTools(ctx, l.tools, dir)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/searchpage"
 )
 
-// httpServer is a server with its front.
+// httpServer is a server with its HTTP front.
 type httpServer struct {
 	*server
-	where      string // a person finds the token; empty: everybody knows it
+	where      string // where a person finds the token; empty if the settings name it
 	pages      *peoplePages
 	announcing sync.WaitGroup
 }
 
-// serveHTTP serves until ctx ends, then lets the calls in flight finish.
+// serveHTTP serves until ctx ends, then waits for the calls in flight.
 func (s *server) serveHTTP(ctx context.Context) error {
 	h := &httpServer{server: s}
 	ctx, stop := context.WithCancel(ctx)
@@ -53,7 +53,7 @@ func (s *server) serveHTTP(ctx context.Context) error {
 	return server.Serve(ctx)
 }
 
-// front is what stands before the pages: who may come in.
+// front returns the front's options, which decide who may connect.
 func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 	o = web.Options{
 		Addr: h.Addr, NoToken: h.NoToken,
@@ -81,7 +81,7 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 	return o, err
 }
 
-// enter puts the pages of what is served behind a front.
+// enter mounts the pages of the served groups on a front.
 func (h *httpServer) enter(o *web.Options) {
 	if h.asks() && h.people.Inbox != InboxOff {
 		h.pages = h.peoplePages(o.People, h.has("work"))
@@ -99,7 +99,7 @@ func (h *httpServer) enter(o *web.Options) {
 	}
 }
 
-// listening tells where the pages are, once they can be asked for.
+// listening reports the pages' addresses once the server accepts connections.
 func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr) {
 	base := "http://" + ShownAddr(h.Addr, at)
 	if h.lib.door != nil {
@@ -113,8 +113,7 @@ func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr)
 	h.tellPage(base, o.People)
 }
 
-// hosts are the names under which pages may be asked for, beside those of this
-// machine.
+// hosts lists the host names accepted in requests, in addition to this machine's names.
 func (a *App) hosts() []string {
 	hosts := a.config.Hosts
 	if u, err := url.Parse(a.config.PublicURL); err == nil && u.Hostname() != "" {
@@ -123,8 +122,8 @@ func (a *App) hosts() []string {
 	return hosts
 }
 
-// tellPage says where the first page for people is, if there is one. The address
-// lets a browser in once where a person alone sees it.
+// tellPage prints the address of the first page for people, if there is one. If only a
+// person sees the output, the address contains a one-time sign-in link.
 func (h *httpServer) tellPage(base string, in web.People) {
 	name, path := "inbox", "/"
 	switch {

@@ -15,21 +15,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// Libraries are the open libraries of a shelf. They are used and reloaded by one
-// goroutine at a time; the federations that they gave may be used concurrently.
+// Libraries holds a shelf's open libraries. Only one goroutine at a time may use or
+// reload it. The federations it returns may be used concurrently.
 type Libraries struct {
 	shelf   shelf.Shelf
 	options search.Options
 	log     *slog.Logger
 	open    map[string]*search.Engine // by folder
-	removed []*search.Engine          // off the shelf, and maybe still asked
+	removed []*search.Engine          // no longer on the shelf, but maybe still in use
 	current *search.Federation
-	opened  string // the state of the shelf before it was opened
+	opened  string // the shelf's state before it was opened
 }
 
-// OpenLibraries opens the libraries of the shelf in dir: those with the ids or
-// names only, or all if only is empty. A library that cannot be opened is logged
-// and left out. Fault "no_library": there is none, or not one of only.
+// OpenLibraries opens the libraries on the shelf in dir: those with the given IDs or
+// names, or all if only is empty. A library that cannot be opened is logged and skipped.
+// OpenLibraries returns the fault "no_library" if there are no libraries, or if one named
+// in only is missing.
 func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger) (*Libraries, error) {
 	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, options: o, log: log, open: map[string]*search.Engine{}}
 	l.opened = l.state()
@@ -58,7 +59,7 @@ func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger
 	return l, nil
 }
 
-// list is what is on the shelf; what is no library is logged.
+// list returns the shelf's libraries. It logs folders that are not libraries.
 func (l *Libraries) list() ([]shelf.Entry, error) {
 	entries, problems, err := l.shelf.List()
 	for _, p := range problems {
@@ -67,7 +68,7 @@ func (l *Libraries) list() ([]shelf.Entry, error) {
 	return entries, err
 }
 
-// use makes a federation of entries, with the engines that are open already.
+// use creates a federation of entries. It reuses engines that are already open.
 func (l *Libraries) use(entries []shelf.Entry) {
 	var all []search.Library
 	here := map[string]*search.Engine{}
@@ -97,10 +98,10 @@ func (l *Libraries) use(entries []shelf.Entry) {
 	l.open, l.current = here, search.Federate(all)
 }
 
-// Federation is over the libraries as they are now.
+// Federation returns the federation of the current libraries.
 func (l *Libraries) Federation() *search.Federation { return l.current }
 
-// Close closes all; nobody asks them any more.
+// Close closes all libraries. Call it after the last search.
 func (l *Libraries) Close() {
 	for _, engine := range l.removed {
 		engine.Close()
@@ -110,12 +111,12 @@ func (l *Libraries) Close() {
 	}
 }
 
-// state tells one state of the shelf from another: the folders, and when each
+// state identifies the shelf's contents by the folders and the time at which each
 // index was written.
 func (l *Libraries) state() string {
 	folders, err := os.ReadDir(l.shelf.Dir)
 	if err != nil {
-		return "" // it is gone
+		return "" // the shelf is gone
 	}
 	var b strings.Builder
 	for _, f := range folders {
@@ -126,7 +127,7 @@ func (l *Libraries) state() string {
 	return b.String()
 }
 
-// reload opens what is on the shelf now.
+// reload opens the shelf's current libraries.
 func (l *Libraries) reload() error {
 	entries, err := l.list()
 	if err != nil {
@@ -136,7 +137,7 @@ func (l *Libraries) reload() error {
 	return nil
 }
 
-// docsTools are the tools over what is served; none while nothing is open.
+// docsTools returns the docs tools, or nil if no docs are open.
 func (l *docsServer) docsTools(o docs.Options) []contract.Tool {
 	switch {
 	case l.libraries != nil:
@@ -147,10 +148,11 @@ func (l *docsServer) docsTools(o docs.Options) []contract.Tool {
 	return nil
 }
 
-// hasDocs says whether docs are open.
+// hasDocs reports whether docs are open.
 func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries != nil }
 
-// followShelf serves libraries as they come and go.
+// followShelf reloads the shelf if its state is not before, and returns the state
+// that is now served.
 func (l *docsServer) followShelf(before string) (now string) {
 	now = l.libraries.state()
 	if now == before || now == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/surface"
 )
 
-// stand keeps surfaces up until ctx ends. What becomes of them is told to the
-// log: a server answers without them too.
+// stand runs the surfaces until ctx ends. It only logs errors, because the server
+// works without surfaces.
 func (a *App) stand(ctx context.Context, o surface.Options) {
 	if o == (surface.Options{}) {
 		return

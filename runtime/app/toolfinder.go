@@ -12,7 +12,7 @@ import (
 // toolFinder ranks the tools of upstreams with the engine that ranks documents.
 type toolFinder struct {
 	engine *search.Engine
-	names  map[string]string // of the tools, by the path of their text
+	names  map[string]string // maps text paths to tool names
 }
 
 // upstreamFacet is the facet by which tools are filtered.
@@ -32,18 +32,18 @@ func NewToolFinder(tools []gateway.Described) (gateway.Finder, error) {
 	return f, err
 }
 
-// aboutBytes is how much of a description counts: longer ones continue with
-// examples and other tools. valuesBytes is how much of the values that arguments
-// may have. On the 60 requests of tuning.json (docs/tools.md) recall@5 is 0.80; it
-// is 0.77 with 400 or all bytes of descriptions, with the descriptions of
-// arguments, or without the values.
+// aboutBytes is the maximum number of description bytes that are indexed, because longer
+// descriptions continue with examples and other tools. valuesBytes limits the possible
+// values of arguments. On the 60 requests in tuning.json (docs/tools.md), recall@5 is
+// 0.80. It is 0.77 with 400 bytes or all of the description, with argument descriptions,
+// or without the values.
 const (
 	aboutBytes  = 200
 	valuesBytes = 400
 )
 
-// toolText is what a tool is found by: the name of its upstream and its own, what
-// it says of itself first, and the names and values of its arguments.
+// toolText returns the text by which a tool is found: the names of the upstream and the
+// tool, the start of the description, and the names and values of the arguments.
 func toolText(t gateway.Described) search.Text {
 	return search.Text{
 		Path:    t.Upstream + "/" + t.Tool,
@@ -53,7 +53,7 @@ func toolText(t gateway.Described) search.Text {
 	}
 }
 
-// beginning is the first n bytes of a text.
+// beginning returns the first n bytes of a text, without a partial character.
 func beginning(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -61,7 +61,7 @@ func beginning(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "")
 }
 
-// spaced writes an identifier as words.
+// spaced splits an identifier into words.
 func spaced(name string) string {
 	var b strings.Builder
 	var before rune

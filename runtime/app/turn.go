@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// A question ends with what asked it, in the transaction in which that ends. One
-// that was handed back as pending stays: its answer starts a follow-up.
+// A question ends in the same transaction as the turn that asked it. A question that was
+// returned as pending stays open: its answer starts a follow-up.
 
 // turnEnded implements [tasks.Options.TurnEnded].
 func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) error {
@@ -31,8 +31,8 @@ func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) erro
 	return hub.EndAttemptTurn(ctx, tx, t)
 }
 
-// endTurns implements [elicit.Options.Settle]. A process that runs no attempts
-// looks once after those of others.
+// endTurns implements [elicit.Options.Settle]. A process that runs no attempts ends the
+// lost turns of other processes once.
 func (a *App) endTurns(ctx context.Context) error {
 	a.working.Lock()
 	m := a.manager
@@ -40,7 +40,7 @@ func (a *App) endTurns(ctx context.Context) error {
 	if m != nil {
 		return m.EndLost(ctx)
 	}
-	m, err := a.newManager(ctx) // which looks as it is made
+	m, err := a.newManager(ctx) // creating the manager ends lost turns
 	if err == nil {
 		m.Close()
 	}

@@ -21,31 +21,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// upstreamPatience is how long serve waits, at its start, for upstreams that it
-// has never seen; their tools are listed when they answer later.
+// upstreamPatience is how long serve waits at startup for upstreams it has never
+// connected to. Their tools are added when they answer later.
 const upstreamPatience = 5 * time.Second
 
-// upstreamDoor is the upstreams of this process and the pages on which a person connects
-// to them: on the server that this process is, or else on one of its own that
-// is started when somebody is first asked.
+// upstreamDoor holds this process's upstreams and serves the pages on which a person
+// connects to them. The pages are served by this process's HTTP server if it has one.
+// Otherwise they get a separate server that is started when a person is first asked.
 type upstreamDoor struct {
 	*gateway.Gateway
 	app *App
 	c   *Upstreams
 	log *slog.Logger
-	// calls keeps those of its tools that outlive their requests.
+	// calls runs tool calls that outlive their requests.
 	calls *callroom.Runner
 
 	mu    sync.Mutex
-	base  string // of the pages; empty: nobody serves them yet
-	own   bool   // this process serves nothing else over HTTP
+	base  string // the pages' base URL; empty while they are not served
+	own   bool   // this process has no other HTTP server
 	stop  func()
 	ended sync.WaitGroup
 }
 
-// door makes the gateway, and connects to nobody. Nil: no upstream is
-// configured. Its requests belong to in; own says that the process serves no
-// pages over HTTP. changed is called when its tools have.
+// door creates the gateway without connecting to any upstream. It returns nil if no
+// upstream is configured. The gateway's questions belong to the context in. own means
+// that the process has no other HTTP pages. changed is called after an upstream's
+// tools have changed.
 func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger, open func(context.Context) (*elicit.Hub, *store.DB, error)) (*upstreamDoor, error) {
 	c, err := a.config.Upstreams.Get()
 	if err != nil || c == nil {
@@ -73,7 +74,8 @@ func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger
 }
 
 // Upstreams returns the configured upstreams without connecting to them, for
-// managing their credentials; nil if there are none. Call end to release them.
+// managing their credentials. It returns nil if there are none. The caller must call
+// end to release them.
 func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err error) {
 	d, err := a.door(a.asksFor(true), true, nil, log, a.open)
 	if err != nil || d == nil {
@@ -82,7 +84,7 @@ func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err e
 	return d.Gateway, d.end, nil
 }
 
-// met has the upstreams know what a client lends, before it gets a list.
+// met passes a client's capabilities to the upstreams before the client gets a list.
 func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
 	d.Met(ctx, l, upstreamPatience)
 }
@@ -96,7 +98,7 @@ func (d *upstreamDoor) Tools() []contract.Tool {
 	return tools
 }
 
-// end closes the gateway and what it was served by.
+// end closes the gateway and the server of its pages.
 func (d *upstreamDoor) end() {
 	if d == nil {
 		return
@@ -110,7 +112,7 @@ func (d *upstreamDoor) end() {
 	d.ended.Wait()
 }
 
-// enter puts the pages behind a front.
+// enter mounts the pages on a front.
 func (d *upstreamDoor) enter(o *web.Options) {
 	if o.Shell == nil {
 		o.Shell = newShell(o.People)
@@ -126,14 +128,14 @@ func (d *upstreamDoor) enter(o *web.Options) {
 	o.Homeward = d.ComesBack
 }
 
-// at says where the front is found.
+// at sets the front's base URL.
 func (d *upstreamDoor) at(base string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.base = base
 }
 
-// address is where people find the pages.
+// address returns the pages' address for people.
 func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,11 +145,11 @@ func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	case !d.own:
 		return "", errors.New("the server is not listening yet")
 	case public != "" && addr == "":
-		// No proxy finds a port that is any: a server over HTTP has the pages.
+		// A proxy cannot find a random port, so only an HTTP server has the pages.
 	default:
 		err := d.listen(ctx, cmp.Or(addr, "127.0.0.1:0"))
 		if neighbour := "http://" + addr; err != nil && addr != "" && servesConnect(ctx, neighbour) {
-			return cmp.Or(public, neighbour), nil // until it ends; then it is looked again
+			return cmp.Or(public, neighbour), nil // until that process ends; the next call checks again
 		}
 		if err != nil {
 			return "", err
@@ -156,8 +158,8 @@ func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	return cmp.Or(public, d.base), nil
 }
 
-// servesConnect says that another process has the pages at an address that this
-// one was to have. Whichever has them does: what they need is in the store.
+// servesConnect reports whether another process serves the pages at the address meant for
+// this one. Either process can serve them, because their data is in the store.
 func servesConnect(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -173,7 +175,7 @@ func servesConnect(ctx context.Context, base string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// listen serves the pages alone. d.mu is held.
+// listen starts a server only for the pages. The caller holds d.mu.
 func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
 	token, _, err := d.app.token()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/views"
 )
 
-// clientViews returns the views of this server. toolset is nil if the server asks no
+// clientViews returns this server's views. toolset is nil if the server asks no
 // questions. The views hold requests until ctx ends.
 func (a *App) clientViews(ctx context.Context, toolset *asktools.Toolset, prefix string) *views.Views {
-	shell := newShell(web.People{Key: rand.Text()}) // no browser brings back a form of this process's
+	shell := newShell(web.People{Key: rand.Text()}) // browsers never submit this process's forms
 	o := views.Options{Shell: shell, Prefix: prefix}
 	if toolset != nil {
 		o.Hub = a.Hub

@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// glance is how long a change of the questions of an attempt may go unnoticed if
-// the feed says nothing of it.
+// glance is how long a change in an attempt's questions may go unnoticed if the feed
+// does not report it.
 const glance = 30 * time.Second
 
 // followQuestions implements [tasks.Options.FollowQuestions].
@@ -22,7 +22,7 @@ func (a *App) followQuestions(ctx context.Context, attemptID string, since time.
 	}
 }
 
-// tellQuestions is followQuestions until something goes wrong.
+// tellQuestions does the work of followQuestions until an error occurs.
 func (a *App) tellQuestions(ctx context.Context, open *openQuestions, tell func(bool)) error {
 	hub, err := a.Hub(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *App) tellQuestions(ctx context.Context, open *openQuestions, tell func(
 	}
 }
 
-// untilConcerned waits until take may say something else.
+// untilConcerned waits until the result of take may have changed.
 func (o *openQuestions) untilConcerned(ctx context.Context, watch *elicit.Watcher) error {
 	glancing, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
@@ -69,27 +69,27 @@ func (o *openQuestions) untilConcerned(ctx context.Context, watch *elicit.Watche
 	}
 }
 
-// openQuestions are those of a run that wait for a person. One that an earlier
-// run has left is none of them, unless somebody waits for it again.
+// openQuestions holds the questions of a run that wait for a person. It excludes a
+// question from an earlier run, unless an agent waits for it again.
 type openQuestions struct {
 	attemptID string
 	since     time.Time
 	known     map[string]bool // open questions of the attempt
-	returned  map[string]bool // of earlier runs, and waited for in this one
+	returned  map[string]bool // from earlier runs, but waited for in this one
 }
 
-// take looks at all that are open, and says whether the run waits for one.
+// take records the open questions and reports whether the run waits for one of them.
 func (o *openQuestions) take(list elicit.List) (waits bool) {
 	o.known = map[string]bool{}
 	for _, r := range list.Requests {
 		o.known[r.ID] = true
 		ours := !r.CreatedAt.Time.Before(o.since) || o.returned[r.ID]
-		waits = waits || ours && !r.AskerGone && !r.HandedBack // then the agent does something else
+		waits = waits || ours && !r.AskerGone && !r.HandedBack // otherwise the agent is doing something else
 	}
 	return waits
 }
 
-// concerns reports whether an action may change what take says.
+// concerns reports whether an action may change the result of take.
 func (o *openQuestions) concerns(a elicit.Action) bool {
 	switch a.Type {
 	case elicit.Requested:

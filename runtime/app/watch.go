@@ -25,29 +25,31 @@ type watcher struct {
 	options  indexer.Options
 	events   *fsnotify.Watcher
 	log      *slog.Logger
-	failed   string            // the last failure told, so that it is told once
-	problems []indexer.Problem // the last ones told
-	// phrases is a file that builds read and that lies outside of the folder;
-	// empty: none.
+	failed   string            // the last failure logged, so that it is logged only once
+	problems []indexer.Problem // the last problems logged
+	// phrases is the phrases file that builds read, if it is outside the folder;
+	// otherwise it is empty.
 	phrases string
-	// why there is no index though a build has ended; nil: none has failed.
+	// why holds the reason why there is no index although a build has ended. It is nil
+	// if no build failed.
 	why atomic.Pointer[error]
 }
 
 const (
-	// firstWait is how long the first build may hold up serving: clients give a
-	// server some seconds to answer.
+	// firstWait is how long the first build may delay serving. Clients wait a few seconds
+	// for a server's first answer.
 	firstWait = 2 * time.Second
-	// settle is how long a folder must be quiet before it is built: editors and
+	// settle is how long a folder must be quiet before it is built, because editors and
 	// checkouts write many files in a row.
 	settle = 300 * time.Millisecond
-	// rescan builds even without an event: systems drop some, and not every file
-	// system tells. An unchanged build costs a few percent of a full one.
+	// rescan builds even without an event, because systems drop some events and not
+	// every file system reports changes. A build without changes costs a few
+	// percent of a full build.
 	rescan = time.Minute
 )
 
-// newWatcher refuses a dir that is no folder; that its pages cannot be built is
-// found out later.
+// newWatcher returns an error if dir is not a folder. It does not check whether the
+// pages can be built.
 func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -65,9 +67,9 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	return &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log}, nil
 }
 
-// run builds, and again on every change until ctx ends. It calls ready once:
-// when the first build has ended, or after firstWait. ready's error says that
-// the first build failed before that and that there is no earlier index.
+// run builds the index, and rebuilds it on every change until ctx ends. It calls ready
+// once: when the first build has ended, or after firstWait. ready gets an error if the
+// first build failed before that and there is no earlier index.
 func (w *watcher) run(ctx context.Context, ready func(error)) {
 	defer w.events.Close()
 	var once sync.Once
@@ -94,7 +96,7 @@ func (w *watcher) run(ctx context.Context, ready func(error)) {
 	w.loop(ctx)
 }
 
-// later is why there is no index yet.
+// later returns why there is no index yet.
 func (w *watcher) later() error {
 	if err := w.why.Load(); err != nil {
 		hint := "fix it: the docs are checked again whenever they change"
@@ -108,7 +110,7 @@ func (w *watcher) later() error {
 	return f
 }
 
-// servable says that an index is there, if an older one.
+// servable reports whether there is an index, even a stale one.
 func (w *watcher) servable() bool {
 	r, err := artifact.Open(w.options.Out)
 	if err == nil {
@@ -117,15 +119,15 @@ func (w *watcher) servable() bool {
 	return err == nil
 }
 
-// follow watches dir and the folders below it. What cannot be watched is found
-// by the next rescan.
+// follow watches dir and its subfolders. The next rescan finds changes in folders that
+// cannot be watched.
 func (w *watcher) follow(dir string) {
 	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return nil
 		}
 		if path != w.options.Dir && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
-			return fs.SkipDir // node_modules has more folders than a system watches
+			return fs.SkipDir // node_modules has more folders than a system can watch
 		}
 		if err := w.events.Add(path); err != nil {
 			w.log.Debug("cannot watch the folder", "folder", path, "error", err)
@@ -134,8 +136,8 @@ func (w *watcher) follow(dir string) {
 	})
 }
 
-// followPhrases watches the folder of the file of phrases if the docs' folder does
-// not have it. What else happens there is none of a build's business.
+// followPhrases watches the folder of the phrases file if it is outside the docs folder.
+// Other changes in that folder do not start a build.
 func (w *watcher) followPhrases() {
 	file, err := indexer.PhrasesPath(w.options)
 	if err != nil || file == "" || within(w.options.Dir, file) {
@@ -150,18 +152,17 @@ func (w *watcher) followPhrases() {
 	w.phrases = file
 }
 
-// strange says that path is outside of the docs, and not the file of phrases.
+// strange reports whether path is outside the docs and not the phrases file.
 func (w *watcher) strange(path string) bool {
 	return !within(w.options.Dir, path) && resolved(path) != resolved(w.phrases)
 }
 
-// within says whether path is dir or below it.
+// within reports whether path is dir or below it.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(resolved(dir), resolved(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// loop rebuilds until ctx ends.
 func (w *watcher) loop(ctx context.Context) {
 	timer := time.NewTimer(rescan)
 	defer timer.Stop()
@@ -193,15 +194,16 @@ func (w *watcher) loop(ctx context.Context) {
 	}
 }
 
-// writes says whether path is a file that a build itself writes, when the index
-// lies in the folder that is watched.
+// writes reports whether path is a file that a build itself writes. This matters if the
+// index is inside the watched folder.
 func (w *watcher) writes(path string) bool {
 	name := filepath.Base(path)
 	own := name == artifact.MetadataFile || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".idx")
 	return own && resolved(filepath.Dir(path)) == resolved(w.options.Out)
 }
 
-// resolved is path made absolute, without links as far as it exists.
+// resolved returns the absolute path. It resolves symbolic links in the part of
+// the path that exists.
 func resolved(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// lockWait is how long a build waits for another process that builds into the
-// same folder, as when a client starts two servers at once.
+// lockWait is how long a build waits for another process that builds into the same
+// folder, for example if a client starts two servers at the same time.
 const lockWait = time.Minute
 
 func (w *watcher) build(ctx context.Context) error {
@@ -26,8 +26,8 @@ func (w *watcher) build(ctx context.Context) error {
 	return err
 }
 
-// inTurn builds once no other process does, waiting for it with longer and
-// longer pauses.
+// inTurn builds when no other process is building into the folder. It waits for other
+// processes with increasing pauses.
 func (w *watcher) inTurn(ctx context.Context) (indexer.Report, error) {
 	last := time.Now().Add(lockWait)
 	for pause := settle; ; pause = min(2*pause, 5*time.Second) {
@@ -48,11 +48,10 @@ func locked(err error) bool {
 	return f != nil && f.Code == "locked"
 }
 
-// mostProblems is how many problems of a build are logged.
+// mostProblems is the maximum number of problems logged for a build.
 const mostProblems = 10
 
-// tellProblems logs what is wrong with files, unless it is what was wrong
-// before.
+// tellProblems logs a build's problems, unless they are the same as last time.
 func (w *watcher) tellProblems(problems []indexer.Problem) {
 	if slices.Equal(problems, w.problems) {
 		return
@@ -79,7 +78,7 @@ func (w *watcher) rebuild(ctx context.Context) {
 	w.tell(err)
 }
 
-// tell logs a failed build, each failure once.
+// tell logs a failed build. It does not repeat the same failure.
 func (w *watcher) tell(err error) {
 	said := "the index build failed, serving the old index"
 	if w.why.Load() != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// workTools are those over work, worded as those over docs, for a process that runs
-// in dir.
+// workTools returns the work tools for a process that runs in dir, with the prefix and
+// answer limit of the docs tools.
 func (a *App) workTools(ctx context.Context, as docs.Options, dir string) ([]contract.Tool, error) {
 	o := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return a.Work(ctx) },
@@ -30,8 +30,8 @@ func (a *App) workTools(ctx context.Context, as docs.Options, dir string) ([]con
 	return work.Tools(o), nil
 }
 
-// addLand serves the tools that land, which ask people with toolset. It is nil if
-// they are only listed.
+// addLand serves the land tools, which ask people with toolset. toolset is nil if the
+// tools are only listed.
 func (l *docsServer) addLand(a *App, toolset *ask.Toolset) {
 	o := land.Options{
 		Open: func(ctx context.Context) (land.Manager, error) { return a.Work(ctx) },
@@ -52,8 +52,8 @@ func (a *App) waiting(ctx context.Context, attemptID string) ([]elicit.Request, 
 	return list.Requests, err
 }
 
-// count is how many questions of the run of an attempt wait for a person. One
-// that has outlived its run holds up nothing.
+// count returns how many questions of the attempt's current run wait for a person. A
+// question that has outlived its run does not block the attempt.
 func (a *App) count(ctx context.Context, attemptID string) (n int, err error) {
 	requests, err := a.waiting(ctx, attemptID)
 	for _, r := range requests {
@@ -74,7 +74,8 @@ func (a *App) Questions(ctx context.Context, attemptID string) (list []work.Ques
 	return list, err
 }
 
-// visitor is what a door can do with a client that follows a run.
+// visitor shows questions to a connected client that follows a run, and
+// collects its answers.
 type visitor interface {
 	CanShow(r *elicit.Request) bool
 	Put(r *elicit.Request)
@@ -82,7 +83,7 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// show lets a client show what waits for a person in an attempt.
+// show lets a client show the attempt's questions that wait for a person.
 func (a *App) show(ctx context.Context, attemptID string, client any) error {
 	v, ok := client.(visitor)
 	if !ok {
@@ -97,7 +98,7 @@ func (a *App) show(ctx context.Context, attemptID string, client any) error {
 	return err
 }
 
-// take does what a client's person has answered.
+// take records the answers of a client's user.
 func (a *App) take(ctx context.Context, attemptID string, client any) error {
 	v, ok := client.(visitor)
 	if !ok {
@@ -116,8 +117,8 @@ func (a *App) take(ctx context.Context, attemptID string, client any) error {
 	return err
 }
 
-// Pauses returns the periods in which the attempt waited for a person. A period
-// ends at the question's deadline, even if the answer comes later.
+// Pauses returns the periods in which the attempt waited for a person. A period ends at
+// the question's deadline, even if the answer comes later.
 func (a *App) Pauses(ctx context.Context, attemptID string) (list []work.Pause, err error) {
 	hub, err := a.Hub(ctx)
 	if err != nil {
