@@ -42,7 +42,7 @@ func askCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// meantCommand refuses to put a misspelled command to a person.
+// meantCommand returns an error if the question is probably a misspelled command.
 func meantCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || len(args) == 2 && !strings.HasPrefix(args[1], "elc_") || len(args) > 2 {
 		return nil
@@ -115,16 +115,16 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	return q.ask(ctx, r)
 }
 
-// quest is one run of ask.
+// quest is one run of deskhand ask.
 type quest struct {
 	waiter
 	hub    *elicit.Hub
 	flags  *askFlags
-	device *terminal.Device // nil: nobody sits at one
-	inbox  bool             // somebody may open it
+	device *terminal.Device // the person's terminal; nil if there is none
+	inbox  bool             // a person may open the inbox
 }
 
-// reachable says whether anybody could answer.
+// reachable reports whether a person could answer.
 func (q *quest) reachable(ctx context.Context) (bool, error) {
 	if q.device != nil || q.inbox {
 		return true, nil
@@ -133,7 +133,7 @@ func (q *quest) reachable(ctx context.Context) (bool, error) {
 	return len(up) > 0, err
 }
 
-// nobody prints the outcome of a question that could not be asked.
+// nobody prints the outcome of a question that could not be asked, and returns the error.
 func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 	if q.form == "full" {
 		r.Completion = &elicit.Completion{Outcome: elicit.Abandoned, Reason: "unreachable", At: elicit.At(time.Now())}
@@ -145,7 +145,7 @@ func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 		"open deskhand inbox on this store and ask again, or use --unreachable wait; with --assume, a script continues without a person")
 }
 
-// assumed reads --assume; nil without it.
+// assumed reads the answers given with --assume. It returns nil if there are none.
 func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
 	if len(f.assume) == 0 {
 		return nil, nil
@@ -160,7 +160,8 @@ func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
 	return answers, nil
 }
 
-// assume answers in nobody's name.
+// assume records the answers from --assume. They are attributed to
+// "assumed", not to a person.
 func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string]elicit.Answer) error {
 	r, err := q.hub.Open(ctx, r)
 	if err != nil {
@@ -178,12 +179,12 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 	return q.finish(r, r, nil)
 }
 
-// detach asks and prints the id.
+// detach opens the question and prints its ID.
 func (q *quest) detach(ctx context.Context, r elicit.Request) error {
 	return q.id(q.hub.Open(ctx, r))
 }
 
-// id prints the id of what was asked.
+// id prints the ID of an opened question.
 func (q *quest) id(r elicit.Request, err error) error {
 	if err == nil {
 		_, err = fmt.Fprintln(q.Stdout, r.ID)
@@ -191,7 +192,7 @@ func (q *quest) id(r elicit.Request, err error) error {
 	return err
 }
 
-// ask asks and waits for the end.
+// ask puts a question to a person and waits for it to end.
 func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -202,25 +203,26 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	began := time.Now()
 	asked, err := q.hub.Ask(ctx, r, surface)
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
-		// Its key was asked with before, in vain; now somebody waits again.
+		// An earlier command with the same key got no answer in time.
+		// This one waits again.
 		q.Tell("asked before as " + asked.ID + ", waiting for a late answer")
 		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)
 }
 
-// late asks for the answer of a request whose deadline has passed.
+// late waits for a late answer to a question whose deadline has passed.
 func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
 	defer q.hub.Offer(ctx, r, surface)()
 	return q.wait(ctx, r, timeout)
 }
 
-// inboxComes is how long a command waits for its own inbox to listen before it
-// says where a person can answer.
+// inboxComes is how long a command waits for its own inbox to listen before it prints
+// where a person can answer.
 const inboxComes = 500 * time.Millisecond
 
-// inboxLink is the address of a page. For the eyes of a person at a terminal it
-// is a link that lets a browser in.
+// inboxLink returns a page's address. If stderr is a terminal, where only a person sees
+// the link, it contains a one-time sign-in code.
 func (a *app) inboxLink(address, path string) string {
 	if !console.OnTerminal(a.Stderr) {
 		return address + path
@@ -232,7 +234,7 @@ func (a *app) inboxLink(address, path string) string {
 	return in.LoginLink(address, path)
 }
 
-// announcer is the surface of a command without a terminal: it says where a
+// announcer is the surface of a command without a terminal. It prints where a
 // person can answer.
 type announcer struct{ *app }
 

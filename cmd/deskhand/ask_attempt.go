@@ -10,8 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// attemptDoor is the server of the attempt that this process belongs to, which has
-// the store even where a sandbox hides it; nil: there is none.
+// attemptDoor returns a client for the server of the attempt that this process runs in,
+// or nil if there is none. The server can open the store even if a sandbox hides it
+// from this process.
 func attemptDoor() *askdoor.Client {
 	if url := settings.Env("DESKHAND_URL"); settings.OwnAttempt() != "" && url != "" {
 		return &askdoor.Client{Address: url, Token: settings.Env("DESKHAND_TOKEN")}
@@ -19,8 +20,8 @@ func attemptDoor() *askdoor.Client {
 	return nil
 }
 
-// askThrough asks at the server of the own attempt. Its terminal, if there is one,
-// is the agent's and not a person's.
+// askThrough asks through the attempt's own server. The process's terminal, if any,
+// belongs to the agent and not to a person.
 func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFlags, r elicit.Request, w waiter, assumed map[string]elicit.Answer) error {
 	began := time.Now()
 	ways := askdoor.Ways{NoInbox: f.noInbox, Patient: f.unreachable == "wait", Detach: f.detach, Assumed: assumed}

@@ -12,10 +12,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Exit codes of ask, besides 0 for an answer and exitMisused. They tell apart
-// what gum and dialog do not: no, will not say, went away, too late, nobody there.
+// Exit codes of ask, in addition to 0 for an answer and exitMisused. Unlike gum and
+// dialog, they distinguish no, a refusal, a cancellation, a timeout and an
+// unreachable person.
 const (
-	exitNo          = 1 // --confirm was answered no
+	exitNo          = 1 // the answer to --confirm was no
 	exitDeclined    = 3
 	exitCancelled   = 4
 	exitUnreachable = 5
@@ -25,7 +26,7 @@ const (
 	exitInterrupted = 130
 )
 
-// ending is an error that has an exit code of its own.
+// ending is an error with its own exit code.
 type ending struct {
 	error
 	code int
@@ -33,15 +34,15 @@ type ending struct {
 
 func (e *ending) Unwrap() error { return e.error }
 
-// errSaid is why nothing is said on stderr: the answer says it.
+// errSaid suppresses the message on stderr, because stdout already contains the answer.
 var errSaid = errors.New("the answer says it")
 
 func end(code int, message, hint string) error {
 	return &ending{fault.New("ended", message, hint), code}
 }
 
-// outcome is nil for an answer, or else how a question ended. confirm says that
-// no is an exit code too.
+// outcome returns nil for an answer, or an error for any other outcome. With confirm, the
+// answer no is also an error.
 func outcome(r elicit.Request, confirm bool) error {
 	c := r.Completion
 	if c == nil {
@@ -63,7 +64,7 @@ func outcome(r elicit.Request, confirm bool) error {
 	return end(exitAbandoned, console.By("withdrawn", c), "")
 }
 
-// yes says that every question of yes or no was answered yes.
+// yes reports whether every yes-or-no question was answered yes.
 func yes(r elicit.Request) bool {
 	return !slices.ContainsFunc(r.Questions, func(q elicit.Question) bool {
 		a := r.Answers[q.ID]
@@ -71,8 +72,8 @@ func yes(r elicit.Request) bool {
 	})
 }
 
-// asking gives the exit code of an error while a question is asked: what is not
-// expected is the store's failure.
+// asking assigns an exit code to an error that occurs while a question is asked. An
+// unexpected error counts as a store failure.
 func asking(err error) error {
 	f := fault.Of(err)
 	switch {
@@ -94,8 +95,9 @@ func asking(err error) error {
 	return &ending{err, exitStore}
 }
 
-// managing gives the exit code of an error while a request is looked at or
-// answered for somebody: 1 if somebody else was first.
+// managing assigns an exit code to an error that occurs while a person inspects
+// or answers a request. The code is 1 if the request has already ended or is
+// for another person.
 func managing(err error) error {
 	f := fault.Of(err)
 	if r := new(elicit.Rejection); errors.As(err, &r) && r.Winner != nil && r.Winner.Outcome == elicit.Abandoned {
@@ -110,7 +112,8 @@ func managing(err error) error {
 	return err
 }
 
-// nextSteps are hints for faults that have none: rooms do not know commands.
+// nextSteps maps fault codes to hints. It is used for faults without a hint, because the
+// packages below cmd do not know the commands.
 var nextSteps = map[string]string{
 	elicit.UnknownRequest:   "see deskhand ask list --all",
 	elicit.AlreadyCompleted: "deskhand ask show, with the same id, has the answer",

@@ -51,7 +51,7 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 	return a.Questions(list.Requests)
 }
 
-// listed are the questions of the store, or of the own attempt.
+// listed returns the questions in the store, or in an attempt only the attempt's own.
 func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, error) {
 	if attempt := attemptDoor(); attempt != nil {
 		return attempt.List(ctx, all, limit)
@@ -68,7 +68,7 @@ func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, err
 	return settled(ctx, hub, filter)
 }
 
-// settled lists requests after those have ended whose agents died.
+// settled lists requests. It first ends those whose agents have died.
 func settled(ctx context.Context, hub *elicit.Hub, f elicit.Filter) (elicit.List, error) {
 	list, err := hub.List(ctx, f)
 	if err != nil {
@@ -113,12 +113,12 @@ func askShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// withRequest opens the store and reads a request.
+// withRequest opens the store, reads a request and calls do.
 func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, elicit.Request) error) error {
 	return a.withQuestion(ctx, id, func(_ *installation.App, hub *elicit.Hub, r elicit.Request) error { return do(hub, r) })
 }
 
-// withQuestion is withRequest for who needs more than the hub.
+// withQuestion is like withRequest, but also passes the installation.
 func (a *app) withQuestion(ctx context.Context, id string, do func(*installation.App, *elicit.Hub, elicit.Request) error) error {
 	all := a.installation(nil)
 	defer all.Close()

@@ -11,10 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// askFlags are the flags of ask.
 type askFlags struct {
 	askline.Line
-	bounded                       bool // the request itself says how long to wait
+	bounded                       bool // the request itself sets a timeout
 	assume                        []string
 	unreachable                   string
 	noInbox, noTTY, plain, detach bool
@@ -53,7 +52,7 @@ func (f *askFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.output, "output", "", console.OutputUsage)
 }
 
-// request makes a request of a command line. stdin is read if --questions is -.
+// request builds a request from a command line. It reads stdin if --questions is "-".
 func (f *askFlags) request(flags *pflag.FlagSet, question string, stdin io.Reader) (elicit.Request, error) {
 	f.Changed = flags.Changed
 	f.Exclusive = func(names ...string) error { return settings.Exclusive(flags, names...) }

@@ -46,14 +46,14 @@ func askWaitCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// soleConfirm says that a request is one question of yes or no, so that no is an
-// exit code.
+// soleConfirm reports whether a request is a single yes-or-no question. The answer no
+// then changes the exit code.
 func soleConfirm(r elicit.Request) bool {
 	return len(r.Questions) == 1 && r.Questions[0].Kind == elicit.Boolean
 }
 
-// answerDesk is where answers come from: a hub over the store, or the server of
-// the attempt that this process belongs to.
+// answerDesk returns answers. It is a hub over the store, or the server of the attempt
+// that this process runs in.
 type answerDesk interface {
 	Wait(ctx context.Context, id string) (elicit.Request, error)
 	WaitLate(ctx context.Context, id string) (elicit.Request, error)
@@ -64,12 +64,12 @@ type answerDesk interface {
 type waiter struct {
 	*app
 	desk    answerDesk
-	form    string // of the output
-	confirm bool   // no is an exit code
+	form    string // output format
+	confirm bool   // the answer no changes the exit code
 }
 
-// wait waits for the end of r, or for a late answer if it has expired; a
-// timeout of 0 is none.
+// wait waits for r to end, or for a late answer if r has expired. A timeout of
+// 0 means no timeout.
 func (w *waiter) wait(ctx context.Context, r elicit.Request, timeout time.Duration) error {
 	bounded, cancel := bound(ctx, timeout)
 	defer cancel()
@@ -84,7 +84,7 @@ func (w *waiter) wait(ctx context.Context, r elicit.Request, timeout time.Durati
 	return w.finish(r, ended, err)
 }
 
-// bound is ctx with an end after a time, 0 for none.
+// bound returns ctx with a timeout. A timeout of 0 means none.
 func bound(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 	if after <= 0 {
 		return context.WithCancel(ctx)
@@ -92,8 +92,8 @@ func bound(ctx context.Context, after time.Duration) (context.Context, context.C
 	return context.WithTimeout(ctx, after)
 }
 
-// finish prints how a request ended that was asked as r, and gives the exit
-// code. err is that of waiting.
+// finish prints how the request r ended, and returns an error with the exit code. err is
+// the error of the wait.
 func (w *waiter) finish(r, ended elicit.Request, err error) error {
 	interrupted := errors.Is(err, context.Canceled)
 	if interrupted {
@@ -106,7 +106,8 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 		w.Tell("note: " + ended.Completion.Note)
 	}
 	if err == nil && !interrupted {
-		// Without a context: what is printed is delivered, and the store bounds it.
+		// A printed answer counts as delivered even if ctx has ended. The
+		// store limits the time.
 		err = w.desk.Delivered(context.Background(), ended)
 	}
 	switch {

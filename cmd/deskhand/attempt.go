@@ -12,21 +12,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// notInside lists the commands that a process of an attempt may not run, with
-// the reason. They decide for a person, move that person's branches, or start and
-// end the work of others. This stops an agent that tries the obvious; a sandbox
-// stops one that hides where it runs. Each command is here or in mayInside.
+// notInside maps each command that is refused inside an attempt to the reason. These
+// commands decide for a person, move a person's branches, or start and end other agents'
+// work. The table stops an agent that tries the obvious; a sandbox stops an agent that
+// hides where it runs. Every command is in notInside or in mayInside.
 var notInside = map[string]string{
 	"deskhand ask answer":         onlyPeople,
 	"deskhand ask decline":        onlyPeople,
 	"deskhand ask cancel":         onlyPeople,
 	"deskhand ask extend":         onlyPeople,
 	"deskhand inbox":              onlyPeople,
-	"deskhand gaps":               onlyPeople, // it has the questions of others
+	"deskhand gaps":               onlyPeople, // it prints other people's questions
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
 	"deskhand trust":              onlyPeople,
-	"deskhand init":               onlyPeople, // it says which programs agents start
+	"deskhand init":               onlyPeople, // it decides which programs agents start
 	"deskhand doctor":             onlyOutside,
 	"deskhand tasks land":         onlyPeople,
 	"deskhand tasks undo":         onlyPeople,
@@ -44,11 +44,11 @@ var notInside = map[string]string{
 	"deskhand tasks run":          onlyOutside,
 	"deskhand add":                onlyOutside,
 	"deskhand push":               onlyOutside,
-	"deskhand phrases":            onlyOutside, // it spends money, starts agents and has the questions of others
+	"deskhand phrases":            onlyOutside, // it spends money, starts agents and reads other people's questions
 	"deskhand update":             onlyOutside,
 	"deskhand remove":             onlyOutside,
 	"deskhand sync":               onlyOutside,
-	"deskhand tasks launcher":     onlyOutside, // deskhand starts these two without the variables of an attempt
+	"deskhand tasks launcher":     onlyOutside, // deskhand starts these two without the attempt's variables
 	"deskhand tasks runner":       onlyOutside,
 	"deskhand tasks start":        onlyOutside,
 	"deskhand tasks say":          onlyOutside,
@@ -59,11 +59,11 @@ var notInside = map[string]string{
 	"deskhand tasks project add":  onlyOutside,
 	"deskhand serve --tools work": onlyOutside,
 	"deskhand serve --tools land": onlyPeople,
-	"deskhand serve --http":       onlyPeople, // it has the inbox
+	"deskhand serve --http":       onlyPeople, // it serves the inbox
 }
 
-// mayInside lists the commands that a process of an attempt may run: they read,
-// ask, note further work, or write files of the agent's own.
+// mayInside lists the commands that are allowed inside an attempt. They read, ask, note
+// further work, or write the agent's own files.
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
 	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand demo",
@@ -79,14 +79,14 @@ const (
 	onlyOutside = "a person, or an agent outside of attempts, does this"
 )
 
-// allowedHere refuses a command that a process of an attempt may not run.
+// allowedHere refuses commands that are not allowed inside an attempt.
 func allowedHere(cmd *cobra.Command, a *app) error {
 	if settings.OwnAttempt() == "" {
 		return nil
 	}
 	doing := cmd.CommandPath()
 	if doing == "deskhand serve" {
-		groups, _ := a.settings.Groups() // serve itself says what is wrong with them
+		groups, _ := a.settings.Groups() // serve itself reports an error in the groups
 		switch {
 		case cmd.Flags().Changed("http"):
 			doing += " --http"
@@ -104,8 +104,8 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 		"ask a person with deskhand ask, or note further work with deskhand tasks add")
 }
 
-// ownQuestion refuses the question of another attempt, or of nobody's attempt, to
-// a process of an attempt.
+// ownQuestion returns an error in an attempt if the question does not
+// belong to that attempt.
 func ownQuestion(r *elicit.Request) error {
 	if own := settings.OwnAttempt(); own != "" && r.Context.AttemptID != own {
 		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "deskhand ask list shows the questions of this attempt")

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// shells are those that deskhand writes a completion script for.
+// shells maps each supported shell to the function that writes its completion script.
 var shells = map[string]func(root *cobra.Command, a *app) error{
 	"bash":       func(root *cobra.Command, a *app) error { return root.GenBashCompletionV2(a.Stdout, true) },
 	"zsh":        func(root *cobra.Command, a *app) error { return root.GenZshCompletion(a.Stdout) },
@@ -30,7 +30,7 @@ func completionCommand(a *app) *cobra.Command {
 			"  deskhand completion fish > ~/.config/fish/completions/deskhand.fish",
 		Args:              arguments(1, 1, "the name of a shell"),
 		ValidArgsFunction: oneOf(names...),
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // a shell starts with a broken configuration file too
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // a shell must start even with a broken configuration file
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := shells[args[0]]
 			if !ok {
@@ -41,7 +41,7 @@ func completionCommand(a *app) *cobra.Command {
 	}
 }
 
-// oneOf completes the first argument.
+// oneOf completes the first argument with one of words.
 func oneOf(words ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -51,13 +51,13 @@ func oneOf(words ...string) cobra.CompletionFunc {
 	}
 }
 
-// folder completes a folder.
+// folder completes a folder name.
 func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// choices are the values of flags that take one of a few, by command and flag or
-// by flag alone, as in valueNames.
+// choices lists the allowed values of flags, by command and flag or by flag
+// only, as in valueNames.
 var choices = map[string][]string{
 	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
 	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"},
@@ -67,14 +67,14 @@ var choices = map[string][]string{
 	"eval format": {"table", "markdown", "json"},
 }
 
-// completeFlags makes the flags of cmd and of its commands complete their
-// values, those that do not yet.
+// completeFlags adds completion of values to the flags of cmd and its subcommands, except
+// for flags that already have it.
 func completeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if _, done := cmd.GetFlagCompletionFunc(f.Name); done {
 			return
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, flagValues(cmd, f)) // the flag is there
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, flagValues(cmd, f)) // fails only if the flag does not exist
 	})
 	for _, sub := range cmd.Commands() {
 		completeFlags(sub)
@@ -102,14 +102,14 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// completeQuestions completes the ids of requests that wait for a person.
+// completeQuestions completes the IDs of requests that wait for a person.
 func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 	if len(args) > 0 || a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	hub, stop, err := a.hub(cmd.Context())
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp // nobody reads an error while typing
+		return nil, cobra.ShellCompDirectiveNoFileComp // an error message would disturb the user's typing
 	}
 	defer stop()
 	list, _ := hub.List(cmd.Context(), elicit.Filter{Limit: 100})

@@ -23,7 +23,7 @@ func configCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// config shows all settings, and then says what is wrong with them, if anything.
+// config prints all settings, and then returns an error if one of them is invalid.
 func (a *app) config(asJSON bool) error {
 	rows, err := a.settings.Effective()
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *app) config(asJSON bool) error {
 	return a.settings.Check()
 }
 
-// printLeftOut is a second table, if there is anything in it.
+// printLeftOut prints a table of the ignored settings, if there are any.
 func (a *app) printLeftOut(rows []settings.Effective) error {
 	p := a.settings.Project()
 	if p == nil || !p.LeftOut() {

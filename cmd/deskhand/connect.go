@@ -83,7 +83,7 @@ func connectionsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// withDoor runs f with the upstreams, to which nothing is connected.
+// withDoor calls f with the upstreams, without connecting to any.
 func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error {
 	log, err := a.settings.Logger(a.Stderr)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error 
 	return f(all, g)
 }
 
-// connect connects one upstream, by a key or in a browser.
+// connect connects one upstream, with a key or in a browser.
 func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gateway, name string) error {
 	kind, err := d.Takes(name)
 	if err != nil {
@@ -138,7 +138,7 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 		return err
 	}
 	r, err = hub.Wait(ctx, r.ID)
-	if ctx.Err() != nil { // nobody is there for whom it would stay open
+	if ctx.Err() != nil { // no process is left to use the answer
 		_, _ = hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "asker_gone"})
 	}
 	if err != nil {
@@ -154,6 +154,6 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 	return err
 }
 
-// lastPage is how long the page is served after it has done its work: the
-// browser comes once more, for the page that says so.
+// lastPage is how long the server continues after the connection is made, so that the
+// browser can load the page that confirms it.
 const lastPage = time.Second

@@ -14,18 +14,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
 
-// demoQuestions are asked of deskhand's own manual.
+// demoQuestions are questions about deskhand's own manual.
 var demoQuestions = []string{
 	"rebuild the index whenever a page changes",
 	"which facets can I filter by",
 	byMeaning,
 }
 
-// byMeaning is a question without a word that the manual has.
+// byMeaning is a question of which no word occurs in the manual.
 const byMeaning = "semantic similarity"
 
-// demoCommand shows the whole way through a real client: this program started
-// as a server, asked over a pipe.
+// demoCommand demonstrates a complete session: it starts this program as a server and
+// queries it through a real client over a pipe.
 func demoCommand(a *app) *cobra.Command {
 	var questions []string
 	cmd := &cobra.Command{
@@ -63,7 +63,7 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 	return nil
 }
 
-// demoAsk searches, and reads the first hit.
+// demoAsk searches for an answer and reads the first hit.
 func (a *app) demoAsk(ctx context.Context, r remote.Server, question string) error {
 	hits, _, err := r.Search(ctx, question, nil, 3, "")
 	if err != nil {

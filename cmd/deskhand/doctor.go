@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/setup"
 )
 
-// doctorAnswer is what doctor says, as JSON.
+// doctorAnswer is the JSON output of doctor.
 type doctorAnswer struct {
 	build
 	OK     bool           `json:"ok"`
@@ -66,7 +66,7 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 	return ctx.Err()
 }
 
-// doctorOptions are what the settings say, as far as doctor needs it.
+// doctorOptions returns the settings that doctor needs.
 func (a *app) doctorOptions() (doctor.Options, error) {
 	here, err := setup.Here()
 	c := a.settings.Checked()

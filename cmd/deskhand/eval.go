@@ -79,8 +79,8 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	// A table is for people; what programs read is one report unless they ask for
-	// more.
+	// A table is for people and also shows the questions. A program reads one report
+	// unless it asks for more.
 	f.asked = f.asked || f.format != "json" && f.Report == "" && f.Scores == "" && f.baseline == "" && len(f.by) == 0
 	kinds, err := f.kinds()
 	if err != nil {
@@ -123,14 +123,14 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	return eval.Gate(reports[0], delta, f.minNDCG, f.maxDrop)
 }
 
-// check refuses flags that cannot be meant.
+// check returns an error for invalid flags.
 func (f *evalFlags) check() error {
 	switch {
 	case f.format != "table" && f.format != "markdown" && f.format != "json":
 		return misuse(fmt.Sprintf("unknown --format %q", f.format), "use table, markdown or json")
 	case f.maxDrop >= 0 && f.baseline == "":
 		return misuse("--max-drop needs --baseline", "name an earlier report with --baseline FILE")
-	case !(f.minNDCG >= 0 && f.minNDCG <= 1): // the negated form also refuses NaN
+	case !(f.minNDCG >= 0 && f.minNDCG <= 1): // the negated form also rejects NaN
 		return misuse(fmt.Sprintf("--min-ndcg must be between 0 and 1, not %v", f.minNDCG), "the best NDCG there is, is 1")
 	case f.worst < 0 || f.warmup < 0:
 		return misuse("--worst and --warmup must not be negative", "leave them out for none")
@@ -138,7 +138,7 @@ func (f *evalFlags) check() error {
 	return within("limit", f.limit, 1, search.MaxLimit)
 }
 
-// kinds are those of --by; none means the usual one, without a name.
+// kinds returns the values of --by. No value means the default ranking, without a name.
 func (f *evalFlags) kinds() (kinds []search.By, err error) {
 	if len(f.by) > 0 && len(f.servers)+len(f.urls) > 0 {
 		return nil, misuse("--by is for an index, not for a server", "leave out --by, or --server and --url")

@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// explainTools prints what a model is shown of the server that f describes, and
-// serves nothing.
+// explainTools prints the tools and instructions that a model gets from the server that f
+// describes. It serves nothing.
 func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
 	log, err := a.settings.Logger(a.Stderr)
 	if err != nil {

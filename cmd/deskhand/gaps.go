@@ -54,8 +54,8 @@ func (a *app) gaps(ctx context.Context, since time.Duration, limit int, asJSON b
 	return a.Gaps(report, path, limit)
 }
 
-// findGaps reads the log of this installation, as far as it is of the index, and
-// says where it is.
+// findGaps reads this installation's log entries about the index, and returns the report
+// and the log's path.
 func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report, path string, err error) {
 	state, err := a.settings.StateDir()
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report,
 	return r, log.Path(), err
 }
 
-// evalRecorded says how many of the recorded questions still find little. They
-// have no labels, so there is no NDCG of them.
+// evalRecorded prints how many of the recorded questions still find little. The questions
+// have no labels, so their NDCG cannot be computed.
 func (a *app) evalRecorded(ctx context.Context, format string) error {
 	report, path, err := a.findGaps(ctx, 0)
 	if err != nil {

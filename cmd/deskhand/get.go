@@ -66,7 +66,7 @@ func (a *app) got(id, text string, doc docs.Doc, err error, asJSON bool) error {
 	return err
 }
 
-// notGot words for the command line what the tool get_doc says to a model.
+// notGot converts the errors of get_doc to command-line errors.
 func notGot(id string, err error) error {
 	f := fault.Of(err)
 	switch {

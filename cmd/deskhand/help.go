@@ -16,9 +16,9 @@ import (
 	topics "github.com/deskhand/deskhand/runtime/manual"
 )
 
-// valueNames are what help and the manual call the values of flags, by command
-// and flag or by flag alone. Those of settings are in their table; others have a
-// number N, a TIME or a TEXT.
+// valueNames maps flags to the names of their values in help and the manual, by command
+// and flag or by flag only. The names for settings are in the settings table. The other
+// values are called N for a number, TIME or TEXT.
 var valueNames = map[string]string{
 	"agent": "NAME", "annotation": "KEY=VALUE", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
 	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
@@ -33,8 +33,7 @@ var valueNames = map[string]string{
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "add version": "VERSION", "search library": "NAME",
 }
 
-// valueName is what the value of a flag of cmd is called; empty for one that is
-// on or off.
+// valueName returns the name of a flag's value, or "" for a flag that is on or off.
 func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 	if called, ok := ofFlag(valueNames, cmd, f); ok {
 		return called
@@ -53,7 +52,7 @@ func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 	return "N"
 }
 
-// ofFlag looks a flag of cmd up in a table by command and flag, or by flag alone.
+// ofFlag looks up a flag of cmd in a table, by command and flag or by flag only.
 func ofFlag[T any](table map[string]T, cmd *cobra.Command, f *pflag.Flag) (of T, ok bool) {
 	if of, ok = table[cmd.Name()+" "+f.Name]; !ok {
 		of, ok = table[f.Name]
@@ -61,12 +60,13 @@ func ofFlag[T any](table map[string]T, cmd *cobra.Command, f *pflag.Flag) (of T,
 	return of, ok
 }
 
-// helpCommand is "deskhand help COMMAND", the same as "deskhand COMMAND --help".
+// helpCommand returns the command "deskhand help COMMAND", the same as
+// "deskhand COMMAND --help".
 func helpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [COMMAND | TOPIC]",
 		Short:             "Show help for a command, or a page of the manual",
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // with a broken configuration file too
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // works with a broken configuration file too
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 			if of, _, err := cmd.Root().Find(args); err == nil {
 				for _, sub := range of.Commands() {
@@ -102,8 +102,8 @@ func helpCommand(a *app) *cobra.Command {
 	}
 }
 
-// showHelp writes what cmd does and how it is used, in as many columns as there
-// are, 100 at most.
+// showHelp prints what cmd does and how to use it, at the terminal's width but in
+// at most 100 columns.
 func showHelp(cmd *cobra.Command, out io.Writer) {
 	width := 100
 	if columns, ok := console.Width(out); ok {
@@ -145,10 +145,10 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 	io.WriteString(out, console.PainterFor(out).Plain(b.String()))
 }
 
-// takesCommand says that cmd does nothing without one of its commands.
+// takesCommand reports whether cmd does nothing without a subcommand.
 func takesCommand(cmd *cobra.Command) bool { return strings.HasSuffix(cmd.Use, " COMMAND") }
 
-// flagRows are a row for each flag that is shown, in the order of the alphabet.
+// flagRows returns a row for each visible flag, in alphabetical order.
 func flagRows(cmd *cobra.Command, flags *pflag.FlagSet) (rows [][2]string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -169,8 +169,8 @@ func flagRows(cmd *cobra.Command, flags *pflag.FlagSet) (rows [][2]string) {
 	return rows
 }
 
-// ownDefault is what a flag is without being given, where that is something
-// and its usage does not say it.
+// ownDefault returns the note on a flag's default, or "" if the default is empty or the
+// usage already names it.
 func ownDefault(f *pflag.Flag) string {
 	if slices.Contains([]string{"", "0", "false", "[]", "0s"}, f.DefValue) || strings.Contains(f.Usage, "(default") {
 		return ""

@@ -8,14 +8,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// asSaid is the hint of the room, which holds for commands too.
+// asSaid inserts the fault's original hint, which also fits commands.
 const asSaid = "{hint}"
 
-// workHints are the next step after each failure of the room of tasks, and after
-// each reason why something is not shown, in commands. A value that is not known
-// is the name of an argument, as the help has it.
+// workHints maps each fault of package tasks, and each reason why something is not shown,
+// to the next step on the command line. If a value is unknown, the hint shows the
+// argument's name as in help.
 var workHints = fault.Hints{
-	// What is missing or unknown.
+	// Missing or unknown objects.
 	tasks.WhichProject:    "deskhand tasks project ls lists the projects",
 	tasks.WhichRepo:       "deskhand tasks project ls lists the repositories",
 	tasks.WhichTask:       "deskhand tasks ls lists the tasks",

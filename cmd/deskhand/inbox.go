@@ -43,7 +43,7 @@ func inboxCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// signOut ends what browsers were let in with, at every server over the store.
+// signOut ends all browser sessions, at every server over the store.
 func (a *app) signOut(ctx context.Context) error {
 	all := a.installation(nil)
 	defer all.Close()
@@ -54,8 +54,8 @@ func (a *app) signOut(ctx context.Context) error {
 	return nil
 }
 
-// inboxWeb prints a link. If no process keeps the inbox, this one does until it
-// is interrupted.
+// inboxWeb prints a link to the inbox. If no process serves the inbox, this process
+// serves it until it is interrupted.
 func (a *app) inboxWeb(ctx context.Context) error {
 	all := a.installation(nil)
 	defer all.Close()
@@ -111,7 +111,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return err
 	}
 	defer stop()
-	// While it is open a person can be reached from every process on the store.
+	// While the inbox is open, every process on the store can reach a person.
 	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: terminal.Channel})
 	if err != nil {
 		return err
@@ -120,8 +120,8 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 	return terminal.Inbox(ctx, device, hub, console.Linewise(plain))
 }
 
-// device is the terminal of a person who can be asked there; nil if there is
-// none, or in a build.
+// device returns the terminal at which a person can be asked. It returns nil if there is
+// none, or in a CI build.
 func (a *app) device() *terminal.Device {
 	if !settings.Attended() {
 		return nil

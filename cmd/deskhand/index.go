@@ -18,7 +18,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// indexFlags are the flags of index as they were given.
 type indexFlags struct {
 	options                    indexer.Options
 	by                         string
@@ -102,7 +101,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		return builds.Fix(ctx, &a.Console, f.options.Dir)
 	}
 	f.options.Embedder, err = a.settings.Embedder()
-	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check asks nobody
+	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check calls no provider
 		return err
 	}
 	bar := console.NewBar(a.Stderr)
@@ -121,7 +120,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	return builds.Built(&a.Console, report, err, before, f.asJSON)
 }
 
-// source finds out which folder to index.
+// source determines the folder to index.
 func (f *indexFlags) source(args []string) error {
 	if len(args) > 0 {
 		f.options.Dir = args[0]

@@ -35,7 +35,7 @@ func initCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// setUp does what init is for, with what the settings say.
+// setUp runs init with the current settings.
 func (a *app) setUp(ctx context.Context, f onboarding.Flags) error {
 	state, err := a.settings.StateDir()
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// installation is what the settings say, for one process. It opens nothing. log
-// may be nil.
+// installation returns an installation for one process, configured by the settings. It
+// opens nothing. log may be nil.
 func (a *app) installation(log *slog.Logger) *installation.App {
 	return installation.Open(a.settings.Config(settings.Run{Command: a.command, Version: buildVersion(), Log: log, Stderr: a.Stderr}))
 }
 
-// hub opens the store and starts a hub over it; stop ends both.
+// hub opens the store and creates a hub over it. stop closes both.
 func (a *app) hub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
 	all := a.installation(nil)
 	hub, err = all.Hub(ctx)
 	return hub, all.Close, err
 }
 
-// attendedHub is hub, and keeps the inbox meanwhile if nobody else does.
+// attendedHub is like hub, but also serves the inbox if no other process does.
 func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
 	all := a.installation(nil)
 	hub, err = all.Hub(ctx)
@@ -40,8 +40,7 @@ func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	return hub, func() { leave(); all.Close() }, nil
 }
 
-// engine opens the index for one command, and tells of vectors that it cannot
-// use.
+// engine opens the index for one command, and warns if the vectors are unusable.
 func (a *app) engine() (*search.Engine, error) {
 	o, err := a.settings.Searching(a.Stderr)
 	if err != nil {
@@ -57,7 +56,7 @@ func (a *app) engine() (*search.Engine, error) {
 	return engine, nil
 }
 
-// mute words why an index is searched by words alone.
+// mute returns the warning that an index is searched only by words.
 func mute(err error) string {
 	text := "searching by words alone: " + err.Error()
 	if f := fault.Of(err); f != nil && f.Hint != "" {
@@ -66,7 +65,7 @@ func mute(err error) string {
 	return text
 }
 
-// here is the working directory; empty if it is gone.
+// here returns the working directory, or "" if it no longer exists.
 func here() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 func main() {
-	// In a sandbox there is no configuration to read, and that of the folder is
-	// an agent's.
+	// A sandbox has no trustworthy configuration: the one in its folder
+	// belongs to an agent.
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manPagesCommand writes the pages of man(1) that packages contain.
+// manPagesCommand writes the man(1) pages for operating system packages.
 func manPagesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "man-pages DIR",
@@ -24,8 +24,8 @@ func manPagesCommand(a *app) *cobra.Command {
 	}
 }
 
-// writeManPages writes cmd's page and those of the commands below it, which help
-// shows too, into dir: deskhand.1, deskhand-ask.1 and so on.
+// writeManPages writes the page of cmd and of its visible subcommands into dir:
+// deskhand.1, deskhand-ask.1 and so on.
 func writeManPages(cmd *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of the manual pages: %w", err)
@@ -46,8 +46,8 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is the page of cmd in the language of man(7). It has no date, so that
-// the same program writes the same bytes.
+// manPage returns cmd's page in man(7) format. The page has no date, so that its
+// bytes are reproducible.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"deskhand %s\" \"deskhand manual\"\n", strings.ToUpper(manName(cmd)), roff(buildVersion()))
@@ -100,7 +100,7 @@ func manRows(b *strings.Builder, title string, rows [][2]string) {
 	}
 }
 
-// roff escapes text, so that no line of it is a request and each hyphen can be
+// roff escapes text so that no line is a roff request and hyphens can be
 // copied from the page.
 func roff(text string) string {
 	lines := strings.Split(strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text), "\n")

@@ -13,11 +13,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// misuse is an error of the command line or the configuration, exit code 2.
+// misuse returns an error in the command line or the configuration. Its exit code is 2.
 func misuse(message, hint string) error { return fault.Misuse(message, hint) }
 
-// misuses are the codes of faults that such an error has: ours, and those of
-// rooms for values that a command line passes on.
+// misuses lists the fault codes with exit code 2: those of cmd, and those that other
+// packages return for values from a command line.
 var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key"}
 
 // arguments checks the number of positional arguments.
@@ -32,7 +32,7 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 
 func seeHelp(cmd *cobra.Command) string { return "see " + cmd.CommandPath() + " --help" }
 
-// within refuses a number that a flag cannot have.
+// within returns an error if n, the value of a flag, is out of range.
 func within(flag string, n, low, high int) error {
 	if n >= low && n <= high {
 		return nil
@@ -40,7 +40,7 @@ func within(flag string, n, low, high int) error {
 	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "give a number from "+fmt.Sprintf("%d to %d", low, high))
 }
 
-// flagError words what the library says of a flag.
+// flagError rewords a flag error of the library.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -75,8 +75,8 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 	return misuse("unknown flag --"+name, hint)
 }
 
-// unknownCommand words the library's error of a first argument that is none of
-// the commands; any other error it returns as it is.
+// unknownCommand rewords the library's error for an unknown command. It returns any
+// other error unchanged.
 func unknownCommand(root *cobra.Command, err error) error {
 	var name string
 	if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &name); scan != nil || fault.Of(err) != nil {
@@ -88,7 +88,7 @@ func unknownCommand(root *cobra.Command, err error) error {
 	return unknownOf(root, name)
 }
 
-// unknownOf is the error of a word that is none of the commands of cmd.
+// unknownOf returns the error for a word that is not a subcommand of cmd.
 func unknownOf(cmd *cobra.Command, name string) error {
 	var known []string
 	for _, c := range cmd.Commands() {

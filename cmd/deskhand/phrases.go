@@ -15,7 +15,6 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// phrasesFlags are the flags of phrases as they were given.
 type phrasesFlags struct {
 	phrases.Options
 	by, price             string
@@ -53,7 +52,7 @@ func phrasesCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// check refuses what cannot be meant.
+// check returns an error for invalid flags.
 func (f *phrasesFlags) check() (err error) {
 	if f.Price, err = phrases.ParsePrice(f.price); err != nil {
 		return err
@@ -114,14 +113,14 @@ func (a *app) phrases(ctx context.Context, f *phrasesFlags, args []string) error
 	return a.PhrasesReport(file.Path(), report, f.asJSON, err)
 }
 
-// phrasesPlan is a plan and the gaps that it is ordered by.
+// phrasesPlan is a plan and the gaps that determine its order.
 type phrasesPlan struct {
 	phrases.Plan
 	gaps gaps.Report
 }
 
-// phrasesPlan compares file with the index. The questions that were recorded go to
-// nobody unless they are to be written.
+// phrasesPlan compares file with the index. Recorded questions are sent to a model only
+// if the user asks for phrases from them.
 func (a *app) phrasesPlan(ctx context.Context, file *phrases.File, by string) (p phrasesPlan, err error) {
 	engine, err := a.engine()
 	if err != nil {

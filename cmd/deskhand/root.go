@@ -26,15 +26,15 @@ const (
 	exitMisused = 2
 )
 
-// app is what every command is given.
+// app holds what all commands share.
 type app struct {
-	command string // that runs, as "deskhand ask answer"; empty: none yet
+	command string // the running command, for example "deskhand ask answer"; empty before one runs
 	console.Console
 	settings settings.Settings
 }
 
-// run executes one command line and returns its exit code. An interrupt ends
-// the command in order; a second one ends the process.
+// run executes one command line and returns its exit code. An interrupt lets the command
+// end cleanly; a second one kills the process.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{Console: console.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	root := a.root()
@@ -53,7 +53,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) root() *cobra.Command {
-	cobra.EnableCommandSorting = false // they stand as they are listed
+	cobra.EnableCommandSorting = false // keep the order of the list
 	root := &cobra.Command{
 		Use:           "deskhand",
 		Short:         "The help desk for coding agents: search docs, ask a person, hand on work",
@@ -96,7 +96,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// commands is the list, in the order in which help shows them.
+// commands lists the commands in the order in which help shows them.
 var commands = []struct {
 	title string
 	list  []func(*app) *cobra.Command
@@ -110,8 +110,8 @@ var commands = []struct {
 	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},
 }
 
-// aliases are other names of flags: those of docs-mcp, so that a command line
-// moves over.
+// aliases maps docs-mcp's flag names to deskhand's, so that existing
+// command lines still work.
 var aliases = map[string]string{
 	"out":       "output",
 	"index-dir": "index",
@@ -124,7 +124,7 @@ func withAliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// exitCode words err for people: what is wrong, and the next step.
+// exitCode prints err and the next step for the user, and returns the exit code.
 func (a *app) exitCode(err error) int {
 	if err == nil {
 		return 0
@@ -149,7 +149,7 @@ func (a *app) exitCode(err error) int {
 	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
 		fmt.Fprintf(a.Stderr, "hint: %s\n", paint.Plain(f.Hint))
 	}
-	if paint.OnTerminal() { // scripts get the two lines that they know
+	if paint.OnTerminal() { // scripts only get the two lines they expect
 		a.More(f, err)
 	}
 	if f != nil && slices.Contains(misuses, f.Code) {

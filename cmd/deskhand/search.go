@@ -26,7 +26,8 @@ type searchFlags struct {
 	asJSON bool
 	why    bool
 	by     string
-	// library is one of the shelf; empty: all, or the index.
+	// library names a library on the shelf. If empty, all libraries or the
+	// index are searched.
 	library string
 }
 
@@ -113,10 +114,10 @@ func (a *app) answered(f *searchFlags, answer string, result docs.SearchResult, 
 	return nil
 }
 
-// unbounded is the bytes that an answer may have on the command line.
+// unbounded is the answer limit on the command line, in bytes.
 const unbounded = 1 << 30
 
-// readBy reads --by.
+// readBy parses --by.
 func readBy(given string) (search.By, error) {
 	by := search.By(given)
 	if by != search.Both && by != search.Words && by != search.Meaning {
@@ -125,7 +126,7 @@ func readBy(given string) (search.By, error) {
 	return by, nil
 }
 
-// readFacets reads --facet key=value.
+// readFacets parses --facet key=value.
 func readFacets(given []string) (map[string]string, error) {
 	filters := map[string]string{}
 	for _, facet := range given {
@@ -141,7 +142,7 @@ func readFacets(given []string) (map[string]string, error) {
 	return filters, nil
 }
 
-// checkFacets refuses facets and values that the index does not have.
+// checkFacets returns an error for facets and values that the index does not have.
 func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) error {
 	for _, k := range slices.Sorted(maps.Keys(filters)) {
 		v, has := filters[k], taxonomy[k].Values

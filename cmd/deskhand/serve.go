@@ -51,10 +51,10 @@ func serveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// directoryFlag names the folder that a command works in.
+// directoryFlag is the flag that sets a command's working directory.
 const directoryFlag = "directory"
 
-// enter goes to the folder that --directory names, before any file is looked for.
+// enter changes to the folder given with --directory before any file is read.
 func enter(cmd *cobra.Command) error {
 	f := cmd.Flags().Lookup(directoryFlag)
 	if f == nil || !f.Changed {
@@ -66,7 +66,7 @@ func enter(cmd *cobra.Command) error {
 	return nil
 }
 
-// serve checks what it was told and answers until ctx ends or the client is gone.
+// serve checks its flags and answers requests until ctx ends or the client disconnects.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
 	switch {
 	case f.list:
@@ -101,8 +101,8 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	})
 }
 
-// noArguments allows none, but for the address after "--http": a flag whose
-// value may be left out takes it only after "=", which nobody remembers.
+// noArguments allows no arguments except an address after "--http". Because the flag's
+// value is optional, the library accepts it only after "=", which users forget.
 func noArguments(l *settings.Listen) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && l.HTTP == settings.DefaultAddr {

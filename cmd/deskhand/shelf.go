@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/console/libraries"
 )
 
-// libraries opens the shelf for one command, as far as it is of library; nil: an
-// index is searched.
+// libraries opens the shelf for one command, limited to library if that is not empty. It
+// returns nil if an index is searched instead.
 func (a *app) libraries(library string) (*installation.Libraries, error) {
 	dir, err := a.settings.ServedShelf()
 	if library != "" {
@@ -39,8 +39,8 @@ func (a *app) libraries(library string) (*installation.Libraries, error) {
 	return installation.OpenLibraries(dir, only, o, log)
 }
 
-// libraryOf is the library on the shelf that LIBRARY:ID names; empty: it names
-// none, as the id of an index.
+// libraryOf returns the library that an ID of the form LIBRARY:ID names. It returns "" if
+// the shelf has no such library, so that the ID belongs to an index.
 func (a *app) libraryOf(id string) string {
 	name, _, named := strings.Cut(id, ":")
 	if !named {
@@ -56,7 +56,7 @@ func (a *app) libraryOf(id string) string {
 	return name
 }
 
-// onShelf is the work of a command on the shelf that the settings name.
+// onShelf returns the command's work on the configured shelf.
 func (a *app) onShelf() (*libraries.Work, error) {
 	of, err := a.settings.Shelf()
 	return &libraries.Work{Console: &a.Console, Shelf: of, Embedder: a.settings.Embedder}, err
@@ -243,7 +243,7 @@ func removeCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// libraryNames completes names of libraries.
+// libraryNames completes library names.
 func (a *app) libraryNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if err := a.settings.Load(cmd.Flags(), func(string) {}); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -252,7 +252,7 @@ func (a *app) libraryNames(cmd *cobra.Command, _ []string, _ string) ([]string, 
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, _, _ := s.List() // none: nothing is completed
+	all, _, _ := s.List() // without libraries, nothing is completed
 	var names []string
 	for _, e := range all {
 		names = append(names, e.ID()+"\t"+strings.ReplaceAll(e.Description, "\t", " "))
@@ -283,8 +283,8 @@ func syncCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// sync works on the shelf of the project whose file lists libraries, unless
-// another one is named.
+// sync puts the libraries that a project's file lists on that project's shelf, unless
+// another shelf is configured.
 func (a *app) sync(ctx context.Context, f libraries.Flags, locked bool) error {
 	wanted, dir, err := a.settings.Libraries()
 	if err != nil {

@@ -35,12 +35,12 @@ func tasksCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// doing is what a command of tasks does once the store is open. What is wrong
-// with its flags is for the command's PreRunE.
+// doing is the action of a tasks command, called once the store is open. The command's
+// PreRunE checks the flags.
 type doing func(ctx context.Context, c *attempts.Command, args []string) error
 
-// working has a command of tasks do something. asJSON is the text of its flag
-// --json; empty: it has none.
+// working makes do the action of a tasks command. asJSON is the usage text of the
+// command's --json flag; if empty, the command has no such flag.
 func (a *app) working(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
 	var wanted bool
 	if asJSON != "" {
@@ -52,8 +52,8 @@ func (a *app) working(cmd *cobra.Command, asJSON string, do doing) *cobra.Comman
 	return cmd
 }
 
-// onAttempt is working for a command about one attempt, which a task can stand
-// for; onTask and onProject are the same for those about a task or a project.
+// onAttempt is like working, for a command about one attempt, which a task ID can also
+// name. onTask and onProject are for commands about a task or a project.
 func (a *app) onAttempt(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = arguments(1, 1, "an attempt or a task")
@@ -75,7 +75,7 @@ func (a *app) onProject(cmd *cobra.Command, asJSON string, do doing) *cobra.Comm
 	return a.working(cmd, asJSON, do)
 }
 
-// Texts of --json.
+// Usage texts of --json.
 const doneAsJSON = "print what was done as JSON"
 
 func answerOf(tool string) string { return "print the answer of " + tool + " as JSON" }
@@ -92,7 +92,7 @@ func (a *app) withWork(ctx context.Context, asJSON bool, do func(*attempts.Comma
 	return c.Worded(do(c))
 }
 
-// ids completes the ids of some kinds.
+// ids completes the IDs of some kinds of objects.
 func (a *app) ids(kinds ...tasks.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -118,7 +118,7 @@ func (a *app) completeIDs(cmd *cobra.Command, prefix string, kinds ...tasks.Kind
 	return slices.Compact(found)
 }
 
-// executorNames completes the executors that can be started.
+// executorNames completes the names of executors that can be started.
 func (a *app) executorNames(cmd *cobra.Command, _ []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	a.completing(cmd, func(m *tasks.Manager) {
 		executors, _ := m.Executors(cmd.Context())
@@ -131,7 +131,8 @@ func (a *app) executorNames(cmd *cobra.Command, _ []string, _ string) (names []c
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completing opens the store for a completion: nobody reads an error while typing.
+// completing opens the store for a completion. It reports no errors, because a message
+// would disturb the user's typing.
 func (a *app) completing(cmd *cobra.Command, do func(*tasks.Manager)) {
 	if a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return

@@ -13,12 +13,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// inheriting marks the commands that deskhand itself starts, with what they run
-// with on stdin.
+// inheriting is the annotation of commands that only deskhand starts. They read their
+// environment from stdin.
 const inheriting = "inherits"
 
-// tasksLauncherCommand runs the launcher, which a manager starts when an attempt
-// has to wait for a slot.
+// tasksLauncherCommand returns the command of the launcher, which a manager starts when
+// an attempt has to wait for a slot.
 func tasksLauncherCommand(a *app) *cobra.Command {
 	return a.hidden(&cobra.Command{
 		Use:   "launcher",
@@ -27,7 +27,8 @@ func tasksLauncherCommand(a *app) *cobra.Command {
 	}, (*installation.App).Work, func(ctx context.Context, m *tasks.Manager, _ []string) error { return m.Launch(ctx) })
 }
 
-// tasksRunnerCommand is what a manager starts for each process of an attempt.
+// tasksRunnerCommand returns the command that a manager starts for each
+// process of an attempt.
 func tasksRunnerCommand(a *app) *cobra.Command {
 	return a.hidden(&cobra.Command{
 		Use:   "runner PROCESS_ID",
@@ -36,7 +37,7 @@ func tasksRunnerCommand(a *app) *cobra.Command {
 	}, (*installation.App).Runner, func(ctx context.Context, m *tasks.Manager, args []string) error { return m.Run(ctx, args[0]) })
 }
 
-// hidden is a command that deskhand itself starts.
+// hidden turns cmd into a hidden command that only deskhand starts.
 func (a *app) hidden(cmd *cobra.Command, open func(*installation.App, context.Context) (*tasks.Manager, error),
 	do func(ctx context.Context, m *tasks.Manager, args []string) error) *cobra.Command {
 	cmd.Hidden, cmd.Annotations = true, map[string]string{inheriting: ""}
@@ -56,7 +57,7 @@ func (a *app) hidden(cmd *cobra.Command, open func(*installation.App, context.Co
 	return cmd
 }
 
-// tasksFakeCommand is the agent of the executor fake.
+// tasksFakeCommand returns the agent command of the fake executor.
 func tasksFakeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    executor.FakeArgs[len(executor.FakeArgs)-1],
@@ -72,8 +73,8 @@ func tasksFakeCommand(a *app) *cobra.Command {
 	}
 }
 
-// inherit takes over the environment of who started cmd, if cmd is one of those
-// that deskhand starts.
+// inherit reads the parent's environment from stdin if cmd is a command that
+// only deskhand starts.
 func (a *app) inherit(cmd *cobra.Command) error {
 	if _, ok := cmd.Annotations[inheriting]; !ok {
 		return nil
@@ -83,12 +84,12 @@ func (a *app) inherit(cmd *cobra.Command) error {
 	return err
 }
 
-// hiddenLogger hides this process from the agents that it starts or serves,
-// which must not read its environment, and opens its log.
+// hiddenLogger opens the log, and hides this process's environment from the agents that
+// it starts or serves.
 func (a *app) hiddenLogger() (*slog.Logger, error) {
 	log, err := a.settings.Logger(a.Stderr)
 	if err != nil || settings.OwnAttempt() != "" {
-		return log, err // what an agent starts is found by its environment, to be ended with it
+		return log, err // a process that an agent starts is found by its environment, and stopped with the agent
 	}
 	if err := proc.Hide(); err != nil {
 		log.Warn("not hidden", "error", err)

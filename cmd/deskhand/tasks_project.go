@@ -28,7 +28,7 @@ func tasksProjectCommand(a *app) *cobra.Command {
 func tasksProjectAddCommand(a *app) *cobra.Command {
 	var project string
 	var repo tasks.Repo
-	var none tasks.RepoChange // of what is given and empty
+	var none tasks.RepoChange // settings given as empty
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to a project, and create the project if it doesn't exist",
@@ -86,21 +86,21 @@ func tasksProjectShowCommand(a *app) *cobra.Command {
 	})
 }
 
-// projectChange is what flags say of a project and of one of its repositories.
+// projectChange holds the flags that change a project or one of its repositories.
 type projectChange struct {
 	repo, path, branch, setup, cleanup string
 	sandbox                            string
 	globs, hosts                       []string
-	policy, template, forge, url       string // of its landing
+	policy, template, forge, url       string // landing settings
 
-	change  tasks.RepoChange     // as it is given
-	given   bool                 // change has something
-	mode    *box.Mode            // of the sandbox; nil: it stays
-	network []string             // of the sandbox; nil: it stays
-	landing tasks.ProjectLanding // what of it is nil stays
+	change  tasks.RepoChange     // with the values given
+	given   bool                 // change has at least one value
+	mode    *box.Mode            // sandbox mode; nil: unchanged
+	network []string             // sandbox network; nil: unchanged
+	landing tasks.ProjectLanding // nil fields are unchanged
 }
 
-// landingFlags adds those that say how work of the project is landed.
+// landingFlags adds the flags that set how the project's work is landed.
 func (p *projectChange) landingFlags(f *pflag.FlagSet) {
 	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "trust the repository's current hooks: run them when work lands")
 	f.StringVar(&p.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
@@ -109,7 +109,7 @@ func (p *projectChange) landingFlags(f *pflag.FlagSet) {
 	f.StringVar(&p.url, "forge-url", "", "address of the forge's API ('': determined by the host)")
 }
 
-// readLanding finds out which of them were given.
+// readLanding sets the landing fields whose flags were given.
 func (p *projectChange) readLanding(changed func(string) bool) {
 	if changed("landing") {
 		p.landing.Policy = (*tasks.LandingPolicy)(&p.policy)
@@ -129,7 +129,8 @@ func (p *projectChange) readLanding(changed func(string) bool) {
 func (p *projectChange) lands() bool    { return p.landing != (tasks.ProjectLanding{}) }
 func (p *projectChange) confines() bool { return p.mode != nil || p.network != nil }
 
-// do makes the change; what is about the project alone prints only if it is all.
+// do makes the change. The changes to the project itself print their result only if no
+// other change follows.
 func (p *projectChange) do(ctx context.Context, c *attempts.Command, project string) error {
 	if p.lands() {
 		if err := c.SetLanding(ctx, project, p.landing, !p.given && !p.confines()); err != nil {
@@ -147,7 +148,7 @@ func (p *projectChange) do(ctx context.Context, c *attempts.Command, project str
 	return c.SetRepo(ctx, project, p.repo, p.change)
 }
 
-// read finds out which flags were given.
+// read sets the fields whose flags were given.
 func (p *projectChange) read(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	for name, field := range map[string]struct {
@@ -158,7 +159,7 @@ func (p *projectChange) read(cmd *cobra.Command) error {
 			*field.to, p.given = field.value, true
 		}
 	}
-	empty := func(s string) bool { return s == "" } // --copy '' is none
+	empty := func(s string) bool { return s == "" } // --copy '' means none
 	if changed("copy") {
 		kept := append([]string{}, slices.DeleteFunc(p.globs, empty)...)
 		p.change.CopyFiles, p.given = &kept, true

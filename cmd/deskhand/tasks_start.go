@@ -34,7 +34,7 @@ func tasksRunCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&agent, "agent", "e", "", "executor to run (default: the first one that is installed)")
-	_ = cmd.RegisterFlagCompletionFunc("agent", a.executorNames) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("agent", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&variant, "variant", "", "variant of the executor")
 	flags.BoolVarP(&detach, "detach", "d", false, "start it without following")
 	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error {
@@ -74,7 +74,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.Executor, "executor", "e", "", "coding agent to run")
-	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
 	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeatable; default: all of the project)")
@@ -90,7 +90,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	})
 }
 
-// resumesAlone refuses what --resume does not go with.
+// resumesAlone returns an error for flags that cannot be combined with --resume.
 func resumesAlone(cmd *cobra.Command, args []string) error {
 	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "json"} {
 		if err := settings.Exclusive(cmd.Flags(), "resume", other); err != nil {

@@ -37,7 +37,7 @@ func projectFlag(a *app, cmd *cobra.Command, project *string) {
 	cmd.Flags().StringVarP(project, "project", "p", "", "project, by name or id (default: the only one)")
 	_ = cmd.RegisterFlagCompletionFunc("project", func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.completeIDs(cmd, prefix, tasks.KindProject), cobra.ShellCompDirectiveNoFileComp
-	}) // the flag is there
+	}) // fails only if the flag does not exist
 }
 
 func tasksListCommand(a *app) *cobra.Command {
@@ -58,14 +58,14 @@ func tasksListCommand(a *app) *cobra.Command {
 	})
 }
 
-// statusFlag adds --status, which completes.
+// statusFlag adds --status with completion.
 func statusFlag(cmd *cobra.Command, status *string, what string) {
 	cmd.Flags().StringVarP(status, "status", "s", "", what+"todo, inprogress, inreview, done or cancelled")
 	var all []cobra.Completion
 	for _, s := range tasks.Statuses {
 		all = append(all, string(s))
 	}
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // fails only if the flag does not exist
 }
 
 func tasksSetCommand(a *app) *cobra.Command {

@@ -16,7 +16,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/console/builds"
 )
 
-// trainFlags are the flags of train as they were given.
 type trainFlags struct {
 	options train.Options
 	from    string
@@ -82,7 +81,7 @@ func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 	return builds.Trained(&a.Console, f.options.Out, report, f.asJSON)
 }
 
-// check refuses flags that cannot be meant before minutes are spent on them.
+// check returns an error for invalid flags before the training, which takes minutes.
 func (f *trainFlags) check() error {
 	const hint = "name a file for the model, as in -o my.model"
 	switch {
@@ -91,7 +90,7 @@ func (f *trainFlags) check() error {
 	case !strings.HasSuffix(f.options.Out, ".model"):
 		return misuse(fmt.Sprintf("-o %s does not end in .model", f.options.Out), hint)
 	case f.from != "" && f.from != embed.Default && !strings.HasSuffix(f.from, ".model"):
-		return f.noModel() // and not what a service would need to be asked
+		return f.noModel() // not the error that a provider's API key is missing
 	}
 	info, err := os.Stat(filepath.Dir(f.options.Out))
 	if err != nil || !info.IsDir() {

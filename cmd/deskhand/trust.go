@@ -11,7 +11,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// trustFlags are the flags of trust as they were given.
 type trustFlags struct{ yes, remove, list, asJSON bool }
 
 func trustCommand(a *app) *cobra.Command {
@@ -64,7 +63,7 @@ func (a *app) trust(cmd *cobra.Command, f trustFlags, args []string) error {
 	return a.trustFile(cmd, f, p)
 }
 
-// trustFile trusts one file, after asking if that is wanted.
+// trustFile trusts one file, after asking unless --yes is given.
 func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) error {
 	shown := p.Trust()
 	switch {

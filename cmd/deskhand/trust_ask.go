@@ -12,12 +12,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/console"
 )
 
-// tellsOfTrust are the commands that show on their own what is left out of a
-// project's file.
+// tellsOfTrust lists the commands that print the ignored settings of a
+// project file themselves.
 var tellsOfTrust = map[string]bool{"deskhand trust": true, "deskhand config": true}
 
-// agreement asks about settings of a project's file that do not count yet, at a
-// terminal, and otherwise says in one line that they are left out.
+// agreement asks at the terminal whether to trust a project file with ignored settings.
+// Without a terminal, it prints one line that says what is ignored.
 func (a *app) agreement(cmd *cobra.Command) error {
 	p := a.settings.Project()
 	if p == nil || !p.LeftOut() || tellsOfTrust[cmd.CommandPath()] {
@@ -35,20 +35,20 @@ func (a *app) agreement(cmd *cobra.Command) error {
 		return err
 	}
 	if p = a.settings.Project(); p != nil && p.LeftOut() && (agreed || p.CanBeTrusted() || p.Foreign() != "") {
-		a.Tell(p.Line()) // it was changed meanwhile
+		a.Tell(p.Line()) // the file changed meanwhile
 	}
 	return nil
 }
 
-// canAgree reports whether a person sits at this command's terminal, and no
-// agent of an attempt.
+// canAgree reports whether a person, and not an attempt's agent, uses this
+// command's terminal.
 func (a *app) canAgree() bool {
 	stdin, ok := a.Stdin.(*os.File)
 	return ok && settings.Attended() && settings.OwnAttempt() == "" && console.OnTerminal(a.Stdin) && console.OnTerminal(a.Stderr) && console.InForeground(stdin)
 }
 
-// agree shows a file at the terminal, asks about it and keeps what was said. An
-// interrupt is an error and no answer.
+// agree shows a file at the terminal, asks whether to trust it and records the answer. An
+// interrupt is an error and records nothing.
 func (a *app) agree(ctx context.Context, p *settings.Project) (bool, error) {
 	a.showTrust(p)
 	agreed, err := a.Yes(ctx, fmt.Sprintf("Trust %s with %s?", a.seen(p.Path()), p.Needs()))
@@ -58,7 +58,7 @@ func (a *app) agree(ctx context.Context, p *settings.Project) (bool, error) {
 	return agreed, a.settings.Decide(p, agreed)
 }
 
-// showTrust prints the settings of a file that need trust, whole.
+// showTrust prints all settings of a file that require trust.
 func (a *app) showTrust(p *settings.Project) {
 	said := "has settings that can run programs, reach a network or weaken a check"
 	if p.Changed() {
@@ -71,7 +71,7 @@ func (a *app) showTrust(p *settings.Project) {
 	fmt.Fprint(a.Stderr, "\nPrograms that they name may change without this file. ")
 }
 
-// seen is a path on one line, with what is unseen written out.
+// seen returns a path on one line, with invisible characters escaped.
 func (a *app) seen(path string) string {
 	return console.PainterFor(a.Stderr).Plain(settings.VisibleLine(path))
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version, commit and date are set by the linker in releases; elsewhere what Go
-// has noted is used.
+// version, commit and date are set by the linker in releases. In other builds, they come
+// from Go's build information.
 var version, commit, date string
 
-// build is what version --json prints.
+// build is the output of version --json.
 type build struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"` // empty: not known
-	Date     string `json:"date"`   // of the commit, RFC 3339; empty: not known
+	Commit   string `json:"commit"` // empty if unknown
+	Date     string `json:"date"`   // of the commit, in RFC 3339; empty if unknown
 	Platform string `json:"platform"`
 	Go       string `json:"go"`
 }
@@ -29,8 +29,8 @@ func versionCommand(a *app) *cobra.Command {
 		Use:   "version",
 		Short: "Print version, commit and date",
 		Args:  arguments(0, 0, "no arguments"),
-		// It is what a bug report begins with: no configuration file keeps it from
-		// being said.
+		// Bug reports start with the version, so it works even with a broken
+		// configuration file.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
@@ -44,7 +44,7 @@ func versionCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// versionLine is what version and --version print.
+// versionLine returns the output of version and --version.
 func versionLine() string {
 	b := ownVersion()
 	short := b.Commit[:min(12, len(b.Commit))]
@@ -76,8 +76,8 @@ func ownVersion() build {
 	return b
 }
 
-// pseudo matches the time and the commit in the version that Go gives to one
-// without a tag.
+// pseudo matches the time and commit in the pseudo-version that Go gives to a
+// commit without a tag.
 var pseudo = regexp.MustCompile(`[-.](\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)-([0-9a-f]{12})(?:\+.*)?$`)
 
 func ofPseudoVersion(v string) (date, commit string) {

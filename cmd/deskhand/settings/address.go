@@ -11,13 +11,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// DefaultAddr is where --http listens: loopback, on the port docs-mcp uses.
+// DefaultAddr is the default address of --http: loopback, on the port docs-mcp uses.
 const DefaultAddr = "127.0.0.1:20310"
 
-// Listen is what the flags of serve say of where it is.
+// Listen holds the flags of serve that set its transport and address.
 type Listen struct {
 	HTTP      string // HOST:PORT
-	Transport string // stdio or http; empty: as the others say
+	Transport string // stdio or http; if empty, the other flags decide
 	Port      int    // on 127.0.0.1
 }
 
@@ -29,7 +29,7 @@ func (l *Listen) Declare(flags *pflag.FlagSet) {
 	flags.IntVar(&l.Port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
 }
 
-// Address is where to serve over HTTP; empty: stdio.
+// Address returns the HOST:PORT to serve over HTTP, or "" for stdio.
 func (l *Listen) Address(flags *pflag.FlagSet) (string, error) {
 	if err := Exclusive(flags, "http", "port"); err != nil {
 		return "", err

@@ -6,13 +6,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// What the setting a2a.enabled may be.
+// Values of the setting a2a.enabled.
 const (
 	agentsOn  = "true"
 	agentsOff = "false"
 )
 
-// others are the settings of other agents; nil: they may not ask.
+// others returns the A2A settings, or nil if A2A is off.
 func (s *Settings) others() (*app.Agents, error) {
 	wanted, err := s.checked("a2a.enabled")
 	if err != nil || wanted != agentsOn {
@@ -21,7 +21,7 @@ func (s *Settings) others() (*app.Agents, error) {
 	return s.agentsSettings()
 }
 
-// agentsSettings reads what agents would get, also if they may not ask.
+// agentsSettings reads the A2A settings, even if A2A is off.
 func (s *Settings) agentsSettings() (*app.Agents, error) {
 	g := &app.Agents{Skill: s.get("a2a.default-skill"), Project: s.get("a2a.project"),
 		Executor: s.get("a2a.executor"), PushTo: s.list("a2a.push-to")}

@@ -17,12 +17,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// check says what is wrong with the value of the setting of a name: a misuse
-// that names it and where it came from.
+// A check returns an error if the named setting has an invalid value. The error names the
+// setting and its origin.
 type check func(s *Settings, name string) error
 
-// fits is the check of a text that has to be some way. why stands behind the
-// value in the error; hint may be empty.
+// fits returns a check that a string satisfies ok. In the error, why follows the value.
+// hint may be empty.
 func fits(why, hint string, ok func(text string) bool) check {
 	return func(s *Settings, name string) error {
 		if ok(s.get(name)) {
@@ -32,15 +32,15 @@ func fits(why, hint string, ok func(text string) bool) check {
 	}
 }
 
-// oneOf is the check of a text that is one of a few.
+// oneOf returns a check that a string is one of all.
 func oneOf(why, hint string, all ...string) check {
 	return fits(why, hint, func(text string) bool { return slices.Contains(all, text) })
 }
 
-// either is the check of a text that is one of two.
+// either returns a check that a string is one of two.
 func either(yes, no string) check { return oneOf("not "+no+" or "+yes, "", yes, no) }
 
-// number is the check of a number.
+// number returns a check that a string is an integer of at least least.
 func number(least int) check {
 	return fits(fmt.Sprintf("not a number of %d or more", least), "", func(text string) bool {
 		n, err := strconv.Atoi(text)
@@ -48,7 +48,7 @@ func number(least int) check {
 	})
 }
 
-// between is the check of a time, as parse reads it.
+// between returns a check that a duration, parsed with parse, lies between low and high.
 func between(why, hint string, parse func(string) (time.Duration, error), low, high time.Duration) check {
 	return fits(why, hint, func(text string) bool {
 		d, err := parse(text)
@@ -56,7 +56,7 @@ func between(why, hint string, parse func(string) (time.Duration, error), low, h
 	})
 }
 
-// unless is a check of texts that are not one of a few.
+// unless returns a check that accepts any of all, and otherwise calls otherwise.
 func unless(all []string, otherwise check) check {
 	return func(s *Settings, name string) error {
 		if slices.Contains(all, s.get(name)) {
@@ -66,14 +66,14 @@ func unless(all []string, otherwise check) check {
 	}
 }
 
-// longestEmbedTimeout is as long as clients wait for an answer, and forever more
-// than anybody means.
+// longestEmbedTimeout is how long clients wait for an answer. forever is
+// the maximum duration.
 const (
 	longestEmbedTimeout = 30 * time.Second
 	forever             = time.Duration(1<<63 - 1)
 )
 
-// Checks of rows of [table].
+// Checks for rows of [table].
 var (
 	embedTimeout = between("not a time between 1ms and "+longestEmbedTimeout.String(), "write it as 800ms or 2s",
 		time.ParseDuration, time.Millisecond, longestEmbedTimeout)
@@ -103,7 +103,7 @@ var (
 	sandboxMode = fits("not "+box.ModeNames(), "", func(text string) bool { return slices.Contains(box.Modes, box.Mode(text)) })
 )
 
-// ownName is what a name of this machine looks like.
+// ownName matches a name of this machine.
 var ownName = regexp.MustCompile(`^(localhost|127\.0\.0\.1|[a-z0-9-]+(\.[a-z0-9-]+)*\.localhost)$`)
 
 func isAddress(text string) bool { return web.CheckAddr(text) == nil }
@@ -113,7 +113,7 @@ func isURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// fromRoot is the check of paths that a sandbox opens.
+// fromRoot checks paths that a sandbox opens.
 func fromRoot(s *Settings, name string) error {
 	for _, path := range s.list(name) {
 		if !isFromRoot(path) {
@@ -123,7 +123,7 @@ func fromRoot(s *Settings, name string) error {
 	return nil
 }
 
-// sandboxNetwork is the check of what a sandbox reaches.
+// sandboxNetwork checks the hosts that a sandbox may reach.
 func sandboxNetwork(s *Settings, name string) error {
 	if hosts := s.list(name); len(hosts) > 0 && box.CheckNetwork(hosts) != nil {
 		return s.wrong(name, "not on, off, or hosts", "write hosts as api.example.com, *.example.com or example.com:8443")
@@ -131,12 +131,12 @@ func sandboxNetwork(s *Settings, name string) error {
 	return nil
 }
 
-// checked is the value of a setting, as its row of the table checks it.
+// checked returns a setting's value and the error of its check.
 func (s *Settings) checked(name string) (string, error) {
 	return s.get(name), s.check(name)
 }
 
-// check is the check of the first of some settings that is wrong.
+// check checks the named settings and returns the first error.
 func (s *Settings) check(names ...string) error {
 	for _, name := range names {
 		if one, _ := settingOf(name); one.check != nil {
@@ -148,7 +148,7 @@ func (s *Settings) check(names ...string) error {
 	return nil
 }
 
-// number and time are values of settings that were checked.
+// number and time return the values of settings that have been checked.
 func (s *Settings) number(name string) int {
 	n, _ := strconv.Atoi(s.get(name))
 	return n
@@ -159,7 +159,7 @@ func (s *Settings) time(name string) time.Duration {
 	return d
 }
 
-// Check says which setting has a value that a command would refuse.
+// Check returns an error for the first setting whose value a command would refuse.
 func (s *Settings) Check() error {
 	if _, err := s.Logger(io.Discard); err != nil {
 		return err
@@ -178,6 +178,6 @@ func (s *Settings) Check() error {
 			return err
 		}
 	}
-	_, err := s.agentsSettings() // also if they may not ask
+	_, err := s.agentsSettings() // even if A2A is off
 	return err
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/app"
 )
 
-// Run is what a process is beside its settings.
+// Run describes a process, apart from its settings.
 type Run struct {
-	Command string // that runs, as "deskhand ask answer"
-	Version string // of the program
-	// Log gets what people who run it should know. Nil: nothing is logged.
+	Command string // the running command, for example "deskhand ask answer"
+	Version string // the program's version
+	// Log receives messages for the operator. If nil, they are discarded.
 	Log *slog.Logger
-	// Stderr gets what is logged of the index.
+	// Stderr receives the index's log.
 	Stderr io.Writer
 }
 
-// Config is what the settings say for one process, checked: the only place that
-// makes an [app.Config] of them.
+// Config returns the checked configuration of one process. Only Config creates an
+// [app.Config] from settings.
 func (s *Settings) Config(run Run) app.Config {
 	c := app.Config{
 		Command: run.Command, Attempt: OwnAttempt(), Name: s.serverName(), Version: run.Version, Log: run.Log,

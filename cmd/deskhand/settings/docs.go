@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// docs says which index is served, and how.
+// docs returns which index is served, and how.
 func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	d.Dir = s.Index()
 	if d.Shelf, err = s.ServedShelf(); err != nil {
@@ -32,7 +32,7 @@ func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	return d, err
 }
 
-// docsOptions are the settings of the tools over docs.
+// docsOptions returns the settings of the docs tools.
 func (s *Settings) docsOptions() (o docs.Options, err error) {
 	if o.Prefix, err = s.checked("tool-prefix"); err != nil {
 		return o, err
@@ -41,7 +41,7 @@ func (s *Settings) docsOptions() (o docs.Options, err error) {
 	return o, s.check("max-answer-bytes")
 }
 
-// Searching is how an index is opened. stderr gets what is logged of it.
+// Searching returns how an index is opened. The index's log is written to stderr.
 func (s *Settings) Searching(stderr io.Writer) (o search.Options, err error) {
 	if err = s.check("vectors", "embed-timeout"); err != nil {
 		return o, err
@@ -51,7 +51,7 @@ func (s *Settings) Searching(stderr io.Writer) (o search.Options, err error) {
 	return o, err
 }
 
-// Embedder opens what makes the vectors of a build.
+// Embedder opens the model that computes the vectors for a build.
 func (s *Settings) Embedder() (embed.Embedder, error) {
 	var o embed.Options
 	if dir := s.cacheFolder(); dir != "" {
@@ -60,7 +60,7 @@ func (s *Settings) Embedder() (embed.Embedder, error) {
 	return embed.OpenWith(s.get("embed"), o)
 }
 
-// serverName is what the server calls itself.
+// serverName returns the name that the server reports.
 func (s *Settings) serverName() string {
 	if name := s.get("name"); name != "" {
 		return name
@@ -71,7 +71,7 @@ func (s *Settings) serverName() string {
 	return "deskhand"
 }
 
-// Groups are the groups of tools asked for, in order.
+// Groups returns the configured tool groups in order.
 func (s *Settings) Groups() (served []string, err error) {
 	for name := range strings.SplitSeq(s.get("tools"), ",") {
 		if name = strings.TrimSpace(name); !slices.Contains(app.Groups, name) {
@@ -82,7 +82,7 @@ func (s *Settings) Groups() (served []string, err error) {
 	return served, nil
 }
 
-// Logger writes to w, which is never stdout.
+// Logger returns a logger that writes to w. w is never stdout.
 func (s *Settings) Logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.get("log-level"))); err != nil {

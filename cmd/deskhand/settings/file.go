@@ -22,21 +22,20 @@ import (
 // ConfigName is the configuration file's name.
 const ConfigName = "deskhand.yaml"
 
-// configFile is a configuration file that was read. All that is taken from it
-// comes from the same bytes.
+// configFile is a configuration file. Everything in it is read from the same bytes.
 type configFile struct {
-	path   string              // empty: there is none
-	data   []byte              // its bytes
-	values map[string][]string // by name of the setting
+	path   string // empty if there is no file
+	data   []byte
+	values map[string][]string // by setting name
 }
 
-// configPaths are the files of one run: the one that somebody chose, which
-// counts alone, or else the nearest of a project and below it the user's own.
-// Empty: there is none.
+// configPaths holds the configuration files of one run: either the chosen file, which is
+// then the only one, or the nearest project file, which overrides the user's own file. An
+// empty path means that there is no such file.
 type configPaths struct{ chosen, project, own string }
 
-// findConfig finds the file that --config or DESKHAND_CONFIG names, else the
-// nearest deskhand.yaml and that of the user.
+// findConfig returns the file named with --config or DESKHAND_CONFIG. If neither is set,
+// it returns the nearest deskhand.yaml and the user's own.
 func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed {
 		if p.chosen = f.Value.String(); p.chosen == "" {
@@ -49,20 +48,20 @@ func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	case named != "" && Env(DigestVariable) == "":
 		return configPaths{chosen: named}, nil
 	case named != "":
-		p.project = named // a deskhand that found it started this one
+		p.project = named // found by the deskhand process that started this one
 	default:
 		if dir, err := os.Getwd(); err == nil {
 			p.project = projectConfig(dir)
 		}
 	}
 	if p.own != "" && sameFolder(filepath.Dir(p.own), filepath.Dir(p.project)) {
-		p.project = "" // the working directory is that of the user's own
+		p.project = "" // the working directory is the folder of the user's own file
 	}
 	return p, nil
 }
 
-// parseConfig takes the settings from the bytes of a file. tell is called with
-// each key that nothing reads.
+// parseConfig reads the settings from the bytes of a file. It calls tell
+// for each unknown key.
 func parseConfig(path string, data []byte, tell func(string)) (configFile, error) {
 	c := configFile{path, data, map[string][]string{}}
 	v := viper.New()
@@ -78,7 +77,7 @@ func parseConfig(path string, data []byte, tell func(string)) (configFile, error
 	if err := c.ungroup(all, exact); err != nil {
 		return c, err
 	}
-	delete(all, UpstreamsKey) // read by who needs them
+	delete(all, UpstreamsKey) // Upstreams reads this key
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		one, ok := settingOf(name)
 		if !ok {
@@ -92,7 +91,7 @@ func parseConfig(path string, data []byte, tell func(string)) (configFile, error
 	return c, nil
 }
 
-// readConfig reads a file that needs nobody's agreement.
+// readConfig reads a file that requires no trust.
 func readConfig(path string, tell func(string)) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -101,8 +100,7 @@ func readConfig(path string, tell func(string)) (configFile, error) {
 	return parseConfig(path, data, tell)
 }
 
-// unreadable words the library's error of a file that is not there, or is not
-// what it should be.
+// unreadable rewords the library's error for a file that is missing or invalid.
 func unreadable(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return fault.Misuse("no configuration file "+path, "name a file that exists with --config")
@@ -124,9 +122,9 @@ func configKeys() (keys []string) {
 	return keys
 }
 
-// written are the file's keys as written: the library makes all of them lower
-// case, also names of variables within a value. Two that differ in case only
-// would be one setting with two values, and are refused.
+// written returns the file's keys as written. The library converts all keys to lower
+// case, including the names of variables within a value. Two keys that differ only in
+// case would be one setting with two values, so written returns an error for them.
 func (c *configFile) written() (keys map[string]any, err error) {
 	if err := yaml.Unmarshal(c.data, &keys); err != nil {
 		return nil, unreadable(c.path, err)
@@ -143,7 +141,8 @@ func (c *configFile) written() (keys map[string]any, err error) {
 	return keys, nil
 }
 
-// twice finds a key that is there twice, in different case or spelling.
+// twice returns a key that occurs twice, in different case or spelling, or
+// "" if there is none.
 func twice(keys map[string]any) string {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -156,9 +155,8 @@ func twice(keys map[string]any) string {
 	return ""
 }
 
-// ungroup puts the keys of groups beside the others, each with its group's name
-// and a dot before its own. The value of a setting that is a tree is taken from
-// what is written.
+// ungroup replaces each group of keys with keys of the form "group.key". The value of a
+// setting that is a tree is taken from written, which has the original case.
 func (c *configFile) ungroup(all, written map[string]any) error {
 	for _, one := range table {
 		group, inner, ok := strings.Cut(key(one.name), ".")
@@ -179,7 +177,7 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 			if one, ok := settingOf(group + "." + key(name)); ok && one.tree {
 				t := tree{member(exact, name)}
 				if t.value == nil {
-					t.value = member(written, group+"."+name) // with a dot instead of a group
+					t.value = member(written, group+"."+name) // written with a dot instead of a group
 				}
 				v = t
 			}
@@ -192,7 +190,7 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 // tree is a value of any shape.
 type tree struct{ value any }
 
-// member is the value of a key in whatever case.
+// member returns the value of a key, ignoring case.
 func member(keys map[string]any, name string) any {
 	for key, v := range keys {
 		if strings.EqualFold(key, name) {
@@ -202,7 +200,7 @@ func member(keys map[string]any, name string) any {
 	return nil
 }
 
-// take keeps the value of one key. A blank one counts as unset.
+// take stores the value of one key. A blank value counts as unset.
 func (c *configFile) take(one setting, v any) error {
 	if t, ok := v.(tree); ok {
 		text, err := json.Marshal(t.value)
@@ -244,8 +242,8 @@ func (c *configFile) wrong(key, why string) error {
 	return fault.Misuse(c.path+": "+strings.TrimSpace(key+" "+why), "correct the file, or name another with --config")
 }
 
-// projectConfig finds deskhand.yaml in dir, or in the nearest folder above that
-// has one; empty: none has.
+// projectConfig returns the path of deskhand.yaml in dir or the nearest parent folder
+// that has one, or "" if there is none.
 func projectConfig(dir string) string {
 	for {
 		if path := filepath.Join(dir, ConfigName); isFile(path) {
@@ -259,8 +257,8 @@ func projectConfig(dir string) string {
 	}
 }
 
-// ownConfig finds deskhand.yaml in the user's configuration folder; empty: there
-// is none.
+// ownConfig returns the path of deskhand.yaml in the user's configuration folder, or
+// "" if there is none.
 func ownConfig() string {
 	home := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(home) {
@@ -281,7 +279,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// sameFolder reports whether two paths lead to one folder.
+// sameFolder reports whether two paths resolve to the same folder.
 func sameFolder(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

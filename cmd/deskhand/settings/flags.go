@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// DeclareAll adds the flags of all settings that have one, but for those of every
-// command.
+// DeclareAll adds the flags of all settings that have one, except for the flags that
+// every command has.
 func DeclareAll(f *pflag.FlagSet) {
 	for _, one := range table {
 		if !one.secret && !one.noFlag && !slices.Contains(everywhere, one.name) {
@@ -19,26 +19,26 @@ func DeclareAll(f *pflag.FlagSet) {
 	}
 }
 
-// Called is what help calls the value of a setting's flag; empty: there is no
-// such setting, or nothing is said of it.
+// Called returns the name in help of a setting's flag value, or "" if there is no such
+// setting or it has no such name.
 func Called(flag string) string {
 	one, _ := settingOf(flag)
 	return one.called
 }
 
-// Choices are the values of a setting's flag, if it takes one of a few.
+// Choices returns the allowed values of a setting's flag, or nil if any value is allowed.
 func Choices(flag string) []string {
 	one, _ := settingOf(flag)
 	return one.choices
 }
 
-// Default is the value of a setting that nobody gives.
+// Default returns a setting's default value.
 func Default(name string) string {
 	one, _ := settingOf(name)
 	return one.fallback
 }
 
-// Exclusive refuses more than one of some flags.
+// Exclusive returns an error if more than one of the named flags is set.
 func Exclusive(flags *pflag.FlagSet, names ...string) error {
 	given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !flags.Changed(name) })
 	if len(given) < 2 {

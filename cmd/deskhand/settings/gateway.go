@@ -10,17 +10,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
 
-// Whose agents a server works for is not known: everybody shows the same token. A
-// credential of one person must not serve another, so where several people may
-// come, no tool is called with one.
+// A server cannot tell whose agent is calling, because all agents use the same token. One
+// person's credential must not be used for another person. If several people's agents may
+// call, deskhand calls no tool with a personal credential.
 const (
 	peopleAuto = "auto"
 	peopleOne  = "one"
 	peopleMany = "many"
 )
 
-// DecidePeople replaces auto by what a server at addr has; empty: it speaks over
-// stdin and stdout, with who started it. Attempts that it starts get the setting.
+// DecidePeople resolves gateway.people if it is auto, for a server at addr. An empty addr
+// means stdio, where the only user is the one who started the server. Attempts that the
+// server starts inherit the resolved setting.
 func (s *Settings) DecidePeople(addr string) error {
 	whose, err := s.checked("gateway.people")
 	if err != nil || whose != peopleAuto {
@@ -32,7 +33,8 @@ func (s *Settings) DecidePeople(addr string) error {
 	return nil
 }
 
-// reachedAt says by which setting other machines reach a server; empty: by none.
+// reachedAt returns the setting that makes a server reachable from other machines,
+// or "" if none does.
 func (s *Settings) reachedAt(addr string) string {
 	if addr == "" {
 		return ""
@@ -53,7 +55,7 @@ func (s *Settings) reachedAt(addr string) string {
 	return ""
 }
 
-// ownHost says that a host can only be this machine.
+// ownHost reports whether a host is certainly this machine.
 func ownHost(host string) bool {
 	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return ip.Unmap().IsLoopback()
@@ -63,7 +65,7 @@ func ownHost(host string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// upstreams are the settings of other MCP servers. Nil: none is configured.
+// upstreams returns the settings of the upstreams, or nil if none is configured.
 func (s *Settings) upstreams() (*app.Upstreams, error) {
 	all, err := s.Upstreams()
 	if err != nil || len(all) == 0 {

@@ -1,8 +1,9 @@
 package settings
 
-// What docs-mcp calls otherwise or has alone, with what to do instead.
+// These tables list what docs-mcp names differently or only docs-mcp has,
+// with the replacement.
 
-// MovedCommands has what to run instead, by the name of a command of docs-mcp.
+// MovedCommands maps docs-mcp commands to their replacements.
 var MovedCommands = map[string]string{
 	"build":      "deskhand index DIR -o OUT",
 	"validate":   "deskhand index DIR --check",
@@ -21,7 +22,7 @@ const (
 	ownBuild     = "leave it out: /healthz tells the build of deskhand itself"
 )
 
-// MovedFlags has what to do instead, by the name of a flag of docs-mcp.
+// MovedFlags maps docs-mcp flags to advice on what to do instead.
 var MovedFlags = map[string]string{
 	"stateless":         "leave it out: clients of protocol 2026-07-28 are served without sessions as it is",
 	"version":           "leave it out: clients are told deskhand's own version, which deskhand version prints",

@@ -18,30 +18,28 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// holdAuto is the setting elicitation.hold that leaves it to what is known of
-// the client.
+// holdAuto is the value of elicitation.hold that lets the client type decide.
 const holdAuto = "auto"
 
-// What the setting elicitation.secrets may be.
+// Values of the setting elicitation.secrets.
 const (
 	secretsRefuse = "refuse"
 	secretsAllow  = "allow"
 )
 
-// What the setting elicitation.schema may be.
+// Values of the setting elicitation.schema.
 const (
 	schemaRef    = "ref"
 	schemaInline = "inline"
 )
 
-// What the setting views may be.
+// Values of the setting views.
 const (
 	viewsOn  = "on"
 	viewsOff = "off"
 )
 
-// place is where questions and answers are kept: the setting, or else the state
-// folder.
+// place returns the location of the store: the setting, or else the state folder.
 func (s *Settings) place() (string, error) {
 	if place := s.get("store"); place != "" {
 		if strings.Contains(place, "://") && !store.IsPostgres(place) {
@@ -52,8 +50,8 @@ func (s *Settings) place() (string, error) {
 	return s.StateDir()
 }
 
-// People says how people are asked; an error is a misuse that names the setting
-// to correct.
+// People returns how people are asked. An error is a usage error that names
+// the setting to fix.
 func (s *Settings) People() (o app.People, err error) {
 	err = s.check("elicitation.timeout", "elicitation.hold", "elicitation.secrets", "elicitation.schema", "inbox")
 	if err != nil {
@@ -69,15 +67,15 @@ func (s *Settings) People() (o app.People, err error) {
 	return o, nil
 }
 
-// hasViews reports whether clients that show views get them. The agent of an
-// attempt never does: its client is a program, which would answer its own
-// questions.
+// hasViews reports whether views are offered to clients that can show them. An
+// attempt's agent never gets views, because its client is a program that would answer
+// its own questions.
 func (s *Settings) hasViews() (bool, error) {
 	on, err := s.checked("views")
 	return on == viewsOn && OwnAttempt() == "", err
 }
 
-// notices are how people are told of new questions.
+// notices returns how people are notified of new questions.
 func (s *Settings) notices() (n app.Notices, err error) {
 	for _, text := range s.list("notify") {
 		h, err := notify.ParseHook(text)
@@ -93,8 +91,8 @@ func (s *Settings) notices() (n app.Notices, err error) {
 	return n, s.check("public-url")
 }
 
-// surfaces are the settings of what reaches people beside a server; the zero
-// value is none. Tokens come from the environment alone.
+// surfaces returns the settings of the surfaces besides the server, or the zero value if
+// there are none. Tokens are read only from the environment.
 func (s *Settings) surfaces(log *slog.Logger) (o surface.Options, err error) {
 	if s.get("slack.channel") == "" {
 		return o, nil
@@ -104,7 +102,7 @@ func (s *Settings) surfaces(log *slog.Logger) (o surface.Options, err error) {
 	if o.Slack.People, err = s.slackPeople(); err != nil {
 		return o, err
 	}
-	_, err = surface.New(nil, nil, o) // what is wrong with the settings is said at the start
+	_, err = surface.New(nil, nil, o) // report errors in the settings at startup
 	return o, err
 }
 
@@ -119,8 +117,9 @@ func (s *Settings) slackPeople() (people []slack.Person, err error) {
 	return people, nil
 }
 
-// members are whom questions can be for: whoever uses this machine, and whom the
-// settings name. Those of other processes are announced by their surfaces.
+// members returns the people to whom questions can be addressed: this machine's user and
+// the people named in the settings. Members of other processes are announced by those
+// processes' surfaces.
 func (s *Settings) members() ([]elicit.Member, error) {
 	members := []elicit.Member{{Principal: elicit.Local}}
 	if s.get("slack.channel") == "" {
@@ -130,9 +129,9 @@ func (s *Settings) members() ([]elicit.Member, error) {
 	return append(members, slack.Members(people)...), err
 }
 
-// visitors is how people come in at every server of this installation. Its key is
-// what no agent is given, and is left empty if no setting has it. In an attempt
-// the environment is the agent's.
+// visitors returns how people sign in at this installation's servers. The key is never
+// given to agents. It is empty if no setting sets it, and always in an attempt, where the
+// agent controls the environment.
 func (s *Settings) visitors() (in web.People, err error) {
 	if key := s.get("person-key"); key != "" && OwnAttempt() == "" {
 		if key == s.get("token") {
@@ -148,7 +147,7 @@ func (s *Settings) visitors() (in web.People, err error) {
 	return in, s.check("session.host", "session.time")
 }
 
-// checkSecret refuses a secret of the settings that can be guessed.
+// checkSecret returns an error if a configured secret is easy to guess.
 func (s *Settings) checkSecret(name, secret string) error {
 	if f := fault.Of(web.CheckSecret(name, secret)); f != nil {
 		return fault.Misuse(f.Message, f.Hint+"; it is from "+s.origin(name))
@@ -156,19 +155,19 @@ func (s *Settings) checkSecret(name, secret string) error {
 	return nil
 }
 
-// token is the bearer token to ask agents for; empty: no setting has it.
+// token returns the bearer token required from agents, or "" if no setting has one.
 func (s *Settings) token() (string, error) {
 	token := s.get("token")
-	// In an attempt the variable is the key to deskhand's tools there, which no
-	// person has who signs in at a server of the agent's own.
+	// In an attempt, the variable holds the key to the attempt's own tools. People who
+	// sign in at a server that the agent starts do not have that key.
 	if token == "" || OwnAttempt() != "" && token == Env("DESKHAND_TOKEN") {
 		return "", nil
 	}
 	return token, s.checkSecret("token", token)
 }
 
-// TokenFor is what to send to a server: the token that is set, else for a server
-// on this machine the one of this installation, if it has one.
+// TokenFor returns the token to send to a server: the configured token, or for a server
+// on this machine the installation's own token, or "" if there is none.
 func (s *Settings) TokenFor(u *url.URL) string {
 	if token := s.get("token"); token != "" {
 		return token
@@ -184,9 +183,9 @@ func (s *Settings) TokenFor(u *url.URL) string {
 	return strings.TrimSpace(string(token))
 }
 
-// Surroundings fills in where this process runs, for the person to know what a
-// question is about; what is said already stays. An attempt has told its
-// processes.
+// Surroundings fills the empty fields of c with where this process runs, so
+// that the person knows what a question is about. In an attempt, the values
+// come from the environment.
 func Surroundings(c *elicit.Context) {
 	for name, field := range map[string]*string{
 		"DESKHAND_PROJECT_ID": &c.ProjectID, "DESKHAND_PROJECT": &c.Project, "DESKHAND_TASK_ID": &c.TaskID, "DESKHAND_ATTEMPT_ID": &c.AttemptID, "DESKHAND_BRANCH": &c.Branch,
@@ -196,14 +195,14 @@ func Surroundings(c *elicit.Context) {
 		}
 	}
 	if c.CWD == "" {
-		c.CWD, _ = os.Getwd() // a folder that is gone has no name
+		c.CWD, _ = os.Getwd() // a deleted folder has no name
 	}
 }
 
-// Attended says that a person may come and look: this is no build that runs on
-// its own.
+// Attended reports whether a person may come to answer, which is not the
+// case in a CI build.
 func Attended() bool { return Env("CI") == "" }
 
-// OwnAttempt returns the id of the attempt that this process belongs to; empty:
-// none.
+// OwnAttempt returns the ID of the attempt that this process runs in, or
+// "" if there is none.
 func OwnAttempt() string { return Env("DESKHAND_ATTEMPT_ID") }

@@ -18,42 +18,42 @@ import (
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
-// DigestVariable goes with DESKHAND_CONFIG to what deskhand starts, when the file
-// is one that it found in a project and nobody named: the digest of the bytes
-// that were agreed to, or UntrustedDigest.
+// DigestVariable is passed with DESKHAND_CONFIG to the processes that deskhand starts, if
+// the file was found in a project and not named by a person. Its value is the digest of
+// the trusted bytes, or UntrustedDigest.
 const (
 	DigestVariable  = "DESKHAND_CONFIG_DIGEST"
 	UntrustedDigest = "none"
 )
 
-// MaxProjectFile bounds a file that anybody may have written, in bytes. The
-// longest of our tests has 600.
+// MaxProjectFile is the maximum size in bytes of a project file, which anyone may have
+// written. The longest file in our tests has 600 bytes.
 const MaxProjectFile = 1 << 20
 
-// Project is the deskhand.yaml of a folder that somebody else may have made:
-// what can do harm counts if the person has agreed to exactly its bytes.
+// Project is a folder's deskhand.yaml, which may come from another person. Settings that
+// can do harm are used only if the user trusts exactly these bytes.
 type Project struct {
 	configFile
-	place   string // as records have it
+	place   string // the path in trust records
 	sum     string
 	trusted bool
-	why     string    // it is not trusted, for people
-	owner   string    // somebody else, so that nobody can agree; empty: ours
-	changed bool      // other bytes were agreed to
-	refused bool      // these bytes were declined
-	needs   []guarded // settings that need trust
-	out     []guarded // those of them that would count and do not
+	why     string    // why it is not trusted, for people
+	owner   string    // the other user who owns the file, so that it cannot be trusted; empty if it is ours
+	changed bool      // the user trusted other bytes
+	refused bool      // the user declined these bytes
+	needs   []guarded // settings that require trust
+	out     []guarded // the needs that are ignored
 }
 
-// guarded is a setting of a project's file that needs trust.
+// guarded is a project setting that requires trust.
 type guarded struct {
 	name  string
-	text  string // YAML, whole, with what is unseen written out
-	short string // on one line, with secrets masked
+	text  string // complete YAML, with invisible characters escaped
+	short string // one line, with secrets masked
 }
 
-// digest is what a process is told that this one starts; empty for a file that
-// a person named.
+// digest returns the value of [DigestVariable] for processes that this one starts, or ""
+// if a person named the file.
 func (p *Project) digest() string {
 	switch {
 	case p == nil:
@@ -64,8 +64,8 @@ func (p *Project) digest() string {
 	return UntrustedDigest
 }
 
-// readProject reads the file of a project once, and finds out whether its bytes
-// are trusted and which of its settings need that. base is the user's own file.
+// readProject reads a project file once, and determines whether its bytes are trusted and
+// which of its settings require trust. base is the user's own file.
 func (s *Settings) readProject(path string, base configFile, tell func(string)) (*Project, error) {
 	data, owner, err := trust.ReadFile(path, MaxProjectFile)
 	switch {
@@ -88,7 +88,7 @@ func (s *Settings) readProject(path string, base configFile, tell func(string)) 
 	return p, nil
 }
 
-// decide looks up what the person said of the file.
+// decide looks up the user's decision about the file.
 func (s *Settings) decide(p *Project) {
 	if p.owner != "" {
 		p.why = "belongs to " + p.owner
@@ -109,7 +109,7 @@ func (s *Settings) decide(p *Project) {
 	}
 }
 
-// weigh finds the settings that need trust.
+// weigh collects the settings that require trust.
 func (p *Project) weigh(base configFile) error {
 	for _, one := range table {
 		texts, ok := p.values[one.name]
@@ -125,7 +125,7 @@ func (p *Project) weigh(base configFile) error {
 	return nil
 }
 
-// guarded is a setting as it would count.
+// guarded returns the setting as it would be used.
 func (one setting) guarded(texts []string) guarded {
 	var v any = texts
 	switch {
@@ -146,8 +146,8 @@ func (one setting) guarded(texts []string) guarded {
 	return g
 }
 
-// guardedUpstreams are the upstreams as they would count. Entries that cannot be
-// read are never used, and a person cannot agree to them.
+// guardedUpstreams returns the upstreams as they would be used. Unreadable entries are
+// never used, and a person cannot trust them.
 func (p *Project) guardedUpstreams() guarded {
 	entries, err := p.upstreams()
 	if err != nil {
@@ -172,8 +172,8 @@ func asYAML(v any) string {
 	return elicit.Visible(string(text))
 }
 
-// apply puts the settings of a project over the others: all of a file that is
-// trusted, else those that need no trust. Flags and variables stay above.
+// apply overrides the settings with a project's: all of them if the file is trusted, or
+// else only those that require no trust. Flags and environment variables take precedence.
 func (s *Settings) apply(p *Project) {
 	needs := map[string]guarded{}
 	for _, h := range p.needs {
@@ -198,7 +198,7 @@ func (s *Settings) apply(p *Project) {
 	}
 }
 
-// names are the keys of settings, in words.
+// names returns the keys of settings, separated by commas.
 func names(list []guarded) string {
 	var keys []string
 	for _, h := range list {
@@ -207,19 +207,19 @@ func names(list []guarded) string {
 	return strings.Join(keys, ", ")
 }
 
-// Project is the file of a project that was found; nil: none was.
+// Project returns the project file that was found, or nil if there was none.
 func (s *Settings) Project() *Project { return s.project }
 
-// Path is where the file is.
+// Path returns the file's path.
 func (p *Project) Path() string { return p.path }
 
-// LeftOut says whether settings of the file would count and do not.
+// LeftOut reports whether settings of the file are ignored.
 func (p *Project) LeftOut() bool { return len(p.out) > 0 }
 
-// CanBeTrusted says that the person may agree to the file, and has not declined it.
+// CanBeTrusted reports whether the user may trust the file and has not declined it.
 func (p *Project) CanBeTrusted() bool { return p.owner == "" && !p.refused }
 
-// Foreign says why nobody can agree to the file; empty: it is the user's own.
+// Foreign returns why the file cannot be trusted, or "" if it is the user's own.
 func (p *Project) Foreign() string {
 	if p.owner == "" {
 		return ""
@@ -227,16 +227,16 @@ func (p *Project) Foreign() string {
 	return p.why
 }
 
-// Trusted says that the person has agreed to the bytes of the file.
+// Trusted reports whether the user trusts the file's bytes.
 func (p *Project) Trusted() bool { return p.trusted }
 
-// Changed says that the person has agreed to other bytes of it.
+// Changed reports whether the user trusted an earlier version of the file.
 func (p *Project) Changed() bool { return p.changed }
 
-// Needs are the keys of the settings that need trust, in words.
+// Needs returns the keys of the settings that require trust, separated by commas.
 func (p *Project) Needs() string { return names(p.needs) }
 
-// Shown are these settings as YAML, whole, with what is unseen written out.
+// Shown returns those settings as complete YAML, with invisible characters escaped.
 func (p *Project) Shown() string {
 	var text strings.Builder
 	for _, g := range p.needs {
@@ -245,17 +245,17 @@ func (p *Project) Shown() string {
 	return text.String()
 }
 
-// Line says in one line what is left out, and what to do.
+// Line returns one line that says what is ignored and what to do.
 func (p *Project) Line() string {
 	return p.ignored() + VisibleLine("; "+p.Next())
 }
 
-// ignored says in one line what is left out.
+// ignored returns one line that says what is ignored.
 func (p *Project) ignored() string {
 	return VisibleLine(fmt.Sprintf("%s %s: ignoring %s", p.path, p.why, names(p.out)))
 }
 
-// Next is what a person may do about what is left out.
+// Next returns what a person can do about the ignored settings.
 func (p *Project) Next() string {
 	switch {
 	case p.owner != "":
@@ -266,15 +266,15 @@ func (p *Project) Next() string {
 	return "to review and allow them, run: " + p.Command()
 }
 
-// Command is what a person runs to agree to the file.
+// Command returns the command that a person runs to trust the file.
 func (p *Project) Command() string { return "deskhand trust " + quoted(filepath.Dir(p.path)) }
 
-// unbroken writes out line ends and tabs.
+// unbroken escapes line breaks and tabs.
 func unbroken(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(text)
 }
 
-// quoted is a path as a word of a shell.
+// quoted returns a path as a shell word.
 func quoted(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@,", r) || runtime.GOOS == "windows" && r == '\\'
@@ -288,8 +288,8 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// MayBuildInto refuses a folder outside of the project to write an index to, if
-// only a file that nobody agreed to names it.
+// MayBuildInto returns an error if the index would be written outside the project's
+// folder only because an untrusted file says so.
 func (s *Settings) MayBuildInto(out string) error {
 	p := s.project
 	if p == nil || p.trusted || s.origin("index") != p.path || out != s.get("index") {
@@ -302,7 +302,7 @@ func (s *Settings) MayBuildInto(out string) error {
 		"name a folder with -o or --index, or run: "+p.Command())
 }
 
-// leadsOut reports whether path is not below dir, links on the way resolved.
+// leadsOut reports whether path, with symbolic links resolved, is not below dir.
 func leadsOut(dir, path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -317,7 +317,7 @@ func leadsOut(dir, path string) bool {
 		}
 		up := filepath.Dir(path)
 		if _, there := os.Lstat(path); there == nil || up == path {
-			return true // a link to nothing, or what cannot be followed
+			return true // a broken link, or a path that cannot be resolved
 		}
 		path, missing = up, filepath.Join(filepath.Base(path), missing)
 	}

@@ -1,5 +1,5 @@
-// Package settings turns flags, environment and configuration files into one
-// checked [app.Config]. A setting is a row of its table.
+// Package settings turns flags, environment variables and configuration files into one
+// checked [app.Config]. Each setting is a row of its table.
 package settings
 
 import (
@@ -16,29 +16,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
-// Settings are the effective values of one run, once they were loaded.
+// Settings holds the effective values of one run, after Load.
 type Settings struct {
-	values  map[string]value // by name; every setting has one
+	values  map[string]value // by name; every setting has a value
 	flag    *pflag.FlagSet
-	file    string     // path of the nearest configuration file; empty: none
-	project *Project   // nil: file is none of a project
-	ups     configFile // the one whose upstreams count
+	file    string     // path of the nearest configuration file; empty if there is none
+	project *Project   // nil if there is no project file
+	ups     configFile // the file that configures the upstreams
 	records trust.Records
-	// inherited is the origin that another process of deskhand has handed over,
-	// with its settings: see [tasks.Inherit]. Empty: nothing was handed over.
+	// inherited is the origin of settings that another deskhand process has passed on:
+	// see [tasks.Inherit]. It is empty if there are none.
 	inherited string
 }
 
-// value is what a setting has: one text, or any number for a list.
+// value is a setting's value: one string, or any number for a list.
 type value struct {
 	texts  []string
-	origin string // for people, such as "flag --index"
+	origin string // for people, for example "flag --index"
 }
 
-// ByDefault is the origin of a value that nobody gave.
+// ByDefault is the origin of a default value.
 const ByDefault = "default"
 
-// Flags declares what every command takes.
+// Flags declares the flags that every command has.
 func Flags(f *pflag.FlagSet) {
 	f.BoolP("help", "h", false, "say how a command is used")
 	f.String("config", "", "configuration file (default: the nearest deskhand.yaml in this or a parent folder, and your own)")
@@ -47,7 +47,7 @@ func Flags(f *pflag.FlagSet) {
 	}
 }
 
-// everywhere are the settings whose flags every command takes.
+// everywhere lists the settings whose flags every command has.
 var everywhere = []string{"state", "log-level", "log-format"}
 
 // Declare adds the flag of a setting.
@@ -60,11 +60,11 @@ func Declare(f *pflag.FlagSet, name string) {
 	f.String(one.name, one.fallback, one.usage)
 }
 
-// Env is the value of a variable; a blank one counts as unset.
+// Env returns an environment variable's value. A blank value counts as unset.
 func Env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// Load finds the value of each setting, with the flags of a command. tell is
-// called with what a person should know of the configuration files.
+// Load determines each setting's value, using the flags of a command. It calls tell with
+// messages about the configuration files.
 func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 	*s = Settings{flag: flags, values: map[string]value{}, inherited: s.inherited}
 	paths, err := findConfig(s.flag)
@@ -88,7 +88,7 @@ func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 		s.values[one.name] = v
 	}
 	s.ups = base
-	if state, err := s.StateDir(); err == nil { // before a project says where it is
+	if state, err := s.StateDir(); err == nil { // before a project file can change the state folder
 		s.records = trust.In(state)
 	}
 	if paths.project == "" {
@@ -102,7 +102,7 @@ func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 	return nil
 }
 
-// resolve finds the value of a setting without the file of a project.
+// resolve determines a setting's value without the project file.
 func (s *Settings) resolve(one setting, file configFile) value {
 	if f := s.flag.Lookup(one.name); f != nil && f.Changed {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -116,7 +116,7 @@ func (s *Settings) resolve(one setting, file configFile) value {
 	return file.value(one)
 }
 
-// value is what a file says of a setting, or the default.
+// value returns a setting's value from the file, or its default.
 func (c configFile) value(one setting) value {
 	if texts, ok := c.values[one.name]; ok {
 		return value{texts, c.path}
@@ -127,7 +127,7 @@ func (c configFile) value(one setting) value {
 	return value{[]string{one.fallback}, ByDefault}
 }
 
-// split cuts a text into the values of a list, at commas and white space.
+// split splits a list setting's string at commas and white space.
 func (one setting) split(text string) []string {
 	if !one.list {
 		return []string{text}
@@ -135,28 +135,27 @@ func (one setting) split(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// get is the value of a setting that is no list.
+// get returns the value of a setting that is not a list.
 func (s *Settings) get(name string) string { return s.values[name].texts[0] }
 
 func (s *Settings) list(name string) []string { return s.values[name].texts }
 
-// origin says where the value of a setting came from.
+// origin returns where a setting's value comes from.
 func (s *Settings) origin(name string) string { return s.values[name].origin }
 
-// Inherit takes over the origin that another process of deskhand hands over: see
-// [tasks.Inherit]. It is called before Load.
+// Inherit sets the origin that another deskhand process has passed on: see
+// [tasks.Inherit]. Call it before Load.
 func (s *Settings) Inherit(origin string) { s.inherited = origin }
 
-// given says that somebody set a value, if only to the default.
+// given reports whether a value was set, even if it equals the default.
 func (s *Settings) given(name string) bool { return s.origin(name) != ByDefault }
 
-// wrong is the error of a setting with a value that cannot be used. hint may be
-// empty.
+// wrong returns the error for a setting with an invalid value. hint may be empty.
 func (s *Settings) wrong(name, why, hint string) error {
 	return fault.Misuse(fmt.Sprintf("%s is %q, %s", name, s.get(name), why), cmp.Or(hint, "correct "+s.origin(name)))
 }
 
-// StateDir is where an installation keeps what is its own.
+// StateDir returns the installation's state folder.
 func (s *Settings) StateDir() (string, error) {
 	if dir := s.get("state"); dir != "" {
 		return dir, nil
@@ -171,8 +170,8 @@ func (s *Settings) StateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "deskhand"), nil
 }
 
-// cacheFolder is where an installation keeps what it could get again; empty:
-// the system names no such folder.
+// cacheFolder returns the folder for data that can be recomputed, or "" if the system
+// has no cache folder.
 func (s *Settings) cacheFolder() string {
 	if dir := s.get("cache"); dir != "" {
 		return dir
@@ -184,10 +183,10 @@ func (s *Settings) cacheFolder() string {
 	return filepath.Join(dir, "deskhand")
 }
 
-// Index is the folder of the index that is read.
+// Index returns the folder of the index that is read.
 func (s *Settings) Index() string { return s.get("index") }
 
-// Output is where a build writes: -o, else the index that the others read.
+// Output returns where a build writes: -o, or else the index that is read.
 func (s *Settings) Output() string {
 	if f := s.flag.Lookup("output"); f != nil && f.Changed {
 		return f.Value.String()

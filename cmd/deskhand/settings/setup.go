@@ -9,18 +9,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
-// Checked is what a check of an installation looks at, as the settings have it.
+// Checked holds the settings that a check of the installation needs.
 type Checked struct {
 	Index   string // folder
 	Embed   string // specification of the embedding model
 	Inbox   string // HOST:PORT, or [app.InboxOff]
 	Sandbox box.Mode
-	// Ignored are the settings of a file that is not trusted, in words, and Trust the
-	// command that allows them. Empty: none are ignored.
+	// Ignored lists the ignored settings of an untrusted file, and Trust is the command
+	// that allows them. Both are empty if none are ignored.
 	Ignored, Trust string
 }
 
-// Checked returns it. What is wrong with the values is for [Settings.Check].
+// Checked returns the settings to check. [Settings.Check] reports invalid values.
 func (s *Settings) Checked() Checked {
 	c := Checked{Index: s.get("index"), Embed: s.get("embed"), Inbox: s.get("inbox"), Sandbox: box.Mode(cmp.Or(s.get("tasks.sandbox"), string(box.Auto)))}
 	if c.Inbox == app.InboxAuto {
@@ -32,11 +32,11 @@ func (s *Settings) Checked() Checked {
 	return c
 }
 
-// Place is where questions and tasks are kept: see [store.Open].
+// Place returns the location of questions and tasks: see [store.Open].
 func (s *Settings) Place() (string, error) { return s.place() }
 
-// Untrusted returns the project's file as it is now, if it was trusted when it was
-// read, needs that, and has changed since. Nil: it has not.
+// Untrusted returns the project's current file if it requires trust and has changed since
+// it was read as trusted. Otherwise it returns nil.
 func (s *Settings) Untrusted() *Project {
 	if p := s.project; p != nil && p.trusted && len(p.needs) > 0 {
 		if now, _, err := s.ProjectAt(filepath.Dir(p.path), func(string) {}); err == nil && now != nil && !now.trusted {
@@ -46,9 +46,9 @@ func (s *Settings) Untrusted() *Project {
 	return nil
 }
 
-// BesideProject is a folder of the working directory, or if it has none of that
-// name, the one beside the project's deskhand.yaml: agents are started in folders
-// below the project too.
+// BesideProject returns the folder dir of the working directory or, if that does not
+// exist, the one next to the project's deskhand.yaml. Agents are also started in
+// subfolders of the project.
 func (s *Settings) BesideProject(dir string) string {
 	if dir == "" || filepath.IsAbs(dir) || s.project == nil {
 		return dir

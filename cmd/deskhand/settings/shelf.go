@@ -11,11 +11,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// ProjectShelf is the shelf of a project, in its folder.
+// ProjectShelf is a project's shelf, relative to the project's folder.
 var ProjectShelf = filepath.Join(".deskhand", "shelf")
 
-// Shelf is the folder of libraries that the settings name, else that of the
-// project in the working directory if it has one, else that of the person.
+// Shelf returns the configured shelf. If none is configured, it returns the shelf of the
+// project in the working directory if there is one, or else the user's shelf.
 func (s *Settings) Shelf() (shelf.Shelf, error) {
 	if dir := s.get("shelf"); dir != "" {
 		return shelf.Shelf{Dir: dir}, nil
@@ -27,12 +27,12 @@ func (s *Settings) Shelf() (shelf.Shelf, error) {
 	return shelf.Shelf{Dir: dir}, err
 }
 
-// NamesShelf says whether somebody named a shelf.
+// NamesShelf reports whether a shelf is configured.
 func (s *Settings) NamesShelf() bool { return s.given("shelf") }
 
-// ServedShelf is the shelf that is searched and served instead of an index: one
-// that somebody named, or one that has libraries where there is no index. Empty:
-// the index is.
+// ServedShelf returns the shelf that is searched and served instead of an index. That is
+// the configured shelf, or a shelf with libraries if there is no index. It returns "" if
+// the index is used.
 func (s *Settings) ServedShelf() (string, error) {
 	if s.given("index") {
 		return "", nil
@@ -46,14 +46,14 @@ func (s *Settings) ServedShelf() (string, error) {
 	}
 	entries, _, err := of.List()
 	if err != nil || len(entries) == 0 {
-		return "", nil // what there is to say is said of the index
+		return "", nil // errors are then reported for the index
 	}
 	return of.Dir, nil
 }
 
-// Libraries are those that the configuration file of a project lists, with local
-// sources relative to this process, and the folder of the file. Fault "misuse":
-// it lists none, or what it lists has another shape.
+// Libraries returns the libraries listed in a project's configuration file, and the
+// file's folder. Local sources are relative to this process. Libraries returns the fault
+// "misuse" if the list is empty or has an invalid shape.
 func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 	if err := s.tree("libraries", &wanted); err != nil {
 		return nil, "", err
@@ -76,7 +76,7 @@ func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 			}
 			continue
 		}
-		// The list may be a stranger's: it reads nothing beside the project.
+		// The list may come from a stranger, so it can only read within the project.
 		if _, err := os.Stat(at); err == nil {
 			return nil, "", fault.Misuse(fmt.Sprintf("the source '%s' is outside of the project", w.Source), "name a folder in it, or add the library yourself: deskhand add "+w.Source)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Effective is one setting as config shows it.
+// Effective is a setting as deskhand config shows it.
 type Effective struct {
 	Name     string   `json:"name"`
 	Value    string   `json:"value"`
@@ -17,7 +17,7 @@ type Effective struct {
 	LeftOut  *LeftOut `json:"left_out,omitempty"`
 }
 
-// LeftOut is a value of a project's file that does not count.
+// LeftOut is an ignored value of a project file.
 type LeftOut struct {
 	Value string `json:"value"`
 	File  string `json:"file"`
@@ -25,8 +25,8 @@ type LeftOut struct {
 	Next  string `json:"next"`
 }
 
-// Effective are all settings with where they came from, by name. What is wrong
-// with them is for [Settings.Check] to say.
+// Effective returns all settings with their origins, sorted by name. [Settings.Check]
+// reports invalid values.
 func (s *Settings) Effective() (rows []Effective, err error) {
 	for _, one := range table {
 		value, err := s.shown(one)
@@ -43,11 +43,11 @@ func (s *Settings) Effective() (rows []Effective, err error) {
 	return rows, nil
 }
 
-// shownUpstreams are the names of the upstreams; any is false if there are none,
-// in no file.
+// shownUpstreams returns the names of the upstreams. any is false if no
+// file has upstreams.
 func (s *Settings) shownUpstreams() (row Effective, any bool) {
 	row = Effective{Name: UpstreamsKey, Origin: ByDefault}
-	entries, _ := s.ups.upstreams() // Check says what is wrong
+	entries, _ := s.ups.upstreams() // Check reports the error
 	if len(entries) > 0 {
 		row.Value, row.Origin = upstreamNames(entries), s.ups.path
 	}
@@ -55,7 +55,7 @@ func (s *Settings) shownUpstreams() (row Effective, any bool) {
 	return row, len(entries) > 0 || p != nil && slices.ContainsFunc(p.out, func(g guarded) bool { return g.name == UpstreamsKey })
 }
 
-// markLeftOut adds what a project's file says and does not count.
+// markLeftOut adds the ignored values of a project file.
 func (s *Settings) markLeftOut(rows []Effective) {
 	p := s.project
 	if p == nil {
@@ -70,7 +70,7 @@ func (s *Settings) markLeftOut(rows []Effective) {
 	}
 }
 
-// shown is the value that a setting has in effect, for people.
+// shown returns a setting's effective value for people.
 func (s *Settings) shown(one setting) (string, error) {
 	switch {
 	case one.name == "store":

@@ -15,32 +15,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// setting is a value that a flag, the environment or the configuration file
-// gives, in that order. Its key in the file is its name, with "_" for "-" if
-// you like, and a dot for each group of keys that it is in; its variable is
-// DESKHAND_ and the same in capitals, with "_" for the dots. A row of [table] is
-// all that there is of it beside its reader, and its row in the manual.
+// A setting is a value from a flag, an environment variable or the configuration file, in
+// this order of precedence. Its key in the file is its name, with optional "_" instead of
+// "-", and with a dot after each group. Its variable is DESKHAND_ and the name in
+// capitals, with "_" instead of dots and dashes. A setting needs only a row in [table], a
+// reader and a row in the manual.
 type setting struct {
 	name, fallback, usage string
-	called                string   // its value in help; empty: TEXT
-	choices               []string // of its value, for shells to complete
+	called                string   // name of its value in help; empty: TEXT
+	choices               []string // allowed values, for shell completion
 	list                  bool     // several values
-	tree                  bool     // any shape: YAML in the file, JSON in a variable
+	tree                  bool     // any shape: YAML in the file, JSON in the variable
 	secret                bool     // masked when shown; never a flag
 	noFlag                bool
-	path                  bool   // in the file it is relative to the file
-	suffix                string // of the values that path is for; empty: all
-	// check refuses a value that its reader cannot use. Nil: it can use any.
+	path                  bool   // relative to the file if set in the file
+	suffix                string // values ending in suffix are paths; empty: all are
+	// check returns an error for values that the reader cannot use. If nil, the reader
+	// accepts any value.
 	check check
-	// trust says when it counts in the file of a project that nobody agreed to.
+	// trust decides when the setting is used from an untrusted project file.
 	trust trustRule
 }
 
-// table has the settings that more than one command reads, or that describe an
-// installation.
+// table lists the settings that several commands read or that describe an installation.
 var table = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), path: true, called: "OUT",
-		usage: "folder of the index", trust: free}, // what reads; MayBuildInto guards what writes
+		usage: "folder of the index", trust: free}, // for reading; MayBuildInto guards writing
 	{name: "embed", fallback: embed.Default, path: true, suffix: ".model", called: "SPEC", choices: []string{"builtin", "none"},
 		usage: "what makes the vectors of an index: builtin, none, FILE.model, PROVIDER:MODEL or URL#MODEL",
 		trust: whenStricter("it is `builtin`, `none` or a file", near)},
@@ -71,7 +71,7 @@ var table = []setting{
 		usage: "schema of ask_user: inline, or ref for the specification's own with a $ref"},
 	{name: "views", fallback: viewsOn, noFlag: true, check: either(viewsOn, viewsOff), trust: free,
 		usage: "forms and results that clients show in the conversation: on or off"},
-	{name: "inbox", fallback: app.InboxAuto, noFlag: true, check: inboxAddress, trust: needsTrust, // off asks nobody, an address opens a port
+	{name: "inbox", fallback: app.InboxAuto, noFlag: true, check: inboxAddress, trust: needsTrust, // off hides questions from people, and an address opens a port
 		usage: "where the inbox is in the browser: auto, off or HOST:PORT"},
 
 	{name: "tasks.executors", noFlag: true, tree: true, trust: needsTrust, usage: "additional coding agents, by id"},
@@ -167,7 +167,7 @@ func settingOf(name string) (setting, bool) {
 	return table[i], true
 }
 
-// Key is the name of a setting as the configuration file has it.
+// Key returns a setting's key in the configuration file.
 func Key(name string) string { return key(name) }
 
 func key(name string) string { return strings.ReplaceAll(name, "-", "_") }

@@ -18,8 +18,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// TasksOptions are the settings of attempts; an error is a misuse that names the
-// one to correct.
+// TasksOptions returns the settings of attempts. An error is a usage error that names
+// the setting to fix.
 func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	state, err := s.StateDir()
 	if err != nil {
@@ -50,14 +50,14 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	}
 	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, s.inherited
 	if OwnAttempt() != "" {
-		o.MaxRunning = -1 // what waits is not for an agent to start
+		o.MaxRunning = -1 // agents do not start waiting attempts
 	}
 	o.Boxed = append([]string{self}, box.Args...)
 	if o.RunnerEnv, err = s.environment(); err != nil {
 		return o, err
 	}
-	// What a script or an agent calls by the name of deskhand finds the same
-	// place, but for a store whose address may hold a password.
+	// A script or an agent that runs deskhand uses the same installation, except for the
+	// store, whose address may contain a password.
 	for _, v := range o.RunnerEnv {
 		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == DigestVariable || name == "DESKHAND_INDEX" {
 			o.AttemptEnv = append(o.AttemptEnv, v)
@@ -67,8 +67,8 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	return o, err
 }
 
-// runConfiguration picks out of the settings in effect those that make a run what
-// it is: whoever starts what waits has to have the same.
+// runConfiguration returns the effective settings that determine a run. A process that
+// starts a waiting run must have the same ones.
 func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, err error) {
 	if err := s.tree("tasks.wrap", &c.Wrap); err != nil {
 		return c, err
@@ -85,11 +85,12 @@ func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, 
 	return c, nil
 }
 
-// shownExecutors are those configured as JSON, without the values of variables.
+// shownExecutors returns the configured executors as JSON, without the
+// values of variables.
 func (s *Settings) shownExecutors() (string, error) {
 	configured := map[string]executor.Config{}
 	if err := s.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
-		return "", nil // checkSettings says what is wrong
+		return "", nil // Check reports the error
 	}
 	for id, c := range configured {
 		c.Env, c.Headers = masked(c.Env), masked(c.Headers)
@@ -110,8 +111,8 @@ func masked(env map[string]string) map[string]string {
 	return env
 }
 
-// agents are the coding agents that can be started: those configured over those
-// shipped, each behind tasks.wrap.
+// agents returns the coding agents that can be started: the configured ones merged with
+// the built-in ones. Each runs under tasks.wrap.
 func (s *Settings) agents() (*executor.Table, error) {
 	configured := map[string]executor.Config{}
 	if err := s.tree("tasks.executors", &configured); err != nil {
@@ -127,8 +128,8 @@ func (s *Settings) agents() (*executor.Table, error) {
 	}
 	all := table.Configs()
 	for _, info := range table.List() {
-		// One that is not installed must go on saying so, which a command that
-		// begins with the wrapper does not.
+		// The wrapper would hide that an agent is not installed, so only installed
+		// agents are wrapped.
 		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 {
 			c.Command = slices.Concat(wrap, c.Command)
 			if c.Resume != nil {
@@ -140,10 +141,11 @@ func (s *Settings) agents() (*executor.Table, error) {
 	return executor.New(all)
 }
 
-// guards are the values of tasks.diff-guard.
+// guards maps the values of tasks.diff-guard to guards.
 var guards = map[string]worktree.Guard{"safe": worktree.Safe, "balanced": worktree.Balanced, "relaxed": worktree.Relaxed, "off": {}}
 
-// retained reads how long worktrees are kept; nil: the room's own.
+// retained reads how long worktrees are kept. It returns nil for the
+// defaults of package tasks.
 func (s *Settings) retained() (map[tasks.Status]time.Duration, error) {
 	list := s.list("tasks.retain")
 	if len(list) == 0 {
@@ -161,7 +163,7 @@ func (s *Settings) retained() (map[tasks.Status]time.Duration, error) {
 	return retain, nil
 }
 
-// Days reads a time such as 90s, 2h or 7d.
+// Days parses a duration such as 90s, 2h or 7d.
 func Days(text string) (time.Duration, error) {
 	if n, ok := strings.CutSuffix(text, "d"); ok {
 		count, err := strconv.ParseUint(n, 10, 14)
@@ -174,8 +176,7 @@ func Days(text string) (time.Duration, error) {
 	return d, err
 }
 
-// tree reads the value of a setting of any shape into v, which stays as it is
-// without one.
+// tree decodes a setting of any shape into v. If the setting is empty, v is unchanged.
 func (s *Settings) tree(name string, v any) error {
 	text := s.get(name)
 	if text == "" {
@@ -189,8 +190,8 @@ func (s *Settings) tree(name string, v any) error {
 	return nil
 }
 
-// environment are the settings in effect as variables, for a process of ours
-// that starts elsewhere. The token and the person's key are none of its business.
+// environment returns the effective settings as environment variables, for a deskhand
+// process started in another folder. It omits the token and the person's key.
 func (s *Settings) environment() (vars []string, err error) {
 	if s.file != "" {
 		path, err := absolute(s.file)
@@ -216,8 +217,8 @@ func (s *Settings) environment() (vars []string, err error) {
 	return vars, nil
 }
 
-// absolute is a path from the root, or empty with an error where the working
-// directory is gone, as that of an attempt which was deleted meanwhile.
+// absolute returns an absolute path. It returns an error if the working directory no
+// longer exists, for example because its attempt was deleted.
 func absolute(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -226,7 +227,7 @@ func absolute(path string) (string, error) {
 	return path, nil
 }
 
-// sandboxOptions are the settings of the sandbox of agents.
+// sandboxOptions sets the options of the agents' sandbox.
 func (s *Settings) sandboxOptions(o *tasks.Options) error {
 	o.Sandbox, o.Network = box.Mode(s.get("tasks.sandbox")), s.list("tasks.sandbox-network")
 	if err := s.check("tasks.sandbox", "tasks.sandbox-network", "tasks.sandbox-read", "tasks.sandbox-write"); err != nil {
@@ -240,7 +241,7 @@ func (s *Settings) sandboxOptions(o *tasks.Options) error {
 		return err
 	}
 	if len(wrap) > 0 && !s.given("tasks.sandbox") {
-		o.Sandbox = box.None // that command is the sandbox
+		o.Sandbox = box.None // the wrapper command is the sandbox
 	}
 	o.SandboxRead, o.SandboxWrite, o.Image = s.list("tasks.sandbox-read"), s.list("tasks.sandbox-write"), s.get("tasks.sandbox-image")
 	state, err := s.StateDir()
@@ -248,16 +249,16 @@ func (s *Settings) sandboxOptions(o *tasks.Options) error {
 		return err
 	}
 	o.Private = []string{state}
-	// Whoever wrote a project's file, or a link at the default place, may name any
-	// folder as the index.
+	// A project file, or a link at the default path, may name any folder as the index, so
+	// only a folder that contains nothing but an index may be read.
 	if index, err := absolute(s.get("index")); err == nil && artifact.Alone(index) {
 		o.SandboxRead = append(o.SandboxRead, index)
 	}
 	return nil
 }
 
-// isFromRoot reports whether a path leads from the root, of the file system, of
-// the home folder or of a variable.
+// isFromRoot reports whether a path starts at the root, in the home folder
+// or with a variable.
 func isFromRoot(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "$")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/telemetry"
 )
 
-// collector is where spans go: what the setting says, or else the variables that
-// all programs with OpenTelemetry have. Empty: nowhere.
+// collector returns the endpoint for spans from the setting, or else from the standard
+// OpenTelemetry variables. It returns "" if spans are not exported.
 func (s *Settings) collector() (string, error) {
 	endpoint := s.get("otlp.endpoint")
 	if endpoint == "" {
@@ -31,7 +31,7 @@ func (s *Settings) collector() (string, error) {
 	return at.String(), nil
 }
 
-// spans is where spans go. Nil: nowhere.
+// spans returns how spans are exported, or nil if they are not.
 func (s *Settings) spans(run Run) (*telemetry.Options, error) {
 	endpoint, err := s.collector()
 	if err != nil || endpoint == "" {

@@ -13,28 +13,28 @@ import (
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
-// What a file of a project can be.
+// Statuses of a project file.
 const (
 	Trusted  = "trusted"
 	Declined = "declined"
 	Changed  = "changed"  // since it was trusted or declined
 	Gone     = "gone"     // it cannot be read
-	Unneeded = "unneeded" // nothing in it needs trust
-	Unknown  = "unknown"  // nobody said anything of it
+	Unneeded = "unneeded" // nothing in it requires trust
+	Unknown  = "unknown"  // no decision is recorded
 )
 
-// Trust is what is known of one file.
+// Trust is the recorded decision about one file.
 type Trust struct {
 	Path   string     `json:"path"`
 	Status string     `json:"status"`
-	Keys   []string   `json:"keys,omitempty"` // that need trust
+	Keys   []string   `json:"keys,omitempty"` // settings that require trust
 	Digest string     `json:"digest,omitempty"`
 	At     *time.Time `json:"at,omitempty"`
 }
 
-// ProjectAt reads the deskhand.yaml of dir, or of the nearest folder above that
-// has one, as a deskhand there would. own is its path if it is the user's own,
-// which needs no trust; p is nil then.
+// ProjectAt reads the deskhand.yaml in dir or the nearest parent folder that has one, as
+// a deskhand process there would. If the file is the user's own, which requires no trust,
+// ProjectAt returns its path as own, and p is nil.
 func (s *Settings) ProjectAt(dir string, tell func(string)) (p *Project, own string, err error) {
 	path, mine := projectConfig(dir), ownConfig()
 	switch {
@@ -56,7 +56,8 @@ func (s *Settings) ProjectAt(dir string, tell func(string)) (p *Project, own str
 	return p, "", err
 }
 
-// TrustFolder is the folder that is meant: DIR, or that of a deskhand.yaml.
+// TrustFolder returns the folder that the arguments name: DIR, or the folder of a
+// deskhand.yaml. The default is the working directory.
 func TrustFolder(args []string) (dir string, err error) {
 	if len(args) == 0 {
 		dir, err = os.Getwd()
@@ -75,7 +76,7 @@ func TrustFolder(args []string) (dir string, err error) {
 	return dir, nil
 }
 
-// Trust is what a list has of the file once it is trusted.
+// Trust returns the list entry of the file after it is trusted.
 func (p *Project) Trust() Trust {
 	t := Trust{Path: p.path, Status: Trusted, Digest: p.sum}
 	for _, g := range p.needs {
@@ -87,7 +88,7 @@ func (p *Project) Trust() Trust {
 	return t
 }
 
-// Decide remembers what was said of exactly the bytes of a file.
+// Decide records the decision about exactly the file's bytes.
 func (s *Settings) Decide(p *Project, agreed bool) error {
 	err := s.records.Put(trust.Record{Path: p.place, Digest: p.sum, Agreed: agreed, At: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
@@ -96,13 +97,13 @@ func (s *Settings) Decide(p *Project, agreed bool) error {
 	return nil
 }
 
-// Forget forgets what was said of the nearest file of dir that is there or was
-// known; was says that something was said.
+// Forget deletes the decision about the nearest deskhand.yaml in dir or a parent folder
+// that exists or has a decision. was reports whether there was a decision.
 func (s *Settings) Forget(dir string) (path string, was bool, err error) {
 	for path = filepath.Join(dir, ConfigName); ; {
 		place, err := trust.Place(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			place, err = path, nil // the folder is gone
+			place, err = path, nil // the folder no longer exists
 		}
 		if err != nil {
 			return path, false, err
@@ -119,7 +120,7 @@ func (s *Settings) Forget(dir string) (path string, was bool, err error) {
 	}
 }
 
-// Trusted are the files of which something was said.
+// Trusted returns the files with a recorded decision.
 func (s *Settings) Trusted() ([]Trust, error) {
 	records, err := s.records.List()
 	all := []Trust{}
@@ -129,7 +130,7 @@ func (s *Settings) Trusted() ([]Trust, error) {
 	return all, err
 }
 
-// standingOf compares a record with the file that it is about.
+// standingOf compares a record with the current file.
 func standingOf(r trust.Record) string {
 	data, _, err := trust.ReadFile(r.Path, MaxProjectFile)
 	switch {
@@ -143,5 +144,5 @@ func standingOf(r trust.Record) string {
 	return Declined
 }
 
-// VisibleLine is text on one line, with what is unseen written out.
+// VisibleLine returns text on one line, with invisible characters escaped.
 func VisibleLine(text string) string { return unbroken(elicit.Visible(text)) }

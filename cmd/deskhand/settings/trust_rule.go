@@ -9,33 +9,32 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// trustRule says when a setting of a project's file counts that nobody agreed
-// to. The zero value is never: the setting can run a program, reach a network,
-// move the store or weaken a check.
+// trustRule decides when a setting is used from an untrusted project file. The zero
+// value means never: the setting can run a program, reach a network, move the store
+// or weaken a check.
 type trustRule struct {
-	said bool // somebody has thought about the setting
-	free bool // always: it only chooses
-	// stricter reports whether to, the file's value, permits no more than from,
-	// the one that counts without the file. Nil: nothing is known to.
+	said bool // the row in the table has a rule
+	free bool // always used: the setting only selects something
+	// stricter reports whether to, the file's value, permits no more than from, the value
+	// without the file. If nil, no value counts as stricter.
 	stricter func(from, to string) bool
-	when     string // stricter in the words of the manual
+	when     string // describes stricter in the manual
 }
 
-// Rules of settings in [table].
+// Trust rules for settings in [table].
 var (
 	needsTrust = trustRule{said: true}
 	free       = trustRule{said: true, free: true}
 )
 
-// whenStricter is the rule of a setting that counts if it permits no more; when
-// says so in the words of the manual.
+// whenStricter returns the rule for a setting that is used if it permits no more than the
+// current value. when describes this in the manual.
 func whenStricter(when string, stricter func(from, to string) bool) trustRule {
 	return trustRule{said: true, stricter: stricter, when: when}
 }
 
-// countsUntrusted reports whether texts, the value that a project's file has for
-// a setting, counts though nobody agreed to the file. below is the value that
-// counts without it.
+// countsUntrusted reports whether texts, a setting's value in an untrusted project file,
+// is used. below is the value without the file.
 func (one setting) countsUntrusted(texts, below []string) bool {
 	rule := one.trust
 	switch {
@@ -47,12 +46,12 @@ func (one setting) countsUntrusted(texts, below []string) bool {
 	return rule.stricter(below[0], texts[0])
 }
 
-// word is the rule of a setting with one value that permits the least.
+// word returns a stricter function that accepts only the value that permits the least.
 func word(least string) func(from, to string) bool {
 	return func(_, to string) bool { return to == least }
 }
 
-// atMost reports whether to is no more than from, as parse reads both.
+// atMost reports whether to is at most from, both parsed with parse.
 func atMost[T int | time.Duration](parse func(string) (T, error), from, to string) bool {
 	most, err := parse(from)
 	if err != nil {
@@ -62,14 +61,14 @@ func atMost[T int | time.Duration](parse func(string) (T, error), from, to strin
 	return err == nil && n <= most
 }
 
-// near is a model that no network is asked for.
+// near reports whether a model uses no network.
 func near(_, to string) bool { return !embed.Far(to) }
 
 func longer(from, to string) bool  { return atMost(time.ParseDuration, to, from) }
 func shorter(from, to string) bool { return atMost(Days, from, to) }
 func lower(from, to string) bool   { return atMost(strconv.Atoi, from, to) }
 
-// leastRunning is what tasks.max-running means at least when it is 0.
+// leastRunning is the minimum limit that tasks.max-running 0 stands for.
 const leastRunning = 4
 
 func fewerRunning(from, to string) bool {
@@ -79,7 +78,7 @@ func fewerRunning(from, to string) bool {
 	return to != "0" && atMost(strconv.Atoi, from, to)
 }
 
-// saferGuards are the values of tasks.diff-guard, the strictest first.
+// saferGuards lists the values of tasks.diff-guard, strictest first.
 var saferGuards = []string{"safe", "balanced", "relaxed", "off"}
 
 func saferGuard(from, to string) bool {
@@ -97,12 +96,11 @@ func fewerGroups(from, to string) bool {
 	return true
 }
 
-// Always is the rule of a setting that needs no trust.
+// Always is the trust rule of a setting that requires no trust.
 const Always = "always"
 
-// Untrusted says of each setting, and of upstreams, when it counts in a project's
-// file that nobody agreed to, in the words of the manual: [Always], if something
-// holds, or never, which is empty.
+// Untrusted maps each setting, and upstreams, to when an untrusted project file may set
+// it, as the manual words it: [Always], a condition, or "" for never.
 func Untrusted() map[string]string {
 	when := map[string]string{UpstreamsKey: ""}
 	for _, one := range table {

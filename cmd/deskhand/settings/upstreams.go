@@ -15,11 +15,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
 
-// UpstreamsKey is the list of upstreams in the configuration file, which no flag
-// and no variable can hold.
+// UpstreamsKey is the key of the upstream list in the configuration file. No flag or
+// variable can set it.
 const UpstreamsKey = "upstreams"
 
-// upstreamEntry is one of them as it is written.
+// upstreamEntry is one upstream as written in the file.
 type upstreamEntry struct {
 	Name    string            `yaml:"name,omitempty"`
 	Title   string            `yaml:"title,omitempty"`
@@ -33,7 +33,7 @@ type upstreamEntry struct {
 	Prefix  string            `yaml:"prefix,omitempty"`
 	Allow   words             `yaml:"allow,omitempty"`
 	Deny    words             `yaml:"deny,omitempty"`
-	// Resources is true if it is not said.
+	// Resources defaults to true.
 	Resources *bool         `yaml:"resources,omitempty"`
 	Scope     string        `yaml:"credential_scope,omitempty"`
 	Timeout   time.Duration `yaml:"timeout,omitempty"`
@@ -54,7 +54,8 @@ type upstreamEntry struct {
 	} `yaml:"auth,omitempty"`
 }
 
-// words are a list, or one text that white space cuts into one.
+// words is a list of strings. In YAML it can also be one string, which is
+// split at white space.
 type words []string
 
 func (w *words) UnmarshalYAML(node *yaml.Node) error {
@@ -70,8 +71,8 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// Upstreams are those of the configuration file that counts for them, in their
-// order. An error is a misuse that names the place to correct.
+// Upstreams returns the upstreams of the effective configuration file, in file order. An
+// error is a usage error that names the place to fix.
 func (s *Settings) Upstreams() ([]gateway.Upstream, error) {
 	entries, err := s.ups.upstreams()
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *Settings) Upstreams() ([]gateway.Upstream, error) {
 	return all, nil
 }
 
-// upstreams are the entries of a file as they are written.
+// upstreams returns a file's upstream entries as written.
 func (c *configFile) upstreams() (all []upstreamEntry, err error) {
 	node, err := c.upstreamsNode()
 	if node == nil || err != nil {
@@ -114,7 +115,7 @@ func (c *configFile) wrongUpstream(i int, err error) error {
 	return c.wrong(fmt.Sprintf("%s, number %d:", UpstreamsKey, i+1), err.Error())
 }
 
-// upstreamsNode is what a file has under the key of upstreams; nil: nothing.
+// upstreamsNode returns the YAML node under the upstreams key, or nil if there is none.
 func (c *configFile) upstreamsNode() (*yaml.Node, error) {
 	var file map[string]yaml.Node
 	if err := yaml.Unmarshal(c.data, &file); err != nil {
@@ -128,7 +129,7 @@ func (c *configFile) upstreamsNode() (*yaml.Node, error) {
 	return nil, nil
 }
 
-// yamlField is how the library names a field that there is not.
+// yamlField matches the library's error for an unknown field.
 var yamlField = regexp.MustCompile(`field (\S+) not found in type \S+`)
 
 func readUpstream(node *yaml.Node) (entry upstreamEntry, err error) {
@@ -147,11 +148,11 @@ func readUpstream(node *yaml.Node) (entry upstreamEntry, err error) {
 	return entry, errors.New("a value is not of the kind that its key wants")
 }
 
-// named are ${NAME} in a text.
+// named matches ${NAME} in a string.
 var named = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand puts the values of variables where a text names them, so that no secret
-// has to be in the file.
+// expand replaces ${NAME} with environment variables, so that the file need
+// not contain secrets.
 func (e *upstreamEntry) expand() error {
 	var missing error
 	in := func(text *string) {
