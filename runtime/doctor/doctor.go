@@ -1,5 +1,5 @@
-// Package doctor checks an installation and the coding agents that use it: each
-// check is ok, a warning, or failed with what to do.
+// Package doctor checks an installation and the coding agents that use it. Each check
+// results in ok, a warning, or a failure with the next step.
 package doctor
 
 import (
@@ -42,29 +42,29 @@ type Check struct {
 	Next   string `json:"next,omitempty"` // what to do; empty if Status is OK
 }
 
-// Options say what is checked.
+// Options configures what is checked.
 type Options struct {
 	App     *app.App
 	Env     setup.Env
 	Version string
-	// Settings returns what is wrong with the settings; Ignored are those of an
-	// untrusted file, in words, and Trust the command that allows them.
+	// Settings returns an error if the settings are invalid. Ignored lists the settings
+	// of an untrusted file, and Trust is the command that allows them.
 	Settings       func() error
 	Ignored, Trust string
 	Index          string // folder
 	Embed          string // specification of the embedding model
 	Embedder       func() (embed.Embedder, error)
-	Place          func() (string, error) // of the store
+	Place          func() (string, error) // location of the store
 	Inbox          string                 // HOST:PORT, or "off"
 	Addr           string                 // HOST:PORT of serve --http
 	Sandbox        box.Mode
 }
 
-// patience is how long a client waits for a server, a little less than the
-// strictest does.
+// patience is how long to wait for a server: slightly less than the shortest
+// timeout of a client.
 const patience = 25 * time.Second
 
-// Run does all checks. tell is called with each as it is done.
+// Run performs all checks and calls tell after each.
 func Run(ctx context.Context, o Options, tell func(Check)) (all []Check) {
 	add := func(list ...Check) {
 		for _, c := range list {
@@ -85,7 +85,8 @@ func Healthy(all []Check) bool {
 	return !slices.ContainsFunc(all, func(c Check) bool { return c.Status == Failed })
 }
 
-// failed is a check with an error: what it says, and its hint.
+// failed returns a failed check with the error's message and hint. next is the hint if
+// the error has none.
 func failed(name string, err error, next string) Check {
 	c := Check{Name: name, Status: Failed, Detail: text.OneLine(err.Error()), Next: next}
 	f := fault.Of(err)
@@ -133,7 +134,7 @@ func (o Options) index() Check {
 	return Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%d pages, %d chunks in %s", m.Stats.TotalFiles, m.Stats.TotalChunks, o.Index)}
 }
 
-// embedding makes a vector: of a service, that is one short request.
+// embedding computes one vector. With a remote model, that is one short request.
 func (o Options) embedding(ctx context.Context) Check {
 	const name = "embedding model"
 	e, err := o.Embedder()
@@ -170,12 +171,12 @@ func (o Options) store(ctx context.Context) Check {
 	return Check{Name: name, Status: OK, Detail: store.Shown(place)}
 }
 
-// ports checks where the inbox is, or would be, and the HTTP server.
+// ports checks the inbox's port and the HTTP server's port.
 func (o Options) ports(ctx context.Context) []Check {
 	var list []Check
 	stations := map[string]bool{}
 	if hub, err := o.App.Hub(ctx); err == nil {
-		up, _ := hub.Reach(ctx) // the store has a check of its own
+		up, _ := hub.Reach(ctx) // the store has its own check
 		for _, s := range up {
 			stations[app.HostOf(s.Address)] = true
 		}
@@ -203,7 +204,7 @@ func (o Options) ports(ctx context.Context) []Check {
 	return list
 }
 
-// clients starts the server as each client's entry says, and lists the tools.
+// clients starts the server as each client's entry specifies, and lists the tools.
 func (o Options) clients(ctx context.Context, add func(Check)) {
 	connections, without := o.Env.Connections()
 	type answer struct {
@@ -277,8 +278,8 @@ func probe(ctx context.Context, c setup.Connection) (detail string, err error) {
 	return fmt.Sprintf("connects in %s, %d tools: %s", time.Since(begun).Round(10*time.Millisecond), len(tools), strings.Join(names, ", ")), nil
 }
 
-// executors says of each agent that can be started whether somebody has signed in
-// to it, as far as that can be known, and names the others on one line.
+// executors reports for each installed agent whether a person has signed in to it, if
+// that can be determined. It lists the missing agents on one line.
 func (o Options) executors(ctx context.Context) (list []Check) {
 	const name = "executors"
 	m, err := o.App.Work(ctx)
