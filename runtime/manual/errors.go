@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// minLiteral is how many letters of an error a heading has to contain to stand for
-// it.
+// minLiteral is the minimum number of letters and digits, outside placeholders, that a
+// heading must have to match an error.
 const minLiteral = 10
 
 type errorHeading struct {
 	pattern *regexp.Regexp
 	topic   string
-	literal int // letters that are no placeholders
+	literal int // letters and digits outside placeholders
 }
 
-// placeholder is what a heading has in place of values: DIR, x, 20310, "...".
+// placeholder matches a placeholder in a heading: DIR, x, 20310, "...".
 var placeholder = regexp.MustCompile(`'[^']*'|"[^"]*"|\b[A-Z]+\b|\b[xyq]\b|\.\.\.|\b\d+\b`)
 
 var errorHeadings = sync.OnceValue(func() (all []errorHeading) {
@@ -25,7 +25,7 @@ var errorHeadings = sync.OnceValue(func() (all []errorHeading) {
 			continue
 		}
 		for _, s := range p.Sections {
-			for _, text := range strings.Split(s.Heading, " and ") { // some have two errors
+			for _, text := range strings.Split(s.Heading, " and ") { // some headings name two errors
 				var b strings.Builder
 				rest, literal := strings.TrimSpace(text), 0
 				for i, part := range placeholder.Split(rest, -1) {
@@ -44,8 +44,8 @@ var errorHeadings = sync.OnceValue(func() (all []errorHeading) {
 	return all
 })
 
-// About returns the topic that explains an error, by the fault's code or by its
-// message; empty if the manual has none.
+// About returns the topic that explains an error, found by the fault's code or by its
+// message. It returns "" if the manual has none.
 func About(code, message string) (topic string) {
 	if code != "" {
 		for _, p := range Pages() {

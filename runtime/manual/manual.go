@@ -1,5 +1,5 @@
-// Package manual finds pages and sections of deskhand's manual, which is part of
-// the program.
+// Package manual finds pages and sections of deskhand's manual, which is
+// embedded in the program.
 package manual
 
 import (
@@ -27,16 +27,16 @@ type Page struct {
 	// Path is relative to the manual's folder, for example
 	// "guides/run-an-attempt.md".
 	Path string
-	// Name is how a person asks for the page: "run-an-attempt", or
-	// "commands/ask" if another page has that name too.
+	// Name identifies the page in commands: "run-an-attempt", or "commands/ask" if an
+	// earlier page has the short name.
 	Name string
-	// Group is the page's folder, for example "guides"; empty for the first page.
+	// Group is the page's folder, for example "guides". It is empty for the first page.
 	Group       string
 	Title       string
 	Description string
 	// Markdown is the page without its front matter.
 	Markdown string
-	// Sections are the parts of the page under its headings of levels 2 and 3.
+	// Sections lists the parts of the page under its headings of levels 2 and 3.
 	Sections []Section
 }
 
@@ -44,13 +44,13 @@ type Page struct {
 type Section struct {
 	Anchor  string // for example "exit-codes"
 	Heading string
-	// Markdown starts with the heading and ends before the next one of the same
-	// level or a higher one.
+	// Markdown starts with the heading and ends before the next heading of the same
+	// or a higher level.
 	Markdown string
 }
 
-// SectionOf returns the section with an anchor or a heading, as the manual or
-// GitHub writes it: only letters and digits count.
+// SectionOf returns the section with an anchor or a heading, in the spelling of the
+// manual or of GitHub. Only letters and digits are compared.
 func (p Page) SectionOf(anchor string) (Section, bool) {
 	wanted := letters(anchor)
 	for _, s := range p.Sections {
@@ -74,8 +74,8 @@ func letters(text string) string {
 // groups lists the manual's folders in the order of a table of contents.
 var groups = []string{"", "guides", "concepts", "reference", "reference/commands", "reference/tools", "troubleshooting"}
 
-// Pages returns all pages in the order of a table of contents. Callers do not
-// change them.
+// Pages returns all pages in the order of a table of contents. Callers must not
+// modify the result.
 var Pages = sync.OnceValue(func() []Page {
 	var all []Page
 	err := fs.WalkDir(corpus.Files, ".", func(p string, d fs.DirEntry, err error) error {
@@ -89,7 +89,7 @@ var Pages = sync.OnceValue(func() []Page {
 		return err
 	})
 	if err != nil {
-		panic(err) // the files are part of the program
+		panic(err) // the files are embedded in the program
 	}
 	slices.SortStableFunc(all, func(a, b Page) int {
 		return slices.Index(groups, a.Group) - slices.Index(groups, b.Group)
@@ -116,7 +116,7 @@ func read(p string, source []byte) Page {
 	return page
 }
 
-// name gives each page the shortest name that no page before it has.
+// name gives each page the shortest name that no earlier page has.
 func name(all []Page) {
 	taken := map[string]bool{}
 	for i := range all {
@@ -131,14 +131,14 @@ func name(all []Page) {
 	}
 }
 
-// Found is what a topic stands for: a page, or one section of it.
+// Found is the result for a topic: a page, or one section of it.
 type Found struct {
 	Page Page
 	// Section is the zero value for a whole page.
 	Section Section
 }
 
-// Markdown is the text that was found.
+// Markdown returns the text of the section or page.
 func (f Found) Markdown() string {
 	if f.Section.Anchor != "" {
 		return f.Section.Markdown
@@ -147,8 +147,8 @@ func (f Found) Markdown() string {
 }
 
 // Find returns the page or section for a topic: a page's name, path or address
-// ("run-an-attempt", "guides/run-an-attempt.md", "settings#state-folder"), or a
-// section's name ("exit-codes", "exit codes"). Fault: no_topic.
+// ("run-an-attempt", "guides/run-an-attempt.md", "settings#state-folder"), or a section's
+// name ("exit-codes", "exit codes"). It returns the fault no_topic if there is none.
 func Find(topic string) (Found, error) {
 	wanted := strings.ToLower(strings.Join(strings.Fields(strings.Trim(topic, "/")), "-"))
 	of, anchor, _ := strings.Cut(wanted, "#")
@@ -163,7 +163,7 @@ func Find(topic string) (Found, error) {
 			return within(p, anchor)
 		}
 	}
-	for _, first := range []string{"reference/commands/deskhand.md", ""} { // what all commands share goes first
+	for _, first := range []string{"reference/commands/deskhand.md", ""} { // the page of shared options comes first
 		for _, p := range Pages() {
 			if first != "" && p.Path != first {
 				continue
@@ -199,9 +199,9 @@ func within(p Page, anchor string) (Found, error) {
 
 var link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 
-// Linked returns text with each link to another page replaced by what is
-// returned for its page and anchor. Links to other places are unchanged. from is
-// the path of the page that contains the text.
+// Linked returns text with each link to another page replaced by the result of to for
+// its page and anchor. Other links are unchanged. from is the path of the page that
+// contains the text.
 func Linked(text, from string, to func(p Page, anchor string) string) string {
 	return link.ReplaceAllStringFunc(text, func(found string) string {
 		target := found[2 : len(found)-1]
@@ -234,15 +234,15 @@ var digest = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 })
 
-// Place returns the folders in dir for this manual's files and for an index of
-// them: another manual has others.
+// Place returns the folders in dir for this manual's files and for their index. The
+// folders depend on the manual's contents.
 func Place(dir string) (files, index string) {
 	at := filepath.Join(dir, "manual-"+digest())
 	return filepath.Join(at, "files"), filepath.Join(at, "index")
 }
 
-// Unpack writes the manual's files into a folder that does not exist yet, all or
-// none. If another process was quicker, its files are as good.
+// Unpack writes the manual's files into a folder that does not exist yet. It writes all
+// files or none. If another process has created the folder meanwhile, Unpack succeeds.
 func Unpack(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -267,7 +267,7 @@ func Unpack(dir string) error {
 	return nil
 }
 
-// TopicOf returns the topic for a chunk of the manual, by its ID.
+// TopicOf returns the topic for the manual's chunk with this ID.
 func TopicOf(id string) string {
 	file, fragment, err := chunker.ParseID(id)
 	if err != nil {
