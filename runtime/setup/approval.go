@@ -7,25 +7,27 @@ import (
 	"slices"
 )
 
-// Where agents remember that a person has allowed the servers of a project, as
-// seen in the files of the versions that docs/clients.md names.
+// These functions read where agents record that a person has allowed a project's servers.
+// They follow the files of the versions listed in docs/clients.md.
 
-// settings is a JSON file, or nothing if it cannot be read.
+// settings returns the contents of a JSON file, or nil if it cannot be read.
 func settings(path string) (all map[string]any) {
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) > maxFile {
 		return nil
 	}
-	_ = decode(data, &all) // as a file that is not there
+	_ = decode(data, &all) // an invalid file counts as missing
 	return all
 }
 
-// claudeApproved: a person approves a server by name, or all.
+// claudeApproved reports whether the person has approved the server by
+// name, or all servers.
 func claudeApproved(e Env) bool {
 	return claudeApprovedAtHome(e) || approves(settings(filepath.Join(e.Project, ".claude", "settings.local.json")))
 }
 
-// claudeApprovedAtHome is claudeApproved by files that no clone brings along.
+// claudeApprovedAtHome is like claudeApproved, but only reads files that cannot
+// come with a clone.
 func claudeApprovedAtHome(e Env) bool {
 	dir := e.Getenv("CLAUDE_CONFIG_DIR")
 	projects, _ := settings(filepath.Join(cmp.Or(dir, e.Home), ".claude.json"))["projects"].(map[string]any)
@@ -38,7 +40,7 @@ func approves(s map[string]any) bool {
 	return s["enableAllProjectMcpServers"] == true || slices.Contains(names, any(Entry))
 }
 
-// codexTrusts: a folder, or the repository that it is in.
+// codexTrusts reports whether the user trusts the folder or its repository.
 func codexTrusts(e Env) bool {
 	data, err := os.ReadFile(inHome("CODEX_HOME", ".codex", "config.toml")(e)[0])
 	if err != nil {
@@ -59,7 +61,8 @@ func codexTrusts(e Env) bool {
 	}
 }
 
-// geminiTrusts: a folder, one above it, or the folder that one lies in.
+// geminiTrusts reports whether the user trusts the folder, a parent folder, or the
+// parent of one of these.
 func geminiTrusts(e Env) bool {
 	trusted := settings(filepath.Join(e.Home, ".gemini", "trustedFolders.json"))
 	for path, level := range trusted {

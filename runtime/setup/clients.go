@@ -13,44 +13,44 @@ import (
 // Entry is the name under which clients know the server.
 const Entry = "deskhand"
 
-// Env is where clients are looked for, and their files.
+// Env describes where to look for clients and their files.
 type Env struct {
 	Project string // absolute folder
-	Home    string // of the user
+	Home    string // the user's home folder
 	Config  string // $XDG_CONFIG_HOME, or its default below Home
-	AppData string // %APPDATA%; empty but on Windows
-	OS      string // as runtime.GOOS
+	AppData string // %APPDATA%; empty except on Windows
+	OS      string // a value of runtime.GOOS
 	Getenv  func(string) string
 	// Look returns the path of a program on PATH.
 	Look func(program string) (string, error)
 }
 
-// Client is a coding agent, or an editor with one, whose configuration has MCP
-// servers.
+// Client is a coding agent, or an editor with one, that can be
+// configured with MCP servers.
 type Client struct {
 	ID, Name string
 	aliases  []string
-	programs []string             // any of which on PATH says that it is installed
-	marks    func(e Env) []string // so does any of these folders
-	project  *place               // nil: it has no file in a project
+	programs []string             // if any is on PATH, the client is installed
+	marks    func(e Env) []string // if any of these folders exists, the client is installed
+	project  *place               // nil if it has no file in a project
 	user     *place
-	// Once is what a person has to do before it starts the server of a project.
-	// Empty: nothing.
+	// Once is what a person must do before the client starts a project's server. It is
+	// empty if nothing is needed.
 	Once string
-	// approved reports whether the person has, and surely the same by files that
-	// nobody else can have written. Nil: that is not known.
+	// approved reports whether the person has done so. surely reports the same, but reads
+	// only files that no other person can have written. Both are nil if this is unknown.
 	approved, surely func(e Env) bool
 }
 
 // place is a configuration file of a client.
 type place struct {
-	// paths are where the file may be. The first that exists counts, or else the
-	// first.
+	// paths returns the possible paths of the file. The first that exists is used,
+	// or else the first.
 	paths func(e Env) []string
 	edit  editor
 	entry func(Server) []field
-	// folder is the client's own word for the project's folder. Empty: it starts
-	// servers there by itself.
+	// folder is the client's variable for the project's folder. If empty, the client
+	// starts servers in that folder.
 	folder string
 }
 
@@ -62,15 +62,15 @@ func home(path string) func(Env) []string {
 	return func(e Env) []string { return []string{filepath.Join(e.Home, filepath.FromSlash(path))} }
 }
 
-// inHome is below the folder that a variable names, or else below folder in the
-// user's home.
+// inHome returns a path in the folder that a variable names, or else in a folder
+// of the user's home.
 func inHome(variable, folder, path string) func(Env) []string {
 	return func(e Env) []string {
 		return []string{filepath.Join(cmp.Or(e.Getenv(variable), filepath.Join(e.Home, folder)), path)}
 	}
 }
 
-// appFolder is the folder of an application's own files, as Electron has it.
+// appFolder returns the folder for an application's files, as in Electron.
 func (e Env) appFolder(name string) string {
 	switch e.OS {
 	case "darwin":
@@ -81,37 +81,37 @@ func (e Env) appFolder(name string) string {
 	return filepath.Join(e.Config, name)
 }
 
-// The shapes of entries, each as the client documents it.
+// The functions below return entries in the shapes that the clients document.
 
-// bare: {"command": "...", "args": [...]}: Gemini CLI, Windsurf, Claude Desktop,
-// Junie.
+// bare returns {"command": "...", "args": [...]}, for Gemini CLI, Windsurf, Claude
+// Desktop and Junie.
 func bare(s Server) []field { return []field{{"command", s.Command}, {"args", s.Args}} }
 
-// typed says that the server is one over stdio: Claude Code and Copilot CLI in
-// .mcp.json, Cursor, VS Code.
+// typed returns an entry with the type stdio, for Claude Code and Copilot CLI in
+// .mcp.json, Cursor and VS Code.
 func typed(s Server) []field { return append([]field{{"type", "stdio"}}, bare(s)...) }
 
-// clients is the table, in the order in which people are shown it. What each
-// says stands in its documentation:
+// clients lists the clients in display order. The values come from each
+// client's documentation:
 //
-//   - Claude Code: code.claude.com/docs/en/mcp. A project's .mcp.json counts once
-//     its user has approved it; servers start in the folder where claude does.
+//   - Claude Code: code.claude.com/docs/en/mcp. A project's .mcp.json is used once the
+//     user has approved it. Servers start in claude's working directory.
 //   - Codex: developers.openai.com/codex/config-reference. A project's
-//     .codex/config.toml counts if the folder is trusted.
+//     .codex/config.toml is used if the folder is trusted.
 //   - Gemini CLI: geminicli.com/docs/tools/mcp-server.
-//   - Cursor: cursor.com/docs/context/mcp, with ${workspaceFolder} in args. It
-//     does not say in which folder it starts servers.
+//   - Cursor: cursor.com/docs/context/mcp, with ${workspaceFolder} in args. The page
+//     does not say in which folder Cursor starts servers.
 //   - VS Code: code.visualstudio.com/docs/copilot/reference/mcp-configuration,
 //     with ${workspaceFolder}.
-//   - Windsurf: docs.windsurf.com/windsurf/cascade/mcp; it has no file in a
+//   - Windsurf: docs.windsurf.com/windsurf/cascade/mcp. It has no file in a
 //     project.
-//   - Zed: zed.dev/docs/ai/mcp; its settings may have comments.
+//   - Zed: zed.dev/docs/ai/mcp. Its settings may have comments.
 //   - opencode: opencode.ai/docs/mcp-servers; opencode.json or opencode.jsonc.
-//   - Copilot CLI: docs.github.com, "Adding MCP servers for GitHub Copilot CLI";
-//     in a project it reads the same .mcp.json as Claude Code.
+//   - Copilot CLI: docs.github.com, "Adding MCP servers for GitHub Copilot CLI".
+//     In a project, it reads the same .mcp.json as Claude Code.
 //   - Goose: block.github.io/goose/docs/guides/config-files.
-//   - Cline: docs.cline.bot/getting-started/config; older ones keep the file in VS
-//     Code's storage.
+//   - Cline: docs.cline.bot/getting-started/config. Older versions keep the file in
+//     VS Code's storage.
 //   - Claude Desktop: modelcontextprotocol.io/docs/develop/connect-local-servers.
 //   - JetBrains: Junie, junie.jetbrains.com/docs/junie-cli-mcp-configuration.html.
 var clients = []Client{
@@ -207,7 +207,7 @@ var clients = []Client{
 	},
 }
 
-// workspace is what Cursor and VS Code replace by the project's folder.
+// workspace is the variable that Cursor and VS Code replace with the project's folder.
 const workspace = "${workspaceFolder}"
 
 func zedFolder(e Env) string {
@@ -217,12 +217,14 @@ func zedFolder(e Env) string {
 	return filepath.Join(e.Config, "zed")
 }
 
-// zedEntry: versions until 2025 need the source, later ones ignore it.
+// zedEntry returns an entry for Zed. Versions until 2025 require source; later
+// versions ignore it.
 func zedEntry(s Server) []field {
 	return append(append([]field{{"source", "custom"}}, bare(s)...), field{"env", []field{}})
 }
 
-// opencodeFile: opencode adds the schema to a file without one.
+// opencodeFile is the format of opencode's file. It includes the schema, because opencode
+// would add it to a file without one.
 var opencodeFile = jsonFile{group: "mcp", schema: "https://opencode.ai/config.json"}
 
 func opencodeEntry(s Server) []field {
@@ -254,7 +256,7 @@ func clineFolders(e Env) []string {
 
 func clineEntry(s Server) []field { return append(bare(s), field{"disabled", false}) }
 
-// IDs are the clients that can be named, in the order of the table.
+// IDs returns the IDs of all clients, in table order.
 func IDs() (ids []string) {
 	for _, c := range clients {
 		ids = append(ids, c.ID)
@@ -262,8 +264,8 @@ func IDs() (ids []string) {
 	return ids
 }
 
-// Named returns the clients of these names, in the order of the table. Fault
-// "misuse": there is none of a name.
+// Named returns the clients with these names, in table order. It returns the fault
+// "misuse" if no client has one of the names.
 func Named(names []string) (list []Client, err error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -282,8 +284,7 @@ func Named(names []string) (list []Client, err error) {
 	return list, nil
 }
 
-// Found returns the clients that are installed, or that the project has a file
-// of.
+// Found returns the clients that are installed or for which the project has a file.
 func (e Env) Found() (list []Client) {
 	for _, c := range clients {
 		if e.has(c) {
@@ -304,7 +305,7 @@ func (e Env) has(c Client) bool {
 			return true
 		}
 	}
-	if c.project == nil || c.ID == "copilot" { // whose file is Claude Code's
+	if c.project == nil || c.ID == "copilot" { // Copilot uses Claude Code's file
 		return false
 	}
 	for _, path := range c.project.paths(e) {
@@ -315,7 +316,7 @@ func (e Env) has(c Client) bool {
 	return false
 }
 
-// path is the file of a place: the one that exists, or else the one to make.
+// path returns the place's file: the one that exists, or else the one to create.
 func (p *place) path(e Env) string {
 	paths := p.paths(e)
 	for _, path := range paths {

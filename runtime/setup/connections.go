@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Connection is an entry of a client that starts deskhand's server.
+// Connection is a client's entry that starts deskhand's server.
 type Connection struct {
 	Client, Name string
-	Path         string // of the file, for people
+	Path         string // the file's path, for people
 	Entry        string // name of the entry; empty with Err
-	Server       Server // with the client's words for folders replaced
-	Dir          string // folder that the client starts it in
+	Server       Server // with the client's folder variables replaced
+	Dir          string // the folder in which the client starts it
 	Env          []string
 	Off          bool  // the entry is switched off
-	User         bool  // the file counts for all projects
-	Err          error // the file cannot be read; a fault
-	// Unvetted says that the entry stands in a file of the project, that it is not
-	// known whether a person has approved it, and that it can do more than entries
-	// of init can: whoever made the project may have it start anything.
+	User         bool  // the file applies to all projects
+	Err          error // a fault if the file cannot be read
+	// Unvetted reports that doctor must not start the entry. It is in a file of the
+	// project, it can do more than an entry written by init, and no approval by the user
+	// is known. The project's author could make it start any program.
 	Unvetted bool
-	// Once is what a person has to do before the client starts the server, so far
-	// as that is known. Empty: nothing.
+	// Once is what a person must do before the client starts the server, if that is
+	// known. It is empty if nothing is needed.
 	Once string
 }
 
-// Connections returns every entry of deskhand in the files of clients that are
-// there, and, by ID, the clients that are installed and have none.
+// Connections returns all deskhand entries in the clients' existing files, and the
+// installed clients without an entry.
 func (e Env) Connections() (list []Connection, without []Client) {
 	p := &Plan{env: e}
 	shared := map[string]bool{}
@@ -42,7 +42,7 @@ func (e Env) Connections() (list []Connection, without []Client) {
 			found := p.connections(c, at, path)
 			for _, one := range found {
 				if one.Err != nil && shared[path] {
-					continue // said of the other client of the file
+					continue // already reported for the other client that uses the file
 				}
 				list = append(list, one)
 			}
@@ -101,13 +101,13 @@ func (e Env) expanded(s Server) Server {
 	return out
 }
 
-// expand replaces what clients replace.
+// expand replaces the variables that clients replace.
 func (e Env) expand(text string) string {
 	return strings.NewReplacer(workspace, e.Project, "${CLAUDE_PROJECT_DIR:-.}", e.Project, "${CLAUDE_PROJECT_DIR}", e.Project, "${userHome}", e.Home).Replace(text)
 }
 
-// harmless reports whether a connection starts the deskhand on PATH, to serve
-// docs of the project and nothing else that a person has not agreed to.
+// harmless reports whether a connection starts the deskhand on PATH and only serves docs
+// of the project, without any option that needs the user's agreement.
 func (e Env) harmless(c Connection) bool {
 	if c.Server.Command != "deskhand" || len(c.Env) > 0 || len(c.Server.Args) == 0 || c.Server.Args[0] != "serve" || !e.inside(c.Dir) {
 		return false
@@ -139,7 +139,8 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// inside reports whether a path is the project or below it, links resolved.
+// inside reports whether a path, with symbolic links resolved, is the
+// project or below it.
 func (e Env) inside(path string) bool {
 	root, err := filepath.EvalSymlinks(e.Project)
 	real, realErr := resolve(path)
@@ -150,7 +151,7 @@ func (e Env) inside(path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// environment is what an entry adds to the environment, as NAME=value.
+// environment returns the variables that an entry sets, as NAME=value.
 func environment(entry map[string]any) (list []string) {
 	for _, key := range []string{"env", "environment", "envs"} {
 		values, _ := entry[key].(map[string]any)
@@ -165,12 +166,12 @@ func environment(entry map[string]any) (list []string) {
 
 func off(entry map[string]any) bool { return entry["enabled"] == false || entry["disabled"] == true }
 
-// Command is the program and its arguments.
+// Command returns the program and its arguments.
 func (c Connection) Command() []string { return append([]string{c.Server.Command}, c.Server.Args...) }
 
-// SignIn returns where a person has signed in to the agent of an executor, as a
-// file or a variable; empty: no sign of it. known is false for an agent of which
-// we do not know where it keeps that.
+// SignIn returns the file or variable that shows that a person has signed in to an
+// executor's agent, or "" if there is no sign of it. known is false if deskhand does not
+// know where the agent stores this.
 func (e Env) SignIn(executor string) (where string, known bool) {
 	agent, _, _ := strings.Cut(executor, "-")
 	signs, known := signIns[agent]
@@ -185,12 +186,13 @@ func (e Env) SignIn(executor string) (where string, known bool) {
 		}
 	}
 	if e.OS == "darwin" && agent == "claude" {
-		return "", false // it is in the keychain
+		return "", false // stored in the keychain
 	}
 	return "", known
 }
 
-// signIns is what agents leave when a person signs in, or take instead.
+// signIns lists the files that agents write when a person signs in, and the variables
+// that they accept instead.
 var signIns = map[string]struct{ files, variables []string }{
 	"claude":   {[]string{".claude/.credentials.json"}, []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"}},
 	"codex":    {[]string{".codex/auth.json"}, []string{"OPENAI_API_KEY", "CODEX_API_KEY"}},

@@ -18,24 +18,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
-// Docs is what a project has to search.
+// Docs describes a project's docs.
 type Docs struct {
-	Dir   string // relative to the project, with slashes; empty: there are none
-	Files int    // of markdown, at least; counting ends at mostCounted
-	Title string // of README or the index page; empty: it has none
-	// Described says that metadata.json has a description already.
+	Dir   string // relative to the project, with slashes; empty if there are none
+	Files int    // number of Markdown files; counting stops at mostCounted
+	Title string // title of the README or index page; empty if it has none
+	// Described reports that metadata.json already has a description.
 	Described bool
 }
 
-// folders are the usual names, the likeliest first.
+// folders lists the usual names, likeliest first.
 var folders = []string{"docs", "doc", "documentation", "content", "src/content/docs", "website/docs", "site/content", "book/src", "corpus", "manual", "handbook", "guide", "guides", "wiki", "pages", "src"}
 
-// mostCounted ends a count that only has to say whether there are pages.
+// mostCounted limits the count, which only has to show whether there are pages.
 const mostCounted = 10_000
 
-// FindDocs looks for the docs of a project: what its metadata.json names, else
-// the first of the usual folders that has markdown, else the project itself if
-// there is markdown anywhere in it, as a README.
+// FindDocs finds a project's docs: the folder that metadata.json names, or else the first
+// of the usual folders that contains Markdown, or else the project itself if it contains
+// any Markdown, for example a README.
 func FindDocs(project string) Docs {
 	if dir, _, err := indexer.Find(project); err == nil {
 		if rel, err := filepath.Rel(project, dir); err == nil && filepath.IsLocal(rel) {
@@ -46,7 +46,7 @@ func FindDocs(project string) Docs {
 	}
 	for _, folder := range folders {
 		dir := filepath.Join(project, filepath.FromSlash(folder))
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a link may lead anywhere
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a link may point anywhere
 			continue
 		}
 		if n := pages(dir); n > 0 {
@@ -59,7 +59,7 @@ func FindDocs(project string) Docs {
 	return Docs{}
 }
 
-// pages counts the files of markdown below dir.
+// pages counts the Markdown files below dir.
 func pages(dir string) (n int) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name := ""
@@ -82,12 +82,12 @@ func pages(dir string) (n int) {
 	return n
 }
 
-// notDocs are folders of other people's files.
+// notDocs lists folders that contain other projects' files or build output.
 var notDocs = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "third_party"}
 
 var endings = []string{".md", ".markdown", ".mdx"}
 
-// described reports whether a metadata.json says what the docs are.
+// described reports whether a metadata.json describes the docs.
 func described(project, dir string) bool {
 	for _, place := range []string{filepath.Join(project, dir), project} {
 		data, err := os.ReadFile(filepath.Join(place, "metadata.json"))
@@ -104,7 +104,7 @@ func described(project, dir string) bool {
 	return false
 }
 
-// titleOf is the title of the index page of the docs, or of the README.
+// titleOf returns the title of the docs' index page or of the README.
 func titleOf(project, dir string) string {
 	for _, place := range []string{filepath.Join(project, dir), project} {
 		entries, _ := os.ReadDir(place)
@@ -129,7 +129,7 @@ var (
 	markup     = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>|[*_` + "`" + `]+`)
 )
 
-// pageTitle is the title in the front matter, or the first heading.
+// pageTitle returns the title in the front matter, or else the first heading.
 func pageTitle(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -175,7 +175,7 @@ func cleanTitle(s string) string {
 	return text.Shorten(text.OneLine(text.Plain(strings.TrimRight(s, "# "))), 80)
 }
 
-// Proposal is what the docs are, completing "Search the ...".
+// Proposal returns a proposed description of the docs that completes "Search the ...".
 func (d Docs) Proposal(project string) string {
 	title := cmp.Or(d.Title, filepath.Base(project))
 	for _, word := range []string{"doc", "manual", "guide", "handbook", "reference", "wiki", "book"} {
@@ -186,7 +186,7 @@ func (d Docs) Proposal(project string) string {
 	return title + " documentation"
 }
 
-// decode reads JSON that may have comments.
+// decode decodes JSON that may have comments.
 func decode(data []byte, into any) error {
 	_, rest, _ := split(data)
 	v, err := hujson.Standardize([]byte(rest))

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Server is how a client starts the MCP server.
+// Server holds the command by which a client starts the MCP server.
 type Server struct {
 	Command string
 	Args    []string
@@ -22,27 +22,27 @@ type field struct {
 	value any // a string, a bool, an int, a []string, or []field for a group
 }
 
-// editor edits the entries of one kind of configuration file. Its methods are
-// pure: bytes in, bytes out. What they do not edit they keep to the byte,
-// comments and line ends too.
+// editor edits the entries in one format of configuration file. Its methods are pure
+// functions on bytes. Everything else in the file, including comments and line endings,
+// stays identical byte by byte.
 type editor interface {
-	// entries returns the entries of the file by name, as JSON would have them.
-	// The file of no bytes has none.
+	// entries returns the file's entries by name, with JSON types. An
+	// empty file has none.
 	entries(data []byte) (map[string]any, error)
-	// others returns all else that the file says.
+	// others returns everything in the file except the entries.
 	others(data []byte) (any, error)
-	// blank reports whether a file has nothing that a person would miss.
+	// blank reports whether a file contains nothing that a person would miss.
 	blank(data []byte) bool
-	// put adds the entry, or replaces the one of that name.
+	// put adds the entry, or replaces the entry with that name.
 	put(data []byte, name string, entry []field) ([]byte, error)
-	// cut takes the entry out, and what contains it if that is empty then and
-	// before had none. before may be nil.
+	// cut removes the entry. It also removes the surrounding group if the group is then
+	// empty and was missing in before. before may be nil.
 	cut(data []byte, name string, before []byte) ([]byte, error)
 }
 
-// problem says where a file cannot be read or edited as needed.
+// problem is an error at a place in a file that cannot be read or edited.
 type problem struct {
-	line int // 0: unknown
+	line int // 0 if unknown
 	text string
 }
 
@@ -55,8 +55,7 @@ func (p *problem) Error() string {
 
 var errByHand = errors.New("it cannot be edited without changing something else")
 
-// text splits a file into its byte-order mark and the rest, and says which line
-// ends it has.
+// split splits a file into its byte-order mark and the rest, and returns its line ending.
 func split(data []byte) (mark, rest, newline string) {
 	rest = string(data)
 	if strings.HasPrefix(rest, bom) {
@@ -69,7 +68,7 @@ func split(data []byte) (mark, rest, newline string) {
 	return mark, rest, newline
 }
 
-// blank reports whether there is nothing but space.
+// blank reports whether data is only white space.
 func blank(data []byte) bool {
 	_, rest, _ := split(data)
 	return strings.TrimSpace(rest) == ""
@@ -77,7 +76,7 @@ func blank(data []byte) bool {
 
 const bom = "\ufeff"
 
-// plain is an entry as a decoder returns it.
+// plain returns an entry in the types that a decoder returns.
 func plain(entry []field) map[string]any {
 	m := map[string]any{}
 	for _, f := range entry {
@@ -99,11 +98,11 @@ func plain(entry []field) map[string]any {
 	return m
 }
 
-// same reports whether an entry of a file is the one.
+// same reports whether found equals entry.
 func same(found any, entry []field) bool { return reflect.DeepEqual(found, any(plain(entry))) }
 
-// asJSON is a decoded value with the types that JSON has, so that values of
-// different formats compare.
+// asJSON converts a decoded value to JSON types, so that values of different
+// formats can be compared.
 func asJSON(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -113,14 +112,14 @@ func asJSON(v any) (any, error) {
 	return out, json.Unmarshal(b, &out)
 }
 
-// ours reports whether an entry starts deskhand's server, and how.
+// ours reports whether an entry starts deskhand's server, and returns the command.
 func ours(entry any) (s Server, ok bool) {
 	m, _ := entry.(map[string]any)
 	for _, key := range []string{"command", "cmd"} {
 		switch v := m[key].(type) {
 		case string:
 			s.Command = v
-		case []any: // with its arguments, as opencode has it
+		case []any: // includes the arguments, as in opencode
 			if list := texts(v); len(list) > 0 {
 				s.Command, s.Args = list[0], list[1:]
 			}
@@ -142,8 +141,8 @@ func texts(list []any) (all []string) {
 	return all
 }
 
-// checked runs an edit and makes sure that it changed what it should and nothing
-// else: want gets the entries as they were and makes them as they should be.
+// checked runs an edit and returns an error if it changed anything else. want modifies
+// the old entries to the expected ones.
 func checked(e editor, data []byte, edit func() ([]byte, error), want func(map[string]any)) ([]byte, error) {
 	before, err := e.entries(data)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Change is one file as it is and as it is to be.
+// Change holds the current and the planned contents of one file.
 type Change struct {
-	Path   string // absolute, links resolved
+	Path   string // absolute, with symbolic links resolved
 	Shown  string // for people: relative to the project, or below ~
-	Before []byte // nil: there is no such file
-	After  []byte // nil: it goes
+	Before []byte // nil if the file does not exist
+	After  []byte // nil if the file will be removed
 	record record
-	drop   bool // the record goes, too
+	drop   bool // also delete the record
 }
 
-// Diff is the change in the unified format.
+// Diff returns the change in unified format.
 func (c Change) Diff() []byte {
 	from, to := c.Shown, c.Shown
 	if c.Before == nil {
@@ -38,22 +38,22 @@ func (c Change) Diff() []byte {
 		to += " (removed)"
 	}
 	text := diff.Diff(from, readable(c.Before), to, readable(c.After))
-	if _, rest, ok := bytes.Cut(text, []byte("\n")); ok { // without "diff FROM TO", which says nothing more
+	if _, rest, ok := bytes.Cut(text, []byte("\n")); ok { // omit the redundant line "diff FROM TO"
 		return rest
 	}
 	return text
 }
 
-// readable is a file without carriage returns at the ends of lines, which a
-// terminal would act on.
+// readable returns a file without carriage returns at line ends, which a
+// terminal would interpret.
 func readable(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
 
-// maxFile is more than any of these files has, in bytes.
+// maxFile is the maximum size in bytes, more than any of these files needs.
 const maxFile = 32 << 20
 
-// load reads a file that is to be edited. inside is the folder that it must not
-// lead out of; empty: anywhere, as a person's own files may be links into a
-// folder of theirs. before is nil if there is none.
+// load reads a file to edit. The file must be inside the folder inside, after resolving
+// links. If inside is empty, the file may be anywhere, because users may keep their own
+// files in other folders and link to them. before is nil if the file does not exist.
 func load(path, inside string) (real string, before []byte, mode fs.FileMode, err error) {
 	real, err = resolve(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func load(path, inside string) (real string, before []byte, mode fs.FileMode, er
 	return real, before, info.Mode().Perm(), nil
 }
 
-// resolve follows links as far as the path exists.
+// resolve resolves symbolic links in the part of the path that exists.
 func resolve(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -111,7 +111,7 @@ func resolve(path string) (string, error) {
 	return filepath.Join(up, filepath.Base(path)), err
 }
 
-// reason is the system's reason without the path.
+// reason returns the system's error text without the path.
 func reason(err error) string {
 	if at := new(fs.PathError); errors.As(err, &at) {
 		return at.Err.Error()
@@ -123,17 +123,17 @@ func unusable(path, why string) error {
 	return fault.New("unusable_file", fmt.Sprintf("%s cannot be used: %s", path, why), "fix it, or name other clients with --client; nothing was written")
 }
 
-// record is what was done to a file, so that it can be taken back.
+// record stores what was done to a file, so that it can be undone.
 type record struct {
 	Project string   `json:"project"`
 	Path    string   `json:"path"`
-	Client  string   `json:"client,omitempty"` // empty: it is a file of the project
+	Client  string   `json:"client,omitempty"` // empty for a file of the project
 	User    bool     `json:"user,omitempty"`   // the client's file for all projects
 	Created bool     `json:"created,omitempty"`
-	Dirs    []string `json:"dirs,omitempty"` // folders that were made for it, the outermost first
-	Digest  string   `json:"digest"`         // of the file as it was written
+	Dirs    []string `json:"dirs,omitempty"` // folders created for it, outermost first
+	Digest  string   `json:"digest"`         // of the file as written
 	Added   string   `json:"added,omitempty"`
-	Entry   any      `json:"entry,omitempty"` // as the file has it
+	Entry   any      `json:"entry,omitempty"` // as it is in the file
 	Before  []byte   `json:"before,omitempty"`
 }
 
@@ -142,11 +142,11 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Records are kept in a folder of the installation: for each file one record,
-// and a copy of the file as it was before.
+// Records is a folder of the installation with one record for each edited file, and a
+// copy of the file before the edit.
 type Records struct{ dir string }
 
-// In returns the records below the state folder of an installation.
+// In returns the records in an installation's state folder.
 func In(state string) Records { return Records{filepath.Join(state, "init")} }
 
 func (r Records) name(project, path string) string {
@@ -154,7 +154,7 @@ func (r Records) name(project, path string) string {
 	return filepath.Join(r.dir, hex.EncodeToString(sum[:12]))
 }
 
-// Backup is where the copy of a file is that was there before.
+// Backup returns the path of the copy of a file before the edit.
 func (r Records) Backup(project, path string) string {
 	return r.name(project, path) + "-" + strings.TrimPrefix(filepath.Base(path), ".") + ".bak"
 }
@@ -167,9 +167,9 @@ func (r Records) find(project, path string) (found record, ok bool) {
 	return found, found.Path == path && found.Project == project
 }
 
-// of lists the records of a project, by path.
+// of returns a project's records, sorted by path.
 func (r Records) of(project string) (all []record) {
-	names, _ := filepath.Glob(filepath.Join(r.dir, "*.json")) // fails for a bad pattern alone
+	names, _ := filepath.Glob(filepath.Join(r.dir, "*.json")) // fails only for a bad pattern
 	for _, name := range names {
 		var one record
 		if data, err := os.ReadFile(name); err == nil && json.Unmarshal(data, &one) == nil && one.Project == project {
@@ -204,7 +204,7 @@ func (r Records) forget(one record) {
 	os.Remove(r.Backup(one.Project, one.Path))
 }
 
-// write puts a file in its place, wholly or not at all.
+// write replaces a file atomically.
 func write(path string, data []byte, mode fs.FileMode) error {
 	temp, err := stage(path, data, mode)
 	if err != nil {
@@ -217,8 +217,8 @@ func write(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// stage writes what a file is to be beside it. One that a killed process left
-// is replaced.
+// stage writes a file's new contents to a temporary file next to it. It replaces a
+// temporary file left by a killed process.
 func stage(path string, data []byte, mode fs.FileMode) (temp string, err error) {
 	temp = filepath.Join(filepath.Dir(path), "."+strings.TrimPrefix(filepath.Base(path), ".")+".deskhand-new")
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -236,10 +236,9 @@ func stage(path string, data []byte, mode fs.FileMode) (temp string, err error) 
 	return temp, nil
 }
 
-// Apply makes the changes of a plan. Each file is checked and staged first, and
-// its record kept, so that an error leaves all as it was; then each is renamed
-// into its place, so that an end in the middle leaves old or new files and no
-// half ones.
+// Apply makes the changes of a plan. It first checks and stages every file and stores its
+// record, so that an error leaves all files unchanged. It then renames each file into
+// place, so that an interruption leaves only complete files, old or new.
 func (p *Plan) Apply() error {
 	var made, temps []string
 	back := func(err error) error {
@@ -294,8 +293,8 @@ func (p *Plan) Apply() error {
 	return nil
 }
 
-// unchanged makes sure that a file is as it was when the plan was made, and may
-// be written.
+// unchanged returns an error if a file has changed since the plan was
+// made, or is read-only.
 func (c Change) unchanged() (mode fs.FileMode, err error) {
 	info, err := os.Lstat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) && c.Before == nil {
@@ -324,13 +323,13 @@ func (c Change) place(temp string) error {
 		return err
 	}
 	for i := len(c.record.Dirs) - 1; i >= 0; i-- {
-		os.Remove(c.record.Dirs[i]) // stays if there is anything in it
+		os.Remove(c.record.Dirs[i]) // fails if the folder is not empty
 	}
 	return nil
 }
 
-// makeFolders makes a folder with those above it, and returns the ones that it
-// made, the outermost first.
+// makeFolders creates a folder and its missing parents, and returns the created
+// folders, outermost first.
 func makeFolders(dir string) (made []string, err error) {
 	var missing []string
 	for at := dir; !exists(at); at = filepath.Dir(at) {

@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Here is the machine and the project of the working directory.
+// Here returns the Env of this machine, with the working directory as the project.
 func Here() (e Env, err error) {
 	if e.Project, err = os.Getwd(); err == nil {
 		e.Project, err = filepath.EvalSymlinks(e.Project)
@@ -32,8 +32,8 @@ func Here() (e Env, err error) {
 	return e, nil
 }
 
-// OwnProgram is the path by which this program can be started from anywhere: the
-// one on PATH, which an upgrade keeps, if it is this program.
+// OwnProgram returns the path of this program. It prefers the path on PATH, which an
+// upgrade keeps, if that is this program.
 func OwnProgram() string {
 	own, err := os.Executable()
 	found, lookErr := exec.LookPath("deskhand")
@@ -46,7 +46,7 @@ func OwnProgram() string {
 	return cmp.Or(own, "deskhand")
 }
 
-// NotOnPath says why agents do not start this program by its name; empty: they do.
+// NotOnPath returns why agents cannot start this program by its name, or "" if they can.
 func NotOnPath() string {
 	if found, err := exec.LookPath("deskhand"); err != nil {
 		return "deskhand is not on PATH, so agents cannot start it: put " + OwnProgram() + " there"
@@ -56,7 +56,7 @@ func NotOnPath() string {
 	return ""
 }
 
-// sameFile reports whether two paths lead to one file or folder.
+// sameFile reports whether two paths resolve to the same file or folder.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

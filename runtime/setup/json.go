@@ -11,16 +11,16 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonFile is JSON, with or without comments and trailing commas, whose entries
-// are the members of the object of that name. It is edited in the text, at the
-// places that the parser names: nothing is formatted anew.
+// jsonFile is JSON, optionally with comments and trailing commas. Its entries are the
+// members of the object named group. Edits change the text only at positions that the
+// parser reports, and do not reformat the rest.
 type jsonFile struct {
 	group string
-	// schema is what a new file says of itself. Empty: nothing.
+	// schema is the $schema of a new file. If empty, a new file has none.
 	schema string
 }
 
-// fresh is a new file with one entry.
+// fresh returns the fields of a new file with one entry.
 func (j jsonFile) fresh(name string, entry []field) []field {
 	file := []field{{j.group, []field{{name, entry}}}}
 	if j.schema != "" {
@@ -29,7 +29,8 @@ func (j jsonFile) fresh(name string, entry []field) []field {
 	return file
 }
 
-// blank reports whether a file says nothing that matters.
+// blank reports whether a file contains only an empty object or the
+// schema, and no comments.
 func (j jsonFile) blank(data []byte) bool {
 	var all map[string]any
 	if err := decode(data, &all); err != nil {
@@ -63,7 +64,7 @@ func (j jsonFile) parse(rest string) (*hujson.Object, error) {
 	return root, nil
 }
 
-// member finds a member; at is -1 without one.
+// member returns the index of a member, or -1 if there is none.
 func member(o *hujson.Object, name string) (at int, err error) {
 	at = -1
 	for i, m := range o.Members {
@@ -77,7 +78,7 @@ func member(o *hujson.Object, name string) (at int, err error) {
 	return at, nil
 }
 
-// find returns the object that holds the entries; nil: there is none.
+// find returns the object that holds the entries, or nil if there is none.
 func (j jsonFile) find(root *hujson.Object) (at int, object *hujson.Object, err error) {
 	if at, err = member(root, j.group); err != nil || at < 0 {
 		return at, nil, err
@@ -126,7 +127,7 @@ func (j jsonFile) others(data []byte) (any, error) {
 		return nil, err
 	}
 	delete(all, j.group)
-	delete(all, "$schema") // which a new file gets
+	delete(all, "$schema") // new files contain it
 	return all, nil
 }
 
@@ -146,7 +147,7 @@ func (j jsonFile) put(data []byte, name string, entry []field) ([]byte, error) {
 			return nil, err
 		}
 		if object == nil {
-			from := strings.IndexByte(rest, '{') // comments may stand before
+			from := strings.IndexByte(rest, '{') // comments may come before it
 			if v, err := hujson.Parse([]byte(rest)); err == nil {
 				from = v.StartOffset
 			}
@@ -186,7 +187,7 @@ func (j jsonFile) cut(data []byte, name string, before []byte) ([]byte, error) {
 	}, func(all map[string]any) { delete(all, name) })
 }
 
-// had reports whether a file had a group of entries.
+// had reports whether a file has a group of entries, or cannot be parsed.
 func (j jsonFile) had(data []byte) bool {
 	_, rest, _ := split(data)
 	root, err := j.parse(rest)
@@ -197,7 +198,7 @@ func (j jsonFile) had(data []byte) bool {
 	return object != nil || err != nil
 }
 
-// commented reports whether there are comments around the members of an object.
+// commented reports whether an object's members have comments.
 func commented(o *hujson.Object) bool {
 	extra := string(o.AfterExtra)
 	for _, m := range o.Members {
@@ -206,12 +207,12 @@ func commented(o *hujson.Object) bool {
 	return strings.TrimSpace(extra) != ""
 }
 
-// jsonText writes JSON into a text in the manner of that.
+// jsonText writes JSON into a text in the text's own line ending and indentation.
 type jsonText struct{ rest, newline, unit string }
 
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
-// indentOf is how far the first member stands inside.
+// indentOf returns the indentation of the first member.
 func indentOf(rest string) string {
 	if found := firstIndent.FindStringSubmatch(rest); found != nil {
 		return found[1]
@@ -219,8 +220,8 @@ func indentOf(rest string) string {
 	return "  "
 }
 
-// add writes a member behind the last one of an object that starts at from and
-// whose own lines are depth units inside.
+// add inserts a member after the last one of an object. The object starts at from, and
+// its own lines are indented by depth units.
 func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	text := w.newline + strings.Repeat(w.unit, depth+1) + quote(f.name) + ": " + w.value(f.value, depth+1)
 	if len(o.Members) == 0 {
@@ -234,7 +235,7 @@ func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	}
 	last := o.Members[len(o.Members)-1].Value
 	comma, after := last.EndOffset, last.EndOffset
-	trailing := last.AfterExtra != nil // the object ends with a comma
+	trailing := last.AfterExtra != nil // the object has a trailing comma
 	if trailing {
 		after += len(last.AfterExtra) + 1
 	}
@@ -250,7 +251,7 @@ func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	return w.rest[:comma] + "," + keep + text + gap + tail
 }
 
-// without takes a member out, and the comma that it needs no more. Comments stay.
+// without removes a member and its comma. Comments stay.
 func without(rest string, o *hujson.Object, i int) string {
 	m := o.Members[i]
 	start := m.Name.StartOffset - len(m.Name.BeforeExtra)
@@ -258,19 +259,19 @@ func without(rest string, o *hujson.Object, i int) string {
 	from, to := start+len(keep), m.Value.EndOffset
 	last := i == len(o.Members)-1
 	switch {
-	case last && m.Value.AfterExtra == nil && i > 0: // the comma before it goes
+	case last && m.Value.AfterExtra == nil && i > 0: // remove the comma before it
 		return rest[:start-1] + keep + rest[to:]
 	case last && i == 0 && m.Value.AfterExtra == nil && keep == "" && strings.TrimSpace(string(o.AfterExtra)) == "":
 		return rest[:from] + rest[to+len(o.AfterExtra):]
 	}
-	if m.Value.AfterExtra != nil || !last { // its own comma goes
+	if m.Value.AfterExtra != nil || !last { // remove its own comma
 		to += len(m.Value.AfterExtra) + 1
 		return rest[:from] + strings.TrimRight(string(m.Value.AfterExtra), " \t\r\n") + rest[to:]
 	}
 	return rest[:from] + rest[to:]
 }
 
-// format writes an object whose closing brace stands depth units inside.
+// format returns an object whose closing brace is indented by depth units.
 func (w jsonText) format(fields []field, depth int) string {
 	if len(fields) == 0 {
 		return "{}"
@@ -302,5 +303,5 @@ func (w jsonText) value(v any, depth int) string {
 	panic(errors.New("setup: a value of another kind"))
 }
 
-// quote is s as JSON, which TOML and YAML read alike.
+// quote returns s as a JSON string, which is also valid in TOML and YAML.
 func quote(s string) string { return string(hujson.String(s)) }

@@ -1,9 +1,9 @@
-// Package setup sets a project up: it finds the docs and the coding agents, and
-// edits the files by which they start the server.
+// Package setup sets up a project: it finds the docs and the coding agents, and edits the
+// files that make the agents start the server.
 //
-// [New] and [Removal] read and decide, and write nothing; [Plan.Apply] writes.
-// A file keeps its comments, its order and its line ends. What was written is
-// recorded, with a copy of the file before, so that it can be taken out again.
+// [New] and [Removal] only plan changes; [Plan.Apply] writes them. An edited file keeps
+// its comments, order and line endings. Each edit is recorded with a copy of the original
+// file, so that it can be undone.
 package setup
 
 import (
@@ -17,43 +17,44 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options say what is to be set up.
+// Options configures what is set up.
 type Options struct {
-	// Clients are names of clients; nil: those that are found.
+	// Clients lists the names of clients. If empty, the clients that are found are used.
 	Clients []string
-	// User connects the clients for all projects of the user, by the files in the
-	// home folder.
+	// User connects the clients for all of the user's projects, by editing the files
+	// in the home folder.
 	User bool
-	// Description of the docs, completing "Search the ...". Empty: no file gets one.
+	// Description describes the docs and completes "Search the ...". If empty, no
+	// description is written.
 	Description string
-	// Command starts deskhand. In files of a project it is a name on PATH, in those
-	// of the user an absolute path.
+	// Command starts deskhand by its name on PATH, for files of a project.
+	// AbsoluteCommand is its absolute path, for the user's files.
 	Command, AbsoluteCommand string
 }
 
-// Plan is what is to be written.
+// Plan holds the changes to make.
 type Plan struct {
 	Docs    Docs
 	Changes []Change
 	Clients []Outcome
-	// Notes are what a person should know, a sentence each.
+	// Notes lists messages for the user, one sentence each.
 	Notes []string
-	// Index says that the index is to go, as the project had none before.
+	// Index reports that the index will be removed, because the project had none before.
 	Index   bool
 	env     Env
 	records Records
 	dropped []record
 }
 
-// Outcome is what becomes of one client.
+// Outcome is the result for one client.
 type Outcome struct {
 	ID, Name string
-	Path     string // of its file, for people; empty: it has none
+	Path     string // path of its file, for people; empty if it has none
 	Status   Status
-	Once     string // what a person has to do; see [Client]
+	Once     string // what a person must do; see [Client]
 }
 
-// Status is what becomes of a client's entry.
+// Status is the result for a client's entry.
 type Status string
 
 // Statuses.
@@ -62,12 +63,12 @@ const (
 	Updated   Status = "updated"
 	Unchanged Status = "unchanged"
 	Removed   Status = "removed"
-	Foreign   Status = "foreign" // there is an entry of that name that somebody else wrote
+	Foreign   Status = "foreign" // the client has an entry with that name that deskhand did not write
 	NoFile    Status = "no_file" // the client has no file in a project
 )
 
-// New plans to set a project up. Faults: "misuse" for a client that there is
-// not, "unusable_file" for a file that cannot be edited; it names the line.
+// New plans to set up a project. It returns the fault "misuse" for an unknown client, and
+// "unusable_file", which names the line, for a file that cannot be edited.
 func New(env Env, records Records, o Options) (*Plan, error) {
 	p := &Plan{Docs: FindDocs(env.Project), env: env, records: records}
 	list := env.Found()
@@ -88,8 +89,9 @@ func New(env Env, records Records, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// Server is how a client starts the server of a project. folder is the client's
-// word for the project's folder; empty: it starts servers there.
+// server returns the command by which a client starts a project's server. folder is
+// the client's variable for the project's folder. If empty, the client starts
+// servers in that folder.
 func (p *Plan) server(command, folder string) Server {
 	s := Server{command, []string{"serve"}}
 	if folder != "" {
@@ -123,7 +125,7 @@ func (p *Plan) connect(c Client, o Options) error {
 	if c.approved != nil && !c.approved(p.env) || c.approved == nil && !o.User {
 		out.Once = c.Once
 	}
-	if o.User && c.ID != "gemini" { // which starts no server at all in a folder that is not trusted
+	if o.User && c.ID != "gemini" { // Gemini starts no servers in an untrusted folder
 		out.Once = ""
 	}
 	err := p.edit(path, inside, c.ID, o.User, func(data []byte, was record) ([]byte, []byte, any, error) {
@@ -152,14 +154,14 @@ func (p *Plan) connect(c Client, o Options) error {
 		return err
 	}
 	if real, err := resolve(path); err == nil && out.Status == Unchanged && p.planned(real) {
-		out.Status = Added // with another client's, in the same file
+		out.Status = Added // added for another client that uses the same file
 	}
 	p.Clients = append(p.Clients, out)
 	return nil
 }
 
-// edit plans the change of one file. do gets its bytes and returns those that it
-// is to have, those that it has without what is ours, and our entry.
+// edit plans the change of one file. do gets the file's bytes. It returns the new bytes,
+// the bytes without deskhand's part, and deskhand's entry.
 func (p *Plan) edit(path, inside, client string, user bool, do func(data []byte, was record) (after, before []byte, entry any, err error)) error {
 	real, data, _, err := load(path, inside)
 	if err != nil {
@@ -197,7 +199,7 @@ func (p *Plan) edit(path, inside, client string, user bool, do func(data []byte,
 	return nil
 }
 
-// located words what is wrong with a file, with its line.
+// located returns an error about a file, with the line if it is known.
 func (p *Plan) located(path string, err error) error {
 	at := new(problem)
 	switch {
@@ -209,7 +211,7 @@ func (p *Plan) located(path string, err error) error {
 	return unusable(path, err.Error())
 }
 
-// shown is a path for people.
+// shown returns a path for people.
 func (p *Plan) shown(path string) string {
 	if rel, err := filepath.Rel(p.env.Project, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -220,7 +222,7 @@ func (p *Plan) shown(path string) string {
 	return path
 }
 
-// Backups are where the copies of files are that were there before.
+// Backups returns the paths of the copies of the original files.
 func (p *Plan) Backups() (paths []string) {
 	for _, c := range p.Changes {
 		if c.Before != nil && !c.drop {

@@ -8,14 +8,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// IndexFolder is where the index of a project lies, relative to it.
+// IndexFolder is the folder of a project's index, relative to the project.
 const IndexFolder = ".deskhand/index"
 
-// ConfigName is the configuration file of a project.
+// ConfigName is the name of a project's configuration file.
 const ConfigName = "deskhand.yaml"
 
-// projectFiles plans the files that all clients share: deskhand.yaml, which
-// marks the project's root, .gitignore, and what the docs are.
+// projectFiles plans the files that all clients share: deskhand.yaml, which marks the
+// project's root, .gitignore, and the description of the docs.
 func (p *Plan) projectFiles(description string) error {
 	if err := p.edit(filepath.Join(p.env.Project, ConfigName), p.env.Project, "", false, addConfig); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (p *Plan) projectFiles(description string) error {
 	return p.describe(description)
 }
 
-// describe plans the description: in the project's metadata.json, or in that of
-// the docs if the project's is somebody else's.
+// describe plans the description. It is written to the project's metadata.json, or to
+// that of the docs if the project already has one.
 func (p *Plan) describe(description string) error {
 	fields := []field{{"corpus_description", description}}
 	place := p.env.Project
@@ -52,7 +52,7 @@ func (p *Plan) describe(description string) error {
 	})
 }
 
-// addConfig adds the keys that the file does not have.
+// addConfig adds the missing keys to deskhand.yaml.
 func addConfig(data []byte, _ record) (after, before []byte, entry any, err error) {
 	root, err := yamlFile{}.decode(data)
 	if err != nil {
@@ -69,7 +69,7 @@ func addConfig(data []byte, _ record) (after, before []byte, entry any, err erro
 	return appended(data, added, newline), data, nil, nil
 }
 
-// addIgnored adds the folder of the index.
+// addIgnored adds the index's folder to .gitignore.
 func addIgnored(data []byte, _ record) (after, before []byte, entry any, err error) {
 	_, rest, newline := split(data)
 	for line := range strings.Lines(rest) {

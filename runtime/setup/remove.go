@@ -8,10 +8,10 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// Removal plans to take out what was put into a project and, for it, into the
-// files of the user. A file that nobody has changed since gets the bytes that it
-// had; from another one our entry or our lines go. o.Clients limits it to the
-// entries of clients.
+// Removal plans to remove what was added to a project and, for that project, to the
+// user's files. A file that has not changed since gets its original bytes. From a
+// changed file, only deskhand's entry or lines are removed. o.Clients limits the removal
+// to those clients' entries.
 func Removal(env Env, records Records, o Options) (*Plan, error) {
 	p := &Plan{env: env, records: records}
 	wanted, err := Named(o.Clients)
@@ -45,7 +45,7 @@ func has(list []Client, id string) bool {
 	return false
 }
 
-// takeOut plans for one file.
+// takeOut plans the removal from one file.
 func (p *Plan) takeOut(one record) error {
 	inside := p.env.Project
 	if one.User {
@@ -89,8 +89,8 @@ func (p *Plan) removed(id, path string) {
 	}
 }
 
-// cutOut takes ours out of a file that was changed since. gone says that nothing
-// is left of a file that was made.
+// cutOut removes deskhand's part from a file that has changed since. gone reports that a
+// file created by deskhand is now empty.
 func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err error) {
 	if one.Client == "" {
 		text := string(data)
@@ -131,8 +131,8 @@ func editorOf(one record) editor {
 	return jsonFile{group: "mcpServers"}
 }
 
-// takeOutUnrecorded plans for entries of the project's files of which there is no
-// record, as in a clone: those that start deskhand as init writes them.
+// takeOutUnrecorded plans the removal of project entries without a record, for example in
+// a clone. It only removes entries identical to those that init writes.
 func (p *Plan) takeOutUnrecorded(wanted []Client) error {
 	p.Docs = FindDocs(p.env.Project)
 	for _, c := range clients {
@@ -142,7 +142,7 @@ func (p *Plan) takeOutUnrecorded(wanted []Client) error {
 		path := c.project.path(p.env)
 		real, data, _, err := load(path, p.env.Project)
 		if err != nil || data == nil || p.planned(real) {
-			continue // not a file that init has written
+			continue // init has not written this file
 		}
 		all, err := c.project.edit.entries(data)
 		if err != nil || !same(all[Entry], c.project.entry(p.server("deskhand", c.project.folder))) {
@@ -168,23 +168,23 @@ func (p *Plan) planned(path string) bool {
 	return false
 }
 
-// indexRecord stands for the index, as the client of a record.
+// indexRecord is the client in the record of an index.
 const indexRecord = "index"
 
-// BuiltIndex remembers that the project had no index before init built one.
+// BuiltIndex records that the project had no index before init built one.
 func (r Records) BuiltIndex(project string) error {
 	path := filepath.Join(project, filepath.FromSlash(IndexFolder))
 	return r.keep(Change{Path: path, record: record{Project: project, Path: path, Client: indexRecord}})
 }
 
-// RemoveIndex deletes the index that deskhand wrote below the project, and its
-// folders if they are empty then. was reports whether there was one.
+// RemoveIndex deletes the index that deskhand built in the project, and its folders if
+// they are then empty. was reports whether there was one.
 func RemoveIndex(project string) (was bool) {
 	dir := filepath.Join(project, filepath.FromSlash(IndexFolder))
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !artifact.Alone(dir) {
 		return false
 	}
-	names, _ := filepath.Glob(filepath.Join(dir, "*")) // fails for a bad pattern alone
+	names, _ := filepath.Glob(filepath.Join(dir, "*")) // fails only for a bad pattern
 	for _, name := range append(names, filepath.Join(dir, ".lock")) {
 		os.Remove(name)
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tomlFile is TOML whose entries are the tables below the table of that name, as
-// [mcp_servers.deskhand]. Tables are added at the end and taken out by their
-// lines; that nothing else changed is checked by reading the result.
+// tomlFile is TOML whose entries are the tables below the table named group, for example
+// [mcp_servers.deskhand]. Tables are added at the end and removed by their lines. The
+// result is parsed to verify that nothing else has changed.
 type tomlFile struct{ group string }
 
 func (t tomlFile) decode(data []byte) (map[string]any, error) {
@@ -78,13 +78,13 @@ func (t tomlFile) cut(data []byte, name string, _ []byte) ([]byte, error) {
 		}
 		head, tail := rest[:from], rest[to:]
 		if strings.HasSuffix(head, newline+newline) && (tail == "" || strings.HasPrefix(tail, newline)) {
-			head = strings.TrimSuffix(head, newline) // the blank line that put has added
+			head = strings.TrimSuffix(head, newline) // the blank line that put added
 		}
 		return []byte(mark + head + tail), nil
 	}, func(all map[string]any) { delete(all, name) })
 }
 
-// table is an entry as text. Its values are plain: strings, lists, numbers.
+// table returns an entry as TOML. Its values may be strings, lists and numbers.
 func (t tomlFile) table(name string, entry []field, newline string) string {
 	var b strings.Builder
 	b.WriteString("[" + t.group + "." + name + "]" + newline)
@@ -94,8 +94,9 @@ func (t tomlFile) table(name string, entry []field, newline string) string {
 	return b.String()
 }
 
-// lines finds the bytes of an entry's table, from its header to the end of its
-// last value; from is -1 without it. Comments before the next table stay.
+// lines returns the byte range of an entry's table, from its header to the end of
+// its last value. from is -1 if there is no such table. Comments before the next
+// table are not included.
 func (t tomlFile) lines(rest, name string) (from, to int) {
 	from = -1
 	inside, at := false, 0
@@ -116,7 +117,7 @@ func (t tomlFile) lines(rest, name string) (from, to int) {
 	return from, to
 }
 
-// header reports whether a line begins the table of an entry, or one below it.
+// header reports whether a line starts an entry's table or one of its subtables.
 func (t tomlFile) header(line, name string) bool {
 	line, _, _ = strings.Cut(line, "#")
 	line = strings.TrimSpace(line)

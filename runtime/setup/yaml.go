@@ -11,14 +11,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlFile is YAML whose entries are the keys below the key of that name, one a
-// line. It is edited by lines, at the places that the parser names; that nothing
-// else changed is checked by reading the result.
+// yamlFile is YAML whose entries are the keys below the key named group, one per line.
+// Edits work on lines at positions that the parser reports. The result is parsed to
+// verify that nothing else has changed.
 type yamlFile struct{ group string }
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
 
-// decode returns the mapping of the file; nil: it is empty.
+// decode returns the file's mapping, or nil if the file is empty.
 func (y yamlFile) decode(data []byte) (*yaml.Node, error) {
 	_, rest, _ := split(data)
 	decoder := yaml.NewDecoder(bytes.NewReader([]byte(rest)))
@@ -40,7 +40,7 @@ func (y yamlFile) decode(data []byte) (*yaml.Node, error) {
 		return nil, &problem{root.Line, "it does not consist of lines KEY: VALUE"}
 	}
 	var value any
-	if err := root.Decode(&value); err != nil { // as a key that is there twice
+	if err := root.Decode(&value); err != nil { // for example a duplicate key
 		return nil, yamlProblem(err)
 	}
 	return root, nil
@@ -57,7 +57,7 @@ func yamlProblem(err error) error {
 	return p
 }
 
-// pair finds a key of a mapping and its value; nil: there is none.
+// pair returns a mapping's key node and its value, or nil if there is none.
 func pair(m *yaml.Node, name string) (key, value *yaml.Node) {
 	if m == nil {
 		return nil, nil
@@ -175,7 +175,7 @@ func (y yamlFile) cut(data []byte, name string, before []byte) ([]byte, error) {
 	}, func(all map[string]any) { delete(all, name) })
 }
 
-// at returns an entry of a file that can be read.
+// at returns an entry of a file. found is false if the file cannot be read.
 func (y yamlFile) at(data []byte, name string) (entry any, found bool) {
 	all, err := y.entries(data)
 	if err != nil {
@@ -185,7 +185,7 @@ func (y yamlFile) at(data []byte, name string) (entry any, found bool) {
 	return entry, found
 }
 
-// lines is an entry as text.
+// lines returns an entry as YAML lines.
 func (y yamlFile) lines(name string, entry []field, indent, newline string) string {
 	var b strings.Builder
 	b.WriteString(indent + name + ":" + newline)
@@ -197,7 +197,7 @@ func (y yamlFile) lines(name string, entry []field, indent, newline string) stri
 				b.WriteString(indent + "    - " + word(s) + newline)
 			}
 		case []field:
-			b.WriteString(indent + "  " + f.name + ": {}" + newline) // an empty group: no client has another
+			b.WriteString(indent + "  " + f.name + ": {}" + newline) // an empty group; no client has another kind
 		case string:
 			b.WriteString(indent + "  " + f.name + ": " + word(v) + newline)
 		default:
@@ -209,7 +209,7 @@ func (y yamlFile) lines(name string, entry []field, indent, newline string) stri
 
 var plainWord = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9./_-]*$`)
 
-// word is a string as YAML has it, in quotes where it could mean something else.
+// word returns s as a YAML string. It is quoted if it could have another meaning.
 func word(s string) string {
 	switch strings.ToLower(s) {
 	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":
