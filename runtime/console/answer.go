@@ -11,13 +11,14 @@ import (
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
-// Outputs are the forms in which ask prints an answer.
+// Outputs lists the formats in which ask prints an answer.
 var Outputs = []string{"value", "json", "lines", "env", "nul", "full"}
 
-// OutputUsage says what they are.
+// OutputUsage is the usage text of --output.
 const OutputUsage = "form of the answer: value, json, lines, env, nul or full (default: value; json for several questions)"
 
-// FormOf checks --output against what is asked.
+// FormOf returns the output format from --output, or the default for this number of
+// questions. It returns an error if they do not fit.
 func FormOf(given string, questions int) (string, error) {
 	switch {
 	case given == "" && questions > 1:
@@ -32,8 +33,8 @@ func FormOf(given string, questions int) (string, error) {
 	return given, nil
 }
 
-// Answer writes an ended request to stdout. In the forms json and full that
-// is always something, in the others only an answer.
+// Answer writes an ended request to stdout. The formats json and full always print
+// something; the others print only an answer.
 func (c *Console) Answer(r elicit.Request, form string) error {
 	switch form {
 	case "json":
@@ -71,7 +72,7 @@ func writeAnswer(b *strings.Builder, a asktools.Answer, form string) {
 	}
 }
 
-// variableName makes a name that a shell takes of a question's id.
+// variableName converts a question's ID to a valid shell variable name.
 func variableName(id string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

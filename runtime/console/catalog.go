@@ -11,7 +11,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// explained is what a model is shown of a server.
+// explained holds what a model gets from a server.
 type explained struct {
 	Tokens       int             `json:"tokens"`
 	Counted      string          `json:"counted"`
@@ -24,8 +24,8 @@ type shownText struct {
 	Tokens int    `json:"tokens"`
 }
 
-// explainedTool has the four hints beside what a model is shown: clients decide
-// by them whether to ask before a call.
+// explainedTool also has the four hints, which a model does not get. Clients use them to
+// decide whether to ask before a call.
 type explainedTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -51,7 +51,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }
 
-// Catalog prints what a model is shown of a server, as JSON or for people.
+// Catalog prints what a model gets from a server, as JSON or for people.
 func (c *Console) Catalog(catalog contract.Catalog, asJSON bool) error {
 	e := explain(catalog)
 	if asJSON {
@@ -80,8 +80,8 @@ func explain(c contract.Catalog) explained {
 	return e
 }
 
-// shownOf is a tool as models' APIs take it: name, description and schema. The
-// title, the hints and the output schema stay with the client.
+// shownOf returns a tool in the form that model APIs accept: name, description and
+// schema. The title, the hints and the output schema stay with the client.
 func shownOf(t contract.Tool) string {
 	shown, err := json.Marshal(struct {
 		Name        string          `json:"name"`

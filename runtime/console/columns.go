@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Columns writes rows of a name and what it is, in two columns; where these are
-// too narrow, one below the other.
+// Columns writes rows of a name and a description in two columns. If a name is too wide
+// for its column, the description starts on the next line.
 func Columns(b *strings.Builder, title string, rows [][2]string, width int) {
 	if len(rows) == 0 {
 		return
@@ -29,8 +29,8 @@ func Columns(b *strings.Builder, title string, rows [][2]string, width int) {
 	}
 }
 
-// Flow writes text from where a line stands, with what does not fit on lines
-// that begin at column.
+// Flow writes text wrapped to width. The current line is at column at, and the text of
+// every line starts at column.
 func Flow(b *strings.Builder, text string, at, column, width int) {
 	for i, word := range strings.Fields(text) {
 		switch {

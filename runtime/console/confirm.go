@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Confirmed asks the person at the terminal a question that only yes answers.
-// Without a terminal it is refused: --yes is how a script says it.
+// Confirmed asks at the terminal and returns an error unless the answer is yes. With yes,
+// it does not ask. Without a terminal, a script must pass --yes.
 func (c *Console) Confirmed(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
@@ -26,8 +26,8 @@ func (c *Console) Confirmed(ctx context.Context, question string, yes bool) erro
 	return err
 }
 
-// Yes asks at the terminal; anything but yes is no. An interrupt is an error and
-// no answer.
+// Yes asks at the terminal. Every answer except yes means no. An
+// interrupt returns an error.
 func (c *Console) Yes(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)
 	answer, err := readLine(ctx, c.Stdin)
@@ -37,20 +37,20 @@ func (c *Console) Yes(ctx context.Context, question string) (bool, error) {
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
 }
 
-// Reply asks at the terminal and reads one line, without the white space around it.
+// Reply asks at the terminal and returns one line, trimmed.
 func (c *Console) Reply(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(c.Stderr, PainterFor(c.Stderr).Plain(question))
 	return readLine(ctx, c.Stdin)
 }
 
-// readLine reads one line, and no byte more. It ends early with ctx.
+// readLine reads one line, and no byte after it. It returns early if ctx ends.
 func readLine(ctx context.Context, from io.Reader) (string, error) {
 	type said struct {
 		line string
 		err  error
 	}
 	heard := make(chan said, 1)
-	go func() { // ends with the process, where ctx ends first
+	go func() { // if ctx ends first, the goroutine lasts until the process ends
 		var line []byte
 		for one := make([]byte, 1); ; {
 			n, err := from.Read(one)
@@ -58,7 +58,7 @@ func readLine(ctx context.Context, from io.Reader) (string, error) {
 				line = append(line, one[0])
 			}
 			if errors.Is(err, io.EOF) {
-				err = nil // as an empty line
+				err = nil // counts as an empty line
 				n, one[0] = 1, '\n'
 			}
 			if err != nil || n > 0 && one[0] == '\n' {

@@ -1,5 +1,5 @@
-// Package console is what commands read and write: what they print for people, on
-// a terminal or elsewhere, and what they ask at one. Nothing of it knows flags.
+// Package console handles what commands print for people, on a terminal or elsewhere, and
+// what they ask at a terminal. It does not depend on flags.
 package console
 
 import (
@@ -19,13 +19,13 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Console is the three streams of a command.
+// Console holds a command's three streams.
 type Console struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// JSON prints v for programs.
+// JSON prints v as indented JSON.
 func (c *Console) JSON(v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -38,13 +38,13 @@ func (c *Console) JSON(v any) error {
 	return err
 }
 
-// Tell says something on stderr that is no error.
+// Tell prints a message on stderr that is not an error.
 func (c *Console) Tell(text string) {
 	fmt.Fprintf(c.Stderr, "deskhand: %s\n", PainterFor(c.Stderr).Plain(text))
 }
 
-// Device is the terminal of a person who can be asked there; nil if there is
-// none, or if nothing of this command is at it.
+// Device returns the terminal at which a person can be asked. It returns nil if there is
+// no terminal, or if none of the command's streams is one.
 func (c *Console) Device() *terminal.Device {
 	if !OnTerminal(c.Stdin) && !OnTerminal(c.Stdout) && !OnTerminal(c.Stderr) {
 		return nil
@@ -56,22 +56,22 @@ func (c *Console) Device() *terminal.Device {
 	return d
 }
 
-// OnTerminal says that a stream is a terminal.
+// OnTerminal reports whether a stream is a terminal.
 func OnTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Linewise says that a terminal is to be talked to line by line; plain is what was
-// asked for.
+// Linewise reports whether to use the terminal line by line. plain is the
+// user's request for this.
 func Linewise(plain bool) bool {
 	return plain || Dumb() || os.Getenv("TERM") == "" && runtime.GOOS != "windows" || strings.TrimSpace(os.Getenv("ACCESSIBLE")) != ""
 }
 
-// mostTyped bounds a text that is read from stdin, in bytes.
+// mostTyped is the maximum size in bytes of a text read from stdin.
 const mostTyped = 1 << 20
 
-// TextOf is a text given as a flag or argument; "-" reads it from stdin.
+// TextOf returns a text given as a flag or argument. For "-", it reads stdin.
 func (c *Console) TextOf(given string) (string, error) {
 	if given != "-" {
 		return given, nil
@@ -86,15 +86,15 @@ func (c *Console) TextOf(given string) (string, error) {
 	return strings.TrimRight(string(b), "\n"), nil
 }
 
-// OneLine is a title in a table.
+// OneLine returns s on one line, shortened for a table.
 func OneLine(s string) string {
 	return textutil.Shorten(textutil.OneLine(s), 70)
 }
 
-// mostKey is more than any key has, in bytes.
+// mostKey is larger than any key, in bytes.
 const mostKey = 64 << 10
 
-// ReadKey asks for a key at a terminal, without showing it, or reads stdin.
+// ReadKey asks for a key at the terminal without showing it, or reads it from stdin.
 func (c *Console) ReadKey(name string) (string, error) {
 	if f, ok := c.Stdin.(*os.File); ok && OnTerminal(f) {
 		fmt.Fprintf(c.Stderr, "Key or token for %s (not shown): ", name)
@@ -115,7 +115,7 @@ func (c *Console) ReadKey(name string) (string, error) {
 	return string(key), nil
 }
 
-// Line writes one line to stdout, safe for a terminal.
+// Line writes one line to stdout, without characters that could control a terminal.
 func (c *Console) Line(format string, args ...any) error {
 	_, err := io.WriteString(c.Stdout, PainterFor(c.Stdout).Plain(fmt.Sprintf(format, args...))+"\n")
 	return err

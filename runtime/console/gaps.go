@@ -7,7 +7,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/gaps"
 )
 
-// Gaps prints what the docs lack, by the log at path: at most limit gaps.
+// Gaps prints at most limit of the gaps in the docs. path is the log they come from.
 func (c *Console) Gaps(report gaps.Report, path string, limit int) error {
 	if report.Asked == 0 {
 		fmt.Fprintf(c.Stdout, "No questions are recorded in %s.\nSet search.log to on, and serve: the questions that find little are recorded.\n", path)

@@ -9,7 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// Hits prints a page of hits: where they stand, what they are, the evidence.
+// Hits prints search results with their places and snippets.
 func (c *Console) Hits(r docs.SearchResult) {
 	paint := PainterFor(c.Stdout)
 	for i, h := range r.Hits {
@@ -34,7 +34,7 @@ func (c *Console) Hits(r docs.SearchResult) {
 	}
 }
 
-// place is FILE:LINE, or FILE if its lines are not known.
+// place returns FILE:LINE, or FILE if the lines are unknown.
 func place(file, lines string) string {
 	first, _, _ := strings.Cut(lines, "-")
 	if first == "" {
@@ -43,12 +43,12 @@ func place(file, lines string) string {
 	return file + ":" + first
 }
 
-// delimiterStart begins the line before each chunk of a document. A line of a page
-// that begins so is set off by a backslash.
+// delimiterStart begins the line before each chunk of a document. In the document's text,
+// a line that begins like this is escaped with a backslash.
 const delimiterStart = "--- Chunk: "
 
-// Document makes the lines between chunks stand out on a terminal, each with the
-// place to open in an editor.
+// Document highlights the lines between chunks on a terminal, and adds to each the place
+// to open in an editor.
 func (p Paint) Document(text string, doc docs.Doc) string {
 	if !p.terminal {
 		return text

@@ -8,22 +8,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// LogPrinter writes entries for people, and of an entry that has grown since the
-// rest alone.
+// LogPrinter prints log entries for people. If an entry has grown since it was printed,
+// LogPrinter prints only the new text.
 type LogPrinter struct {
 	to    *Console
 	paint Paint
-	said  map[int64]string // by index, what was written of it
-	open  int64            // index of the entry whose line is not ended; -1: none
+	said  map[int64]string // printed text, by entry index
+	open  int64            // index of the entry whose line is unfinished; -1 if there is none
 	err   error
 }
 
-// NewLogPrinter writes to stdout.
+// NewLogPrinter returns a printer that writes to stdout.
 func NewLogPrinter(c *Console) *LogPrinter {
 	return &LogPrinter{to: c, paint: PainterFor(c.Stdout), said: map[int64]string{}, open: -1}
 }
 
-// Print writes an entry, or what is new of it.
+// Print prints an entry, or its new text.
 func (p *LogPrinter) Print(e work.LogEntry) {
 	text, raw := entryText(e.Entry)
 	if raw {
@@ -46,7 +46,7 @@ func (p *LogPrinter) Print(e work.LogEntry) {
 	p.open = e.Index
 }
 
-// EndLine ends the line that is open.
+// EndLine ends the unfinished line.
 func (p *LogPrinter) EndLine() {
 	if p.open >= 0 {
 		p.write("\n")
@@ -54,7 +54,7 @@ func (p *LogPrinter) EndLine() {
 	}
 }
 
-// End ends the last line, and returns what could not be written.
+// End ends the last line and returns the first write error.
 func (p *LogPrinter) End() error {
 	p.EndLine()
 	return p.err
@@ -66,7 +66,8 @@ func (p *LogPrinter) write(text string) {
 	}
 }
 
-// entryText words an entry; raw says that it is a line as it was written.
+// entryText returns an entry's text. raw reports that the text is the agent's
+// output line unchanged.
 func entryText(entry json.RawMessage) (text string, raw bool) {
 	var e struct {
 		Type    string
@@ -113,12 +114,12 @@ func entryText(entry json.RawMessage) (text string, raw bool) {
 	return text, false
 }
 
-// Marked is text with a mark before each line.
+// Marked returns text with mark before each line.
 func Marked(mark, text string) string {
 	return mark + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+mark)
 }
 
-// PatchLine paints a line of a patch.
+// PatchLine returns a line of a patch in its colour.
 func (p Paint) PatchLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):

@@ -14,9 +14,9 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Topic prints a page or section of the manual: laid out on a terminal, followed
-// by the topics that the text links to, and as Markdown elsewhere. Fault:
-// no_topic.
+// Topic prints a page or section of the manual. On a terminal, the text is formatted and
+// followed by the topics that it links to. Elsewhere, it is Markdown. Topic returns the
+// fault no_topic if there is no such topic.
 func (c *Console) Topic(name string) error {
 	found, err := manual.Find(name)
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *Console) Topic(name string) error {
 	return err
 }
 
-// More names the topic of the manual that explains an error, if there is one. f is
-// the error's fault, or nil.
+// More prints the manual topic that explains an error, if there is one. f is the
+// error's fault, or nil.
 func (c *Console) More(f *fault.Fault, err error) {
 	code := ""
 	if f != nil {
@@ -65,8 +65,8 @@ func (c *Console) More(f *fault.Fault, err error) {
 	}
 }
 
-// unlinked replaces links within the manual by their text: a terminal cannot
-// follow them.
+// unlinked replaces links within the manual by their text, because a terminal
+// cannot follow them.
 func unlinked(text string) string {
 	for {
 		end := strings.Index(text, "](deskhand:")
@@ -82,8 +82,8 @@ func unlinked(text string) string {
 	}
 }
 
-// style uses a terminal's own 16 colours, which people can read on the
-// background that they chose.
+// style returns a style that uses the terminal's own 16 colours, which people can read on
+// the background they chose.
 func style(colours bool) ansi.StyleConfig {
 	text := func(s string) *string { return &s }
 	number := func(n uint) *uint { return &n }
@@ -151,7 +151,7 @@ func (c *Console) Topics() error {
 	return err
 }
 
-// TopicHits prints sections of the manual, with how to read each.
+// TopicHits prints sections of the manual, each with the command to read it.
 func (c *Console) TopicHits(hits []search.Hit) error {
 	paint := PainterFor(c.Stdout)
 	for _, h := range hits {

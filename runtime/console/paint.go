@@ -10,7 +10,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Width is the number of columns of w; ok is false if it is none.
+// Width returns the number of columns of w. ok is false if w is not a terminal.
 func Width(w io.Writer) (int, bool) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -23,20 +23,20 @@ func Width(w io.Writer) (int, bool) {
 	return width, true
 }
 
-// Dumb says that the terminal knows no escape sequences.
+// Dumb reports whether the terminal supports no escape sequences.
 func Dumb() bool { return os.Getenv("TERM") == "dumb" }
 
-// Paint words text for a terminal; elsewhere text stays as it is.
+// Paint formats text for a terminal. For other streams, it returns text unchanged.
 type Paint struct{ terminal, colours bool }
 
-// PainterFor is what words text for a stream.
+// PainterFor returns the Paint for a stream.
 func PainterFor(w io.Writer) Paint {
 	_, terminal := Width(w)
 	return Paint{terminal, terminal && !Dumb() && os.Getenv("NO_COLOR") == ""}
 }
 
-// Plain takes out of text what would do something to a terminal, or turn the
-// order of what it shows: pages and questions may hold any character.
+// Plain removes characters from text that could control a terminal or reorder its output,
+// because pages and questions may contain any character.
 func (p Paint) Plain(text string) string {
 	if !p.terminal {
 		return text
@@ -44,7 +44,7 @@ func (p Paint) Plain(text string) string {
 	return textutil.Plain(text)
 }
 
-// Code is text in a colour, by the number that a terminal knows it by.
+// Code returns text in a colour or style, given as a terminal's SGR code.
 func (p Paint) Code(text, code string) string {
 	text = p.Plain(text)
 	if !p.colours || text == "" {
@@ -53,12 +53,12 @@ func (p Paint) Code(text, code string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Bold, Dim and Path are text that stands out, steps back, or is a place.
+// Bold, Dim and Path return text that is highlighted, dimmed, or coloured as a path.
 func (p Paint) Bold(text string) string { return p.Code(text, "1") }
 func (p Paint) Dim(text string) string  { return p.Code(text, "2") }
 func (p Paint) Path(text string) string { return p.Code(text, "36") }
 
-// Marks shows the words between "**" highlighted, or without the marks.
+// Marks highlights the words between "**", or only removes the marks.
 func (p Paint) Marks(text string) string {
 	parts := strings.Split(text, "**")
 	if len(parts)%2 == 0 {
@@ -74,5 +74,5 @@ func (p Paint) Marks(text string) string {
 	return strings.Join(parts, "")
 }
 
-// OnTerminal says that what is painted is for a terminal.
+// OnTerminal reports whether the output is a terminal.
 func (p Paint) OnTerminal() bool { return p.terminal }

@@ -9,29 +9,30 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// PhrasesPlan is what deskhand phrases would do, for people and programs.
+// PhrasesPlan is the plan of deskhand phrases, for people and programs.
 type PhrasesPlan struct {
 	File string `json:"file"`
 	phrases.Plan
-	// Sections of the plan, the first to be written first.
+	// Next lists the sections to write, in order.
 	Next []PhrasesNext `json:"next"`
-	// Estimate is about what a model takes; Cost is in US dollars, 0 if no price is
-	// known.
+	// Estimate is the approximate usage of a model. Cost is in US dollars, or 0 if
+	// no price is known.
 	Estimate phrases.Usage `json:"estimate"`
 	Cost     float64       `json:"cost,omitempty"`
 }
 
-// PhrasesNext is one section to be written.
+// PhrasesNext is one section to write.
 type PhrasesNext struct {
 	ChunkID string `json:"chunk_id"`
-	// Rank is that of [phrases.Section]; Asked counts recorded questions.
+	// Rank is the section's rank as in [phrases.Section]. Asked is the number of
+	// recorded questions.
 	Rank  int `json:"rank"`
 	Asked int `json:"asked,omitempty"`
-	// Also are the chunks with the same text.
+	// Also lists the chunks with the same text.
 	Also []string `json:"also,omitempty"`
 }
 
-// NewPhrasesPlan words a plan for file.
+// NewPhrasesPlan converts a plan for file to its printed form.
 func NewPhrasesPlan(file string, p phrases.Plan, u phrases.Usage, price phrases.Price) PhrasesPlan {
 	shown := PhrasesPlan{File: file, Plan: p, Next: []PhrasesNext{}, Estimate: u, Cost: price.Cost(u)}
 	for _, s := range p.Todo {
@@ -40,7 +41,7 @@ func NewPhrasesPlan(file string, p phrases.Plan, u phrases.Usage, price phrases.
 	return shown
 }
 
-// mostNext is how many sections a plan prints for people.
+// mostNext is the maximum number of sections of a plan that are printed for people.
 const mostNext = 20
 
 // PhrasesPlan prints a plan.
@@ -76,7 +77,7 @@ func (c *Console) PhrasesPlan(p PhrasesPlan, asJSON bool) error {
 	return nil
 }
 
-// dollars is an amount of money; empty if none is known.
+// dollars returns an amount of money after the string before, or "" if the amount is 0.
 func dollars(before string, amount float64) string {
 	if amount == 0 {
 		return ""
@@ -84,13 +85,12 @@ func dollars(before string, amount float64) string {
 	return fmt.Sprintf("%s$%.4f", before, amount)
 }
 
-// PhrasesProgress says how far a run is.
+// PhrasesProgress prints the progress of a run.
 func (c *Console) PhrasesProgress(r phrases.Report) {
 	c.Tell(fmt.Sprintf("%d of %s, %d tokens", r.Written, textutil.Count(r.Todo, "section"), r.Usage.TokensIn+r.Usage.TokensOut))
 }
 
-// PhrasesReport prints what a run wrote into file. It returns err, with which the
-// run ended.
+// PhrasesReport prints what a run wrote into file. It returns err, the run's error.
 func (c *Console) PhrasesReport(file string, r phrases.Report, asJSON bool, err error) error {
 	if asJSON {
 		return errors.Join(c.JSON(r), err)

@@ -11,17 +11,17 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Bar shows the progress of a build: a bar that moves on a terminal, one line a
-// phase elsewhere.
+// Bar shows the progress of a build: an animated bar on a terminal, or one line
+// per phase elsewhere.
 type Bar struct {
 	out   io.Writer
-	width int // columns; 0: lines are all that can be drawn
+	width int // in columns; 0 if only lines can be printed
 	phase string
 	last  time.Time
 	drawn bool
 }
 
-// NewBar shows a build on out, which is a terminal or not.
+// NewBar returns a bar that is shown on out.
 func NewBar(out io.Writer) *Bar {
 	b := &Bar{out: out}
 	if width, ok := Width(out); ok && !Dumb() {
@@ -31,16 +31,16 @@ func NewBar(out io.Writer) *Bar {
 }
 
 const (
-	// redraw bounds how often a bar is drawn.
+	// redraw is the minimum time between two drawings of a bar.
 	redraw = 50 * time.Millisecond
-	// relate is how often a build that waits for a network says how far it is,
-	// where there is no bar.
+	// relate is how often a build that waits for the network reports its progress
+	// if there is no bar.
 	relate = 10 * time.Second
-	// narrow is the width under which there is room for numbers alone.
+	// narrow is the minimum width for a bar. A narrower terminal only shows numbers.
 	narrow = 60
 )
 
-// Show draws how far a build is.
+// Show draws the progress of a build.
 func (b *Bar) Show(p indexer.Progress) {
 	began := p.Phase != b.phase
 	b.phase = p.Phase
@@ -61,7 +61,7 @@ func (b *Bar) Show(p indexer.Progress) {
 	fmt.Fprintf(b.out, "\r\x1b[K%s", b.line(p))
 }
 
-// line is the bar, shorter than a line of the terminal.
+// line returns the bar, shorter than a line of the terminal.
 func (b *Bar) line(p indexer.Progress) string {
 	name := phaseName(p.Phase)
 	line := name
@@ -80,7 +80,7 @@ func (b *Bar) line(p indexer.Progress) string {
 	return line[:min(len(line), b.width-1)]
 }
 
-// Usage words what an embedder behind a network did.
+// Usage returns a description of a remote embedder's usage.
 func Usage(u embed.Usage) string {
 	text := fmt.Sprintf("%s from the cache, %d made in %s", textutil.Count(u.Cached, "vector"), u.Made, textutil.Count(u.Requests, "request"))
 	if u.Requests == 0 {
@@ -121,14 +121,14 @@ func phaseName(phase string) string {
 	return phase
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (b *Bar) End() {
 	if b.drawn {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}
 }
 
-// Size is a number of bytes for people, in thousands or millions.
+// Size returns a number of bytes for people, in kB or MB.
 func Size(n int64) string {
 	if n < 1e6 {
 		return fmt.Sprintf("%d kB", (n+999)/1000)

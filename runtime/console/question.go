@@ -12,7 +12,7 @@ import (
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
-// NoteOf is what the person added to an answer, to stand behind a question.
+// NoteOf returns the person's note on an answer, to be printed after the question.
 func NoteOf(r elicit.Request) string {
 	if r.Completion == nil || r.Completion.Note == "" {
 		return ""
@@ -20,7 +20,7 @@ func NoteOf(r elicit.Request) string {
 	return " (note: " + textutil.Shorten(OneLine(r.Completion.Note), 60) + ")"
 }
 
-// StateOf is a word for how far a request is.
+// StateOf returns a word for a request's state.
 func StateOf(r elicit.Request) string {
 	switch {
 	case r.TurnEnd != nil && r.Status != elicit.Completed:
@@ -33,18 +33,18 @@ func StateOf(r elicit.Request) string {
 	return OutcomeWords[r.Completion.Outcome]
 }
 
-// OutcomeWords are how a request ended, in a word.
+// OutcomeWords maps each outcome of a request to a word.
 var OutcomeWords = map[elicit.Outcome]string{
 	elicit.Accept: "answered", elicit.Decline: "declined", elicit.Cancel: "cancelled", elicit.Abandoned: "withdrawn", elicit.Timeout: "expired",
 }
 
-// Heading is the first line of what is asked, shortened.
+// Heading returns the first line of a question's title or message, shortened.
 func Heading(r elicit.Request) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(r.Title, r.Message)), "\n")
 	return textutil.Shorten(first, 60)
 }
 
-// Age is how long ago something was.
+// Age returns how long ago t was, for example "5m ago".
 func Age(t time.Time) string {
 	switch d := time.Since(t); {
 	case d < time.Minute:
@@ -103,7 +103,7 @@ func (c *Console) Question(r elicit.Request) error {
 	return err
 }
 
-// describe is what a question wants.
+// describe returns a question's ID, kind and possible answers.
 func describe(q elicit.Question) string {
 	text := q.ID + ", " + string(q.Kind)
 	if !q.Required {
@@ -129,7 +129,7 @@ func optionLine(o elicit.Option) string {
 	return text
 }
 
-// By says who did something, by what way and when.
+// By adds to what the person, channel, time and note of a completion.
 func By(what string, c *elicit.Completion) string {
 	what += elicit.Who(c.By, c.Channel) + " at " + c.At.Local().Format(time.TimeOnly)
 	if c.Note != "" {

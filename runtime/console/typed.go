@@ -10,9 +10,9 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// ReadAnswers reads arguments q=v, where q is the id of a question, #N for the
-// Nth, or either with "__other" for own words; repeated, for several values.
-// Where there is one question, v alone answers it.
+// ReadAnswers parses arguments of the form q=v. q is a question's ID or #N for the Nth
+// question, optionally with "__other" for a free-form answer. Repeated arguments give
+// several values. If there is only one question, v is enough.
 func ReadAnswers(r *elicit.Request, args []string) (map[string]elicit.Answer, error) {
 	fields := map[string][]string{}
 	for _, arg := range args {
@@ -36,7 +36,7 @@ func readField(r *elicit.Request, arg string) (name, value string, err error) {
 		if arg[i] != '=' {
 			continue
 		}
-		if name, ok := fieldName(r, arg[:i]); ok { // ids may have a "=" too
+		if name, ok := fieldName(r, arg[:i]); ok { // IDs may contain "=" too
 			return name, arg[i+1:], nil
 		}
 	}
@@ -51,7 +51,7 @@ func readField(r *elicit.Request, arg string) (name, value string, err error) {
 	return "", "", fault.Misuse(fmt.Sprintf("there is no question %q", name), "take "+textutil.Some(ids, 30)+", or a number such as '#"+strconv.Itoa(len(ids))+"'")
 }
 
-// fieldName is the field that a name means.
+// fieldName returns the form field that a name stands for.
 func fieldName(r *elicit.Request, name string) (string, bool) {
 	base, other := strings.CutSuffix(name, elicit.OtherSuffix)
 	for i, q := range r.Questions {

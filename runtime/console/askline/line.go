@@ -1,4 +1,4 @@
-// Package askline makes a question of what a command line says.
+// Package askline builds a question from a command line.
 package askline
 
 import (
@@ -14,27 +14,27 @@ import (
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
-// Line is what the flags of deskhand ask say of the question. Changed and Exclusive
-// are required.
+// Line holds the flags of deskhand ask that describe the question. Changed and
+// Exclusive are required.
 type Line struct {
-	Options                          []string // as VALUE or LABEL=VALUE; none: no choice
+	Options                          []string // each VALUE or LABEL=VALUE; empty if there are no choices
 	Multi, Confirm, Number, Integer  bool
 	Multiline, NoOther               bool
 	Required, Optional               bool
 	Title, ID, Placeholder, Fallback string
 	Min, Max                         float64
 	Format, URL                      string
-	Questions                        string // file with the input of ask_user; "-": stdin
+	Questions                        string // file with the input of ask_user; "-" means stdin
 	Priority, To, Key                string
 	Timeout                          time.Duration
 
-	Changed   func(flag string) bool      // whether a flag was given
-	Exclusive func(flags ...string) error // an error if more than one was given
+	Changed   func(flag string) bool      // reports whether a flag was given
+	Exclusive func(flags ...string) error // returns an error if more than one flag was given
 }
 
-// Request makes a request of the line and of the question's words. It reads stdin
-// if --questions is -. Who asks from where is for the caller to add, before
-// [Line.Prepare].
+// Request builds a request from the flags and the question's text. It reads
+// stdin if --questions is "-". The caller adds who asks and from where, and then
+// calls [Line.Prepare].
 func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error) {
 	var r elicit.Request
 	switch {
@@ -52,7 +52,7 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 		}
 		r.Questions = []elicit.Question{q}
 	default:
-		r.Message = question // a page to agree to
+		r.Message = question // a page to review
 		if r.Message == "" {
 			r.Message = "Please review " + l.URL
 		}
@@ -85,7 +85,7 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 	return r, nil
 }
 
-// Prepare checks a request and gives it the default answer, which needs the
+// Prepare checks a request and sets the default answer, which requires the
 // question's options.
 func (l *Line) Prepare(r elicit.Request) (elicit.Request, error) {
 	r, err := elicit.Prepare(r)
@@ -101,8 +101,8 @@ func (l *Line) Prepare(r elicit.Request) (elicit.Request, error) {
 	return elicit.Prepare(r)
 }
 
-// answers says that a flag asks for an answer in words or choices, so that a
-// url has a question too.
+// answers reports whether a flag describes an answer, so that a request with a URL
+// also has a question.
 func (l *Line) answers() bool {
 	for _, name := range questionFlags {
 		if l.Changed(name) {
@@ -112,7 +112,7 @@ func (l *Line) answers() bool {
 	return false
 }
 
-// questionFlags describe the one question of a command line.
+// questionFlags lists the flags that describe the command line's only question.
 var questionFlags = []string{"option", "multi", "confirm", "number", "integer", "multiline", "required", "optional", "no-other",
 	"id", "placeholder", "default", "min", "max", "format"}
 
@@ -148,7 +148,7 @@ func (l *Line) question(text string) (elicit.Question, error) {
 	return q, nil
 }
 
-// maxQuestionsBytes is above what a request may have.
+// maxQuestionsBytes is larger than any valid request, in bytes.
 const maxQuestionsBytes = 1 << 20
 
 // read reads --questions.

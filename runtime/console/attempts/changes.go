@@ -16,11 +16,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Shown is what is shown of changes, and with Force also more than the guard lets
-// through.
+// Shown selects what Diff prints. Force also prints changes that exceed the diff guard.
 type Shown struct{ Stat, Names, Force bool }
 
-// Diff prints what an attempt has changed, or of some paths alone.
+// Diff prints what an attempt has changed, or only the changes to some paths.
 func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Shown) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -66,8 +65,8 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 	})
 }
 
-// heldBack is what a guard holds back. Lines are not counted of what is too
-// large.
+// heldBack describes changes that the guard withholds. The lines are unknown if the
+// changes are too large.
 func heldBack(c work.Changes) string {
 	if c.Summary.Added+c.Summary.Deleted == 0 {
 		return fmt.Sprintf("%d files", c.Summary.Files)
@@ -75,7 +74,7 @@ func heldBack(c work.Changes) string {
 	return fmt.Sprintf("%d files, %d lines added and %d deleted", c.Summary.Files, c.Summary.Added, c.Summary.Deleted)
 }
 
-// notShown is the error of what a guard holds back.
+// notShown returns the error for changes that the guard withholds.
 func notShown(reason, what string) error {
 	return fault.New(reason, "not shown ("+reason+"): "+what, "")
 }
@@ -101,10 +100,10 @@ func (c *Command) stat(ctx context.Context, id string, force bool, out work.Chan
 	return c.Line("%s, %s added, %d deleted", textutil.Count(out.Summary.Files, "file"), textutil.Count(out.Summary.Added, "line"), out.Summary.Deleted)
 }
 
-// mostPatch is the longest patch that the tool sends, in bytes.
+// mostPatch is the maximum size in bytes of a patch in a tool answer.
 const mostPatch = 2 << 20
 
-// patch prints the patch of some paths, in as many calls as it takes.
+// patch prints the patch of some paths, in as many calls as necessary.
 func (c *Command) patch(ctx context.Context, id string, paths []string, force bool) error {
 	for len(paths) > 0 {
 		var out work.Patch
@@ -137,10 +136,10 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 	return nil
 }
 
-// mostFile is the longest part of a file that the tool sends, in bytes.
+// mostFile is the maximum size in bytes of a part of a file in a tool answer.
 const mostFile = 512 << 10
 
-// Cat prints a file as an attempt has left it.
+// Cat prints a file as it is in an attempt.
 func (c *Command) Cat(ctx context.Context, prefix, path string) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

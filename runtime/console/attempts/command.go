@@ -1,6 +1,6 @@
-// Package attempts does what the commands of deskhand tasks do, and prints it for
-// people or as the JSON of the tools that agents have. It knows no flags, and no
-// settings but what is passed to it.
+// Package attempts implements the commands of deskhand tasks. It prints results for
+// people, or as the JSON of the tools that agents use. It does not depend on flags, and
+// receives its settings as arguments.
 package attempts
 
 import (
@@ -16,25 +16,25 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Command is one run of a command of deskhand tasks. What it does it does with the
-// tools that agents have, so that --json is their answer, to the byte.
+// Command is one run of a deskhand tasks command. It works through the tools that agents
+// use, so that --json prints exactly their answers.
 type Command struct {
 	*console.Console
 	Options
 	tools map[string]contract.Tool
-	about map[string]string // the attempt and the task, for hints
+	about map[string]string // IDs of the attempt and the task, for hints
 }
 
-// Options are what a command needs of an installation. None may be nil.
+// Options holds what a command needs from the installation. No field may be nil.
 type Options struct {
 	Manager *tasks.Manager
-	// Questions and Pauses are what an attempt asks: see [work.Options].
+	// Questions and Pauses return an attempt's questions: see [work.Options].
 	Questions func(ctx context.Context, attemptID string) ([]work.Question, error)
 	Pauses    func(ctx context.Context, attemptID string) ([]work.Pause, error)
 	Hub       func(ctx context.Context) (*elicit.Hub, error)
-	// Hints are the next step after each failure, in commands.
+	// Hints maps each failure to the next step on the command line.
 	Hints fault.Hints
-	// AsJSON prints the answers of tools, and nothing for people.
+	// AsJSON prints only the tools' answers as JSON.
 	AsJSON bool
 }
 
@@ -44,14 +44,14 @@ func New(c *console.Console, o Options) *Command {
 	for _, tool := range work.Tools(work.Options{
 		Open:      func(context.Context) (work.Manager, error) { return o.Manager, nil },
 		Questions: o.Questions, Pauses: o.Pauses, MaxAnswerBytes: 64 << 20,
-		Hint: func(_ string, f *fault.Fault) string { return f.Hint }, // Worded has the commands
+		Hint: func(_ string, f *fault.Fault) string { return f.Hint }, // Worded adds the commands
 	}) {
 		own.tools[tool.Name] = tool
 	}
 	return own
 }
 
-// call calls a tool and reads its answer into out.
+// call calls a tool and decodes its answer into out.
 func (c *Command) call(ctx context.Context, tool string, args map[string]any, out any) (json.RawMessage, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Command) call(ctx context.Context, tool string, args map[string]any, ou
 	return answer, json.Unmarshal(answer, out)
 }
 
-// show calls a tool and prints its answer: as it is with --json, else as table
-// words it.
+// answer calls a tool and decodes its answer into out. It prints the answer unchanged
+// with --json, and otherwise calls table.
 func (c *Command) answer(ctx context.Context, tool string, args map[string]any, out any, table func() error) error {
 	raw, err := c.call(ctx, tool, args, out)
 	if err != nil {
@@ -78,7 +78,8 @@ func (c *Command) answer(ctx context.Context, tool string, args map[string]any, 
 	return table()
 }
 
-// brief is an id as tables show it: up to the millisecond that it was made in.
+// brief returns an ID as tables show it: the first 13 characters, which contain the
+// creation time in milliseconds.
 func brief[T ~string](id T) string {
 	if len(id) != 36 {
 		return string(id)
@@ -86,7 +87,7 @@ func brief[T ~string](id T) string {
 	return string(id[:13])
 }
 
-// briefOr is brief of an id that may be missing.
+// briefOr is like brief, for an ID that may be missing.
 func briefOr[T ~string](id *T, otherwise string) string {
 	if id == nil {
 		return otherwise
@@ -101,7 +102,8 @@ func orDash(s *string) string {
 	return *s
 }
 
-// withoutEmpty is args without the texts that are empty: nobody has given them.
+// withoutEmpty removes empty strings from args, which stand for flags
+// that were not given.
 func withoutEmpty(args map[string]any) map[string]any {
 	maps.DeleteFunc(args, func(_ string, v any) bool { return v == "" })
 	return args

@@ -6,8 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Commit brings what an attempt has left onto its branch; secrets allows what looks
-// like a key.
+// Commit commits an attempt's remaining work to its branch. secrets allows text
+// that looks like a key.
 func (c *Command) Commit(ctx context.Context, prefix string, secrets bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

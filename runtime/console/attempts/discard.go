@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// Discard deletes an attempt, after it has asked at the terminal unless yes is set.
+// Discard deletes an attempt. It first asks at the terminal, unless yes is set.
 func (c *Command) Discard(ctx context.Context, prefix string, yes, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -64,11 +64,11 @@ func discardLines(all []tasks.Discarded, dryRun bool) string {
 	return text.String()
 }
 
-// Pick lands an attempt and discards the others of its task, after it has asked
+// Pick lands an attempt and discards the task's other attempts. It first asks,
 // unless yes is set.
 func (c *Command) Pick(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
 	id, err := c.Manager.Find(ctx, tasks.KindAttempt, prefix)
-	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound { // a task does not say which of them
+	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound { // a task ID does not select one of its attempts
 		err = fault.New(f.Code, f.Message, "name one attempt of the task; deskhand tasks show TASK lists them")
 	}
 	if err != nil {

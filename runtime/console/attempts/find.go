@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// attempt is the attempt whose id begins so, or the newest one of the task whose
-// id does.
+// attempt returns the ID of the attempt with this ID prefix. If the prefix is a task's,
+// it returns the task's newest attempt.
 func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
 	id, err := c.Manager.Find(ctx, tasks.KindAttempt, prefix)
 	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
@@ -45,7 +45,8 @@ func (c *Command) task(ctx context.Context, prefix string) (string, error) {
 	return id, err
 }
 
-// project is the one of that name or id, or the only one.
+// project returns the ID of the project with this name or ID, or of the only project
+// if given is empty.
 func (c *Command) project(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		id, err := c.Manager.Find(ctx, tasks.KindProject, given)

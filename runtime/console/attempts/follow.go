@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Logs prints the last entries of the log of an attempt, at most limit; follow
-// goes on until nothing runs.
+// Logs prints at most limit of the last entries of an attempt's log. With follow, it
+// continues until no process runs.
 func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -39,8 +39,8 @@ func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, 
 	})
 }
 
-// followLogs prints the last entries of an attempt's newest process, all with
-// limit -1, and every later one until nothing runs.
+// followLogs prints the last limit entries of an attempt's newest process, or all if
+// limit is -1. It then prints every later entry until no process runs.
 func (c *Command) followLogs(ctx context.Context, id, channel string, limit int) error {
 	p, told := console.NewLogPrinter(c.Console), map[string]bool{}
 	args := map[string]any{"attempt_id": id, "channel": channel, "limit": limit}
@@ -57,7 +57,7 @@ func (c *Command) followLogs(ctx context.Context, id, channel string, limit int)
 		}
 		args = map[string]any{"attempt_id": id, "channel": channel, "limit": 1000, "after_revision": out.Page.NextRevision, "wait_ms": 2000}
 		switch {
-		case out.ProcessID == nil: // before the first
+		case out.ProcessID == nil: // before the first process
 			delete(args, "wait_ms")
 			if err := c.pause(ctx, id); err != nil {
 				return err
@@ -90,8 +90,7 @@ func (c *Command) followLogs(ctx context.Context, id, channel string, limit int)
 	}
 }
 
-// tellQuestions says once of each question of an attempt that it waits for a
-// person.
+// tellQuestions reports each question of an attempt that waits for a person, once.
 func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPrinter, told map[string]bool) error {
 	var s work.Status
 	if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s); err != nil {
@@ -108,13 +107,13 @@ func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPr
 	return nil
 }
 
-// running says whether anything of an attempt runs or will run.
+// running reports whether a process of an attempt runs or will run.
 func (c *Command) running(ctx context.Context, id string) (bool, error) {
 	s, err := c.Manager.Status(ctx, id)
 	return s.State == tasks.Running, err
 }
 
-// pause waits for something to happen in an attempt, a while at most.
+// pause waits for a change in an attempt, at most for pauseTime.
 func (c *Command) pause(ctx context.Context, id string) error {
 	watch, err := c.Manager.Watch(ctx, -1, id)
 	if err != nil {
@@ -129,7 +128,7 @@ func (c *Command) pause(ctx context.Context, id string) error {
 	return err
 }
 
-// followToEnd prints the log until nothing runs.
+// followToEnd prints the log until no process runs.
 func (c *Command) followToEnd(ctx context.Context, attemptID string) error {
 	if err := c.followLogs(ctx, attemptID, "normalized", -1); err != nil {
 		return err
@@ -141,7 +140,7 @@ func (c *Command) followToEnd(ctx context.Context, attemptID string) error {
 	return failedEnd(s)
 }
 
-// followStatus prints the state at every change until nothing runs.
+// followStatus prints the state at every change until no process runs.
 func (c *Command) followStatus(ctx context.Context, id string) error {
 	watch, err := c.Manager.Watch(ctx, -1, id)
 	if err != nil {
@@ -173,7 +172,7 @@ func (c *Command) followStatus(ctx context.Context, id string) error {
 		if s.State != string(tasks.Running) {
 			return failedEnd(s)
 		}
-		// Questions are of another topic: look again after a while.
+		// The watch does not report questions, so check again after a while.
 		next, cancel := context.WithTimeout(ctx, 2*time.Second)
 		_, err = watch.Next(next)
 		cancel()
@@ -186,7 +185,8 @@ func (c *Command) followStatus(ctx context.Context, id string) error {
 	}
 }
 
-// failedEnd is the error of a command that followed an attempt to its end.
+// failedEnd returns the error of a command that followed an attempt until it failed, or
+// nil if it did not fail.
 func failedEnd(s work.Status) error {
 	if s.State == string(tasks.Failed) {
 		why := "failed"

@@ -12,7 +12,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// gcReport is what gc prints as JSON.
+// gcReport is the JSON output of gc.
 type gcReport struct {
 	DryRun    bool         `json:"dry_run"`
 	Worktrees []gcWorktree `json:"worktrees"`
@@ -33,7 +33,7 @@ type gcWorktree struct {
 	Ignored   []string      `json:"ignored"`
 }
 
-// GC takes away folders: those that g says, or that of the attempt in args.
+// GC removes the folders that g selects, or that of the attempt named in args.
 func (c *Command) GC(ctx context.Context, args []string, g tasks.GC) (err error) {
 	if len(args) == 1 {
 		if g.AttemptID, err = c.attempt(ctx, args[0]); err != nil {
@@ -82,5 +82,5 @@ func (c *Command) GC(ctx context.Context, args []string, g tasks.GC) (err error)
 	return c.Line("%s in all, %s %s", console.Size(out.Bytes), console.Size(out.Freed), verb)
 }
 
-// pauseTime is how long a command waits for an event before it looks again.
+// pauseTime is how long a command waits for an event before it checks again.
 const pauseTime = 2 * time.Second

@@ -5,8 +5,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Worded is an error whose hint names commands. What they are about is the
-// attempt or the task that the command was given, if the fault does not say.
+// Worded replaces an error's hint with one that names commands. If the fault does not
+// name the attempt or task, the hint names the one given to the command.
 func (c *Command) Worded(err error) error {
 	f := fault.Of(err)
 	if f == nil {
@@ -23,7 +23,7 @@ func (c *Command) Worded(err error) error {
 	return &own
 }
 
-// briefly is a fault with ids as tables show them.
+// briefly shortens a fault's IDs as tables show them.
 func briefly(f *fault.Fault) *fault.Fault {
 	for _, name := range []string{"attempt", "task"} {
 		if id := f.Values[name]; id != "" {
@@ -33,7 +33,7 @@ func briefly(f *fault.Fault) *fault.Fault {
 	return f
 }
 
-// Knows remembers what the command is about, for hints.
+// Knows records the attempt or task that the command is about, for hints.
 func (c *Command) Knows(name, id string) {
 	if c.about == nil {
 		c.about = map[string]string{}

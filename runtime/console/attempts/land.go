@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// landed is what land, update and undo print as JSON.
+// landed is the JSON output of land, update and undo.
 type landed struct {
 	AttemptID contract.UUID `json:"attempt_id"`
 	Branch    string        `json:"workspace_branch"`
@@ -32,8 +32,8 @@ type landedMove struct {
 	Dir    string `json:"checked_out_in,omitempty"`
 }
 
-// Land brings the work of an attempt onto its target branch. What looks like a
-// secret is asked about at a terminal.
+// Land merges an attempt's work into its target branch. If the work contains text that
+// looks like a secret, it asks at the terminal.
 func (c *Command) Land(ctx context.Context, prefix string, q tasks.LandRequest) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Command) Land(ctx context.Context, prefix string, q tasks.LandRequest) 
 	return c.landing(done, q.DryRun, "landed", nil)
 }
 
-// Update brings the target branch into that of an attempt.
+// Update merges the target branch into an attempt's branch.
 func (c *Command) Update(ctx context.Context, prefix string, how worktree.How, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Command) Update(ctx context.Context, prefix string, how worktree.How, d
 	return c.landing(done, dryRun, "updated", nil)
 }
 
-// Undo takes the landing of an attempt back.
+// Undo reverts an attempt's landing.
 func (c *Command) Undo(ctx context.Context, prefix string, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -77,9 +77,9 @@ func (c *Command) Undo(ctx context.Context, prefix string, dryRun bool) error {
 	return c.landing(done, dryRun, "undone", worktree.Move.Back)
 }
 
-// allowing calls do. As long as that is held back because of what looks like a
-// secret, it asks the person at the terminal, and calls do again after a yes,
-// when allowed names what the person has seen. Otherwise the fault stays as it is.
+// allowing calls do. If do fails because of text that looks like a secret, allowing shows
+// that text at the terminal and asks whether to continue. After a yes, it sets allowed to
+// what the person has seen and calls do again. Otherwise it returns the original error.
 func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun bool, do func() error) error {
 	for {
 		err := do()
@@ -98,7 +98,8 @@ func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun
 	}
 }
 
-// landedOf is what is printed of moves; turn says which way, nil: as it is.
+// landedOf returns the output for a landing. turn converts each move; if nil,
+// moves are unchanged.
 func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.Move) landed {
 	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message, Secrets: done.Secrets}
 	for _, m := range done.Moves {
@@ -134,14 +135,14 @@ func (c *Command) landing(done tasks.Landed, dryRun bool, word string, turn func
 	return c.Line("%s", text.String())
 }
 
-// tellSecrets says on stderr what looks like a secret and was allowed.
+// tellSecrets prints on stderr the allowed text that looks like a secret.
 func (c *Command) tellSecrets(found []string) {
 	for _, what := range found {
 		c.Tell("allowed: " + what)
 	}
 }
 
-// Apply brings the changes of an attempt into the person's checkout, uncommitted.
+// Apply copies an attempt's changes into the person's checkout, without committing them.
 func (c *Command) Apply(ctx context.Context, prefix string, dryRun bool, secrets tasks.Allowance) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Messages prints the last prompts and replies of an attempt, at most limit, with
-// what its agent asked people.
+// Messages prints at most limit of an attempt's last prompts and replies, with the
+// questions that its agent asked people.
 func (c *Command) Messages(ctx context.Context, prefix string, limit int) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Command) Messages(ctx context.Context, prefix string, limit int) error 
 	return err
 }
 
-// pauseText is what an agent asked a person, and what came of it.
+// pauseText returns an agent's question to a person and its outcome.
 func (c *Command) pauseText(ctx context.Context, p work.Pause) (string, error) {
 	asked := console.Marked("? ", p.Text) + "\n"
 	if p.Outcome == nil {
@@ -75,7 +75,7 @@ func (c *Command) pauseText(ctx context.Context, p work.Pause) (string, error) {
 	return asked + console.Marked("= ", strings.Join(answers, "\n")+console.NoteOf(r)), nil
 }
 
-// noSession says that an attempt has no conversation yet.
+// noSession reports whether err means that an attempt has no conversation yet.
 func noSession(err error) bool {
 	f := fault.Of(err)
 	return f != nil && f.Code == tasks.NoSession

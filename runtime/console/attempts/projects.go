@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// AddRepo adds a repository to the project of that name, which is made if need be;
-// none is what of it is to be empty.
+// AddRepo adds a repository to the project with this name, and creates the project if
+// necessary. none holds the fields to clear.
 func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, none tasks.RepoChange) error {
 	p, r, err := c.Manager.AddRepo(ctx, project, repo)
 	if err == nil && none != (tasks.RepoChange{}) {
@@ -64,7 +64,7 @@ func (c *Command) Projects(ctx context.Context) error {
 	})
 }
 
-// Executors prints the coding agents and why some cannot be started.
+// Executors prints the coding agents, and why some cannot be started.
 func (c *Command) Executors(ctx context.Context) error {
 	var out work.Executors
 	return c.answer(ctx, "list_executors", nil, &out, func() error {
@@ -86,7 +86,7 @@ func (c *Command) Executors(ctx context.Context) error {
 	})
 }
 
-// repoAnswer is a repository of a project as JSON.
+// repoAnswer is the JSON of a project's repository.
 type repoAnswer struct {
 	ProjectID    contract.UUID `json:"project_id"`
 	RepoID       contract.UUID `json:"repo_id"`
@@ -112,15 +112,16 @@ func (c *Command) printRepo(r tasks.Repo) error {
 	return c.Line("%s", strings.TrimRight(text, "\n"))
 }
 
-// confinedAnswer is the sandbox of a project as JSON.
+// confinedAnswer is the JSON of a project's sandbox.
 type confinedAnswer struct {
 	ProjectID contract.UUID `json:"project_id"`
-	Sandbox   box.Mode      `json:"sandbox"`         // empty: what the settings say
-	Network   []string      `json:"sandbox_network"` // empty: what the settings say
+	Sandbox   box.Mode      `json:"sandbox"`         // empty: as in the settings
+	Network   []string      `json:"sandbox_network"` // empty: as in the settings
 }
 
-// Confine sets the sandbox of a project: mode and network, where they are not
-// nil; an empty network is what the settings say. It says so if that is all.
+// Confine sets a project's sandbox mode and network, unless they are nil. An empty
+// network means the one in the settings. Confine prints the result only if all is set,
+// because no other change follows.
 func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, network []string, all bool) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -136,22 +137,23 @@ func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, n
 	return c.printSandbox(p)
 }
 
-// printSandbox prints what a project says of its agents' sandbox.
+// printSandbox prints a project's sandbox settings.
 func (c *Command) printSandbox(p tasks.Project) error {
 	mode, network := string(p.Sandbox), strings.Join(p.Network, ", ")
 	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
 }
 
-// landingAnswer is how work of a project is landed, as JSON.
+// landingAnswer is the JSON of a project's landing settings.
 type landingAnswer struct {
 	ProjectID contract.UUID       `json:"project_id"`
 	Landing   tasks.LandingPolicy `json:"landing"`
-	Template  string              `json:"commit_template"` // empty: the usual one
-	Forge     forge.Kind          `json:"forge"`           // empty: the host says it
-	ForgeURL  string              `json:"forge_url"`       // empty: that of the host
+	Template  string              `json:"commit_template"` // empty: the default template
+	Forge     forge.Kind          `json:"forge"`           // empty: determined by the host
+	ForgeURL  string              `json:"forge_url"`       // empty: the host's address
 }
 
-// SetLanding says how work of a project is landed, and prints that if it is all.
+// SetLanding sets how a project's work is landed. It prints the result only if all is
+// set, because no other change follows.
 func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.ProjectLanding, all bool) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -169,7 +171,7 @@ func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.
 		cmp.Or(console.OneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
 }
 
-// SetRepo changes a repository of a project; an empty repo is its only one.
+// SetRepo changes a project's repository. An empty repo means the project's only one.
 func (c *Command) SetRepo(ctx context.Context, project, repo string, change tasks.RepoChange) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -185,7 +187,7 @@ func (c *Command) SetRepo(ctx context.Context, project, repo string, change task
 	return c.printRepo(r)
 }
 
-// ShowProject prints the repositories of a project.
+// ShowProject prints a project's repositories.
 func (c *Command) ShowProject(ctx context.Context, project string) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -213,7 +215,7 @@ func (c *Command) ShowProject(ctx context.Context, project string) error {
 	return nil
 }
 
-// RenameProject gives a project another name.
+// RenameProject renames a project.
 func (c *Command) RenameProject(ctx context.Context, project, name string) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -226,8 +228,8 @@ func (c *Command) RenameProject(ctx context.Context, project, name string) error
 	return c.Line("%s  %s", brief(p.ID), p.Name)
 }
 
-// RemoveProject deletes a project, or takes a repository out of it if repo is
-// not empty.
+// RemoveProject deletes a project. If repo is not empty, it only removes that
+// repository from the project.
 func (c *Command) RemoveProject(ctx context.Context, project, repo string) error {
 	id, err := c.project(ctx, project)
 	if err != nil {

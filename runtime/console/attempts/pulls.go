@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// pullAnswer is what pr prints as JSON.
+// pullAnswer is the JSON output of pr.
 type pullAnswer struct {
 	AttemptID contract.UUID `json:"attempt_id"`
 	Branch    string        `json:"workspace_branch"`
@@ -28,8 +28,8 @@ type onePull struct {
 	forge.Pull
 }
 
-// OpenPulls opens the pull requests of an attempt, or shows those that were merged or
-// closed.
+// OpenPulls opens an attempt's pull requests, or prints them if the work
+// has already landed.
 func (c *Command) OpenPulls(ctx context.Context, prefix string, q tasks.PullQuery) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -82,10 +82,10 @@ func (c *Command) pulled(done tasks.Pulled, dryRun bool) error {
 	return c.Line("%s", strings.TrimSuffix(text.String(), "\n"))
 }
 
-// pullWord is a pull request on a line.
+// pullWord returns one line about a pull request.
 func pullWord(pr tasks.PullRequest) string { return pr.Words() + "  " + pr.Pull.URL }
 
-// pullLines are the pull requests of an attempt, a line each.
+// pullLines returns a line for each of an attempt's pull requests.
 func (c *Command) pullLines(ctx context.Context, id string) string {
 	pulls, err := c.Manager.Pulls(ctx, id)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// resolve gives the conflicts of an attempt to its agent and follows that to the
-// end. sent is false if there are none.
+// resolve hands an attempt's conflicts to its agent and follows the run to its end. sent
+// is false if there are no conflicts.
 func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, err error) {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -31,8 +31,8 @@ func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, 
 	return true, err
 }
 
-// ResolveOrUpdate gives the conflicts of an attempt to its agent, which merges the
-// target branch; if there are none it does so itself.
+// ResolveOrUpdate hands an attempt's conflicts to its agent, which merges the target
+// branch. If there are no conflicts, ResolveOrUpdate merges the branch itself.
 func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktree.How) error {
 	if sent, err := c.resolve(ctx, prefix, ""); sent || err != nil {
 		return err
@@ -40,8 +40,8 @@ func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktr
 	return c.Update(ctx, prefix, how, false)
 }
 
-// ResolveAndLand lands an attempt, after its agent has resolved what conflicts and
-// the person has agreed to what came out.
+// ResolveAndLand has the agent resolve an attempt's conflicts, asks the person about the
+// result, and lands the attempt.
 func (c *Command) ResolveAndLand(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
 	if !yes && !console.OnTerminal(c.Stdin) { // before the agent works for nothing
 		return fault.Misuse("landing a resolved conflict needs your confirmation, and there is no terminal", "add --yes")

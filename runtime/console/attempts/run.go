@@ -15,13 +15,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// preferred are the executors that run takes if none is named, best first: over
-// ACP an agent asks in the inbox before it acts.
+// preferred lists the executors that run picks from if none is named, best first. ACP
+// agents come first because they ask in the inbox before acting.
 var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream", "codex-stream", "opencode-stream", "gemini-stream"}
 
-// Run starts an agent on a prompt in the repository of the working directory, and
-// follows it to the end unless detach is set. An empty agent is the first one that
-// is installed.
+// Run starts an agent with a prompt in the working directory's repository, and follows it
+// to the end unless detach is set. If agent is empty, Run takes the first installed one.
 func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
 	if agent == "" {
 		var err error
@@ -58,7 +57,7 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 	return c.whatNow(ctx, started.AttemptID)
 }
 
-// installed is the executor that run takes.
+// installed returns the executor that run uses if none is named.
 func (c *Command) installed(ctx context.Context) (string, error) {
 	all, err := c.Manager.Executors(ctx)
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 			return id, nil
 		}
 	}
-	for _, e := range all { // one of the user's own
+	for _, e := range all { // an executor from the user's settings
 		if e.Missing == "" && e.Protocol != "fake" {
 			return e.ID, nil
 		}
@@ -81,9 +80,10 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 	return "", fault.New("no_executor", "no coding agent is installed", "deskhand tasks executors shows how to install one; --agent names one")
 }
 
-// splitPrompt makes a task of a prompt: its first line is the title.
+// splitPrompt splits a prompt into a task's title, which is the first line,
+// and its description.
 func splitPrompt(prompt string) (title, rest string) {
-	const most = 100 // characters of a title
+	const most = 100 // maximum title length in characters
 	title, rest, _ = strings.Cut(strings.TrimSpace(prompt), "\n")
 	if short := textutil.Shorten(title, most); short != title {
 		return short, prompt
@@ -94,7 +94,7 @@ func splitPrompt(prompt string) (title, rest string) {
 	return title, prompt
 }
 
-// whatNow asks what becomes of the work, until that is settled.
+// whatNow asks what to do with the work, until the person lands, discards or keeps it.
 func (c *Command) whatNow(ctx context.Context, id string) error {
 	in := bufio.NewReader(c.Stdin)
 	ask := func(text string) (string, bool) {

@@ -10,16 +10,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
-// sandboxAnswer is what tasks sandbox says, as JSON.
+// sandboxAnswer is the JSON output of tasks sandbox.
 type sandboxAnswer struct {
 	Asked   box.Mode    `json:"asked"`
 	Network []string    `json:"network"`
-	Takes   box.Mode    `json:"takes"` // empty: what was asked for does not work
+	Takes   box.Mode    `json:"takes"` // empty if the configured sandbox does not work
 	Why     string      `json:"why"`
 	Modes   []box.Found `json:"modes"`
 }
 
-// ShowSandbox prints which sandboxes work here, and which one agents run in.
+// ShowSandbox prints which sandboxes work on this machine, and which one agents use.
 func ShowSandbox(ctx context.Context, c *console.Console, o tasks.Options, asJSON bool) error {
 	out := sandboxAnswer{Asked: o.Sandbox, Network: o.Network, Modes: box.Find(ctx)}
 	mode, why, err := box.Choose(ctx, o.Sandbox)

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Show prints a task with its attempts, or how an attempt stands; follow prints every
-// change of an attempt until nothing runs.
+// Show prints a task with its attempts, or an attempt's status. With follow, it prints
+// every change of an attempt until no process runs.
 func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 	if !follow {
 		id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
@@ -72,7 +72,8 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 	})
 }
 
-// folder is a line with the folder of an attempt, if it is known.
+// folder returns the lines with an attempt's folder and sandbox, or ""
+// if they are unknown.
 func (c *Command) folder(ctx context.Context, s work.Status) string {
 	at, err := c.Manager.Context(ctx, string(s.AttemptID))
 	if err != nil {
@@ -85,7 +86,7 @@ func (c *Command) folder(ctx context.Context, s work.Status) string {
 	return text
 }
 
-// waiting is a line for each question that waits for a person.
+// waiting returns the lines for each open question of an attempt.
 func waiting(s work.Status) string {
 	var text strings.Builder
 	for _, q := range s.Open {
@@ -97,7 +98,7 @@ func waiting(s work.Status) string {
 	return text.String()
 }
 
-// stateWord is the state of an attempt in a word or two.
+// stateWord returns an attempt's state in a few words.
 func stateWord(s work.Status) string {
 	switch {
 	case s.WaitsFor != nil:
@@ -110,7 +111,7 @@ func stateWord(s work.Status) string {
 	return s.State
 }
 
-// waitWord says in a word what an attempt does that does not run.
+// waitWord returns a word for an attempt that waits, by the wait in f.
 func waitWord(f string) string {
 	if tasks.Wait(f) == tasks.ForPerson {
 		return "asks"
@@ -118,8 +119,8 @@ func waitWord(f string) string {
 	return "waits"
 }
 
-// why is a line about what an attempt waits for, and what to do if nobody will
-// start it.
+// why returns the lines about what an attempt waits for. If no process will start it,
+// they also say what to do.
 func (c *Command) why(ctx context.Context, s work.Status) string {
 	if s.WaitsFor == nil {
 		return ""
@@ -139,7 +140,7 @@ func (c *Command) why(ctx context.Context, s work.Status) string {
 	return ""
 }
 
-// startedWith names what an attempt was started with.
+// startedWith lists the environment and configuration with which an attempt was started.
 func startedWith(made tasks.Origin) string {
 	var parts []string
 	if len(made.Names) > 0 {
@@ -154,10 +155,10 @@ func startedWith(made tasks.Origin) string {
 	return " (" + strings.Join(parts, "; ") + ")"
 }
 
-// offBranch says that the attempt has work which is not on its branch.
+// offBranch reports whether the attempt has work that is not on its branch.
 func offBranch(s work.Status) bool { return s.Work != nil && *s.Work == tasks.OffBranch }
 
-// whereWork is a line for each thing to know of where the work is.
+// whereWork returns the lines about where an attempt's work is.
 func whereWork(s work.Status) string {
 	var text strings.Builder
 	if !s.Landed && s.Ahead+s.Behind > 0 {
@@ -176,7 +177,7 @@ func whereWork(s work.Status) string {
 	return text.String()
 }
 
-// status prints how an attempt stands.
+// printStatus prints an attempt's status.
 func (c *Command) printStatus(ctx context.Context, s work.Status) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s  %s", s.AttemptID, stateWord(s))

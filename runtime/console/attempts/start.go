@@ -10,16 +10,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Start is how an attempt starts. What is empty is left to the task and the
-// project.
+// Start holds the options for starting an attempt. Empty fields take the values of the
+// task and the project.
 type Start struct {
 	Executor, Variant, Prompt, RequestID string
-	Repos                                []string // NAME or NAME=BRANCH
-	Follow                               bool     // to its end
+	Repos                                []string // each NAME or NAME=BRANCH
+	Follow                               bool     // follow the attempt to its end
 }
 
-// Start starts an attempt at the task whose id begins with prefix, and prints its id
-// or, with f.Follow, its log to the end.
+// Start starts an attempt at the task whose ID begins with prefix, and prints the
+// attempt's ID. With f.Follow, it prints the log to the end instead.
 func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	})
 }
 
-// repos chooses repositories of a project by what --repo says.
+// repos returns the project's repositories that --repo selects, or all if none is given.
 func (c *Command) repos(ctx context.Context, projectID string, given []string) (chosen []map[string]any, err error) {
 	var all work.Repos
 	if _, err := c.call(ctx, "list_repos", map[string]any{"project_id": projectID}, &all); err != nil {
@@ -76,8 +76,8 @@ func (c *Command) repos(ctx context.Context, projectID string, given []string) (
 	return chosen, nil
 }
 
-// Say tells the agent of an attempt more, or queues or takes back a message: given
-// are the arguments of follow_up. follow prints the log to the end.
+// Say sends a message to an attempt's agent, or queues or cancels a message. given holds
+// the arguments of follow_up. With follow, Say prints the log to the end.
 func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, 
 	})
 }
 
-// Stop ends what runs in an attempt.
+// Stop stops an attempt's running process.
 func (c *Command) Stop(ctx context.Context, prefix string, force bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Command) Stop(ctx context.Context, prefix string, force bool) error {
 	})
 }
 
-// Resume has an attempt that waits run with the environment of this command.
+// Resume lets a waiting attempt run with the environment of this command.
 func (c *Command) Resume(ctx context.Context, prefix string) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

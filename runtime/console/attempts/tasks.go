@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Add makes a task: given are arguments of create_task. An empty project is the
-// only one.
+// Add creates a task. given holds arguments of create_task. An empty project
+// means the only project.
 func (c *Command) Add(ctx context.Context, project string, given map[string]any) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any)
 	return c.answer(ctx, "create_task", withoutEmpty(given), &out, func() error { return c.Line("%s", out.ID) })
 }
 
-// List prints the tasks of a project, at most limit. An empty status is any.
+// List prints at most limit tasks of a project. An empty status means any status.
 func (c *Command) List(ctx context.Context, project, status string, limit int) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Command) List(ctx context.Context, project, status string, limit int) e
 	})
 }
 
-// tellStranded says what to do about what nobody starts.
+// tellStranded reports the attempts that no process will start, and what to do.
 func (c *Command) tellStranded(list []work.TaskSummary) {
 	n := 0
 	for _, t := range list {
@@ -64,7 +64,7 @@ func (c *Command) tellStranded(list []work.TaskSummary) {
 	}
 }
 
-// standing is how the newest attempt at a task stands.
+// standing returns the state of a task's newest attempt.
 func standing(t work.TaskSummary) string {
 	switch {
 	case t.AttemptID == nil:
@@ -83,7 +83,7 @@ func standing(t work.TaskSummary) string {
 	return "ended"
 }
 
-// Set changes a task: given are arguments of update_task.
+// Set changes a task. given holds arguments of update_task.
 func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) (err error) {
 	if given["task_id"], err = c.task(ctx, prefix); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) 
 	})
 }
 
-// Remove deletes a task with its attempts; with keep it does nothing if a folder has
-// files that git ignores.
+// Remove deletes a task with its attempts. With keep, it returns an error and deletes
+// nothing if a folder has files that git ignores.
 func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {

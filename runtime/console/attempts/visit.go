@@ -9,10 +9,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Visit is what checks a branch out in the person's own checkout, or gives it back.
+// Visit checks out an attempt's branch in the person's own checkout, or
+// restores the checkout.
 type Visit func(m *tasks.Manager, ctx context.Context, attempt string, dryRun bool) (tasks.Visited, error)
 
-// Visit does it, and says so in words.
+// Visit calls do and prints the result, introduced by words.
 func (c *Command) Visit(ctx context.Context, prefix, words string, do Visit, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package builds prints what the builds of indexes and models did.
+// Package builds prints the results of index and model builds.
 package builds
 
 import (
@@ -16,27 +16,27 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Metadata returns the metadata.json of the index dir as it is now; nil if there is
-// none.
+// Metadata returns the current metadata.json of the index in dir, or
+// nil if there is none.
 func Metadata(dir string) []byte {
 	b, _ := os.ReadFile(filepath.Join(dir, artifact.MetadataFile))
 	return b
 }
 
-// Checked prints the report of a check, which wrote nothing, and returns err.
+// Checked prints the report of a check, which writes nothing, and returns err.
 func Checked(c *console.Console, r indexer.Report, err error, asJSON bool) error {
 	return report(c, r, err, asJSON, func() string {
 		return fmt.Sprintf("checked %s, %s: %s", textutil.Count(r.Files, "file"), textutil.Count(r.Chunks, "chunk"), textutil.Count(len(r.Problems), "problem"))
 	})
 }
 
-// Built prints the report of a build, and returns err. before is the index's
-// [Metadata] before it.
+// Built prints the report of a build and returns err. before is the index's [Metadata]
+// from before the build.
 func Built(c *console.Console, r indexer.Report, err error, before []byte, asJSON bool) error {
 	return report(c, r, err, asJSON, func() string { return built(c, r, bytes.Equal(before, Metadata(r.Out))) })
 }
 
-// report prints what a build found, problems first, then what it did.
+// report prints the problems of a build and then the result.
 func report(c *console.Console, r indexer.Report, err error, asJSON bool, did func() string) error {
 	if asJSON {
 		if err != nil && len(r.Problems) == 0 {
@@ -58,7 +58,7 @@ func report(c *console.Console, r indexer.Report, err error, asJSON bool, did fu
 	return err
 }
 
-// built says what a build did.
+// built describes a build's result. It prints details on stderr.
 func built(c *console.Console, r indexer.Report, unchanged bool) string {
 	if r.FilesReused > 0 {
 		fmt.Fprintf(c.Stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
@@ -82,7 +82,7 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
 }
 
-// Fix writes a manifest into the corpus dir, if it has none.
+// Fix writes a manifest into the corpus in dir, unless it already has one.
 func Fix(ctx context.Context, c *console.Console, dir string) error {
 	path, wrote, err := indexer.Fix(ctx, dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func Fix(ctx context.Context, c *console.Console, dir string) error {
 	return nil
 }
 
-// Verify checks every byte of the index dir.
+// Verify checks every byte of the index in dir.
 func Verify(c *console.Console, dir string) error {
 	r, err := artifact.Open(dir)
 	if err != nil {

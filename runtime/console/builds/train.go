@@ -10,21 +10,22 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// trained is the report of train as JSON.
+// trained is the JSON output of train.
 type trained struct {
 	Out string `json:"out"`
-	// Name tells models apart: vectors of different names cannot be compared.
+	// Name identifies the model. Vectors of models with different names
+	// cannot be compared.
 	Name       string `json:"name"`
 	Bytes      int    `json:"bytes"`
 	Dimensions int    `json:"dimensions"`
-	// Words is the size of the vocabulary, pieces of words included.
+	// Words is the size of the vocabulary, including parts of words.
 	Words   int      `json:"words"`
 	Sources int      `json:"sources"`
 	Pages   int      `json:"pages"`
 	Pairs   int      `json:"pairs"`
 	Tokens  int      `json:"tokens"`
 	Skipped []string `json:"skipped"`
-	// Phases are in the order they ran.
+	// Phases are in the order in which they ran.
 	Phases []indexer.Phase `json:"phases"`
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// ReadBaseline reads the report or scores file at path and returns what sets a
-// report against it; nil without a path. It is read before anything is
-// measured, which may take long.
+// ReadBaseline reads the report or scores file at path. It returns a function that
+// compares a report with the file, or nil if path is empty. Call it before the
+// evaluation, which may take long.
 func ReadBaseline(path string) (func(eval.Report) eval.Delta, error) {
 	if path == "" {
 		return nil, nil
@@ -26,7 +26,7 @@ func ReadBaseline(path string) (func(eval.Report) eval.Delta, error) {
 	return func(current eval.Report) eval.Delta { return eval.CompareScores(agreed, current) }, err
 }
 
-// readScoresFile reads a scores file, and names it when it cannot be read.
+// readScoresFile reads a scores file. Its errors name the file.
 func readScoresFile(path string) (eval.Agreed, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package evals is the work of deskhand eval: it reaches the servers to judge, and
-// prints and writes what was measured.
+// Package evals implements deskhand eval: it connects to the servers to evaluate, and
+// prints and writes the results.
 package evals
 
 import (
@@ -13,15 +13,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Files are where reports are written besides the console; empty: nowhere.
+// Files holds the paths to which reports are written in addition to the console. An empty
+// path means that the file is not written.
 type Files struct {
 	Report string // as JSON
 	Scores string // without timings
 	Chart  string // SVG of the scores by category
 }
 
-// Answered is an error if queries failed: their scores say nothing of the
-// search.
+// Answered returns an error if queries failed, because the scores of failed queries say
+// nothing about the search.
 func Answered(reports []eval.Report) error {
 	for _, r := range reports {
 		if r.Summary.Failed == 0 {
@@ -34,7 +35,7 @@ func Answered(reports []eval.Report) error {
 	return nil
 }
 
-// Keep writes the files that were asked for.
+// Keep writes the requested files.
 func (f Files) Keep(reports []eval.Report) error {
 	if f.Report != "" {
 		b, err := eval.JSON(reports...)
@@ -63,8 +64,8 @@ func (f Files) Keep(reports []eval.Report) error {
 	return nil
 }
 
-// Show prints reports as a table, as markdown or as json; worst is how many of the
-// worst queries a table lists.
+// Show prints reports in the given format. worst is how many of the worst
+// queries a table lists.
 func Show(c *console.Console, format string, worst int, reports []eval.Report, delta *eval.Delta) error {
 	switch format {
 	case "json":

@@ -17,16 +17,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
 
-// Target is a server to judge.
+// Target is a server to evaluate.
 type Target struct {
 	mcpserver.Target
-	Name string // as it was given; the report's
+	Name string // as given by the user; also the report's name
 }
 
-// dialTime bounds how long a server may take to start and list its tools.
+// dialTime is how long a server may take to start and list its tools.
 const dialTime = 30 * time.Second
 
-// Judge starts or reaches the server and runs the cases against it.
+// Judge starts or connects to the server and runs the cases against it.
 func (t Target) Judge(ctx context.Context, cases []eval.Case, o eval.Options) (eval.Report, error) {
 	dial, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -43,7 +43,7 @@ func (t Target) Judge(ctx context.Context, cases []eval.Case, o eval.Options) (e
 	return eval.Run(ctx, r, cases, o)
 }
 
-// unreached words the error of a server that does not answer.
+// unreached rewords the error of a server that does not answer.
 func (t Target) unreached(err error) error {
 	_, said, _ := strings.Cut(err.Error(), "it said: ")
 	if said != "" {

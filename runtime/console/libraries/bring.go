@@ -12,10 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Bring brings the docs at an address that o.Dir has, and makes o one of their
-// copy, in all formats. A folder stays as it is. done removes the copy; it is
-// never nil. here says that something is to be written beside the docs, which no
-// address has.
+// Bring fetches the docs if o.Dir is an address, and makes o use the copy, in all
+// formats. It does nothing if o.Dir is a folder. done removes the copy and is never
+// nil. here means that a file will be written next to the docs, so Bring returns an
+// error for an address.
 func Bring(ctx context.Context, c *console.Console, o *indexer.Options, here bool) (done func(), err error) {
 	if !source.IsAddress(o.Dir) {
 		return func() {}, nil
@@ -33,5 +33,5 @@ func Bring(ctx context.Context, c *console.Console, o *indexer.Options, here boo
 		fmt.Fprintln(c.Stderr, console.PainterFor(c.Stderr).Plain(formats.LeftOut(from.LeftOut)))
 	}
 	o.Dir, o.Named, o.Formats = from.Dir, from.Shown(), formats.New(formats.Options{CountOnly: from.MarkdownOnly})
-	return func() { _ = errors.Join(o.Formats.Close(), from.Close()) }, nil // in the system's folder for such files
+	return func() { _ = errors.Join(o.Formats.Close(), from.Close()) }, nil // the copy is in the system's temporary folder
 }

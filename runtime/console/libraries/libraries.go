@@ -1,4 +1,4 @@
-// Package libraries does the work of the commands over a shelf and prints it.
+// Package libraries implements the commands for a shelf and prints their results.
 package libraries
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Work is the commands over one shelf.
+// Work runs commands on one shelf.
 type Work struct {
 	*console.Console
 	Shelf shelf.Shelf
-	// Embedder opens what makes vectors; it is called when something is built.
+	// Embedder opens the embedding model. It is called when a library is built.
 	Embedder func() (embed.Embedder, error)
 }
 
-// Flags are those of the commands that build.
+// Flags holds the flags of the commands that build libraries.
 type Flags struct {
 	Options shelf.Options
 	Deps    deps.Options
 	JSON    bool
-	// Site says that the sources are addresses of sites.
+	// Site reports that the sources are addresses of sites.
 	Site bool
 }
 
@@ -57,8 +57,8 @@ func (w *Work) AddDeps(ctx context.Context, f Flags) error {
 	return err
 }
 
-// Add adds the docs at each of sources. Problems of pages do not end it; the first
-// source that fails does.
+// Add adds the docs from each source. Problems in pages do not stop it, but it stops at
+// the first source that fails.
 func (w *Work) Add(ctx context.Context, f Flags, sources []string) error {
 	if f.Deps.All || f.Deps.Fetch {
 		return fault.Misuse("--all and --fetch go with --deps", "add --deps")
@@ -86,7 +86,7 @@ func (w *Work) Add(ctx context.Context, f Flags, sources []string) error {
 	})
 }
 
-// adding is what adding and updating have in common.
+// adding sets the options that adding and updating share.
 func (w *Work) adding(o shelf.Options, bar *console.Bar) (shelf.Options, error) {
 	var err error
 	o.Progress, o.Remake = bar.Show, deps.Remake
@@ -94,8 +94,7 @@ func (w *Work) adding(o shelf.Options, bar *console.Bar) (shelf.Options, error) 
 	return o, err
 }
 
-// onShelf does a work on libraries and prints its results, those before an error
-// too.
+// onShelf runs work and prints its results, including those before an error.
 func (w *Work) onShelf(asJSON bool, work func(*console.Bar) ([]shelf.Result, error)) error {
 	bar := console.NewBar(w.Stderr)
 	done, err := work(bar)
@@ -110,7 +109,7 @@ func (w *Work) onShelf(asJSON bool, work func(*console.Bar) ([]shelf.Result, err
 	return err
 }
 
-// Push sends the library id to the registry and repository that ref names.
+// Push uploads the library with this ID to the registry and repository that ref names.
 func (w *Work) Push(ctx context.Context, f Flags, id, ref string, annotations []string) error {
 	all := map[string]string{}
 	for _, a := range annotations {
@@ -172,7 +171,7 @@ func (w *Work) Show(id string, asJSON bool) error {
 	return w.facts(e)
 }
 
-// Update builds libraries again from their sources: those named, or all.
+// Update rebuilds libraries from their sources: the named libraries, or all.
 func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
 	all, _, err := w.Shelf.List()
 	if err != nil {
@@ -195,7 +194,7 @@ func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
 			if err != nil {
 				return done, err
 			}
-			// One that fails does not keep the others from their update.
+			// If one library fails, the others are still updated.
 			r, err := w.Shelf.Update(ctx, e, o)
 			if err != nil {
 				failed = errors.Join(failed, err)
@@ -207,7 +206,7 @@ func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
 	})
 }
 
-// Remove takes libraries off the shelf, or none if one of the names is wrong.
+// Remove removes libraries from the shelf. If one of the names is wrong, it removes none.
 func (w *Work) Remove(names []string) error {
 	all, _, err := w.Shelf.List()
 	if err != nil {
@@ -235,8 +234,8 @@ func (w *Work) Remove(names []string) error {
 	return nil
 }
 
-// Sync makes the shelf what wanted says and writes file, the lock file. If locked
-// is true, each library becomes what file says, and file stays.
+// Sync makes the shelf match wanted and writes the lock file to file. If locked is set,
+// each library instead matches the lock file, which is unchanged.
 func (w *Work) Sync(ctx context.Context, f Flags, wanted []shelf.Wanted, file string, locked bool) error {
 	lock, err := shelf.ReadLock(file)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// added prints what was done for each library: problems on Stderr, the rest on
-// Stdout.
+// added prints the result for each library: problems on Stderr, the rest on Stdout.
 func (w *Work) added(done []shelf.Result) {
 	paint := console.PainterFor(w.Stderr)
 	for _, r := range done {
@@ -34,7 +33,7 @@ func (w *Work) added(done []shelf.Result) {
 	}
 }
 
-// pushed prints where a library went.
+// pushed prints the result of a push.
 func (w *Work) pushed(e shelf.Entry, done oci.Pushed) {
 	did := fmt.Sprintf("pushed %s to %s, %s of %s sent", e.ID(), done.Reference, console.Size(done.Sent), console.Size(done.Bytes))
 	if done.Unchanged {
@@ -54,7 +53,7 @@ func (w *Work) table(entries []shelf.Entry) error {
 	return columns.Flush()
 }
 
-// facts prints all that is known of a library, a line for each fact.
+// facts prints everything known about a library, one line per fact.
 func (w *Work) facts(e shelf.Entry) error {
 	vectors := "none"
 	if e.Embedding != nil {

@@ -1,6 +1,6 @@
-// Package onboarding is the work of deskhand init: it finds a project's docs and the
-// coding agents that are installed, shows what it would write, asks, writes, and
-// takes it out again.
+// Package onboarding implements deskhand init. It finds a project's docs and the
+// installed coding agents, shows the planned changes, asks, and writes them. It
+// can also remove them.
 package onboarding
 
 import (
@@ -18,29 +18,30 @@ import (
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
-// Flags say what to set up. The zero value asks at the terminal, and connects the
+// Flags selects what to set up. The zero value asks at the terminal, and connects the
 // agents found in the project of the working directory.
 type Flags struct {
 	Yes         bool     // write without asking
 	User        bool     // in the user's own files, for all projects
-	Remove      bool     // take out what was put in
-	Clients     []string // IDs of the agents to connect; none: those found
-	Description string   // of the docs, completing "Search the ..."; empty: asked, or their title
+	Remove      bool     // remove what init has added
+	Clients     []string // IDs of the agents to connect; empty: those found
+	Description string   // description of the docs that completes "Search the ..."; if empty, init asks or uses the docs' title
 }
 
-// Work is the console and the installation that are set up for. Every field is
-// required.
+// Work holds the console and the installation. Every field is required.
 type Work struct {
 	*console.Console
-	State string // folder of the state
-	Index string // folder of the index
+	State string // state folder
+	Index string // index folder
 	// Build builds the index of a folder and prints the report.
 	Build func(ctx context.Context, dir string) error
-	// Untrusted says which settings of the project are ignored and why; empty: none.
+	// Untrusted returns a message about the project's ignored settings, or ""
+	// if there are none.
 	Untrusted func() string
 }
 
-// Run plans, shows, asks and writes, or with f.Remove takes out.
+// Run plans, shows, confirms and makes the changes. With f.Remove, it
+// removes them instead.
 func (w *Work) Run(ctx context.Context, f Flags) error {
 	e, err := setup.Here()
 	if err != nil {
@@ -78,7 +79,8 @@ func (w *Work) Run(ctx context.Context, f Flags) error {
 	return w.showNext(plan)
 }
 
-// described asks at a terminal what the docs are.
+// described asks at a terminal for a description of the docs. Without a terminal, or with
+// yes, it returns proposal.
 func (w *Work) described(ctx context.Context, proposal string, yes bool) (string, error) {
 	if yes || !console.OnTerminal(w.Stdin) {
 		return proposal, nil
@@ -87,7 +89,7 @@ func (w *Work) described(ctx context.Context, proposal string, yes bool) (string
 	return cmp.Or(text.OneLine(answer), proposal), err
 }
 
-// showPlan prints what was found and what is to be written.
+// showPlan prints what was found and the planned changes.
 func (w *Work) showPlan(p *setup.Plan) error {
 	paint := console.PainterFor(w.Stdout)
 	found := "none found: agents get ask_user and tasks, and search_docs once there are docs"
@@ -128,7 +130,7 @@ func outcomeText(c setup.Outcome) string {
 	return c.Path + " (" + string(c.Status) + ")"
 }
 
-// firstIndex builds the index, so that the first agent need not wait for it.
+// firstIndex builds the index, so that the first agent does not have to wait for it.
 func (w *Work) firstIndex(ctx context.Context, project string, d setup.Docs, records setup.Records) error {
 	if d.Dir == "" {
 		return nil
@@ -148,7 +150,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// showNext says what a person has to do before it all works.
+// showNext prints what a person still has to do.
 func (w *Work) showNext(p *setup.Plan) error {
 	for _, note := range p.Notes {
 		w.Tell(note)
@@ -171,7 +173,7 @@ func (w *Work) showNext(p *setup.Plan) error {
 	return err
 }
 
-// takeOut plans, shows, asks and takes out.
+// takeOut plans, shows, confirms and makes the removal.
 func (w *Work) takeOut(ctx context.Context, e setup.Env, records setup.Records, o setup.Options, yes bool) error {
 	plan, err := setup.Removal(e, records, o)
 	if err != nil {
