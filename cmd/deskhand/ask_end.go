@@ -12,9 +12,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Exit codes of ask, in addition to 0 for an answer and exitMisused. Unlike gum and
-// dialog, they distinguish no, a refusal, a cancellation, a timeout and an
-// unreachable person.
+// Exit codes of ask, in addition to 0 for an answer and exitMisused. Unlike the exit
+// codes of gum and dialog, they distinguish the answer no, a refusal, a cancellation, a
+// timeout and an unreachable person.
 const (
 	exitNo          = 1 // the answer to --confirm was no
 	exitDeclined    = 3

@@ -79,8 +79,8 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	// A table is for people and also shows the questions. A program reads one report
-	// unless it asks for more.
+	// A table is for people, so it also has a column for each reader who wrote how to
+	// ask. A program gets a single report unless it asks for more.
 	f.asked = f.asked || f.format != "json" && f.Report == "" && f.Scores == "" && f.baseline == "" && len(f.by) == 0
 	kinds, err := f.kinds()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command deskhand is the help desk for coding agents: a library they can
-// search, over MCP.
+// Command deskhand is the help desk for coding agents. Over MCP, it lets them search
+// docs, ask people questions and hand tasks to other agents.
 package main
 
 import (

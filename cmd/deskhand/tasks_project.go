@@ -93,7 +93,7 @@ type projectChange struct {
 	globs, hosts                       []string
 	policy, template, forge, url       string // landing settings
 
-	change  tasks.RepoChange     // with the values given
+	change  tasks.RepoChange     // the repository fields that were given
 	given   bool                 // change has at least one value
 	mode    *box.Mode            // sandbox mode; nil: unchanged
 	network []string             // sandbox network; nil: unchanged

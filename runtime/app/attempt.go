@@ -80,7 +80,7 @@ type attemptTools struct {
 	toolset   *asktools.Toolset
 	door      *askdoor.Server // serves deskhand ask
 	questions *questions
-	following sync.WaitGroup // runs until unfollow is called
+	following sync.WaitGroup // follows the index until unfollow is called
 	unfollow  func()
 	stop      func() // cancels the held calls
 }

@@ -226,7 +226,7 @@ func InboxAddress(up []elicit.Station) string {
 	return ""
 }
 
-// AwaitInbox waits at most this long for the inbox to become reachable. It returns the
+// AwaitInbox waits until the inbox is reachable, but no longer than most. It returns the
 // address, or "" if there is none.
 func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)

@@ -13,7 +13,7 @@ import (
 	webpage "github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// peoplePages serves the pages for people: the inbox and the channel for programs.
+// peoplePages serves the questions: to people as the inbox, and to programs over AHP.
 type peoplePages struct {
 	app   *App
 	shell *webpage.Shell

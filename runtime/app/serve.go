@@ -44,7 +44,7 @@ type Service struct {
 // store for the inbox.
 const inboxAfter = 200 * time.Millisecond
 
-// server is a server being set up, and then serving.
+// server holds the state of one server while it starts and serves.
 type server struct {
 	*App
 	Service
@@ -287,7 +287,7 @@ func (a *App) newLibrary(explain bool) (*docsServer, error) {
 	return &docsServer{dir: d.Dir, shelf: d.Shelf, only: d.Libraries, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
-// add serves more tools, and adds advice to the instructions.
+// add adds tools to serve, and advice to the instructions.
 func (l *docsServer) add(advice string, tools ...contract.Tool) {
 	l.more, l.advice = append(l.more, tools...), append(l.advice, advice)
 }

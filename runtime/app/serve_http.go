@@ -16,7 +16,7 @@ import (
 // httpServer is a server with its HTTP front.
 type httpServer struct {
 	*server
-	where      string // where a person finds the token; empty if the settings name it
+	where      string // note on where the token is stored; empty if it is configured or not required
 	pages      *peoplePages
 	announcing sync.WaitGroup
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// InForeground reports whether this process may read from its terminal. A background
-// process would be stopped by the shell if it tried.
+// InForeground reports whether this process may read from its terminal. If a
+// background process tries to read, the system stops it.
 func InForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()

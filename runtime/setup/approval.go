@@ -61,8 +61,8 @@ func codexTrusts(e Env) bool {
 	}
 }
 
-// geminiTrusts reports whether the user trusts the folder, a parent folder, or the
-// parent of one of these.
+// geminiTrusts reports whether the user trusts the folder or one of its parents, or has
+// switched folder trust off.
 func geminiTrusts(e Env) bool {
 	trusted := settings(filepath.Join(e.Home, ".gemini", "trustedFolders.json"))
 	for path, level := range trusted {

@@ -187,7 +187,7 @@ func (j jsonFile) cut(data []byte, name string, before []byte) ([]byte, error) {
 	}, func(all map[string]any) { delete(all, name) })
 }
 
-// had reports whether a file has a group of entries, or cannot be parsed.
+// had reports whether a file has a group of entries, even an invalid one.
 func (j jsonFile) had(data []byte) bool {
 	_, rest, _ := split(data)
 	root, err := j.parse(rest)

@@ -29,8 +29,8 @@ func (p *Plan) projectFiles(description string) error {
 	return p.describe(description)
 }
 
-// describe plans the description. It is written to the project's metadata.json, or to
-// that of the docs if the project already has one.
+// describe plans the description. It is written to a new metadata.json in the project's
+// folder or, if the project already has that file, in the docs folder.
 func (p *Plan) describe(description string) error {
 	fields := []field{{"corpus_description", description}}
 	place := p.env.Project
@@ -52,7 +52,7 @@ func (p *Plan) describe(description string) error {
 	})
 }
 
-// addConfig adds the missing keys to deskhand.yaml.
+// addConfig adds the key index to deskhand.yaml if it is missing.
 func addConfig(data []byte, _ record) (after, before []byte, entry any, err error) {
 	root, err := yamlFile{}.decode(data)
 	if err != nil {

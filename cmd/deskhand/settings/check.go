@@ -40,7 +40,7 @@ func oneOf(why, hint string, all ...string) check {
 // either returns a check that a string is one of two.
 func either(yes, no string) check { return oneOf("not "+no+" or "+yes, "", yes, no) }
 
-// number returns a check that a string is an integer of at least least.
+// number returns a check that a string is an integer not below least.
 func number(least int) check {
 	return fits(fmt.Sprintf("not a number of %d or more", least), "", func(text string) bool {
 		n, err := strconv.Atoi(text)
@@ -56,7 +56,8 @@ func between(why, hint string, parse func(string) (time.Duration, error), low, h
 	})
 }
 
-// unless returns a check that accepts any of all, and otherwise calls otherwise.
+// unless returns a check that accepts the values in all, and passes other values to
+// the check otherwise.
 func unless(all []string, otherwise check) check {
 	return func(s *Settings, name string) error {
 		if slices.Contains(all, s.get(name)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// docs returns which index is served, and how.
+// docs returns the settings of the served index.
 func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	d.Dir = s.Index()
 	if d.Shelf, err = s.ServedShelf(); err != nil {

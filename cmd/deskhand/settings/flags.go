@@ -19,8 +19,8 @@ func DeclareAll(f *pflag.FlagSet) {
 	}
 }
 
-// Called returns the name in help of a setting's flag value, or "" if there is no such
-// setting or it has no such name.
+// Called returns the name that help shows for the value of a setting's flag. It returns
+// "" if there is no such setting or name.
 func Called(flag string) string {
 	one, _ := settingOf(flag)
 	return one.called

@@ -50,7 +50,7 @@ func (s *Settings) place() (string, error) {
 	return s.StateDir()
 }
 
-// People returns how people are asked. An error is a usage error that names
+// People returns the settings for asking people. An error is a usage error that names
 // the setting to fix.
 func (s *Settings) People() (o app.People, err error) {
 	err = s.check("elicitation.timeout", "elicitation.hold", "elicitation.secrets", "elicitation.schema", "inbox")

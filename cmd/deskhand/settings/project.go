@@ -42,7 +42,7 @@ type Project struct {
 	changed bool      // the user trusted other bytes
 	refused bool      // the user declined these bytes
 	needs   []guarded // settings that require trust
-	out     []guarded // the needs that are ignored
+	out     []guarded // the settings in needs that are ignored
 }
 
 // guarded is a project setting that requires trust.
@@ -236,7 +236,8 @@ func (p *Project) Changed() bool { return p.changed }
 // Needs returns the keys of the settings that require trust, separated by commas.
 func (p *Project) Needs() string { return names(p.needs) }
 
-// Shown returns those settings as complete YAML, with invisible characters escaped.
+// Shown returns the settings that require trust as complete YAML, with invisible
+// characters escaped.
 func (p *Project) Shown() string {
 	var text strings.Builder
 	for _, g := range p.needs {

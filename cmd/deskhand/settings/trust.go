@@ -23,7 +23,7 @@ const (
 	Unknown  = "unknown"  // no decision is recorded
 )
 
-// Trust is the recorded decision about one file.
+// Trust is the trust status of one file.
 type Trust struct {
 	Path   string     `json:"path"`
 	Status string     `json:"status"`
@@ -76,7 +76,8 @@ func TrustFolder(args []string) (dir string, err error) {
 	return dir, nil
 }
 
-// Trust returns the list entry of the file after it is trusted.
+// Trust returns the file's entry in a list of files, with the status it has
+// once it is trusted.
 func (p *Project) Trust() Trust {
 	t := Trust{Path: p.path, Status: Trusted, Digest: p.sum}
 	for _, g := range p.needs {

@@ -13,10 +13,11 @@ import (
 // value means never: the setting can run a program, reach a network, move the store
 // or weaken a check.
 type trustRule struct {
-	said bool // the row in the table has a rule
+	said bool // set in every rule, so that a test finds rows without one
 	free bool // always used: the setting only selects something
-	// stricter reports whether to, the file's value, permits no more than from, the value
-	// without the file. If nil, no value counts as stricter.
+	// stricter compares two values: from, which is used without the file, and to, which
+	// is in the file. It reports whether to permits no more than from. If nil, no value
+	// counts as stricter.
 	stricter func(from, to string) bool
 	when     string // describes stricter in the manual
 }
@@ -33,8 +34,8 @@ func whenStricter(when string, stricter func(from, to string) bool) trustRule {
 	return trustRule{said: true, stricter: stricter, when: when}
 }
 
-// countsUntrusted reports whether texts, a setting's value in an untrusted project file,
-// is used. below is the value without the file.
+// countsUntrusted reports whether texts, which is a setting's value in an untrusted
+// project file, is used. below is the value without the file.
 func (one setting) countsUntrusted(texts, below []string) bool {
 	rule := one.trust
 	switch {
@@ -51,7 +52,7 @@ func word(least string) func(from, to string) bool {
 	return func(_, to string) bool { return to == least }
 }
 
-// atMost reports whether to is at most from, both parsed with parse.
+// atMost parses from and to, and reports whether to is not greater than from.
 func atMost[T int | time.Duration](parse func(string) (T, error), from, to string) bool {
 	most, err := parse(from)
 	if err != nil {
@@ -68,7 +69,7 @@ func longer(from, to string) bool  { return atMost(time.ParseDuration, to, from)
 func shorter(from, to string) bool { return atMost(Days, from, to) }
 func lower(from, to string) bool   { return atMost(strconv.Atoi, from, to) }
 
-// leastRunning is the minimum limit that tasks.max-running 0 stands for.
+// leastRunning is the lowest limit that the value 0 of tasks.max-running can stand for.
 const leastRunning = 4
 
 func fewerRunning(from, to string) bool {

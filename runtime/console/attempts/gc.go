@@ -33,7 +33,7 @@ type gcWorktree struct {
 	Ignored   []string      `json:"ignored"`
 }
 
-// GC removes the folders that g selects, or that of the attempt named in args.
+// GC removes the folders that g selects, or the folder of the attempt named in args.
 func (c *Command) GC(ctx context.Context, args []string, g tasks.GC) (err error) {
 	if len(args) == 1 {
 		if g.AttemptID, err = c.attempt(ctx, args[0]); err != nil {

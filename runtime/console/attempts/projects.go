@@ -120,8 +120,8 @@ type confinedAnswer struct {
 }
 
 // Confine sets a project's sandbox mode and network, unless they are nil. An empty
-// network means the one in the settings. Confine prints the result only if all is set,
-// because no other change follows.
+// network means the one in the settings. If all is true, no other change follows, so
+// Confine also prints the result.
 func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, network []string, all bool) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -152,8 +152,8 @@ type landingAnswer struct {
 	ForgeURL  string              `json:"forge_url"`       // empty: the host's address
 }
 
-// SetLanding sets how a project's work is landed. It prints the result only if all is
-// set, because no other change follows.
+// SetLanding sets how a project's work is landed. If all is true, no other change
+// follows, so SetLanding also prints the result.
 func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.ProjectLanding, all bool) error {
 	id, err := c.project(ctx, project)
 	if err != nil {

@@ -111,7 +111,7 @@ func stateWord(s work.Status) string {
 	return s.State
 }
 
-// waitWord returns a word for an attempt that waits, by the wait in f.
+// waitWord returns "asks" if an attempt waits for a person, and "waits" otherwise.
 func waitWord(f string) string {
 	if tasks.Wait(f) == tasks.ForPerson {
 		return "asks"

@@ -40,8 +40,8 @@ type Work struct {
 	Untrusted func() string
 }
 
-// Run plans, shows, confirms and makes the changes. With f.Remove, it
-// removes them instead.
+// Run plans, shows, confirms and makes the changes. With f.Remove, it undoes an
+// earlier run instead.
 func (w *Work) Run(ctx context.Context, f Flags) error {
 	e, err := setup.Here()
 	if err != nil {
