@@ -106,8 +106,8 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 		w.Tell("note: " + ended.Completion.Note)
 	}
 	if err == nil && !interrupted {
-		// A printed answer counts as delivered even if ctx has ended. The
-		// store limits the time.
+		// ctx is not used here, because a printed answer counts as delivered even if ctx
+		// has ended. The store limits the time.
 		err = w.desk.Delivered(context.Background(), ended)
 	}
 	switch {

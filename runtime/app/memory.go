@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// leastMemory is the lowest soft memory limit of a server, in bytes. Only above the
-	// limit is garbage collected more often than usual.
+	// leastMemory is the lowest soft memory limit of a server, in bytes. A server that
+	// uses less memory collects garbage at the usual rate.
 	leastMemory = 128 << 20
 	// memoryEvery is how often the limit is adjusted to the memory that the server keeps,
 	// which is the minimum of the last memoryLooks samples.

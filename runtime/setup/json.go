@@ -220,8 +220,8 @@ func indentOf(rest string) string {
 	return "  "
 }
 
-// add inserts a member after the last one of an object. The object starts at from, and
-// its own lines are indented by depth units.
+// add inserts a member after the last one of an object. The object starts at the offset
+// from, and its closing brace is indented by depth units.
 func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	text := w.newline + strings.Repeat(w.unit, depth+1) + quote(f.name) + ": " + w.value(f.value, depth+1)
 	if len(o.Members) == 0 {

@@ -87,7 +87,7 @@ func brief[T ~string](id T) string {
 	return string(id[:13])
 }
 
-// briefOr is like brief, for an ID that may be missing.
+// briefOr is like brief, but returns otherwise if the ID is nil.
 func briefOr[T ~string](id *T, otherwise string) string {
 	if id == nil {
 		return otherwise
