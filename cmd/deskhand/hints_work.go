@@ -54,7 +54,7 @@ var workHints = fault.Hints{
 	tasks.RepoNotHere:            "start the attempt on the machine that has the repository, or clone it to {path} here; if it was moved on this machine, say where it is: deskhand tasks project add PATH --name PROJECT",
 	tasks.OtherOrigin:            "start it from where it was started, or take it over: deskhand tasks start --resume {attempt}",
 
-	// What runs, and what has a session.
+	// Running processes and sessions.
 	tasks.AttemptRunning:  "wait until it ends, or stop it first: deskhand tasks stop {attempt}",
 	tasks.RunningFollowUp: "use --queue to send it when the agent has finished; or stop the agent first: deskhand tasks stop {attempt}",
 	tasks.StillStopping:   "check again in a moment: deskhand tasks show {attempt}; or kill it: deskhand tasks stop {attempt} --force",
@@ -126,7 +126,7 @@ var workHints = fault.Hints{
 	forge.ForgeRefused:     asSaid,
 	forge.ForgeAway:        asSaid,
 
-	// What is not shown.
+	// Objects that are not shown.
 	worktree.SummaryFailed:     "check its state: deskhand tasks show {attempt}; if the folder was removed, deskhand tasks say {attempt} MESSAGE brings it back",
 	worktree.ThresholdExceeded: "--force shows it",
 	tasks.PatchGuarded:         "--force shows it",

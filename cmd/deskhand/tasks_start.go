@@ -81,7 +81,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: the same key does not start a second attempt")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "show the log until the attempt has ended")
 	flags.StringVar(&resume, "resume", "", "waiting attempt to run with this environment and these settings")
-	_ = cmd.RegisterFlagCompletionFunc("resume", a.ids(tasks.KindAttempt)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("resume", a.ids(tasks.KindAttempt)) // fails only if the flag does not exist
 	return a.working(cmd, answerOf("start_task_attempt"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		if resume != "" {
 			return c.Resume(ctx, resume)

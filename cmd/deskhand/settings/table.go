@@ -62,7 +62,7 @@ var table = []setting{
 
 	{name: "elicitation.timeout", fallback: "5m", noFlag: true, check: waitTime,
 		usage: "how long ask_user and ask wait by default, for example 90s or 10m",
-		trust: whenStricter("it is longer", longer)}, // one that ends at once is asked of nobody
+		trust: whenStricter("it is longer", longer)}, // a question that ends immediately reaches no person
 	{name: "elicitation.hold", fallback: holdAuto, noFlag: true, check: holdTime, trust: free,
 		usage: "maximum time that a call of ask_user or await_answer is held, for example 45s, or auto: by client"},
 	{name: "elicitation.secrets", fallback: secretsRefuse, noFlag: true, check: either(secretsAllow, secretsRefuse),
@@ -86,7 +86,7 @@ var table = []setting{
 		check: oneOf("not safe, balanced, relaxed or off", "", saferGuards...)},
 	{name: "tasks.branch-prefix", fallback: "deskhand", noFlag: true, check: branchPrefix, trust: free,
 		usage: "prefix for branch names"},
-	{name: "tasks.retain", noFlag: true, list: true, trust: needsTrust, // what is kept for a shorter time is deleted sooner
+	{name: "tasks.retain", noFlag: true, list: true, trust: needsTrust, // a shorter time deletes worktrees sooner
 		usage: "how long tasks gc keeps unused worktrees, by status (default: done=7d,cancelled=7d,inreview=30d)"},
 	{name: "tasks.env", noFlag: true, list: true, trust: needsTrust, usage: "additional environment variables for agents and scripts"},
 	{name: "tasks.sandbox", fallback: string(box.Auto), noFlag: true, check: sandboxMode, trust: needsTrust,

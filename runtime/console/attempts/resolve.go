@@ -43,7 +43,7 @@ func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktr
 // ResolveAndLand has the agent resolve an attempt's conflicts, asks the person about the
 // result, and lands the attempt.
 func (c *Command) ResolveAndLand(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
-	if !yes && !console.OnTerminal(c.Stdin) { // before the agent works for nothing
+	if !yes && !console.OnTerminal(c.Stdin) { // fail before the agent does work that cannot land
 		return fault.Misuse("landing a resolved conflict needs your confirmation, and there is no terminal", "add --yes")
 	}
 	sent, err := c.resolve(ctx, prefix, q.Into)
