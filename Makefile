@@ -52,7 +52,7 @@ demo: build
 	bin/deskhand demo --index bin/demo-index
 
 test:
-	$(GO) test $(RACE) -p $(AT_ONCE) -timeout 20m $(SLOWEST) ./... $(TOOLS_OF_TESTS)
+	$(GO) test $(RACE) -p $(AT_ONCE) -timeout 30m $(SLOWEST) ./... $(TOOLS_OF_TESTS)
 
 race:
 	CHECK_PROGRAM=1 $(GO) test $(RACE) -timeout 30m ./...

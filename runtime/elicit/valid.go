@@ -62,7 +62,7 @@ func (q *Question) wrong(code, text string) *Problem {
 // misfit reports why v can never be an answer to q.
 func (q *Question) misfit(v *Value) (code, text string) {
 	if v == nil {
-		return "value_required", "an answer in this state requires a value"
+		return "value_required", "an answer in this state needs a value"
 	}
 	if want := valueKinds[q.Kind]; v.Kind != want {
 		return "kind_mismatch", fmt.Sprintf("a %s question takes a value of kind %s, not %s", q.Kind, want, v.Kind)

@@ -57,6 +57,10 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 // variable only for tests.
 var idleFor = 10 * time.Second
 
+// connectionPatience is how long an operation waits for a free connection. Other
+// processes close idle connections after idleFor.
+const connectionPatience = 20 * time.Second
+
 func pool(config *pgx.ConnConfig, connections int) *sql.DB {
 	p := stdlib.OpenDB(*config)
 	p.SetMaxOpenConns(connections)
@@ -85,7 +89,7 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 		v, err := begin()
 		patience := 3 * time.Second
 		if tooManyConnections(err) {
-			patience = 2 * idleFor
+			patience = connectionPatience
 		}
 		if err == nil || ctx.Err() != nil || !broken(err) || time.Since(since) > patience {
 			return v, err
