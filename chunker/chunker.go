@@ -65,11 +65,11 @@ type Chunk struct {
 	// ID is the path, or path#slug/slug. It is unique within the page. See the function
 	// ID.
 	ID string
-	// Heading is the plain text of the chunk's own heading. For text before the
-	// first cut, it is the page's level-1 heading if the chunk contains it,
-	// otherwise empty.
+	// Heading is the plain text of the chunk's own heading. For text before the first
+	// split, it is the page's level-1 heading if the chunk contains that heading, or
+	// else empty.
 	Heading string
-	// Level is the level of Heading, 1 to 6; 0 if Heading is empty.
+	// Level is the level of Heading, 1 to 6, or 0 if Heading is empty.
 	Level int
 	// Breadcrumb is the headings from the outermost ancestor to Heading, joined by " >
 	// ". Without headings, it is the page title, or else the path.

@@ -32,8 +32,8 @@ func FrontMatter(src []byte) (yaml, text []byte) {
 var languageKeys = []string{"lang", "language", "locale"}
 
 // Languages returns the languages that the front matter of src declares, in line order
-// and as written: "de" or "pt-BR", but also "python". It reads the lines at any depth,
-// so that it also finds a facet.
+// and as written: "de" or "pt-BR", but also "python". It reads lines at any depth,
+// because a facet may declare the language too.
 func Languages(src []byte) (declared []string) {
 	clean, _ := normalise(src[:min(len(src), maxFrontMatter)])
 	block, end := fenced(clean, "---", "---", "...")

@@ -12,11 +12,11 @@ import (
 // ErrBadID is wrapped by every error that ParseID returns.
 var ErrBadID = errors.New("expected {filepath} or {filepath}#{heading-path}")
 
-// ID returns the ID of the chunk fragment of the file path; an empty fragment
-// means the whole file. In the path only, it percent-encodes the bytes that
-// would make an ID ambiguous or break its line: '#', '%', backslash, control
-// characters, line separators and invalid UTF-8. It keeps spaces, quotes and
-// letters of any script.
+// ID returns a chunk's ID. path is the chunk's file. fragment identifies the chunk in
+// the file, or is empty for the whole file. In the path only, ID percent-encodes the
+// bytes that would make an ID ambiguous or break its line: '#', '%', backslash, control
+// characters, line separators and invalid UTF-8. It keeps spaces, quotes and letters of
+// any script.
 func ID(path, fragment string) string {
 	id := encodePath(path)
 	if fragment != "" {

@@ -31,7 +31,7 @@ type heading struct {
 	parent int // index of the nearest preceding heading with a lower level, or -1
 }
 
-// block is one top-level block; it ends where the next one starts.
+// block is one top-level block. It ends where the next one starts.
 type block struct {
 	start int
 	node  ast.Node // nil if the outline is not parsed

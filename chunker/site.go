@@ -79,9 +79,9 @@ func lineEnd(source []byte, offset int) int {
 }
 
 var (
-	// lineMarks matches marks at the start of a line: `:::note`, `::: {tip}`, `!!! note
-	// "Title"`, `???+`, `=== "Tab"`, `[!NOTE]`, `(target)=`. It also matches the whole
-	// line `[guide]: {{< ref "guide" >}}`.
+	// lineMarks matches marks at the start of a line: `:::note`, `::: {tip}`, `???+`,
+	// `!!! note "Title"`, `=== "Tab"`, `[!NOTE]`, `(target)=`. It also matches a whole
+	// line like `[guide]: {{< ref "guide" >}}`.
 	lineMarks = regexp.MustCompile(`^(?::{3,}[ \t]*(?:\{[\w:-]*\}|[\w-]*)[ \t]*` +
 		`|(?:!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"|$)` +
 		`|===[!+]?[ \t]+"` +

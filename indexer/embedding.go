@@ -36,7 +36,7 @@ func (b *build) usage() *embed.Usage {
 }
 
 // embed computes the vectors of the chunks of docs. Any failure ends the build, because
-// in an index with vectors for only some chunks, the others would not be found.
+// semantic search would not find chunks without vectors.
 func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error) {
 	if b.options.Embedder == nil {
 		return nil

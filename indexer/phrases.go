@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits on a phrases file. With more than maxPhrases phrases or longer ones than
-// maxPhraseBytes, searches would match a chunk's phrases rather than its content.
+// Limits on a phrases file. With more or longer phrases, searches would match a chunk's
+// phrases rather than its content.
 const (
 	maxPhrasesBytes = 64 << 20
 	maxPhrases      = 20
@@ -28,8 +28,8 @@ const (
 type Phrases struct {
 	// Of maps chunk IDs to phrases.
 	Of map[string][]string
-	// Digests maps each chunk ID to the chunk digest that "deskhand phrases" wrote on
-	// the line. A line written by a person has no digest.
+	// Digests maps each chunk ID to the chunk digest that "deskhand phrases" wrote in
+	// the chunk's line. A line written by a person has no digest.
 	Digests map[string]string
 
 	file  string

@@ -27,7 +27,7 @@ type page struct {
 	manifest *manifest // the nearest manifest, or nil if there is none
 	settings settings
 	phrases  map[string][]string // of its chunks, by ID; nil if there are none
-	// converted reports that open is the result of a conversion. lines are the source's
+	// converted is true if open is the result of a conversion. lines are the source's
 	// lines, as in formats.Page.
 	converted bool
 	lines     []int

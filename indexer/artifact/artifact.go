@@ -20,8 +20,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// MetadataVersion is the version of the metadata.json format: the major version of the
-// docs-mcp contract, so that docs-mcp readers accept it.
+// MetadataVersion is the version of the metadata.json format. Its major version is that
+// of the docs-mcp contract, so that docs-mcp readers accept the file.
 const MetadataVersion = "1.3.0"
 
 // MetadataFile is the name of the metadata file in an artifact's folder.

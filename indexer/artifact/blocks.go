@@ -57,7 +57,7 @@ func (w *blockWriter) close() (index, blocks []byte) {
 	return w.index, w.blocks
 }
 
-// maxBlock is the maximum size of a decoded block, in case a damaged block claims to be
+// maxBlock is the maximum size of a decoded block. A damaged block may claim to be
 // larger.
 const maxBlock = 256 << 20
 

@@ -9,8 +9,9 @@ import (
 )
 
 // Parameters of BM25 as in bluge, without the constant factor k1+1. Reference pages are
-// short but no more relevant for it, so lengths count less than usual: on four labelled
-// sets, 0.6 for b is better than 0.75 on three and equally good on the fourth.
+// short, but that does not make them more relevant, so lengths count less than usual:
+// on four labelled sets, 0.6 for b is better than 0.75 on three and equally good on the
+// fourth.
 const (
 	saturation  = 1.2 // k1
 	lengthShare = 0.6 // b

@@ -86,7 +86,7 @@ func (c *counter) addTerm(text string, weight int) {
 	c.out.terms = append(c.out.terms, termCount{text, weight})
 }
 
-// chunk counts the terms that a chunk of a page is found by.
+// chunk counts the terms by which searches find a chunk of a page.
 func (c *counter) chunk(page counts, chunk chunker.Chunk) {
 	c.reset()
 	c.out.length = page.length
@@ -106,7 +106,7 @@ func (c *counter) phrases(list []string) {
 	}
 }
 
-// pageCounts counts the terms that every chunk of a page is found by.
+// pageCounts counts the terms by which searches find every chunk of a page.
 func pageCounts(c *counter, doc Document) counts {
 	c.reset()
 	c.analyzer.Speak(doc.Language)

@@ -83,8 +83,8 @@ func damaged(dir, why string) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "build it again: deskhand index DIR -o "+dir)
 }
 
-// changed returns the error for a metadata.json that is not as written by the build: it
-// was damaged or edited.
+// changed returns the error for a metadata.json that was damaged or edited after the
+// build.
 func changed(dir string, err error) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: metadata.json: %v", dir, err),
 		"build it again: deskhand index DIR -o "+dir+"; make changes in the corpus's own metadata.json instead")

@@ -245,7 +245,8 @@ func (a *Analyzer) compound(s string, start int) int {
 		}
 		return end
 	}
-	// word has already joined a camelCase word without connectors.
+	// The method word has already emitted the joined form of a camelCase word without
+	// connectors.
 	if words > 1 && parts <= maxParts && len(whole) <= maxTermBytes {
 		a.emit(string(whole), start, end, true)
 	}

@@ -111,7 +111,7 @@ func (a *Analyzer) wantedTerms(text string) {
 }
 
 // mayBegin reports whether a wanted term may begin at i, the start of a word part. It
-// may return true wrongly, but never returns false wrongly.
+// may return true for other text too, but never returns false for a wanted term.
 func (w *Wanted) mayBegin(text string, i int) bool {
 	first, second := text[i], byte(' ')
 	if i+1 < len(text) {

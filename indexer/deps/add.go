@@ -28,8 +28,8 @@ const atOnce = 2
 // Options select what to add. The zero value selects the direct dependencies of the
 // working folder.
 type Options struct {
-	// Dir is the folder where the search for lock files starts. It continues in the
-	// parent folders. If empty, it is the working folder.
+	// Dir is the folder where the search for lock files starts, before it continues in
+	// the parent folders. If empty, Dir is the working folder.
 	Dir string
 	// All includes indirect dependencies.
 	All bool

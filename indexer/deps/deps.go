@@ -52,7 +52,7 @@ type Dependency struct {
 
 	at     string   // the lock file's folder
 	module string   // the Go module of the files, if it is replaced
-	folder string   // expected folder of an npm package in at, or empty for any folder
+	folder string   // expected folder of an npm package, relative to at, or empty for any folder
 	alias  string   // name of an npm package in node_modules if it differs from Name
 	info   string   // dist-info folder of a Python package, in Dir
 	tried  []string // reasons why candidates were rejected

@@ -108,8 +108,8 @@ func readPackageLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// resolveNPM returns the folder of the package that the package in from imports as
-// name, or "" if there is none.
+// resolveNPM returns the folder to which an import of name resolves in the package at
+// from, or "" if there is none.
 func resolveNPM(packages map[string]npmEntry, from, name string) string {
 	for {
 		at := path.Join(from, "node_modules", name)

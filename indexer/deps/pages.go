@@ -123,7 +123,7 @@ func older(r *os.Root, name string) bool {
 	if !versionFolder.MatchString(path.Base(name)) {
 		return false
 	}
-	beside, _ := fs.ReadDir(r.FS(), path.Dir(name)) // on an error, it counts as the newest
+	beside, _ := fs.ReadDir(r.FS(), path.Dir(name)) // if the folder cannot be read, name counts as the newest
 	return slices.ContainsFunc(beside, func(d fs.DirEntry) bool {
 		return d.IsDir() && versionFolder.MatchString(d.Name()) && shelf.CompareVersions(d.Name()[1:], path.Base(name)[1:]) > 0
 	})

@@ -290,7 +290,7 @@ func (k *disk) readEnvironment(dir string) {
 	sites, _ := filepath.Glob(filepath.Join(dir, "lib*", "python3*", "site-packages"))
 	windows, _ := filepath.Glob(filepath.Join(dir, "Lib", "site-packages"))
 	for _, site := range append(sites, windows...) {
-		entries, _ := os.ReadDir(site) // on an error, nothing is installed
+		entries, _ := os.ReadDir(site) // an unreadable folder counts as empty
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), ".dist-info")
 			if !ok || !e.IsDir() {

@@ -18,7 +18,7 @@ type failure struct {
 	status int
 	// reason is the known cause, on one line and without secrets.
 	reason string
-	// wait is the time that the provider asks to wait, or 0 if it gives none.
+	// wait is the delay that the provider requests, or 0 if it requests none.
 	wait time.Duration
 	// again is true if the same request may succeed later. long is true if a request
 	// with less text may succeed.
@@ -79,7 +79,7 @@ func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 			}
 			return m.ask(ctx, more, wants[half:])
 		case f.long && len(texts[0]) > leastBytes:
-			wants[0].text = cut(texts[0], len(texts[0])/2) // its key remains the one of the whole text
+			wants[0].text = cut(texts[0], len(texts[0])/2) // the key remains that of the whole text
 			return m.ask(ctx, more, wants)
 		case !f.again || try == tries || f.wait > longestWait:
 			return m.fault(err, try)

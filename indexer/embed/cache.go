@@ -300,8 +300,8 @@ func (c *cache) merge(old []int) {
 	}
 }
 
-// copySegment appends those complete records of a segment to f that the index takes
-// from that segment.
+// copySegment copies a segment's complete records to f, except those that the index
+// reads from another segment.
 func (c *cache) copySegment(f *os.File, segment int) bool {
 	from, err := os.Open(c.segments[segment])
 	if err != nil {

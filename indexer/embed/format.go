@@ -172,9 +172,8 @@ func Parse(data []byte) (*Static, error) {
 	return m, nil
 }
 
-// ReadFile reads, parses and verifies a model file. The error is fault
-// "no_model" if the file cannot be read, and "bad_model" if it is not a
-// complete model.
+// ReadFile reads, parses and verifies a model file. It returns fault "no_model" if the
+// file cannot be read, and "bad_model" if it is not a complete model.
 func ReadFile(path string) (*Static, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

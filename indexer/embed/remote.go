@@ -18,7 +18,7 @@ type Remote struct {
 	habit   habit
 	key     string // environment variable of the key, or empty if no key is needed
 	request request
-	// One request contains at most most texts and mostBytes bytes of text.
+	// most and mostBytes are the maximum numbers of texts and bytes in one request.
 	most, mostBytes int
 	slots           chan struct{} // one slot per running request
 	cache           *cache        // nil if vectors are not cached
@@ -28,7 +28,7 @@ type Remote struct {
 	mu         sync.Mutex
 	dimensions int
 	usage      Usage
-	quiet      time.Time // no requests before this time, as asked by the provider
+	quiet      time.Time // time before which the provider wants no requests
 }
 
 // request makes one attempt to get a vector for each of texts. Errors of the provider
@@ -41,7 +41,7 @@ type reply struct {
 	tokens  int // 0 if not reported
 }
 
-// limits are the maximum number of texts and bytes in one request, and of concurrent
+// limits holds the maximum numbers of texts and bytes per request, and of concurrent
 // requests.
 type limits struct{ texts, bytes, requests int }
 
@@ -229,10 +229,10 @@ func (m *Remote) accept(r reply, n int, learn bool) error {
 // longestVector is the maximum vector length that an index supports.
 const longestVector = 8192
 
-// check returns an error for a vector that contains something other than finite numbers
-// or has other dimensions than previous vectors. If learn is true and there was no
-// previous vector, check remembers the dimensions. For a question's vector, learn is
-// false: a single response may be wrong, and the caller knows the index's dimensions.
+// check returns an error if a vector contains NaN or infinity, or if its dimensions
+// differ from those of previous vectors. If learn is true and there was no previous
+// vector, check remembers the dimensions. For a question's vector, learn is false: a
+// single response may be wrong, and the caller knows the index's dimensions.
 func (m *Remote) check(v []float32, learn bool) error {
 	if len(v) == 0 || len(v) > longestVector {
 		return m.unusable(fmt.Sprintf("a vector of %d numbers, want 1 to %d", len(v), longestVector), "")

@@ -199,7 +199,7 @@ const (
 
 // Reasons why a file does not become a page.
 var (
-	errNotOurs = errors.New("not of this format") // not counted if the format is a maybe
+	errNotOurs = errors.New("not of this format") // not counted if the format's maybe is true
 	errNoText  = errors.New("no text")
 )
 
@@ -327,7 +327,7 @@ func (c *Converter) one(ctx context.Context, w *work) (err error) {
 	return nil
 }
 
-// read reads a regular file of at most most bytes.
+// read reads a regular file. It returns an error if the file has more than most bytes.
 func read(name string, most int64) ([]byte, error) {
 	// O_NONBLOCK prevents waiting if a pipe has replaced the file.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -14,7 +14,7 @@ import (
 )
 
 // opensAPI matches a line in every OpenAPI 3 description. swagger matches a line in
-// older ones.
+// descriptions before version 3.
 var (
 	opensAPI = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?openapi["']?\s*:\s*["']?3\.`)
 	swagger  = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?swagger["']?\s*:\s*["']?2\.`)

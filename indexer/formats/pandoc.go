@@ -49,7 +49,7 @@ func (p *pandoc) known(ctx context.Context) []string {
 		}
 		p.bounded = []string{"+RTS", "-M" + pandocMemory, "-RTS"}
 		out, err := p.run(ctx, listWait, nil, "--list-input-formats")
-		if err != nil { // it was built without these options
+		if err != nil { // this pandoc was built without these options
 			p.bounded = nil
 			out, err = p.run(ctx, listWait, nil, "--list-input-formats")
 		}

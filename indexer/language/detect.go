@@ -13,8 +13,8 @@ const maxRead = 16 << 10
 
 // Conditions for a page to be in a language other than English. English pages also
 // contain code, names and quotes in other languages, so many of a page's words must be
-// in the language. The claimed values are lower limits for a page whose path claims the
-// language.
+// in the language. For a page whose path claims the language, the values that begin
+// with claimed apply instead.
 const (
 	leastHits    = 6    // function words of the language
 	leastKinds   = 4    // distinct ones

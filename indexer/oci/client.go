@@ -30,7 +30,8 @@ import (
 
 // Options configure requests to a registry. The zero value is ready to use.
 type Options struct {
-	// PlainHTTP disables TLS. It is always disabled for a registry on this machine.
+	// PlainHTTP disables TLS. Without it, TLS is still not used for a registry on this
+	// machine.
 	PlainHTTP bool
 	// Progress, unless nil, is called with the number of index bytes transferred so far
 	// and the total.

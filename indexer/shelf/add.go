@@ -45,8 +45,8 @@ type Options struct {
 	// Remake rebuilds a library whose source is [Made]. Update calls it. If nil, Update
 	// returns an error for such a library.
 	Remake func(context.Context, Shelf, Entry, Options) (Result, error)
-	// PlainHTTP disables TLS for registries. It is always disabled for a registry on
-	// this machine.
+	// PlainHTTP disables TLS for registries. Without it, TLS is still not used for a
+	// registry on this machine.
 	PlainHTTP bool
 	// Verify reads a pulled index again and checks every byte.
 	Verify bool
@@ -108,7 +108,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("make the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
-	before, _ := read(folder) // on an error, the library is new
+	before, _ := read(folder) // an unreadable library counts as new
 	build := o.build(from, folder, &l)
 	defer build.Formats.Close()
 	report, err := indexer.Build(ctx, build)

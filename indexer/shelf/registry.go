@@ -43,7 +43,7 @@ func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("make the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(m.Library.Name, m.Library.Version))
-	before, _ := read(folder) // on an error, the library is new
+	before, _ := read(folder) // an unreadable library counts as new
 	if err := artifact.Receive(folder, m, func(w io.Writer) error { return l.Fetch(ctx, w) }); err != nil {
 		discard(folder, err)
 		return Result{}, fmt.Errorf("add %s: %w", idOf(m.Library.Name, m.Library.Version), err)

@@ -115,7 +115,7 @@ func digestOf(file string) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// download downloads a file of at most most bytes.
+// download downloads a file. It returns an error if the file has more than most bytes.
 func download(ctx context.Context, address, to string, most int64) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadWait)
 	defer cancel()
@@ -230,7 +230,8 @@ func (u *unpacker) zip(ctx context.Context, r io.ReaderAt, size int64) error {
 }
 
 func (u *unpacker) tar(ctx context.Context, r io.Reader) error {
-	// Skipped entries count too, because a bomb's names need not be ones that are kept.
+	// Skipped entries count too, because a bomb may consist of entries that are
+	// skipped.
 	t := tar.NewReader(&counted{r: r, u: u})
 	for {
 		h, err := t.Next()

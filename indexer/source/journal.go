@@ -37,7 +37,7 @@ type entry struct {
 	// Done marks the end of a completed visit.
 	Done bool `json:"done,omitempty"`
 
-	fresh bool // from a visit that did not complete
+	fresh bool // from an interrupted visit
 }
 
 // openJournal opens the journal of a site.

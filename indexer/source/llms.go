@@ -105,7 +105,7 @@ func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options
 	return nil
 }
 
-// link matches [TEXT](ADDRESS) in Markdown.
+// link matches the end of a Markdown link [TEXT](ADDRESS) and captures the address.
 var link = regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
 
 // linksIn returns the pages that a text links to, in order and without duplicates.

@@ -91,7 +91,7 @@ type Source struct {
 	whole bool // Root is the docs folder
 }
 
-// Shown returns a name of Dir for the user: the address and the folder in it.
+// Shown returns a name for Dir to show to the user: the address, and the folder in it.
 func (s *Source) Shown() string {
 	if s.Path == "." {
 		return s.Address

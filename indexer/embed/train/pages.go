@@ -208,7 +208,8 @@ func headings(markdown string) []heading {
 // fence is the opening mark of the current fenced block, or empty outside any block.
 type fence string
 
-// has reports whether the next line belongs to a fenced block, including its marks.
+// has reports whether the next line belongs to a fenced block. The fence marks are part
+// of the block.
 func (f *fence) has(line string) bool {
 	bare := strings.TrimLeft(line, " \t")
 	switch {

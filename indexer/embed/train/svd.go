@@ -10,7 +10,7 @@ import (
 const (
 	svdRounds  = 4
 	svdSpare   = 16   // extra columns, which improve the accuracy of the others
-	eigenPower = 0.35 // exponent of the eigenvalue in the size of its dimension
+	eigenPower = 0.35 // the size of a dimension is its eigenvalue to this power
 )
 
 // factor returns rows of the given number of dimensions whose dot products approximate
@@ -65,7 +65,7 @@ func (m sparse) times(ctx context.Context, x, y []float32, wide int) {
 	})
 }
 
-// gram returns the product of the transpose of x and y.
+// gram returns the matrix product of x, transposed, and y.
 func gram(ctx context.Context, x, y []float32, wide int) []float32 {
 	out := make([]float32, wide*wide)
 	blocks(ctx, wide, 8, func(from, to int) {

@@ -61,7 +61,7 @@ func (t *trainer) ranked(least int, have map[string]bool) []string {
 		word  string
 		score float64
 	}
-	total := map[string]*entry{} // a word counts as one whether joined or not
+	total := map[string]*entry{} // the joined and plain forms count as one word
 	for i := range t.dictionary.entries {
 		e := &t.dictionary.entries[i]
 		if other := total[e.word]; other != nil {
