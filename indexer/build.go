@@ -27,7 +27,7 @@ type build struct {
 	pages   []*page
 	byPath  map[string]*page
 	prompts []artifact.Prompt
-	// taxonomy and texts combine those of metadata.json and the manifests.
+	// taxonomy and texts are merged from metadata.json and the manifests.
 	taxonomy taxonomy
 	texts    texts
 	phrases  Phrases

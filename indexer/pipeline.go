@@ -100,8 +100,8 @@ type pipeline struct {
 	wait  sync.WaitGroup
 }
 
-// start begins to encode the groups that are not in the previous artifact. The function
-// there reports whether a group is.
+// start begins to encode the groups that are not in the previous artifact. there
+// reports whether a group is in it.
 func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func([]artifact.Source) bool) *pipeline {
 	p := &pipeline{queue: make(chan job, len(plan)), slots: make(chan struct{}, b.options.Workers+1)}
 	work := make(chan job)

@@ -32,7 +32,7 @@ const (
 	templateShare = 0.03
 )
 
-// corpusTerms returns terms that show a reader which names a corpus uses, best first. A
+// corpusTerms returns the terms that best show which names a corpus uses, best first. A
 // term is a phrase of one to three words from titles and headings that is frequent in
 // the corpus but rare in other documentation. names holds the chunk names of pages, in
 // order.

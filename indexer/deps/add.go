@@ -211,7 +211,7 @@ func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 	return Library{Result: result, Dependency: d, Notes: notes}, err
 }
 
-// onShelf returns the library that Add has built for d, if there is one.
+// onShelf returns the library that Add has already built for d, if there is one.
 func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
 	i := slices.IndexFunc(m.there, func(e shelf.Entry) bool {
 		from, _ := madeFrom(e)

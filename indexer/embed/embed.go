@@ -62,8 +62,8 @@ type provider struct {
 	// claims reports whether a specification belongs to this provider.
 	claims func(spec string) bool
 	open   func(spec string, o Options) (Embedder, error)
-	// far is true for a provider in a network or another process. An index stores only
-	// its specification.
+	// far is true for a provider over a network or in another process. An index stores
+	// only its specification.
 	far bool
 }
 

@@ -24,7 +24,7 @@ type Meter interface {
 	Usage() Usage
 }
 
-// Since returns the usage after the state before.
+// Since returns the difference between u and the earlier usage before.
 func (u Usage) Since(before Usage) Usage {
 	u.Cached -= before.Cached
 	u.Made -= before.Made

@@ -23,7 +23,7 @@ const (
 	claimedKinds = 2
 	claimedShare = 0.03
 	// A CJK character carries as much information as several letters. A page is in a
-	// CJK language if it has more than 1/cjkWeight as many CJK characters as other
+	// CJK language if it has at least 1/cjkWeight as many CJK characters as other
 	// letters.
 	cjkWeight        = 3
 	claimedCJKWeight = 20

@@ -163,8 +163,8 @@ func (v *visitor) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// once makes one request. retry is the delay before a retry, or negative if it must not
-// be retried.
+// once makes one request. retry is the delay before a retry, or negative if the request
+// must not be retried.
 func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header http.Header) (page webPage, retry time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()

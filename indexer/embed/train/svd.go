@@ -65,7 +65,7 @@ func (m sparse) times(ctx context.Context, x, y []float32, wide int) {
 	})
 }
 
-// gram returns the matrix product of x, transposed, and y.
+// gram returns the product of x's transpose and y.
 func gram(ctx context.Context, x, y []float32, wide int) []float32 {
 	out := make([]float32, wide*wide)
 	blocks(ctx, wide, 8, func(from, to int) {
