@@ -13,9 +13,9 @@ import (
 )
 
 // Fix writes a manifest to dir that splits each file at its best heading level, unless
-// dir already has a manifest. wrote reports whether it wrote one. Folders with their
-// own manifests keep them and are not counted. Errors and faults are the same as for
-// the walk in Build. If Fix ends early, it leaves no files behind.
+// dir already has a manifest. wrote reports whether it wrote one. It keeps the
+// manifests of subfolders and ignores the files that they cover. Errors and faults are
+// the same as for the walk in Build. If Fix ends early, it leaves no files behind.
 func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	root, err := resolveRoot(dir)
 	if err != nil {

@@ -225,7 +225,7 @@ func (b *build) phase(name string) {
 	b.running, b.began = name, time.Now()
 }
 
-// strict returns an error if there are problems and o.Strict allows none.
+// strict returns an error if Options.Strict is set and there are problems.
 func (b *build) strict() error {
 	n := len(b.report.Problems)
 	if !b.options.Strict || n == 0 {

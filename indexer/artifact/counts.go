@@ -106,7 +106,8 @@ func (c *counter) phrases(list []string) {
 	}
 }
 
-// pageCounts counts the terms by which searches find every chunk of a page.
+// pageCounts counts the terms that all chunks of a page share: the words of its title,
+// description and path.
 func pageCounts(c *counter, doc Document) counts {
 	c.reset()
 	c.analyzer.Speak(doc.Language)

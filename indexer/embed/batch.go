@@ -86,8 +86,8 @@ func unreached(ctx context.Context, err error) error {
 	return &failure{reason: plain(err.Error()), again: true}
 }
 
-// decodeReply decodes the vectors of n texts. Each vector has the index of its text, or
-// all are in order.
+// decodeReply decodes the vectors of n texts. If the vectors have no index fields, they
+// are in the order of the texts.
 func decodeReply(answer []byte, n int) (reply, error) {
 	var r struct {
 		Data []struct {

@@ -143,8 +143,8 @@ func Wants(name string) bool {
 	})
 }
 
-// IsDocs reports whether the extension alone shows that a file is docs, and whether it
-// can be converted on this machine.
+// IsDocs reports whether a file with this name is docs, judging by its extension alone,
+// and can be converted on this machine.
 func IsDocs(name string) bool {
 	f := of(name)
 	return f != nil && Wants(name) && !f.maybe && f.pages != nil && (f.pandoc == "" || pandocPath() != "")

@@ -103,7 +103,7 @@ func (t *trainer) read() error {
 	return t.pair(sources, progress)
 }
 
-// markdown returns the paths of a folder's Markdown files to read.
+// markdown returns the paths of the Markdown files in a folder that are worth reading.
 func markdown(dir string) ([]string, error) {
 	var paths []string
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

@@ -47,8 +47,8 @@ type Options struct {
 	// Epochs is the number of times that each pair is used. Zero means 4.
 	Epochs int
 	// Rate is the initial step size, which decreases to a fiftieth. Zero means 0.003,
-	// or 0.001 with From. Of the rates from 0.001 to 0.006, 0.001 preserved most of
-	// what the model knew.
+	// or 0.001 with From. Of the rates from 0.001 to 0.006, 0.001 preserved more of
+	// what the model knew than any higher rate.
 	Rate float64
 	// SourcePairs is the maximum number of pairs of one source, so that a large source
 	// does not dominate. Zero means 45,000.
