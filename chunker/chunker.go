@@ -1,14 +1,14 @@
-// Package chunker cuts one Markdown file into chunks with stable IDs.
+// Package chunker splits a Markdown file into chunks with stable IDs.
 //
-// It is pure: no disk, no clock, no state between calls. It is the only user of
-// goldmark. Split never fails: it reports what is wrong with a file as a
-// Problem, and returns everything that can be read.
+// It is pure: it uses no disk and no clock, and keeps no state between calls. It is the
+// only package that uses goldmark. Split never fails: it reports each defect in a file
+// as a Problem and returns everything that it can read.
 //
-// A file goes through seven steps, one source file of this package each:
-// normalise (bytes to clean text), frontmatter and strategy (the file's own
-// settings), outline (goldmark, or a plain line scan for hostile input), cut
-// (headings to pieces with IDs), size (splits long pieces, merges short ones),
-// text (the words of each piece) and describe (a piece to a chunk).
+// Each of the seven steps has its own source file: normalise (bytes to clean text),
+// frontmatter and strategy (the file's own settings), outline (goldmark, or a plain
+// line scan for hostile input), cut (headings to pieces with IDs), size (splits long
+// pieces and merges short ones), text (the words of each piece) and describe (a piece
+// to a chunk).
 package chunker
 
 import (
@@ -17,7 +17,7 @@ import (
 	"slices"
 )
 
-// By selects the headings at which a file is cut.
+// By selects the headings at which a file is split.
 type By string
 
 // Values of By.
@@ -30,32 +30,31 @@ const (
 
 // Options configure Split. The zero value is ready to use.
 type Options struct {
-	// By is where to cut. Empty means H2. A chunking hint in the file or its
-	// front matter takes precedence.
+	// By selects the headings to split at. If empty, it is H2. A chunking hint in the
+	// file or its front matter takes precedence.
 	By By
-	// MaxChars is the maximum length of a chunk, in Unicode code points of
-	// Markdown; longer ones are cut further. Zero means 20,000, the limit of
-	// docs-mcp.
+	// MaxChars is the maximum length of a chunk, in Unicode code points of Markdown.
+	// Longer chunks are split further. Zero means 20,000, the docs-mcp limit.
 	MaxChars int
-	// MinChars is the length below which parts of one heading are merged with a
-	// neighbouring part. Zero merges none. Chunks of different headings are
-	// never merged.
+	// MinChars is the length below which part of a section is merged with a
+	// neighbouring part. Zero disables merging. Chunks of different headings are never
+	// merged.
 	MinChars int
 }
 
-// Page is one Markdown file, cut into chunks.
+// Page is a Markdown file split into chunks.
 type Page struct {
-	// Title is the front matter's title, otherwise the text of the first
-	// level-1 heading, otherwise that of an HTML <h1>, otherwise empty.
+	// Title is the front matter's title. Without one, it is the text of the first
+	// level-1 heading, or else of an HTML <h1>, or else empty.
 	Title string
-	// Description is the front matter's description, or empty.
+	// Description is the front matter's description, or empty if there is none.
 	Description string
-	// Metadata holds the facet values of the front matter (metadata, then
-	// mcp_metadata over it), trimmed; nil if there are none.
+	// Metadata holds the front matter's facet values, trimmed. Values in mcp_metadata
+	// override those in metadata. It is nil if there are none.
 	Metadata map[string]string
-	// Chunks are in file order; empty only for a file without text. Their
-	// concatenated Markdown is the file after its front matter. A page with
-	// only front matter has one chunk without Markdown.
+	// Chunks are in file order. The list is empty only for a file without text. The
+	// chunks' Markdown, concatenated, is the file after its front matter. A page with
+	// only front matter has one chunk, without Markdown.
 	Chunks []Chunk
 	// Problems lists what could not be parsed, in line order.
 	Problems []Problem
@@ -63,42 +62,43 @@ type Page struct {
 
 // Chunk is one piece of a page.
 type Chunk struct {
-	// ID is path, or path#slug/slug, unique within the page; see ID.
+	// ID is the path, or path#slug/slug. It is unique within the page. See the function
+	// ID.
 	ID string
-	// Heading is the plain text of the chunk's own heading. For text before the
-	// first cut, it is the page's level-1 heading if the chunk contains it,
-	// otherwise empty.
+	// Heading is the plain text of the chunk's own heading. For text before the first
+	// split, it is the page's level-1 heading if the chunk contains that heading, or
+	// else empty.
 	Heading string
-	// Level is the level of Heading, 1 to 6; 0 if Heading is empty.
+	// Level is the level of Heading, 1 to 6, or 0 if Heading is empty.
 	Level int
-	// Breadcrumb is the headings from the outermost ancestor to Heading, joined
-	// by " > ". If there are none, it is the page title, or else the path.
+	// Breadcrumb is the headings from the outermost ancestor to Heading, joined by " >
+	// ". Without headings, it is the page title, or else the path.
 	Breadcrumb string
-	// StartLine and EndLine are 1-based and inclusive, in the original file
-	// (front matter included).
+	// StartLine and EndLine are 1-based and inclusive. They count lines in the original
+	// file, including the front matter.
 	StartLine, EndLine int
 	// Markdown is the chunk's source, with LF line ends.
 	Markdown string
 	// Text is Markdown without its markup: the words of prose, code, tables and
-	// alternative texts, without link targets, HTML tags or comments.
+	// alternative texts, but no link targets, HTML tags or comments.
 	Text string
 }
 
-// Problem is something in a file that could not be parsed.
+// Problem describes a part of a file that could not be parsed.
 type Problem struct {
-	// Line is 1-based; 0 when it concerns the file as a whole.
+	// Line is 1-based, or 0 if the problem concerns the whole file.
 	Line int
 	// Reason is one sentence without a full stop.
 	Reason string
 }
 
-// maxProblems bounds Page.Problems, so that one hostile file cannot drown the
-// report of a build.
+// maxProblems is the maximum length of Page.Problems, so that one hostile file cannot
+// flood a build report.
 const maxProblems = 50
 
-// Split cuts the file src, named path (relative to the corpus, with forward
-// slashes), into chunks. Equal arguments give equal pages. It does not retain
-// src and may be called concurrently.
+// Split splits src, the content of the file at path, into chunks. path is relative to
+// the corpus, with forward slashes. Split returns equal pages for equal arguments, does
+// not retain src and may be called concurrently.
 func Split(path string, src []byte, opts Options) Page {
 	text, problems := normalise(src)
 	front := readFrontMatter(text)
@@ -137,8 +137,8 @@ func Split(path string, src []byte, opts Options) Page {
 	return page
 }
 
-// frontOnly is the chunk of a page that has front matter and nothing else, as
-// overviews of a folder often have: it is found by title and description.
+// frontOnly returns the chunk of a page that has only front matter, which is common for
+// folder overviews. Searches find it by title and description.
 func frontOnly(path string, by By, page Page, lastLine int) Chunk {
 	fragment := preamble
 	if by == File {

@@ -8,32 +8,33 @@ import (
 // piece is a part of the body that becomes one chunk.
 type piece struct {
 	start, end int
-	// fragment is the part of the ID after '#', empty for the file as a whole.
+	// fragment is the part of the ID after '#', or empty for the whole file.
 	fragment string
-	// level is that of the piece's own heading, 0 without one.
+	// level is the level of the piece's own heading, or 0 without one.
 	level int
-	// heading is the index of the heading to show, -1 for none; inner and
-	// innerEnd are the range of indexes of the headings below the own one.
+	// heading is the index of the heading to show, or -1 for none. The headings below
+	// it have the indexes from inner up to, but not including, innerEnd.
 	heading, inner, innerEnd int
 }
 
-// preamble is the fragment of the text before the first cut. No slug has '_'.
+// preamble is the fragment of the text before the first split. It cannot clash with a
+// slug because slugs contain no '_'.
 const preamble = "_preamble"
 
 // cutter turns an outline into pieces.
 type cutter struct {
 	outline *outline
 	opts    Options
-	// issued holds the fragments given out, so that none is given twice.
+	// issued holds the fragments already used, so that none is used twice.
 	issued map[string]bool
 	pieces []piece
 }
 
-// maxParts bounds the parts that a file can be cut into, headings aside: a
-// smaller MaxChars than it allows is raised.
+// maxParts limits the number of parts that a file is split into, not counting splits at
+// headings. If MaxChars is too small for this limit, it is raised.
 const maxParts = 50_000
 
-// cut returns pieces that cover the body, in order; none if it is blank.
+// cut returns the pieces that cover the body, in order, or nil if the body is blank.
 func (c *cutter) cut() []piece {
 	body, all := c.outline.body, len(c.outline.headings)
 	if isBlank(body) {
@@ -54,9 +55,9 @@ func (c *cutter) cut() []piece {
 	return c.pieces
 }
 
-// paths returns the fragment of each heading if the file were cut there: the
-// slugs of its ancestors and its own. The second heading with the same path
-// gets -2 whatever its level, and what is below it starts with that.
+// paths returns the fragment that each heading would have if the file were split there:
+// the slugs of its ancestors, then its own. The second heading with the same path gets
+// the suffix -2, whatever its level, and the paths below it include that suffix.
 func (o *outline) paths() []string {
 	paths := make([]string, len(o.headings))
 	numbers := newNumbering()
@@ -70,9 +71,9 @@ func (o *outline) paths() []string {
 	return paths
 }
 
-// at cuts p at its inner headings of a level. The text before the first of them
-// stays p; if it is blank, the first one takes it along, so that no chunk is
-// blank. fragment names the piece of a heading.
+// at splits p at its inner headings of the given level. The text before the first such
+// heading remains p. If that text is blank, it is added to the first heading's piece,
+// so that no chunk is blank. fragment returns the fragment of a heading's piece.
 func (c *cutter) at(level int, p piece, fragment func(heading int) string) []piece {
 	before := p
 	out := []piece{}
@@ -98,9 +99,9 @@ func (c *cutter) at(level int, p piece, fragment func(heading int) string) []pie
 	return append([]piece{before}, out...)
 }
 
-// below cuts p at the next finer level of headings that occurs in it. The new
-// fragments hang under that of p and are numbered afresh, as in docs-mcp. nil
-// if p has no finer headings.
+// below splits p at the next finer level of headings that occurs in it, or returns nil
+// if p has no finer headings. The new fragments start with p's fragment and are
+// numbered from the beginning, as in docs-mcp.
 func (c *cutter) below(p piece) []piece {
 	finer := 7
 	for i := p.inner; i < p.innerEnd; i++ {
@@ -121,7 +122,7 @@ func (c *cutter) below(p piece) []piece {
 	})
 }
 
-// issue returns fragment, with the first free number behind it if it is taken.
+// issue returns fragment, with the first free number appended if fragment is taken.
 func (c *cutter) issue(fragment string) string {
 	free := fragment
 	for n := 2; c.issued[free]; n++ {

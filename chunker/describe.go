@@ -9,11 +9,11 @@ import (
 // describer turns the pieces of one page, in order, into chunks.
 type describer struct {
 	path         string
-	title, front string // of the page, and of its front matter
+	title, front string // the page's title, and the front matter's title
 	markdown     string // the body
 	outline      *outline
 	lines        lineCounter
-	crumb        string // the last one made, for the heading crumbOf
+	crumb        string // breadcrumb of the heading crumbOf, cached
 	crumbOf      int
 }
 
@@ -33,9 +33,9 @@ func (d *describer) chunk(p piece, text string) Chunk {
 	return chunk
 }
 
-// breadcrumb words the chain of headings above a chunk, whose heading has that
-// index, -1 for none. Parts of one heading follow each other, so the last
-// answer is kept.
+// breadcrumb returns the chain of headings above a chunk. heading is the index of the
+// chunk's heading, or -1 for none. Since the parts of one section follow each other,
+// breadcrumb caches its last result.
 func (d *describer) breadcrumb(heading int) string {
 	if d.crumb != "" && d.crumbOf == heading {
 		return d.crumb
@@ -55,8 +55,8 @@ func (d *describer) breadcrumb(heading int) string {
 	return d.crumb
 }
 
-// lineCounter turns offsets in a body into line numbers of its file. Asked in
-// rising order it reads the body once.
+// lineCounter converts offsets in a body to line numbers of its file. If offsets are
+// passed in rising order, it reads the body once.
 type lineCounter struct {
 	body   []byte
 	first  int // line of the body's first byte
@@ -64,22 +64,22 @@ type lineCounter struct {
 	line   int
 }
 
-// newLineCounter counts in the body of text, which starts at an offset.
+// newLineCounter returns a counter for the body, which starts at offset start of text.
 func newLineCounter(text []byte, start int) lineCounter {
 	first := 1 + countNewlines(text[:start])
 	return lineCounter{body: text[start:], first: first, line: first}
 }
 
-// at returns the 1-based line that holds offset, which must not be lower than
-// at the call before.
+// at returns the 1-based line that contains offset. offset must not be lower than in
+// the previous call.
 func (l *lineCounter) at(offset int) int {
 	l.line += countNewlines(l.body[l.offset:offset])
 	l.offset = offset
 	return l.line
 }
 
-// of returns the 1-based line that holds offset, in any order of calls; 0 for
-// an offset of -1.
+// of returns the 1-based line that contains offset, or 0 if offset is -1. The calls may
+// be in any order.
 func (l *lineCounter) of(offset int) int {
 	if offset < 0 {
 		return 0

@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// frontMatter is what a file says about itself before its text.
+// frontMatter holds the settings and metadata at the start of a file.
 type frontMatter struct {
 	title, description string
 	metadata           map[string]string
-	by                 By       // mcp_chunking_hint, empty without one
-	strategy           *Options // mcp_strategy, nil without one
-	end                int      // offset of the first byte after it
+	by                 By       // mcp_chunking_hint, or empty
+	strategy           *Options // mcp_strategy, or nil
+	end                int      // offset of the first byte after the front matter
 	problems           []Problem
 }
 
-// FrontMatter splits src, cleaned as by Split, into the YAML lines between a
-// first line "---" and "---" or "...", and the text after that. It does not
-// validate the YAML, which starts on line 2. Without a closing line everything
-// is text.
+// FrontMatter splits src into its YAML front matter and the text after it. It cleans
+// src first, as Split does. The front matter starts at a first line "---" and ends at a
+// line "---" or "...". The returned yaml starts at line 2 of the file and is not
+// validated. If the closing line is missing, everything is text.
 func FrontMatter(src []byte) (yaml, text []byte) {
 	clean, _ := normalise(src)
 	yaml, end := fenced(clean, "---", "---", "...")
 	return yaml, clean[end:]
 }
 
-// languageKeys are what front matter calls the language of a page.
+// languageKeys lists the front matter keys that declare a page's language.
 var languageKeys = []string{"lang", "language", "locale"}
 
-// Languages returns what the front matter of src gives as the page's language, in
-// the order of the lines and as it is written: "de", "pt-BR", but also "python".
-// It reads lines, at any depth, so that a facet counts too.
+// Languages returns the languages that the front matter of src declares, in line order
+// and as written: "de" or "pt-BR", but also "python". It reads lines at any depth,
+// because a facet may declare the language too.
 func Languages(src []byte) (declared []string) {
 	clean, _ := normalise(src[:min(len(src), maxFrontMatter)])
 	block, end := fenced(clean, "---", "---", "...")
@@ -51,8 +51,8 @@ func Languages(src []byte) (declared []string) {
 	return declared
 }
 
-// readFrontMatter reads YAML as FrontMatter has it, or TOML between two lines
-// "+++".
+// readFrontMatter reads YAML between the marks that FrontMatter accepts, or TOML
+// between two lines "+++".
 func readFrontMatter(text []byte) frontMatter {
 	if block, end := fenced(text, "---", "---", "..."); end > 0 {
 		return readYAML(block, end)
@@ -63,8 +63,9 @@ func readFrontMatter(text []byte) frontMatter {
 	return f
 }
 
-// fenced returns the lines of text between a first line that is opening and the
-// next that is one of closings, and the offset after that; 0 if it is not so.
+// fenced returns the lines of text between a first line equal to opening and the next
+// line that is one of closings, and the offset after the closing line. If text has no
+// such block, the offset is 0.
 func fenced(text []byte, opening string, closings ...string) (block []byte, end int) {
 	start := 0
 	for line := range bytes.Lines(text) {
@@ -82,14 +83,14 @@ func fenced(text []byte, opening string, closings ...string) (block []byte, end 
 	return nil, 0
 }
 
-// problem notes a problem on a line of the block, counted from 1. The block
+// problem records a problem on a line of the block. line is 1-based, and the block
 // begins on line 2 of the file.
 func (f *frontMatter) problem(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{line + 1, fmt.Sprintf(format, args...)})
 }
 
-// readLines reads title and description from the lines of a block that are not
-// indented, up to the first TOML table. separator is ':' or '='.
+// readLines reads the title and description from the block's unindented lines, up to
+// the first TOML table. separator is ':' or '='.
 func (f *frontMatter) readLines(block []byte, separator byte) {
 	for line := range bytes.SplitSeq(block, newline) {
 		if separator == '=' && bytes.HasPrefix(line, []byte("[")) {
@@ -114,8 +115,8 @@ func setOnce(field *string, value string) {
 	}
 }
 
-// unquote returns a value written on one line without its quotes; the opening
-// of a block value (| or >) has none.
+// unquote returns a single-line value without its quotes. For the first line of a block
+// value (| or >), it returns an empty string.
 func unquote(value string) string {
 	value = strings.TrimSpace(value)
 	if value == "" || value[0] == '|' || value[0] == '>' {

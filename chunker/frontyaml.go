@@ -12,13 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFrontMatter is the size in bytes up to which front matter is parsed. Real
-// ones are a few hundred bytes; a larger one is read line by line.
+// maxFrontMatter is the maximum size in bytes of front matter that is parsed. Most
+// front matter is a few hundred bytes. Larger front matter is read line by line.
 const maxFrontMatter = 256 << 10
 
-// readYAML reads a block that starts on line 2 and ends before offset end.
-// What cannot be parsed is read line by line. A block in which nothing looks
-// like a key is a text between two rules, and stays in the body.
+// readYAML reads a block that starts on line 2 and ends before offset end. If the block
+// cannot be parsed, it is read line by line. If nothing in it looks like a key, it is a
+// text between two rules and stays in the body.
 func readYAML(block []byte, end int) frontMatter {
 	var document yaml.Node
 	var wrong []Problem
@@ -46,7 +46,7 @@ func readYAML(block []byte, end int) frontMatter {
 	return f
 }
 
-// hasKey reports whether a key of mapping is one of front matter.
+// hasKey reports whether mapping has a key that isKey accepts.
 func hasKey(mapping *yaml.Node) bool {
 	for i := 0; i < len(mapping.Content); i += 2 {
 		if isKey(mapping.Content[i].Value) {
@@ -56,7 +56,7 @@ func hasKey(mapping *yaml.Node) bool {
 	return false
 }
 
-// hasKeyLine reports whether a line of block begins with a key of front matter.
+// hasKeyLine reports whether a line of block begins with a key that isKey accepts.
 func hasKeyLine(block []byte) bool {
 	for line := range bytes.SplitSeq(block, newline) {
 		key, value, colon := bytes.Cut(line, []byte(":"))
@@ -68,9 +68,9 @@ func hasKeyLine(block []byte) bool {
 	return false
 }
 
-// isKey tells a key from the start of a sentence: it is one word such as
-// sidebar_label, ms.date or @scope/name, and begins with a capital only if it
-// is one of those that people write so.
+// isKey reports whether s is a front matter key and not the start of a sentence. A key
+// is one word, for example sidebar_label, ms.date or @scope/name. It begins with a
+// capital only if capitalKeys lists it.
 func isKey(s string) bool {
 	for i, r := range s {
 		if !unicode.IsLetter(r) && !strings.ContainsRune("_@$", r) && (i == 0 || !unicode.IsDigit(r) && !strings.ContainsRune("-./", r)) {
@@ -81,7 +81,7 @@ func isKey(s string) bool {
 	return s != "" && (!unicode.IsUpper(first) || capitalKeys[strings.ToLower(s)])
 }
 
-// capitalKeys are keys that may begin with a capital, in lower case.
+// capitalKeys lists, in lower case, the keys that may begin with a capital.
 var capitalKeys = map[string]bool{
 	"aliases": true, "author": true, "authors": true, "categories": true, "category": true, "created": true,
 	"date": true, "description": true, "keywords": true, "layout": true, "locale": true, "slug": true,
@@ -106,14 +106,15 @@ func (f *frontMatter) readRoot(root *yaml.Node) {
 			f.readChunkingHint(value)
 		}
 	}
-	// mcp_metadata wins over metadata wherever it stands.
+	// mcp_metadata overrides metadata, wherever it appears.
 	if over != nil {
 		f.readMetadata(overKey, over)
 	}
 }
 
-// pairs yields the keys of a mapping and their values, aliases followed. A key
-// that was there before is a problem and passed over; what names the mapping.
+// pairs returns an iterator over the keys and values of a mapping, with aliases
+// resolved. It reports a repeated key as a problem and skips it. what is the mapping's
+// name.
 func (f *frontMatter) pairs(mapping *yaml.Node, what string) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		seen := map[string]bool{}
@@ -137,7 +138,7 @@ func (f *frontMatter) pairs(mapping *yaml.Node, what string) iter.Seq2[*yaml.Nod
 	}
 }
 
-// oneLine returns a scalar as it is written, white space collapsed.
+// oneLine returns a scalar as written, with white space collapsed.
 func (f *frontMatter) oneLine(key, value *yaml.Node) string {
 	if value.Kind != yaml.ScalarNode {
 		f.problem(key.Line, "%s is not a string and is ignored", key.Value)
@@ -194,8 +195,8 @@ func (f *frontMatter) readStrategy(key, value *yaml.Node) {
 	f.strategy = &strategy
 }
 
-// readChunkingHint reads a chunk_by, bare or as {chunk_by: h3} like the hint in
-// an HTML comment.
+// readChunkingHint reads a chunk_by value, which is either bare or, like the hint in an
+// HTML comment, in a mapping: {chunk_by: h3}.
 func (f *frontMatter) readChunkingHint(value *yaml.Node) {
 	if value.Kind != yaml.MappingNode {
 		f.by = f.chunkBy(value)
@@ -216,7 +217,8 @@ func (f *frontMatter) chunkBy(value *yaml.Node) By {
 	return by
 }
 
-// size returns a positive number of code points, or 0 with a problem.
+// size returns a positive number of code points. If the value is not one, size records
+// a problem and returns 0.
 func (f *frontMatter) size(key, value *yaml.Node) int {
 	n, err := strconv.Atoi(value.Value)
 	if err != nil || n <= 0 {

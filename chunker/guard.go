@@ -10,28 +10,28 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Limits on what goldmark is given. It cannot be interrupted, some inputs cost
-// it time that grows with the square of their length, and its tree takes up to
-// 400 bytes for one byte of input. Real files stay far below all of these; they
-// keep the worst file found within 2 s and 310 MB (BenchmarkHostile).
+// Limits on goldmark's input. goldmark cannot be interrupted, takes quadratic time on
+// some inputs, and builds a tree of up to 400 bytes per input byte. Real files stay far
+// below all these limits. The limits keep the worst file found within 2 s and 310 MB
+// (BenchmarkHostile).
 const (
 	maxBodyBytes = 16 << 20
 	maxLineBytes = 1 << 20
 	maxLines     = 1 << 20
-	maxNesting   = 64      // open blocks; each level of a list counts two
+	maxNesting   = 64      // open blocks; each list level counts as two
 	maxNodes     = 1 << 19 // blocks, inline nodes, table cells
-	// maxEffort is what the parsers of inline markup and of link definitions may
-	// spend on one file, about one unit for each byte that they look at; one
-	// block may spend maxBlockEffort. Of 6,000 pages of documentation the worst
-	// spent 12 units a byte.
+	// maxEffort is what the parsers of inline markup and link definitions may spend on
+	// one file, at about one unit per byte read. One block may spend maxBlockEffort.
+	// Among 6,000 documentation pages, the worst spent 12 units per byte.
 	maxEffort      = 1 << 28
 	maxBlockEffort = maxEffort / 4
 )
 
 const readByLine = "; the file is read line by line and cut at # headings only"
 
-// beyondLimits says why body is not for goldmark, and from where on; -1 is all
-// of it.
+// beyondLimits returns the reason why goldmark must not parse body, and the offset
+// where the problem starts, or -1 if it concerns all of body. The reason is empty if
+// body is within the limits.
 func beyondLimits(body []byte) (at int, reason string) {
 	if len(body) > maxBodyBytes {
 		return -1, fmt.Sprintf("file of over %d MiB", maxBodyBytes>>20) + readByLine
@@ -52,25 +52,24 @@ func beyondLimits(body []byte) (at int, reason string) {
 	return 0, ""
 }
 
-// tooMuch is the panic with which a guard stops goldmark.
+// tooMuch is the value with which a guard panics to stop goldmark.
 type tooMuch string
 
-// guard is goldmark's context of one file with our limits: it stops the parser
-// when blocks nest too deep and counts what inline parsers spend.
+// guard is goldmark's context for one file, with our limits. It stops the parser if
+// blocks nest too deep, and counts what inline parsers spend.
 type guard struct {
 	parser.Context
 	nodes, effort int
 	escapedPipes  int
-	block         ast.Node // the one whose inlines are being parsed
+	block         ast.Node // the block whose inlines are being parsed
 	blockEffort   int
-	delimiters    int // in block, of emphasis and strikethrough
+	delimiters    int // number of emphasis and strikethrough delimiters in block
 	at            int // start of the last block seen
 	limited       bool
 	problems      []outlineProblem
 }
 
-// SetOpenedBlocks implements the method that goldmark calls when blocks open or
-// close.
+// SetOpenedBlocks implements the method that goldmark calls when blocks open or close.
 func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
 	if len(blocks) > len(g.OpenedBlocks()) {
 		if at := blocks[len(blocks)-1].Node.Pos(); at >= 0 {
@@ -86,7 +85,7 @@ func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
 	g.Context.SetOpenedBlocks(blocks)
 }
 
-// asText notes, once in a file, that markup from offset on is read as text.
+// asText records, once per file, that markup from offset on is read as text.
 func (g *guard) asText(offset int) {
 	if !g.limited {
 		g.limited = true
@@ -94,8 +93,8 @@ func (g *guard) asText(offset int) {
 	}
 }
 
-// gate turns a paragraph that would be a table with far more cells than text,
-// or thousands of link definitions in one block, into plain text.
+// gate turns some paragraphs into plain text: those that would become a table with far
+// more cells than text, and those with thousands of link definitions in one block.
 type gate struct{}
 
 func (gate) Transform(paragraph *ast.Paragraph, reader text.Reader, pc parser.Context) {
@@ -110,8 +109,8 @@ func (gate) Transform(paragraph *ast.Paragraph, reader text.Reader, pc parser.Co
 	paragraph.Parent().ReplaceChild(paragraph.Parent(), paragraph, plain)
 }
 
-// tableFits counts the cells that goldmark would make: rows that are too short
-// are filled up to the width of the delimiter row.
+// tableFits counts the cells that goldmark would create. goldmark pads short rows to
+// the width of the delimiter row.
 func (g *guard) tableFits(lines *text.Segments, source []byte) bool {
 	for i := 1; i < lines.Len(); i++ {
 		delimiter := lines.At(i)
@@ -125,7 +124,7 @@ func (g *guard) tableFits(lines *text.Segments, source []byte) bool {
 		if cells > 4*bytes.Count(rows, []byte("|"))+10_000 || g.nodes+cells > maxNodes {
 			return false
 		}
-		// An escaped pipe in a code span is compared with all others.
+		// goldmark compares each escaped pipe in a code span with all others.
 		pipes := bytes.Count(rows, []byte(`\|`))
 		g.escapedPipes += pipes
 		g.nodes += cells
@@ -134,7 +133,7 @@ func (g *guard) tableFits(lines *text.Segments, source []byte) bool {
 	return true
 }
 
-// delimiterColumns is the number of columns of a line like |---|:-:|, 0 for any
+// delimiterColumns returns the number of columns in a line like |---|:-:|, or 0 for any
 // other line.
 func delimiterColumns(line []byte) int {
 	dash := false
@@ -153,8 +152,8 @@ func delimiterColumns(line []byte) int {
 	return bytes.Count(line, []byte("|")) + 1
 }
 
-// definitionsFit charges for a block of link definitions: goldmark moves all
-// following lines for each.
+// definitionsFit charges for a block of link definitions: for each definition, goldmark
+// moves all following lines.
 func (g *guard) definitionsFit(lines *text.Segments, source []byte) bool {
 	first := lines.At(0)
 	if !bytes.HasPrefix(bytes.TrimLeft(first.Value(source), " "), []byte("[")) {
@@ -163,7 +162,8 @@ func (g *guard) definitionsFit(lines *text.Segments, source []byte) bool {
 	return g.spend(lines.Len() * lines.Len())
 }
 
-// spend takes units from what the file has left.
+// spend subtracts units from the file's remaining effort. It returns false if too few
+// are left.
 func (g *guard) spend(units int) bool {
 	if g.effort+units > maxEffort {
 		return false
@@ -179,13 +179,14 @@ var kindPlainBlock = ast.NewNodeKind("PlainBlock")
 
 func (*plainBlock) Kind() ast.NodeKind { return kindPlainBlock }
 
-// IsRaw keeps goldmark from parsing inline markup.
+// IsRaw stops goldmark from parsing inline markup.
 func (*plainBlock) IsRaw() bool { return true }
 
 func (b *plainBlock) Dump(source []byte, level int) { ast.DumpHelper(b, source, level, nil, nil) }
 
-// measuredHTML charges the lines that may start an HTML block: goldmark matches
-// each against seven patterns, some 100 times slower than it reads other lines.
+// measuredHTML charges for the lines that may start an HTML block. goldmark matches
+// each of them against seven patterns, about 100 times slower than it reads other
+// lines.
 type measuredHTML struct{ parser.BlockParser }
 
 const htmlUnits = 32 // per byte
@@ -200,11 +201,11 @@ func (m measuredHTML) Open(parent ast.Node, reader text.Reader, pc parser.Contex
 	return m.BlockParser.Open(parent, reader, pc)
 }
 
-// measuredParser charges every call of an inline parser to the guard. When
-// nothing is left it reads no markup, and goldmark takes the characters as text.
+// measuredParser charges every call of an inline parser to the guard. When no effort is
+// left, it reads no markup, and goldmark treats the characters as text.
 type measuredParser struct{ parser.InlineParser }
 
-// measuredCloser is a measuredParser that goldmark also tells the end of blocks.
+// measuredCloser is a measuredParser that goldmark also notifies when a block ends.
 type measuredCloser struct {
 	measuredParser
 	parser.CloseBlocker
@@ -232,7 +233,8 @@ func (m measuredParser) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 	return n
 }
 
-// allows charges what a parser may look at when it starts at trigger.
+// allows charges the work that a parser may do when it starts at trigger, and reports
+// whether enough effort is left.
 func (g *guard) allows(block ast.Node, trigger byte) bool {
 	if g.block != block {
 		g.block, g.blockEffort, g.delimiters = block, 0, 0
@@ -241,11 +243,11 @@ func (g *guard) allows(block ast.Node, trigger byte) bool {
 	lines := block.Lines()
 	length := lines.At(lines.Len()-1).Stop - lines.At(0).Start
 	switch trigger {
-	case '`', '<': // may read the whole block for their other end
+	case '`', '<': // may scan the whole block for the closing character
 		units += length
-	case ']': // reads it byte by byte, for several forms of links
+	case ']': // may scan the block byte by byte, for several link forms
 		units += 4 * length
-	case '*', '_', '~': // are compared with all others in the end
+	case '*', '_', '~': // are all compared with each other at the end
 		g.delimiters++
 		units += 16 * g.delimiters
 	}

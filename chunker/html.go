@@ -6,19 +6,19 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// stripper writes the text between HTML or JSX tags. It is fed line by line and
-// remembers where it is; the zero value is outside of any tag.
+// stripper writes the text between HTML or JSX tags. It reads line by line and keeps
+// its state between lines. A zero stripper is outside any tag.
 type stripper struct {
 	in      inside
-	quote   byte   // that is open inside a tag
-	depth   int    // of braces inside a tag: JSX values hold code
-	until   []byte // end of a comment, or of a script or style
-	name    []byte // of the tag, lower case
-	closing bool   // it is </name>
-	// component says that the tag is one of JSX, whose attributes are words too.
+	quote   byte   // the open quote inside a tag
+	depth   int    // of open braces inside a tag, since JSX values hold code
+	until   []byte // end of a comment, script or style
+	name    []byte // of the tag, in lower case
+	closing bool   // the tag is </name>
+	// component is true for a JSX tag, whose attributes are also words.
 	component bool
-	attribute []byte // whose value may follow, lower case
-	value     int    // where its value begins; 0: it says nothing
+	attribute []byte // attribute whose value may follow, in lower case
+	value     int    // offset of the attribute's value, or 0 if readers do not see it
 }
 
 type inside int
@@ -70,8 +70,8 @@ func (s *stripper) strip(w *wordWriter, line text.Segment) {
 	}
 }
 
-// open enters the tag or comment that b starts with and returns the length of
-// its opening, 0 if b is text.
+// open enters the tag or comment at the start of b and returns the length of its
+// opening, or 0 if b is text.
 func (s *stripper) open(b []byte) int {
 	if len(b) < 2 || b[0] != '<' {
 		return 0
@@ -100,13 +100,13 @@ func (s *stripper) open(b []byte) int {
 	return end
 }
 
-// spoken are the attributes whose values a reader sees; of a component also the
-// name, which for a tag of HTML is only an anchor.
+// spoken lists the attributes whose values readers see. For a component, readers also
+// see the name attribute; on an HTML tag, that is only an anchor.
 var spoken = map[string]bool{"title": true, "alt": true, "label": true, "description": true, "summary": true, "placeholder": true}
 
-// attributeByte follows the attributes of a tag, byte by byte before tagByte,
-// and writes the values that a reader sees. One that runs over a line end is
-// left out.
+// attributeByte tracks a tag's attributes and writes the values that readers see. It
+// must be called for each byte before tagByte. It skips a value that spans several
+// lines.
 func (s *stripper) attributeByte(w *wordWriter, lineStart, at int) {
 	c := w.source[at]
 	switch {
@@ -123,7 +123,7 @@ func (s *stripper) attributeByte(w *wordWriter, lineStart, at int) {
 		s.value, s.attribute = 0, nil
 	case s.quote != 0 || c == '=':
 	case isLetter(c) || c == '-':
-		if len(s.attribute) < 20 { // longer than any that matters
+		if len(s.attribute) < 20 { // longer than any name in spoken
 			s.attribute = append(s.attribute, c|0x20)
 		}
 	default:
@@ -131,7 +131,7 @@ func (s *stripper) attributeByte(w *wordWriter, lineStart, at int) {
 	}
 }
 
-// tagByte reads one byte of a tag and reports whether it ends there.
+// tagByte reads one byte of a tag and reports whether the tag ends there.
 func (s *stripper) tagByte(c byte) bool {
 	switch {
 	case s.quote != 0:
@@ -160,15 +160,16 @@ func (s *stripper) closeTag(w *wordWriter) {
 	}
 }
 
-// insideWords are the tags that may stand within a word; all others separate.
+// insideWords lists the tags that can occur inside a word. All other tags separate
+// words.
 var insideWords = map[string]bool{
 	"a": true, "abbr": true, "b": true, "code": true, "del": true, "em": true, "font": true,
 	"i": true, "ins": true, "kbd": true, "mark": true, "s": true, "samp": true, "small": true,
 	"span": true, "strong": true, "sub": true, "sup": true, "u": true, "var": true, "wbr": true,
 }
 
-// isComponent reports whether a paragraph starts with a tag of a JSX component,
-// whose attributes are not HTML.
+// isComponent reports whether a paragraph starts with a JSX component's tag. Its
+// attributes are not HTML.
 func isComponent(source []byte, lines *text.Segments) bool {
 	if lines.Len() == 0 {
 		return false

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBadID is in the chain of every error of ParseID.
+// ErrBadID is wrapped by every error that ParseID returns.
 var ErrBadID = errors.New("expected {filepath} or {filepath}#{heading-path}")
 
-// ID returns the ID of the chunk fragment of the file path; an empty fragment
-// means the whole file. In the path only, it percent-encodes the bytes that
-// would make an ID ambiguous or break its line: '#', '%', backslash, control
-// characters, line separators and invalid UTF-8. It keeps spaces, quotes and
-// letters of any script.
+// ID returns a chunk's ID. path is the chunk's file. fragment identifies the chunk in
+// the file, or is empty for the whole file. In the path only, ID percent-encodes the
+// bytes that would make an ID ambiguous or break its line: '#', '%', backslash, control
+// characters, line separators and invalid UTF-8. It keeps spaces, quotes and letters of
+// any script.
 func ID(path, fragment string) string {
 	id := encodePath(path)
 	if fragment != "" {
@@ -25,11 +25,11 @@ func ID(path, fragment string) string {
 	return id
 }
 
-// ParseID is the inverse of ID. path is the file's name in the corpus; fragment
-// is empty for an ID without '#'. A '%' that does not start an encoded byte is
-// literal, so paths typed by hand work. The error has ErrBadID in its chain.
-// ParseID rejects a missing path, a missing fragment after '#', a path that is
-// absolute or climbs out, a second '#', and control characters.
+// ParseID is the inverse of ID. path is the file's name in the corpus. fragment is
+// empty for an ID without '#'. A '%' that does not start an encoded byte is literal, so
+// that paths typed by hand work. The error wraps ErrBadID. ParseID rejects a missing
+// path, a missing fragment after '#', a path that is absolute or leaves the corpus, a
+// second '#', and control characters.
 func ParseID(id string) (path, fragment string, err error) {
 	if !utf8.ValidString(id) || strings.ContainsFunc(id, breaksLine) {
 		return "", "", badID(id)
@@ -45,8 +45,8 @@ func ParseID(id string) (path, fragment string, err error) {
 
 func badID(id string) error { return fmt.Errorf("chunk id %q: %w", id, ErrBadID) }
 
-// isAbsolute reports whether an encoded path names a drive; a leading slash is
-// an empty element and refused by staysInside.
+// isAbsolute reports whether an encoded path starts with a drive. A leading slash is an
+// empty element, which staysInside rejects.
 func isAbsolute(encoded string) bool {
 	return len(encoded) > 1 && encoded[1] == ':' && isLetter(encoded[0])
 }
@@ -105,9 +105,10 @@ func decodePath(encoded string) string {
 	return b.String()
 }
 
-// slug is the part of an ID that stands for one heading: lower case, only a to
-// z, digits and dashes. A heading without any of those, such as one in Chinese,
-// is "section". Line ends inside a heading vanish, as in docs-mcp.
+// slug returns the part of an ID that represents one heading, in lower case and with
+// only a to z, digits and dashes. If a heading has none of these, for example because
+// it is in Chinese, its slug is "section". Line ends inside a heading are dropped, as
+// in docs-mcp.
 func slug(heading string) string {
 	var b strings.Builder
 	dash := false
@@ -129,8 +130,8 @@ func slug(heading string) string {
 	return b.String()
 }
 
-// numbering makes names unique: the second "a" becomes "a-2", and a number that
-// is taken is passed over. The zero value is not useful.
+// numbering makes names unique: the second "a" becomes "a-2". It skips numbers that are
+// taken. Use newNumbering to create one.
 type numbering struct {
 	taken map[string]bool
 	next  map[string]int

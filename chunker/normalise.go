@@ -14,10 +14,10 @@ var (
 	newline    = []byte("\n")
 )
 
-// normalise returns src as valid UTF-8 without byte-order mark and NUL, with
-// LF line ends. Lines keep their numbers: CRLF and a lone CR each end one line,
-// as in the editors that write them. src is not changed; the result is src
-// itself where nothing had to be.
+// normalise returns src as valid UTF-8 with LF line ends and without byte-order mark or
+// NUL. Line numbers do not change: as in common editors, CRLF and a lone CR each end
+// one line. normalise does not modify src, and returns src itself if nothing has to
+// change.
 func normalise(src []byte) ([]byte, []Problem) {
 	var problems []Problem
 	text := bytes.TrimPrefix(src, utf8BOM)
@@ -40,8 +40,8 @@ func normalise(src []byte) ([]byte, []Problem) {
 	return text, problems
 }
 
-// fromUTF16 converts src, which starts with its byte-order mark. What cannot be
-// converted becomes U+FFFD, so the decoder has no error to report.
+// fromUTF16 converts src, which starts with its byte-order mark. Bytes that cannot be
+// converted become U+FFFD, so the decoder returns no error.
 func fromUTF16(src []byte) []byte {
 	decoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(src)
 	if err != nil {
@@ -50,7 +50,8 @@ func fromUTF16(src []byte) []byte {
 	return decoded
 }
 
-// firstInvalid returns the offset of the first byte that is not UTF-8, or -1.
+// firstInvalid returns the offset of the first byte that is not UTF-8, or -1 if there
+// is none.
 func firstInvalid(text []byte) int {
 	if utf8.Valid(text) {
 		return -1

@@ -10,45 +10,44 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// outline is the structure of a body: its headings and its top-level blocks, in
-// order. Headings inside quotes and lists are text: cutting there would cut the
-// quote or the list in two.
+// outline is the structure of a body: its headings and top-level blocks, in order.
+// Headings inside quotes and lists are text, because a split there would divide the
+// quote or list.
 type outline struct {
 	body     []byte
 	headings []heading
 	blocks   []block
-	parsed   bool // false if the blocks are lines, without nodes
-	full     bool // maxHeadings were met
-	tagged   bool // tags of templates are in the body
+	parsed   bool // false if the blocks are lines without nodes
+	full     bool // the limit maxHeadings was reached
+	tagged   bool // the body contains template tags
 	problems []outlineProblem
 }
 
-// heading is one top-level heading.
 type heading struct {
 	start  int // offset of its first line
 	level  int // 1 to 6
 	title  string
 	slug   string
-	parent int // index of the nearest heading above with a lower level, or -1
+	parent int // index of the nearest preceding heading with a lower level, or -1
 }
 
-// block is one top-level block; it ends where the next one starts.
+// block is one top-level block. It ends where the next one starts.
 type block struct {
 	start int
-	node  ast.Node // nil in an outline that is not parsed
+	node  ast.Node // nil if the outline is not parsed
 }
 
 type outlineProblem struct {
-	offset int // in the body; -1 if it concerns the body as a whole
+	offset int // in the body, or -1 if it concerns the whole body
 	reason string
 }
 
-// maxHeadings bounds the chunks, and with them the memory, that one file can
-// ask for. The largest reference pages have some 5,000 headings.
+// maxHeadings limits the chunks, and therefore the memory, that one file can use. The
+// largest reference pages have about 5,000 headings.
 const maxHeadings = 50_000
 
-// Headings returns the number of headings of each level, 1 to 6, that Split
-// finds in src.
+// Headings returns the number of headings at each level, 1 to 6, that Split finds in
+// src.
 func Headings(src []byte) (ofLevel [7]int) {
 	text, _ := normalise(src)
 	for _, h := range newOutline(text[readFrontMatter(text).end:]).headings {
@@ -70,7 +69,7 @@ func newOutline(body []byte) *outline {
 	return o
 }
 
-// readTree lists the children of the document.
+// readTree adds the document's top-level nodes to the outline.
 func (o *outline) readTree(root ast.Node) {
 	last := 0
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -87,16 +86,17 @@ func (o *outline) readTree(root ast.Node) {
 	}
 }
 
-// position is the offset of some byte of n's first line, -1 if it has none.
+// position returns the offset of a byte on n's first line, or -1 if n has no position.
 func position(n ast.Node) int {
 	if table, ok := n.(*extast.Table); ok && table.HasChildren() {
-		// A table that ends a paragraph carries the position of the paragraph.
+		// A table that ends a paragraph has the paragraph's position.
 		return table.FirstChild().Pos()
 	}
 	return n.Pos()
 }
 
-// addHeading takes the texts as the parser has them, line ends included.
+// addHeading adds a heading. title and forID are the texts from the parser, including
+// line ends.
 func (o *outline) addHeading(start, level int, title, forID string) {
 	title = Visible(title)
 	if len(o.headings) == maxHeadings {
@@ -115,10 +115,10 @@ func (o *outline) problem(offset int, format string, args ...any) {
 	o.problems = append(o.problems, outlineProblem{offset, fmt.Sprintf(format, args...)})
 }
 
-// link finds the parent of every heading. A heading ends all those above it
-// that are as deep or deeper.
+// link sets the parent of every heading. A heading closes all previous headings at its
+// own or a deeper level.
 func (o *outline) link() {
-	inForce := [7]int{-1, -1, -1, -1, -1, -1, -1} // by level; 0 is the page
+	inForce := [7]int{-1, -1, -1, -1, -1, -1, -1} // by level; level 0 is the page
 	for i := range o.headings {
 		h := &o.headings[i]
 		h.parent = -1
@@ -132,8 +132,8 @@ func (o *outline) link() {
 	}
 }
 
-// firstH1 is the index of the first level-1 heading from index from up to, not
-// including, index to; -1 if there is none.
+// firstH1 returns the index of the first level-1 heading from index from up to, but not
+// including, index to, or -1 if there is none.
 func (o *outline) firstH1(from, to int) int {
 	for i := from; i < to; i++ {
 		if o.headings[i].level == 1 {
@@ -143,12 +143,12 @@ func (o *outline) firstH1(from, to int) int {
 	return -1
 }
 
-// titleBlocks is how many blocks of a page may come before its <h1> or be it:
-// comments and pictures do.
+// titleBlocks is the number of blocks at the start of a page that are searched for an
+// <h1>. Comments and pictures often precede it.
 const titleBlocks = 20
 
-// title is the text of the first level-1 heading, else of an <h1> in HTML, as
-// READMEs begin with; else empty.
+// title returns the text of the first level-1 heading, or else of an HTML <h1> near the
+// start, as in many READMEs, or else "".
 func (o *outline) title() string {
 	if first := o.firstH1(0, len(o.headings)); first >= 0 {
 		return o.headings[first].title
@@ -181,17 +181,17 @@ func (o *outline) title() string {
 	return ""
 }
 
-// maxTitle bounds titles and headings, in code points: a paragraph with a stray
-// line of dashes below it is a heading too, and would repeat in every ID and
-// breadcrumb under it.
+// maxTitle is the maximum length of titles and headings, in code points. A paragraph
+// with a stray line of dashes below it is also a heading, and would be repeated in
+// every ID and breadcrumb below it.
 const maxTitle = 1000
 
-// fold returns s on one line with single spaces, at most maxTitle long.
+// fold returns s on one line with single spaces, truncated to maxTitle.
 func fold(s string) string {
 	return truncate(strings.Join(strings.Fields(s), " "), maxTitle)
 }
 
-// shorten makes a value from a file fit into a sentence.
+// shorten truncates a value from a file so that it fits into a sentence.
 func shorten(s string) string { return truncate(s, 40) }
 
 // truncate returns the first n code points of s.

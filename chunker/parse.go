@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown is CommonMark with GitHub's tables, strikethrough and task lists.
-// Bare URLs are left alone: they are words either way.
+// markdown parses CommonMark with GitHub's tables, strikethrough and task lists. It
+// does not recognize bare URLs, because they become words either way.
 var markdown = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -42,8 +42,8 @@ var markdown = parser.NewParser(
 	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 )
 
-// parse returns the tree of body. parsed is false if body is too hostile for
-// goldmark; problems says why, and where markup was read as text.
+// parse returns the tree of body. parsed is false if body is too hostile for goldmark.
+// problems gives the reason, and lists where markup was read as text.
 func parse(body []byte) (root ast.Node, parsed bool, problems []outlineProblem) {
 	if at, reason := beyondLimits(body); reason != "" {
 		return nil, false, []outlineProblem{{at, reason}}
@@ -54,7 +54,7 @@ func parse(body []byte) (root ast.Node, parsed bool, problems []outlineProblem) 
 		case nil:
 		case tooMuch:
 			root, parsed, problems = nil, false, []outlineProblem{{g.at, string(r)}}
-		default: // a defect of the parser: the file is still worth reading
+		default: // a parser bug; the file is still worth reading
 			root, parsed, problems = nil, false, []outlineProblem{{-1, fmt.Sprintf("the markdown parser failed (%v)%s", r, readByLine)}}
 		}
 	}()

@@ -2,15 +2,15 @@ package chunker
 
 import "bytes"
 
-// scanBlockBytes is the size from which a blank line ends a block in a scan.
-// Blocks serve only as places to cut.
+// scanBlockBytes is the minimum size at which a blank line ends a block in a scan.
+// Blocks serve only as places to split.
 const scanBlockBytes = 1 << 10
 
-// scanLines is the outline of a body that is not parsed: headings are lines
-// with up to six # outside code fences, the rest is text.
+// scanLines reads the outline of a body that is not parsed. Lines outside code fences
+// that start with one to six # are headings. All other lines are text.
 func (o *outline) scanLines() {
 	fence := ""
-	open := false // the last block goes on
+	open := false // the last block continues
 	for at := 0; at < len(o.body); {
 		line, _, _ := bytes.Cut(o.body[at:], newline)
 		start := at
@@ -36,9 +36,9 @@ func (o *outline) scanLines() {
 	}
 }
 
-// nextFence returns the code fence in force after line: fence itself, a new
-// one, or none. A fence is closed by one of the same character that is at least
-// as long and has nothing behind it.
+// nextFence returns the code fence that is open after line: fence itself, a new one, or
+// "". A fence is closed by a fence of the same character that is at least as long and
+// followed only by white space.
 func nextFence(fence string, line []byte) string {
 	run := 0
 	for run < len(line) && line[run] == line[0] && (line[0] == '`' || line[0] == '~') {
@@ -59,7 +59,8 @@ func nextFence(fence string, line []byte) string {
 	return fence
 }
 
-// atxHeading returns the level and text of a line that is a heading, else 0.
+// atxHeading returns the level and text of a heading line, or level 0 for any other
+// line.
 func atxHeading(line []byte) (level int, text []byte) {
 	for level < len(line) && line[level] == '#' {
 		level++

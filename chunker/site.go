@@ -7,18 +7,18 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Pages are written for site generators, whose notation is neither markdown nor
-// HTML and no words of the page: shortcodes and tags of templates, MDX comments,
-// attribute lists, the marks of admonitions and tabs, imports of a module. It is
-// left out of prose. In code it stays, since there it is what the page is about.
+// Pages are written for site generators. Their notation is neither Markdown nor HTML,
+// and is not part of the page's words: shortcodes and template tags, MDX comments,
+// attribute lists, the marks of admonitions and tabs, and module imports. It is left
+// out of prose. In code it stays, because there it is what the page is about.
 
-// maxTag bounds the tags of templates and the links in HTML, in bytes; what is
+// maxTag is the maximum length of template tags and links in HTML, in bytes. Anything
 // longer is text.
 const maxTag = 4 << 10
 
-// prose writes a stretch of text without the notation of site generators. In a
-// block of HTML markdown is not parsed, though it is meant where a component
-// holds it; inHTML leaves its commonest marks out, too.
+// prose writes a stretch of text without the notation of site generators. Markdown in
+// an HTML block is not parsed, although a component may contain Markdown. With inHTML,
+// prose therefore also leaves out the most common Markdown marks.
 func (w *wordWriter) prose(s text.Segment, inHTML bool, decode func([]byte) []byte) {
 	if w.literal {
 		w.segment(s, decode)
@@ -58,8 +58,8 @@ func (w *wordWriter) prose(s text.Segment, inHTML bool, decode func([]byte) []by
 	w.segment(s, decode)
 }
 
-// startsLine reports whether only white space and marks of quotes are before
-// offset on its line.
+// startsLine reports whether the line has only white space and quote marks before
+// offset.
 func (w *wordWriter) startsLine(offset int) bool {
 	for offset--; offset >= 0 && w.source[offset] != '\n'; offset-- {
 		if c := w.source[offset]; c != ' ' && c != '\t' && c != '>' {
@@ -69,7 +69,8 @@ func (w *wordWriter) startsLine(offset int) bool {
 	return true
 }
 
-// lineEnd is the offset of the line feed at or after offset, or of the end.
+// lineEnd returns the offset of the line feed at or after offset, or the length of
+// source.
 func lineEnd(source []byte, offset int) int {
 	if n := bytes.IndexByte(source[offset:], '\n'); n >= 0 {
 		return offset + n
@@ -78,19 +79,20 @@ func lineEnd(source []byte, offset int) int {
 }
 
 var (
-	// lineMarks begin a line: `:::note`, `::: {tip}`, `!!! note "Title"`, `???+`,
-	// `=== "Tab"`, `[!NOTE]`, `(target)=`; or are all of it: `[guide]: {{< ref "guide" >}}`.
+	// lineMarks matches marks at the start of a line: `:::note`, `::: {tip}`, `???+`,
+	// `!!! note "Title"`, `=== "Tab"`, `[!NOTE]`, `(target)=`. It also matches a whole
+	// line like `[guide]: {{< ref "guide" >}}`.
 	lineMarks = regexp.MustCompile(`^(?::{3,}[ \t]*(?:\{[\w:-]*\}|[\w-]*)[ \t]*` +
 		`|(?:!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"|$)` +
 		`|===[!+]?[ \t]+"` +
 		`|\([\w/:.-]+\)=[ \t]*$` +
 		`|\[![A-Za-z]+\][+-]?[ \t]*` +
 		`|\[[^\]]+\]:[ \t]+[^ \t]*\{[{%].*)`)
-	// htmlMarks are lines of markdown inside a component: fences and headings.
+	// htmlMarks matches lines of Markdown inside a component: fences and headings.
 	htmlMarks = regexp.MustCompile("^[ \t]*(?:(?:`{3,}|~{3,})[^`]*$|#{1,6}[ \t]+)")
 )
 
-// lineMark is the length of the mark that a line begins with, up to a title.
+// lineMark returns the length of the mark at the start of a line, without a title.
 func lineMark(line []byte, inHTML bool) int {
 	switch trimmed := bytes.TrimLeft(line, " \t"); {
 	case len(trimmed) == 0:
@@ -106,12 +108,13 @@ func lineMark(line []byte, inHTML bool) int {
 	return 0
 }
 
-// inlineMark is the length of the mark of markdown that b begins with: the end
-// of a link with its target, the beginning of one or of an image, or two stars.
-// Outside of HTML such a link is one that is none, since a tag is in its target.
+// inlineMark returns the length of the Markdown mark at the start of b: the end of a
+// link with its target, the beginning of a link or image, or two stars. Outside HTML,
+// it matches only a link that Markdown does not recognize because its target contains a
+// tag.
 func inlineMark(b []byte, inHTML bool) int {
 	if bytes.HasPrefix(b, []byte("**")) {
-		if len(b) > 2 && b[2] == '/' { // of a path, src/**/*.md
+		if len(b) > 2 && b[2] == '/' { // part of a path, for example src/**/*.md
 			return 0
 		}
 		return 2
@@ -133,18 +136,18 @@ func inlineMark(b []byte, inHTML bool) int {
 	return 1
 }
 
-// hasTag reports whether there may be a tag of a template in b.
+// hasTag reports whether b may contain a template tag.
 func hasTag(b []byte) bool {
 	return bytes.Contains(b, []byte("{{")) || bytes.Contains(b, []byte("{%"))
 }
 
-// templateTags are the tags of Hugo, Liquid and MDX by how they begin.
+// templateTags lists the delimiters of Hugo, Liquid and MDX tags.
 var templateTags = []struct{ open, end string }{
 	{"{{<", ">}}"}, {"{{%", "%}}"}, {"{%", "%}"}, {"{/*", "*/}"},
 }
 
-// templateTag is where the tag ends that begins at offset, and the values in it
-// that a reader sees; 0: there is none.
+// templateTag returns the end of the tag that begins at offset, and the values in it
+// that readers see. end is 0 if there is no tag.
 func templateTag(source []byte, offset int, inHTML bool) (end int, values []text.Segment) {
 	rest := source[offset:min(len(source), offset+maxTag)]
 	for _, tag := range templateTags {
@@ -176,15 +179,15 @@ func templateTag(source []byte, offset int, inHTML bool) (end int, values []text
 }
 
 var (
-	// attributeList is `{: .note }`, `{:toc}`, `{.wide}` or `{ .wide #top }`.
+	// attributeList matches `{: .note }`, `{:toc}`, `{.wide}` or `{ .wide #top }`.
 	attributeList = regexp.MustCompile(`^\{(?::[ \t]*(?:[.#][^{}\n]*|[\w-]+=[^{}\n]*|toc)|[ \t]*\.[A-Za-z][^{}\n]*)\}`)
 	explicitID    = regexp.MustCompile(`^\{#[\w-]+\}`)
-	// templateValue is a value in quotes, with its name where it has one.
+	// templateValue matches a quoted value, with its name if it has one.
 	templateValue = regexp.MustCompile(`(?:([\w-]+)=)?(?:"([^"\n]*)"|'([^'\n]*)')`)
 )
 
-// spokenValues are the values in a tag that a reader sees: those with a name
-// that says so, and words without a name.
+// spokenValues returns the values in a tag that readers see: values with a name from
+// spokenInTemplates, and unnamed values of several words.
 func spokenValues(source []byte, begin, end int) (values []text.Segment) {
 	for _, m := range templateValue.FindAllSubmatchIndex(source[begin:end], -1) {
 		from, to := max(m[4], m[6]), max(m[5], m[7])
@@ -202,12 +205,12 @@ var spokenInTemplates = map[string]bool{
 	"description": true, "summary": true, "heading": true, "header": true,
 }
 
-// moduleImport is a block of imports. Pages in .md have them, too, where the
+// moduleImport matches an import statement. Pages in .md have imports too if the
 // generator reads them as MDX.
 var moduleImport = regexp.MustCompile(`^import\s(?:[^\n]*\sfrom\s+|[\w*{][^'"]*\sfrom\s+)?["'][^\n"']+["'];?[ \t]*(?:\n|$)`)
 
-// isModuleSyntax reports whether a block is code of the page's module, where top
-// says that none before it was anything else.
+// isModuleSyntax reports whether a block is code of the page's module. top is true if
+// all previous blocks were module code.
 func isModuleSyntax(block []byte, mdx, top bool) bool {
 	if mdx && top && (bytes.HasPrefix(block, []byte("import ")) || bytes.HasPrefix(block, []byte("export "))) {
 		return true
@@ -225,8 +228,8 @@ func isModuleSyntax(block []byte, mdx, top bool) bool {
 
 var trailingAnchor = regexp.MustCompile(`\s*(?:\[\[[^\[\]\n]+\]\]|\[#[\w-]+\]|\{:?[ \t]*[#.][\w-]+(?:[ \t]+[#.][\w-]+)*[ \t]*\})\s*$`)
 
-// withoutAnchor drops an anchor or attributes in the notation of a site
-// generator from the end of a title: [[install]], [#install], {.method}.
+// withoutAnchor removes an anchor or attributes in a site generator's notation from the
+// end of a title: [[install]], [#install], {.method}.
 func withoutAnchor(title []byte) []byte {
 	if rest := trailingAnchor.ReplaceAll(title, nil); len(bytes.TrimSpace(rest)) > 0 {
 		return rest

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxBlock is how many times over MaxChars a single block may be before it is
-// cut inside: a table or a listing is worth keeping whole, a file on one line
-// is not.
+// maxBlock is how many times longer than MaxChars a single block may be before it is
+// split inside. A table or listing is worth keeping whole, but a file on one line is
+// not.
 const maxBlock = 4
 
-// fit adds p to the pieces, cut further where it is over MaxChars: at finer
+// fit adds p to the pieces. If p is longer than MaxChars, fit splits it at finer
 // headings, then between blocks.
 func (c *cutter) fit(p piece) {
 	if all, chars := c.count(p.start, p.end); chars <= c.opts.MaxChars && all <= maxBlock*c.opts.MaxChars {
@@ -28,8 +28,8 @@ func (c *cutter) fit(p piece) {
 	}
 }
 
-// add takes p as it is. Text before the first cut shows the page's level-1
-// heading if it holds it.
+// add appends p unchanged. Text before the first split shows the page's level-1 heading
+// if it contains that heading.
 func (c *cutter) add(p piece) {
 	if p.heading < 0 {
 		p.heading = c.outline.firstH1(p.inner, p.innerEnd)
@@ -37,8 +37,8 @@ func (c *cutter) add(p piece) {
 	c.pieces = append(c.pieces, p)
 }
 
-// count returns the code points from start to end, and those without the white
-// space around them, which is what the limits are about.
+// count returns the number of code points from start to end, and the number without
+// surrounding white space. The limits apply to the second.
 func (c *cutter) count(start, end int) (all, chars int) {
 	b := c.outline.body[start:end]
 	all = utf8.RuneCount(b)
@@ -51,12 +51,12 @@ func (c *cutter) count(start, end int) (all, chars int) {
 // part is a run of blocks.
 type part struct {
 	start, end int
-	all, chars int // code points, as count has them
-	limit      int // to which chars may grow by merging
+	all, chars int // code points, as returned by count
+	limit      int // maximum chars after merging
 }
 
-// inParts cuts p between its blocks. The first part keeps the fragment, the
-// others are fragment-part-2 and so on.
+// inParts splits p between its blocks. The first part keeps the fragment. The others
+// are named fragment-part-2 and so on.
 func (c *cutter) inParts(p piece) {
 	parts := c.merge(c.pack(c.units(p)))
 	number := 1
@@ -70,7 +70,8 @@ func (c *cutter) inParts(p piece) {
 	}
 }
 
-// issuePart returns the first free name of a part from number on, and its number.
+// issuePart returns the first free part name, starting at number, and that name's
+// number.
 func (c *cutter) issuePart(fragment string, number int) (string, int) {
 	if fragment == "" {
 		fragment = "_"
@@ -85,8 +86,8 @@ func (c *cutter) issuePart(fragment string, number int) (string, int) {
 	}
 }
 
-// units returns the blocks of p; one that is much too long as several. White
-// space before the first block belongs to it.
+// units returns the blocks of p. A block that is much too long becomes several units.
+// White space before the first block belongs to it.
 func (c *cutter) units(p piece) []part {
 	blocks := c.outline.blocks
 	first, _ := slices.BinarySearchFunc(blocks, p.start, func(b block, at int) int { return b.start - at })
@@ -121,8 +122,8 @@ func (c *cutter) appendUnit(units []part, start, end int) []part {
 	return units
 }
 
-// cutLength returns how many bytes of b to take for at most size code points: up
-// to the last line end among them, else to a whole code point.
+// cutLength returns the number of bytes of b to take for at most size code points. It
+// ends at the last line end within them, or else at a whole code point.
 func cutLength(b []byte, size int) int {
 	n := 0
 	for ; size > 0 && n < len(b); size-- {
@@ -138,8 +139,8 @@ func cutLength(b []byte, size int) int {
 	return n
 }
 
-// pack joins neighbouring units up to MaxChars. A heading before a block that is
-// too long for the two of them is a part by itself, as in docs-mcp.
+// pack joins neighbouring units up to MaxChars. If a heading and the next block are too
+// long together, the heading becomes its own part, as in docs-mcp.
 func (c *cutter) pack(units []part) []part {
 	var parts []part
 	for _, u := range units {
@@ -152,7 +153,7 @@ func (c *cutter) pack(units []part) []part {
 	return parts
 }
 
-// join returns a with b, which follows it.
+// join returns the part that covers a and b, where b follows a.
 func join(a, b part) part {
 	return part{
 		start: a.start, end: b.end,
@@ -161,9 +162,8 @@ func join(a, b part) part {
 	}
 }
 
-// merge joins parts under MinChars with a neighbour, the one before if there is
-// one. Merging makes a part longer by less than MinChars, over MaxChars if need
-// be.
+// merge joins parts shorter than MinChars with a neighbour, preferably the previous
+// one. A part grows by less than MinChars, and may then exceed MaxChars.
 func (c *cutter) merge(parts []part) []part {
 	var out []part
 	for _, p := range parts {

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// defaultMaxChars is the limit of docs-mcp, whose chunk IDs ours follow.
+// defaultMaxChars is the limit of docs-mcp. Our chunk IDs follow docs-mcp.
 const defaultMaxChars = 20_000
 
 // ParseBy parses a chunk_by value: "h1", "h2", "h3" or "file".
@@ -19,7 +19,7 @@ func ParseBy(s string) (By, bool) {
 	return "", false
 }
 
-// level is the heading level at which b cuts, 0 for File.
+// level returns the heading level at which b splits, or 0 for File.
 func (b By) level() int {
 	switch b {
 	case File:
@@ -32,8 +32,9 @@ func (b By) level() int {
 	return 2
 }
 
-// effective settles the options of one file: the caller's, then the HTML hint,
-// then the front matter, whose mcp_strategy replaces all three settings.
+// effective returns the options for one file. The HTML hint overrides the caller's
+// options, and the front matter overrides the hint. The front matter's mcp_strategy
+// replaces all three settings.
 func effective(opts Options, hint By, front frontMatter) Options {
 	if hint != "" {
 		opts.By = hint
@@ -50,7 +51,7 @@ func effective(opts Options, hint By, front frontMatter) Options {
 	if opts.MaxChars <= 0 {
 		opts.MaxChars = defaultMaxChars
 	}
-	// Larger sizes mean the same and would overflow sums.
+	// Larger sizes have the same effect and could overflow sums.
 	opts.MaxChars = min(opts.MaxChars, math.MaxInt32)
 	opts.MinChars = min(max(opts.MinChars, 0), math.MaxInt32)
 	return opts
@@ -58,9 +59,9 @@ func effective(opts Options, hint By, front frontMatter) Options {
 
 const hintName = "mcp_chunking_hint:"
 
-// readHint finds the first <!-- mcp_chunking_hint: {"chunk_by":"h3"} --> of
-// body, wherever it stands, code included. Empty: there is none, or problems
-// says what is wrong with it.
+// readHint finds the first <!-- mcp_chunking_hint: {"chunk_by":"h3"} --> in body, even
+// inside code. by is empty if there is no hint, or if the hint is invalid and problems
+// has the reason.
 func readHint(body []byte) (by By, problems []outlineProblem) {
 	for from := 0; ; {
 		at := bytes.Index(body[from:], []byte(hintName))

@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// texts returns the words of each piece: one walk over the tree, in which every
-// word goes to the piece that its place in the body is in.
+// texts returns the words of each piece. It walks the tree once, and adds each word to
+// the piece that contains its offset.
 func (o *outline) texts(path string, pieces []piece) []string {
 	texts := make([]string, len(pieces))
 	if !o.parsed {
@@ -45,13 +45,13 @@ func (o *outline) texts(path string, pieces []piece) []string {
 	return texts
 }
 
-// invisible are characters that readers do not see and that would cut a word in two:
-// the soft hyphen, the byte-order mark within a text, and the word joiner.
+// invisible removes characters that readers do not see and that would split a word:
+// soft hyphens, byte-order marks inside a text, and word joiners.
 var invisible = strings.NewReplacer("\u00ad", "", "\ufeff", "", "\u2060", "")
 
-// Visible returns s without the characters that readers do not see and that would
-// cut a word in two: soft hyphens, byte-order marks and word joiners. Split does it
-// with texts, headings, titles and descriptions; a search has to with its query.
+// Visible returns s without the characters that readers do not see and that would split
+// a word: soft hyphens, byte-order marks and word joiners. Split applies it to texts,
+// headings, titles and descriptions. A search must apply it to its query.
 func Visible(s string) string {
 	if strings.Contains(s, "\u00ad") || strings.Contains(s, "\ufeff") || strings.Contains(s, "\u2060") {
 		return invisible.Replace(s)
@@ -59,9 +59,9 @@ func Visible(s string) string {
 	return s
 }
 
-// headingText returns the words of a heading with its line ends, without an
-// explicit {#id}: as a title, and as the ID is made of, which keeps the notation
-// of site generators.
+// headingText returns the words of a heading, with line ends and without an explicit
+// {#id}. title is for display. forID is for the heading's ID and keeps the notation of
+// site generators.
 func (o *outline) headingText(h *ast.Heading) (title, forID string) {
 	w := wordWriter{source: o.body, tagged: o.tagged}
 	w.node(h)
@@ -71,26 +71,26 @@ func (o *outline) headingText(h *ast.Heading) (title, forID string) {
 	return title, strings.TrimSpace(string(w.words))
 }
 
-// wordWriter collects words. Places only rise during a walk.
+// wordWriter collects words. Offsets only rise during a walk.
 type wordWriter struct {
 	source  []byte
 	pieces  []piece
 	words   []byte
-	begins  []int // of each piece met so far, in words
-	skip    int   // offset in the source up to which nothing is written
-	literal bool  // the notation of site generators is text
-	tagged  bool  // there are tags of templates in the source
+	begins  []int // offset in words of each piece met so far
+	skip    int   // offset in source before which nothing is written
+	literal bool  // keep the notation of site generators as text
+	tagged  bool  // source contains template tags
 }
 
-// at says that what comes next stands at offset in the source.
+// at sets the offset in source of the words that follow.
 func (w *wordWriter) at(offset int) {
 	for len(w.begins) < len(w.pieces) && w.pieces[len(w.begins)].start <= offset {
 		w.begins = append(w.begins, len(w.words))
 	}
 }
 
-// node writes n and what is below it. It does not recurse: inline nodes can
-// nest as deep as a line is long.
+// node writes n and its descendants. It does not recurse, because inline nodes can nest
+// as deep as a line is long.
 func (w *wordWriter) node(root ast.Node) {
 	begin, begun := len(w.words), len(w.begins)
 	for n := root; ; {
@@ -114,7 +114,7 @@ func (w *wordWriter) node(root ast.Node) {
 			words = bytes.TrimRight(withoutAnchor(words), " \t\n")
 		}
 		w.words = append(w.words[:begin], words...)
-		if !w.literal && isBlank(words) { // it is nothing but notation
+		if !w.literal && isBlank(words) { // the node is only notation
 			w.words, w.literal, w.skip = w.words[:begin], true, 0
 			w.node(root)
 			w.literal = false
@@ -123,7 +123,7 @@ func (w *wordWriter) node(root ast.Node) {
 	w.lineEnd()
 }
 
-// enter writes what n itself holds and reports whether its children count.
+// enter writes n's own words and reports whether to visit its children.
 func (w *wordWriter) enter(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -166,7 +166,7 @@ func (w *wordWriter) enter(n ast.Node) bool {
 	return false
 }
 
-// leave writes what separates n from what follows.
+// leave writes the separator between n and what follows.
 func (w *wordWriter) leave(n ast.Node) {
 	switch n.Kind() {
 	case extast.KindTableCell:
@@ -184,7 +184,7 @@ func (w *wordWriter) lines(lines *text.Segments, write func(*wordWriter, text.Se
 	}
 }
 
-// segment writes a stretch of the source, cut where a piece starts inside it.
+// segment writes a stretch of the source, and splits it where a piece starts inside it.
 func (w *wordWriter) segment(s text.Segment, decode func([]byte) []byte) {
 	if s.Start < w.skip {
 		s.Start, s.Padding = min(w.skip, s.Stop), 0
@@ -214,7 +214,7 @@ func unescape(b []byte) []byte {
 	return resolve(b)
 }
 
-// resolve resolves character references such as &amp; and &#39;.
+// resolve replaces character references, for example &amp; and &#39;.
 func resolve(b []byte) []byte {
 	if bytes.IndexByte(b, '&') >= 0 {
 		b = util.ResolveEntityNames(util.ResolveNumericReferences(b))
@@ -222,14 +222,14 @@ func resolve(b []byte) []byte {
 	return b
 }
 
-// space and lineEnd separate words, once.
+// space writes a space unless the words already end with a separator.
 func (w *wordWriter) space() {
 	if !w.separated() {
 		w.words = append(w.words, ' ')
 	}
 }
 
-// separated reports whether the next word would stand alone.
+// separated reports whether the next word would start after a separator.
 func (w *wordWriter) separated() bool {
 	n := len(w.words)
 	return n == 0 || w.words[n-1] == ' ' || w.words[n-1] == '\n'
@@ -241,9 +241,8 @@ func (w *wordWriter) lineEnd() {
 	}
 }
 
-// withoutID drops an explicit ID from the end of a heading: {#install}, and with
-// the spaces or the colon that attribute lists of other tools have, { #install }
-// or {: #install}.
+// withoutID removes an explicit ID from the end of a heading: {#install}, or an
+// attribute list with the spaces or colon of other tools, { #install } or {: #install}.
 func withoutID(words []byte) []byte {
 	trimmed := bytes.TrimRight(words, " \t\n")
 	at := bytes.LastIndexByte(trimmed, '{')

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// DecodeYAML decodes src into v and returns the problems by line of src, 0 if
-// unknown; nil if there are none. It never panics.
+// DecodeYAML decodes src into v and returns the problems, each with its line in src, or
+// 0 if unknown. It returns nil if there are no problems. It never panics.
 func DecodeYAML(src []byte, v any) []Problem {
 	err := unmarshal(src, v)
 	if err == nil {
@@ -29,7 +29,7 @@ func DecodeYAML(src []byte, v any) []Problem {
 	return problems
 }
 
-// unmarshal is yaml.Unmarshal with a panic made an error.
+// unmarshal calls yaml.Unmarshal and converts a panic to an error.
 func unmarshal(src []byte, v any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -39,17 +39,17 @@ func unmarshal(src []byte, v any) (err error) {
 	return yaml.Unmarshal(src, v)
 }
 
-// maxBadLineLines and maxBadLineBytes bound the search of firstBadLine, which
-// parses the text once per line.
+// maxBadLineLines and maxBadLineBytes limit the input of firstBadLine, which parses the
+// text once per line.
 const (
 	maxBadLineLines = 200
 	maxBadLineBytes = 16 << 10
 )
 
-// firstBadLine returns the line of src at which err arises: the one after the
-// longest run of first lines that can be parsed, 0 if all of them can. The
-// parser's own numbers are sometimes off by one, sometimes missing; they serve
-// only for texts too large for the search.
+// firstBadLine returns the line of src that causes err: the line after the longest
+// prefix of lines that can be parsed, or 0 if all of src can be parsed. The parser's
+// own line numbers are sometimes off by one and sometimes missing. They are used only
+// for texts too large for the search.
 func firstBadLine(src []byte, err error) int {
 	lines := bytes.SplitAfter(src, newline)
 	if len(lines) > maxBadLineLines || len(src) > maxBadLineBytes {
@@ -70,13 +70,13 @@ func firstBadLine(src []byte, err error) int {
 
 var yamlPrefix = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// yamlLine is the line that a message of the YAML library names, else 0.
+// yamlLine returns the line number in a YAML library message, or 0 if there is none.
 func yamlLine(message string) int {
 	line, _ := strconv.Atoi(yamlPrefix.FindStringSubmatch(message)[1])
 	return line
 }
 
-// yamlReason is the message without its line, on one line.
+// yamlReason returns the message without its line number, on one line.
 func yamlReason(message string) string {
 	reason := message[len(yamlPrefix.FindString(message)):]
 	return strings.TrimRight(strings.ReplaceAll(reason, "\n", " "), ".")

@@ -20,31 +20,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// build is one run of Build or Check.
+// build is a single run of Build or Check.
 type build struct {
 	options Options
 	about   *about // never nil
 	pages   []*page
 	byPath  map[string]*page
 	prompts []artifact.Prompt
-	// taxonomy and texts are those of metadata.json united with the manifests'.
+	// taxonomy and texts are merged from metadata.json and the manifests.
 	taxonomy taxonomy
 	texts    texts
 	phrases  Phrases
 	report   Report
-	running  string // the phase
+	running  string // name of the current phase
 	began    time.Time
-	// dimensions are those of the vectors so far; 0: there are none yet.
+	// dimensions is the length of the vectors, or 0 before the first one.
 	dimensions atomic.Int64
-	// before is what a Meter had done when the build began.
+	// before is the Meter's usage when the build began.
 	before embed.Usage
-	// split and encode are those of chunker and artifact; tests make them fail.
+	// split and encode are chunker.Split and artifact.Encode. Tests replace them to
+	// simulate failures.
 	split  func(string, []byte, chunker.Options) chunker.Page
 	encode func([]artifact.Document) (*artifact.Group, error)
 }
 
-// prepare checks the options, walks the corpus and reads all settings. The
-// build it returns is never nil.
+// prepare checks the options, walks the corpus and reads all settings. The returned
+// build is never nil.
 func prepare(ctx context.Context, o Options) (*build, error) {
 	b := &build{
 		options: o,
@@ -103,7 +104,7 @@ func (b *build) checkOptions() error {
 	return nil
 }
 
-// walk fills in the pages with their settings, and the prompts.
+// walk finds the pages, with their manifests, and the prompts.
 func (b *build) walk(ctx context.Context, root string) error {
 	pick := selection{include: b.options.Include, exclude: slices.Concat(b.options.Exclude, b.about.exclude)}
 	if len(pick.include) == 0 {
@@ -141,8 +142,8 @@ func noDocuments(dir string, f *found, left []formats.Left) error {
 	return fault.New("no_documents", "no markdown files under "+dir, hint)
 }
 
-// apply gives each page its settings and unites what the manifests in force
-// say, in the order of the pages.
+// apply sets each page's settings and merges the texts and taxonomies of the manifests
+// in use, in page order.
 func (b *build) apply() {
 	o, defaults := b.options, b.about.strategy
 	defaults.By = cmp.Or(o.By, defaults.By, chunker.H2)
@@ -163,8 +164,8 @@ func (b *build) apply() {
 	}
 }
 
-// checkOut refuses to write where a file is, and over a metadata.json that no
-// build wrote.
+// checkOut returns an error if Out is a file or contains a metadata.json that no build
+// wrote.
 func (b *build) checkOut() error {
 	out := b.options.Out
 	if out == "" {
@@ -182,8 +183,8 @@ func (b *build) checkOut() error {
 	return fault.New("out_is_input", file+" was not written by a build and would be lost", "name another folder for the index with -o")
 }
 
-// isBuilt says whether a metadata.json is that of an artifact. An error means
-// that it cannot be read.
+// isBuilt reports whether the metadata.json in file belongs to an artifact. It returns
+// an error if the file cannot be read.
 func isBuilt(file string) (bool, error) {
 	src, err := readFile(file, artifact.MaxMetadataBytes, nil)
 	if err != nil {
@@ -197,14 +198,14 @@ func isBuilt(file string) (bool, error) {
 	return ok && (top.byName["index"] != nil || top.byName["stats"] != nil), nil
 }
 
-// hasDataFile says whether dir holds the data file of an artifact.
+// hasDataFile reports whether dir contains an artifact's data file.
 func hasDataFile(dir string) bool {
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return artifact.DataFile.MatchString(e.Name()) })
 }
 
-// metadata is what the artifact says of itself, with the facets of values. What
-// the facets cannot be is noted as problems.
+// metadata returns the artifact's metadata, with the facets of values. It records each
+// value that cannot become a facet as a problem.
 func (b *build) metadata(ctx context.Context, values facetValues) (artifact.Metadata, error) {
 	m := artifact.Metadata{
 		CorpusDescription: cmp.Or(b.options.Description, b.about.description, DefaultDescription),
@@ -232,7 +233,7 @@ func (b *build) metadata(ctx context.Context, values facetValues) (artifact.Meta
 	return m, err
 }
 
-// sourceOf returns the file that gives a page its value of key.
+// sourceOf returns the file that defines a page's value of key.
 func (b *build) sourceOf(page, key string) string {
 	if p := b.byPath[page]; p != nil {
 		if _, manifest := p.settings.metadata[key]; manifest {

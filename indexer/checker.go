@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// checker reads values of a JSON file and notes what is wrong with them: as an
-// error where the value cannot be used, as a warning where it has no effect.
+// checker reads values of a JSON file and records what is wrong with them. A value that
+// cannot be used is an error. A value that has no effect is a warning.
 type checker struct {
 	errors, warnings []lineError
 }
@@ -21,7 +21,7 @@ func (c *checker) warn(line int, format string, args ...any) {
 	c.warnings = append(c.warnings, lineError{line, fmt.Sprintf(format, args...)})
 }
 
-// problems turns what c found into problems of file.
+// problems converts the errors and warnings of c to problems in file.
 func (c *checker) problems(file string) []Problem {
 	var list []Problem
 	for _, e := range append(c.errors, c.warnings...) {
@@ -30,8 +30,8 @@ func (c *checker) problems(file string) []Problem {
 	return list
 }
 
-// object returns n's members, and none if n is nil or no object. With known
-// names given, others are warned of.
+// object returns n's members, or no members if n is nil or not an object. If known
+// names are given, it warns of all other names.
 func (c *checker) object(n *node, what string, known ...string) *members {
 	if n == nil {
 		return &members{}
@@ -49,7 +49,7 @@ func (c *checker) object(n *node, what string, known ...string) *members {
 	return m
 }
 
-// list returns n's elements, and none if n is nil or no array.
+// list returns n's elements, or nil if n is nil or not an array.
 func (c *checker) list(n *node, what string) []*node {
 	if n == nil {
 		return nil
@@ -61,7 +61,7 @@ func (c *checker) list(n *node, what string) []*node {
 	return list
 }
 
-// text returns n's string without white space around it; "" if n is nil.
+// text returns n's string, trimmed, or "" if n is nil.
 func (c *checker) text(n *node, what string) string {
 	if n == nil {
 		return ""
@@ -73,7 +73,7 @@ func (c *checker) text(n *node, what string) string {
 	return strings.TrimSpace(s)
 }
 
-// flag returns n's boolean; false if n is nil.
+// flag returns n's boolean, or false if n is nil.
 func (c *checker) flag(n *node, what string) bool {
 	if n == nil {
 		return false
@@ -85,7 +85,7 @@ func (c *checker) flag(n *node, what string) bool {
 	return b
 }
 
-// count returns n's positive integer; 0 if n is nil.
+// count returns n's positive integer, or 0 if n is nil.
 func (c *checker) count(n *node, what string) int {
 	if n == nil {
 		return 0

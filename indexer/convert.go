@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/formats"
 )
 
-// convert adds the pages that are made of files in other formats. A page of
-// Markdown keeps its path.
+// convert adds pages converted from files in other formats. If a Markdown page has the
+// same path, the Markdown page keeps it.
 func (b *build) convert(ctx context.Context, f *found) error {
 	if len(f.others) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (b *build) convert(ctx context.Context, f *found) error {
 	return nil
 }
 
-// digestLines adds the lines of the source to a digest.
+// digestLines adds the source's line numbers to a digest.
 func digestLines(h hash.Hash, lines []int) {
 	for _, n := range lines {
 		var b [4]byte
@@ -56,8 +56,8 @@ func digestLines(h hash.Hash, lines []int) {
 	}
 }
 
-// inSource gives the chunks of a converted page the lines of its source, from the
-// first that is known to the last; 0: none is.
+// inSource sets the lines of a converted page's chunks to lines of its source, from the
+// first known line to the last. If no line is known, both are 0.
 func (p *page) inSource(cut *chunker.Page) {
 	if !p.converted {
 		return

@@ -13,8 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// each calls work for 0..n-1 from o.Workers goroutines, each with its own
-// number, and progress after each in turn. It returns ctx's error.
+// each calls work for 0 to n-1 from o.Workers goroutines, each with its own worker
+// number. It reports progress after each call, from one goroutine at a time. It returns
+// ctx's error.
 func (b *build) each(ctx context.Context, phase string, n int, work func(worker, i int)) error {
 	b.phase(phase)
 	b.progress(phase, 0, n)
@@ -44,8 +45,8 @@ func (b *build) each(ctx context.Context, phase string, n int, work func(worker,
 	return ctx.Err()
 }
 
-// sources reads every page once for its digest and keeps nothing else of it.
-// Pages that cannot be read are problems and left out.
+// sources reads every page once to compute its digest, and keeps nothing else. A page
+// that cannot be read is reported as a problem and left out.
 func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 	all := make([]artifact.Source, len(b.pages))
 	wrong := make([]error, len(b.pages))
@@ -81,8 +82,8 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 	return sources, nil
 }
 
-// keep returns buffer for the next file, unless one large file made it so big
-// that memory would be held for nothing.
+// keep returns buffer for reuse with the next file, or nil if a large file grew it so
+// much that it would waste memory.
 func keep(buffer []byte) []byte {
 	const most = 4 << 20
 	if cap(buffer) > most {
@@ -106,8 +107,8 @@ func (p *page) source(h hash.Hash, c language.Code, src []byte) artifact.Source 
 	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: sum}
 }
 
-// document reads and cuts one page; a problem says why it cannot be. A file
-// that changed since its digest was made is taken as it is now.
+// document reads and splits one page. If that is impossible, problem gives the reason.
+// If the file changed after its digest was computed, document uses the current content.
 func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -133,7 +134,7 @@ func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 	}, nil
 }
 
-// check cuts every page and keeps what the report needs.
+// check splits every page and collects the data for the report.
 func (b *build) check(ctx context.Context) error {
 	values, known := facetValues{}, map[string]bool{}
 	var mu sync.Mutex

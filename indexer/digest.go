@@ -15,12 +15,13 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// sample holds one of each thing that the chunker treats in a way of its own.
+// sample contains one example of everything that the chunker handles specially.
 //
 //go:embed sample.md
 var sample string
 
-// samples are sample and what can only stand at the beginning of a file.
+// samples lists sample and the constructs that are only valid at the beginning of a
+// file.
 var samples = [][2]string{
 	{"sample.md", sample},
 	{"sample.mdx", sample},
@@ -30,14 +31,14 @@ var samples = [][2]string{
 	{"toml.md", "+++\ntitle = 'T'\n+++\ntext\n"},
 }
 
-// cutter is the digest of how this binary cuts: a chunker that cuts a sample in
-// another way makes every file of an older artifact a changed one.
+// cutter returns a digest of how this binary splits pages. If a new chunker splits a
+// sample differently, every file of an older artifact counts as changed.
 var cutter = sync.OnceValue(func() [sha256.Size]byte {
 	h := sha256.New()
 	for _, by := range []chunker.By{chunker.H1, chunker.H2, chunker.H3, chunker.File} {
 		for _, o := range []chunker.Options{{By: by}, {By: by, MaxChars: 300, MinChars: 100}} {
 			for _, s := range samples {
-				// A Page is strings and numbers: it always has a JSON form.
+				// A Page contains only strings and numbers, so marshalling cannot fail.
 				text, _ := json.Marshal(chunker.Split(s[0], []byte(s[1]), o))
 				h.Write(text)
 			}
@@ -46,7 +47,7 @@ var cutter = sync.OnceValue(func() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 })
 
-// digest covers all that a file's Document is made of, but for its path.
+// digest covers all inputs of a file's Document except its path.
 func digest(h hash.Hash, file string, s settings, phrases map[string][]string, c language.Code, src []byte) [sha256.Size]byte {
 	h.Reset()
 	version := cutter()

@@ -9,12 +9,12 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// embedAtOnce is how many chunks an embedder is given at a time: enough for one
-// that goes over a network to fill its requests, and few enough that vectors
-// of 32 bits a number take no memory to speak of.
+// embedAtOnce is the number of chunks passed to an embedder in one call. It is large
+// enough for a remote embedder to fill its requests, and small enough that 32-bit
+// vectors use little memory.
 const embedAtOnce = 512
 
-// model is what the artifact keeps of the embedder.
+// model describes the embedder for the artifact.
 func (b *build) model() artifact.Model {
 	e := b.options.Embedder
 	if e == nil {
@@ -24,8 +24,8 @@ func (b *build) model() artifact.Model {
 	return artifact.Model{Provider: provider, Name: name, Key: embed.Fingerprint(e) + "\x00" + inputVersion, Weights: embed.Weights(e)}
 }
 
-// usage is what an embedder behind a network did so far in this build; nil:
-// there is none.
+// usage returns a remote embedder's usage in this build so far, or nil if the embedder
+// is not remote.
 func (b *build) usage() *embed.Usage {
 	m, ok := b.options.Embedder.(embed.Meter)
 	if !ok {
@@ -35,8 +35,8 @@ func (b *build) usage() *embed.Usage {
 	return &u
 }
 
-// embed gives the chunks of docs their vectors. Whatever fails ends the build:
-// an index with vectors for some chunks alone would hide the others.
+// embed computes the vectors of the chunks of docs. Any failure ends the build, because
+// semantic search would not find chunks without vectors.
 func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error) {
 	if b.options.Embedder == nil {
 		return nil
@@ -73,7 +73,7 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 		for j := range d.Chunks {
 			text := embedded(d, j)
 			if d.Phrases != nil && len(d.Phrases[j]) > 0 {
-				text.Body = strings.Join(d.Phrases[j], ". ") + ".\n" + text.Body // in front: long bodies are cut
+				text.Body = strings.Join(d.Phrases[j], ". ") + ".\n" + text.Body // in front, because long bodies are truncated
 			}
 			texts, to = append(texts, text), append(to, &d.Vectors[j])
 			if len(texts) == embedAtOnce {
@@ -89,8 +89,8 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 	return flush()
 }
 
-// sized refuses a vector that is longer or shorter than the first one of the
-// build.
+// sized returns an error if a vector of length n differs in length from the build's
+// first vector.
 func (b *build) sized(n int) error {
 	if n == 0 || n > artifact.MaxDimensions {
 		return fmt.Errorf("embed: a vector has %d dimensions, want 1 to %d", n, artifact.MaxDimensions)
@@ -101,14 +101,14 @@ func (b *build) sized(n int) error {
 	return fmt.Errorf("embed: vectors have %d and %d dimensions", b.dimensions.Load(), n)
 }
 
-// inputVersion is that of what embedded and the phrases make of a chunk: vectors of
-// another one are not reused.
+// inputVersion identifies how embedded and the phrases turn a chunk into an embedder's
+// input. Vectors of another version are not reused.
 const inputVersion = "2"
 
-// embedded is a chunk of a page as an embedder sees it. The first one has the page's
-// description too. On five labelled sets two have no descriptions; the others gain
-// .011 (dapr) and .001 (powershell) NDCG@5 or lose .0003 (the manual). In every chunk
-// of a page it costs the manual .012.
+// embedded returns the embedder's input for a chunk of a page. The first chunk includes
+// the page's description. Of five labelled sets, two have no descriptions. On the
+// others, the description changes NDCG@5 by +.011 (dapr), +.001 (powershell) and -.0003
+// (the manual). Adding it to every chunk of a page costs the manual .012.
 func embedded(d *artifact.Document, chunk int) embed.Document {
 	c := d.Chunks[chunk]
 	body := strings.TrimPrefix(c.Text, c.Heading)

@@ -12,11 +12,10 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// Fix writes a manifest that cuts each file of dir at the heading level that
-// suits it best, unless dir already has a manifest; wrote reports which.
-// Folders with manifests of their own keep them and are not counted. Errors and
-// faults are those of Build's walk. If Fix ends early, it leaves nothing
-// behind.
+// Fix writes a manifest to dir that splits each file at its best heading level, unless
+// dir already has a manifest. wrote reports whether it wrote one. It keeps the
+// manifests of subfolders and ignores the files that they cover. Errors and faults are
+// the same as for the walk in Build. If Fix ends early, it leaves no files behind.
 func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	root, err := resolveRoot(dir)
 	if err != nil {
@@ -47,7 +46,7 @@ func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	return file, true, nil
 }
 
-// suggested is a manifest as Fix writes it.
+// suggested is the manifest that Fix writes.
 type suggested struct {
 	Version   string              `json:"version"`
 	Strategy  suggestedStrategy   `json:"strategy"`
@@ -63,9 +62,8 @@ type suggestedOverride struct {
 	Strategy suggestedStrategy `json:"strategy"`
 }
 
-// suggest makes the most frequent of the files' strategies the default and
-// overrides of the others. Files that cannot be read have no say. The error is
-// ctx's.
+// suggest uses the most frequent strategy as the default and adds overrides for files
+// with another one. It ignores files that cannot be read. It returns ctx's error.
 func suggest(ctx context.Context, pages []*page) (suggested, error) {
 	best := map[string]chunker.By{}
 	votes := map[chunker.By]int{}
@@ -96,7 +94,7 @@ func suggest(ctx context.Context, pages []*page) (suggested, error) {
 	return m, nil
 }
 
-// suggestBy chooses for one file by the number of its headings.
+// suggestBy chooses a file's strategy by its number of headings.
 func suggestBy(src []byte) chunker.By {
 	n := chunker.Headings(src)
 	switch {
@@ -112,18 +110,18 @@ func suggestBy(src []byte) chunker.By {
 	return chunker.File
 }
 
-// escapeGlob makes a glob that matches name alone.
+// escapeGlob returns a glob that matches only name.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(name)
 }
 
-// writeNew writes file whole or not at all.
+// writeNew writes file atomically.
 func writeNew(file string, content []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // no effect once it has its name
+	defer os.Remove(temp.Name()) // no effect after the rename
 	_, err = temp.Write(content)
 	if err := errors.Join(err, temp.Chmod(0o644), temp.Close()); err != nil {
 		return err

@@ -12,18 +12,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// gitWait bounds a call of git; on a disk that answers it takes some 5 ms.
+// gitWait limits the duration of a git call, which normally takes about 5 ms.
 const gitWait = 2 * time.Second
 
-// provenance says where and when a corpus is from.
+// provenance records the commit and the time of a corpus.
 type provenance struct {
 	commit    *string
 	indexedAt *string
 }
 
-// readProvenance asks git for the commit that dir is at, and takes the time
-// from SOURCE_DATE_EPOCH or that commit. Without git, or outside of a checkout,
-// both may stay nil. Fault "bad_option": SOURCE_DATE_EPOCH is no time.
+// readProvenance asks git for the commit of dir and takes the time from
+// SOURCE_DATE_EPOCH or that commit. Without git, or outside a checkout, both may be
+// nil. It returns fault "bad_option" if SOURCE_DATE_EPOCH is not a valid time.
 func readProvenance(ctx context.Context, dir string) (provenance, error) {
 	var p provenance
 	var seconds int64
@@ -45,20 +45,22 @@ func readProvenance(ctx context.Context, dir string) (provenance, error) {
 	return p, nil
 }
 
-// maxEpoch is the last second of the year 9999, after which RFC 3339 ends.
+// maxEpoch is the last second of the year 9999, the latest time that RFC 3339 can
+// represent.
 const maxEpoch = 253402300799
 
-// gitHead returns the hash of HEAD and its commit time. The configuration of a
-// checkout may name programs, and a corpus need not be trusted: the command is
-// one that runs none but to fetch what a partial clone lacks, and no protocol is
-// allowed for that.
+// gitHead returns the hash of HEAD and its commit time. A checkout's configuration may
+// name programs to run, and a corpus may be untrusted. The command therefore runs no
+// such program except to fetch objects missing from a partial clone, and all protocols
+// for fetching are disabled.
 func gitHead(ctx context.Context, dir string) (commit string, seconds int64, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "-C", dir, "-c", "core.sshCommand=false", "-c", "core.fsmonitor=false", "rev-list", "-1", "--format=%ct", "HEAD")
 	cmd.WaitDelay = gitWait / 4
 	for _, v := range os.Environ() {
-		// A hook runs with some set, for a checkout that need not be dir's.
+		// A hook runs with GIT_ variables, which may refer to another checkout than
+		// dir's.
 		if !strings.HasPrefix(v, "GIT_") {
 			cmd.Env = append(cmd.Env, v)
 		}

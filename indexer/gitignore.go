@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ignoreFile is the rules of one .gitignore, in file order.
+// ignoreFile holds the rules of one .gitignore, in file order.
 type ignoreFile struct {
-	// base is the folder of the file, relative to the corpus, with a slash at
-	// its end; empty for the corpus itself and for folders above it.
+	// base is the folder that contains the file, relative to the corpus and with a
+	// trailing slash. It is empty for the corpus itself and for folders above it.
 	base string
-	// prefix leads from the folder of a file above the corpus to the corpus,
-	// with a slash at its end.
+	// prefix is the path from the file's folder to the corpus, with a trailing slash.
+	// It is only set for folders above the corpus.
 	prefix string
 	rules  []ignoreRule
 }
@@ -20,17 +20,17 @@ type ignoreFile struct {
 // ignoreRule is one line of a .gitignore.
 type ignoreRule struct {
 	negate, dirOnly bool
-	// anchored rules are matched with the path from the file's folder, others
-	// with the name alone.
+	// anchored rules match the path from the file's folder. Other rules match only the
+	// name.
 	anchored bool
 	match    *regexp.Regexp
 }
 
-// ignores is the files in force in a folder, the outermost first.
+// ignores holds the files that apply to a folder, outermost first.
 type ignores []ignoreFile
 
-// ignored says whether git would ignore path, relative to the corpus, given
-// that it ignores none of the folders above it.
+// ignored reports whether git would ignore path, which is relative to the corpus. It
+// assumes that git ignores none of the parent folders.
 func (files ignores) ignored(path string, dir bool) bool {
 	for i := len(files) - 1; i >= 0; i-- {
 		f := files[i]
@@ -50,8 +50,8 @@ func (files ignores) ignored(path string, dir bool) bool {
 	return false
 }
 
-// parseIgnore reads the text of a .gitignore. Lines that git would match with
-// nothing, such as an unclosed bracket, are left out; no line is an error.
+// parseIgnore reads the text of a .gitignore. It skips lines that match nothing in git,
+// for example an unclosed bracket. No line is an error.
 func parseIgnore(src []byte) []ignoreRule {
 	var rules []ignoreRule
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(src, []byte("\uFEFF")), []byte("\n")) {
@@ -81,7 +81,7 @@ func parseIgnoreLine(line string) (ignoreRule, bool) {
 	return r, err == nil
 }
 
-// trimSpaces cuts trailing spaces, but none that a backslash protects.
+// trimSpaces removes trailing spaces unless a backslash escapes them.
 func trimSpaces(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {

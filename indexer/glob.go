@@ -9,7 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxGlobBytes and maxGlobForms bound the work of one match: a glob with braces
+// maxGlobBytes and maxGlobForms limit the work of one match, because a glob with braces
 // is tried in each of its forms.
 const (
 	maxGlobBytes = 1024
@@ -18,10 +18,10 @@ const (
 
 var extendedGlob = regexp.MustCompile(`[@+?*!]\(`)
 
-// globForms counts the forms of a glob with braces, or some more.
+// globForms returns an upper limit on the number of forms of a glob with braces.
 func globForms(glob string) int {
 	forms := 1
-	var open []int // alternatives of the braces around
+	var open []int // number of alternatives in each open brace
 	for i := 0; i < len(glob) && forms <= maxGlobForms; i++ {
 		switch c := glob[i]; {
 		case c == '\\':
@@ -38,7 +38,7 @@ func globForms(glob string) int {
 	return forms
 }
 
-// checkGlob says why a glob cannot be used, or returns "".
+// checkGlob returns the reason why a glob cannot be used, or "" if it can.
 func checkGlob(glob string) string {
 	switch {
 	case glob == "":
@@ -55,9 +55,9 @@ func checkGlob(glob string) string {
 	return ""
 }
 
-// covers says whether glob matches name, a path with forward slashes, or a
-// folder that name lies in. A glob without a slash is matched with each name
-// on the way, as in a .gitignore. The glob has passed checkGlob.
+// covers reports whether glob matches name, a path with forward slashes, or one of its
+// parent folders. A glob without a slash is matched against each element of the path,
+// as in a .gitignore. The glob must have passed checkGlob.
 func covers(glob, name string) bool {
 	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	byName := !strings.Contains(glob, "/")
@@ -76,10 +76,10 @@ func covers(glob, name string) bool {
 	return false
 }
 
-// selection is which files of a corpus are wanted.
+// selection selects the files of a corpus.
 type selection struct{ include, exclude []string }
 
-// leaves says whether an exclude glob covers name, a file or a folder.
+// leaves reports whether an exclude glob covers name, a file or folder.
 func (s selection) leaves(name string) bool {
 	for _, g := range s.exclude {
 		if covers(g, name) {
@@ -89,8 +89,8 @@ func (s selection) leaves(name string) bool {
 	return false
 }
 
-// takes says whether name, a file that no exclude glob covers, is wanted:
-// without include globs every one is.
+// takes reports whether name, a file that no exclude glob covers, is included. Without
+// include globs, every file is.
 func (s selection) takes(name string) bool {
 	for _, g := range s.include {
 		if covers(g, name) {
@@ -100,7 +100,7 @@ func (s selection) takes(name string) bool {
 	return len(s.include) == 0
 }
 
-// shorten cuts s for a message.
+// shorten truncates s for use in a message.
 func shorten(s string) string {
 	const most = 80
 	if r := []rune(s); len(r) > most {

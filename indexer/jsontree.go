@@ -8,28 +8,28 @@ import (
 	"io"
 )
 
-// maxSettingsBytes bounds a file of settings: manifest, metadata, template or
-// .gitignore. The largest seen in real corpora have some 10 kB.
+// maxSettingsBytes is the maximum size of a settings file: a manifest, metadata,
+// template or .gitignore file. The largest seen in real corpora have about 10 kB.
 const maxSettingsBytes = 1 << 20
 
-// maxJSONDepth bounds the nesting of a JSON file; the settings need 5.
+// maxJSONDepth is the maximum nesting depth of a JSON file. Settings need a depth of 5.
 const maxJSONDepth = 64
 
-// node is one value of a JSON file with the line it begins on. Value is
-// *members, []*node, string, json.Number, bool or nil.
+// node is a value in a JSON file, with the line on which it begins. value is *members,
+// []*node, string, json.Number, bool or nil.
 type node struct {
 	line  int
 	value any
 }
 
-// members are an object's; of a key given twice, the last one counts.
+// members holds an object's members. If a key is repeated, the last value counts.
 type members struct {
 	keys   []string // in file order
 	byName map[string]*node
 	lines  map[string]int
 }
 
-// lineError is what is wrong with a file, and where.
+// lineError is an error in a file, with its line.
 type lineError struct {
 	line   int
 	reason string
@@ -37,8 +37,8 @@ type lineError struct {
 
 func (e *lineError) Error() string { return e.reason }
 
-// parseJSON reads one JSON value and nothing after it. A byte-order mark
-// before it is skipped. An error is a *lineError.
+// parseJSON parses src, which must contain exactly one JSON value. It skips a leading
+// byte-order mark. Errors are of type *lineError.
 func parseJSON(src []byte) (*node, error) {
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
 	p := &jsonParser{src: src, decoder: json.NewDecoder(bytes.NewReader(src)), line: 1}
@@ -66,10 +66,10 @@ type jsonParser struct {
 	src     []byte
 	decoder *json.Decoder
 	line    int // line of the last token
-	at      int // offset up to which line is counted
+	at      int // offset up to which lines are counted
 }
 
-// mark counts the lines up to the token just read.
+// mark updates line to the line of the token just read.
 func (p *jsonParser) mark() {
 	to := int(p.decoder.InputOffset())
 	p.line += bytes.Count(p.src[p.at:to], []byte("\n"))
@@ -103,7 +103,7 @@ func (p *jsonParser) members(depth int) (*members, error) {
 		if err != nil {
 			return m, err
 		}
-		key, line := token.(string), p.line // the decoder allows no other
+		key, line := token.(string), p.line // the decoder guarantees that keys are strings
 		n, err := p.value(depth + 1)
 		if err != nil {
 			return m, err

@@ -9,15 +9,15 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// languageFacets are the facets that a manifest may give a page's language by.
+// languageFacets lists the facets with which a manifest can declare a page's language.
 var languageFacets = [...]string{"lang", "language", "locale"}
 
-// languageOf is the language of a page: the one that its front matter or its
-// manifest gives, else the one that it is seen to be in. What is given and names
-// no language ("language: python") does not count.
+// languageOf returns a page's language: the one declared in its front matter or
+// manifest, or else the detected one. It ignores a declared value that is not a
+// language ("language: python").
 func languageOf(p *page, src []byte) language.Code {
 	if len(src) > 1 && src[0] >= 0xfe {
-		var front []byte // the text is in UTF-16
+		var front []byte // the text is UTF-16
 		front, src = chunker.FrontMatter(src)
 		src = append(append([]byte("---\n"), front...), append([]byte("---\n"), src...)...)
 	}
@@ -36,9 +36,9 @@ func languageOf(p *page, src []byte) language.Code {
 	return language.Detect(p.path, src)
 }
 
-// stemming is the digest of how this binary reads a language other than English:
-// a page in it that was stemmed otherwise is a changed one. English is covered by
-// what the artifact says of itself.
+// stemming returns a digest of how this binary stems a language other than English. If
+// the digest changes, pages in that language count as changed. For English, the
+// artifact's metadata records the stemming.
 var stemming = func() func(language.Code) [sha256.Size]byte {
 	var digests sync.Map
 	return func(c language.Code) [sha256.Size]byte {

@@ -11,14 +11,14 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// manifestFile is the name of a manifest. The nearest one above a file decides
-// alone: it inherits nothing from those further up.
+// manifestFile is the name of a manifest. Only the nearest manifest above a file
+// applies. It inherits nothing from manifests further up.
 const manifestFile = ".docs-mcp.json"
 
-// manifest says how the files of a folder are cut and filed.
+// manifest configures how a folder's files are split, and their metadata.
 type manifest struct {
 	file      string // relative to the corpus
-	folder    string // of file; "." at the root
+	folder    string // of file, or "." at the root
 	strategy  *chunker.Options
 	metadata  map[string]string
 	overrides []override
@@ -33,14 +33,14 @@ type override struct {
 	metadata map[string]string
 }
 
-// settings are how one page is cut and what it is filed under.
+// settings are a page's chunking strategy and metadata.
 type settings struct {
 	strategy chunker.Options
-	metadata map[string]string // not to be changed: pages share it
+	metadata map[string]string // read-only, because pages share it
 }
 
-// parseManifest reads the manifest at file. With any error in it the manifest
-// is one that says nothing; warnings leave it as it is.
+// parseManifest reads the manifest at file. If it contains an error, the returned
+// manifest is empty. Warnings do not affect it.
 func parseManifest(file string, src []byte) (*manifest, []Problem) {
 	empty := &manifest{file: file, folder: path.Dir(file)}
 	root, err := parseJSON(src)
@@ -96,9 +96,9 @@ func (c *checker) readOverride(n *node) override {
 	return o
 }
 
-// settings returns those of file, relative to the corpus. Of the overrides that
-// match, the last one with a strategy decides it whole; metadata is merged by
-// key. A nil manifest leaves the defaults.
+// settings returns the settings for file, which is relative to the corpus. Among
+// matching overrides, the last one with a strategy replaces the strategy completely.
+// Metadata is merged by key. If the manifest is nil, settings returns the defaults.
 func (m *manifest) settings(file string, defaults chunker.Options) settings {
 	s := settings{strategy: defaults}
 	if m == nil {
@@ -125,8 +125,8 @@ func (m *manifest) settings(file string, defaults chunker.Options) settings {
 	return s
 }
 
-// merged returns a map with over's values above under's; it may be one of the
-// two.
+// merged returns a map in which over's values take precedence over under's. The result
+// may be one of the two arguments.
 func merged(under, over map[string]string) map[string]string {
 	switch {
 	case len(over) == 0:

@@ -16,40 +16,40 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// about is a metadata.json that people wrote: what a corpus is, and how it is
-// indexed where no manifest and no option says otherwise.
+// about is a user-written metadata.json. It describes a corpus and sets how to index it
+// where no manifest or option does.
 type about struct {
-	file             string // as shown in problems; empty: there is none
+	file             string // name for problems, or empty if there is no file
 	description      string
-	corpus           string // folder described, relative to the file's; empty: that one
+	corpus           string // folder described, relative to the file's folder, or empty for that folder itself
 	strategy         chunker.Options
 	include, exclude []string
 	gitIgnore        bool
 	taxonomy         taxonomy
 	texts            texts
 	folders          map[string]note
-	// dir is the folder that the file lies in; phrases is a path relative to it,
-	// and phrasesLine where the file names it. Empty: it names none.
+	// dir is the folder that contains the file. phrases is a path relative to dir, or
+	// empty if the file names none. phrasesLine is the line that sets it.
 	dir         string
 	phrases     string
 	phrasesLine int
 }
 
-// note is what people say of a folder, and where.
+// note is a user's description of a folder, with its line.
 type note struct {
 	text string
 	line int
 }
 
-// aboutKeys are the keys that make a JSON file a metadata.json of ours.
+// aboutKeys lists the keys that identify a JSON file as a metadata.json for deskhand.
 var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descriptions", "mcpServerInstructions",
 	"folders", "strategy", "include", "exclude", "gitignore", "phrases"}
 
-// Find returns the corpus that metadata.json in dir describes, and that file.
-// The corpus is the folder that its key "corpus" names, or else dir. Fault
-// "no_corpus": there is no such file, or it describes no corpus. Fault
-// "corpus_outside": it names a folder that is not below its own, which the
-// caller did not ask for.
+// Find returns the corpus that dir's metadata.json describes, and the path of that
+// file. The corpus is the folder named by the key "corpus", or else dir. Find returns
+// fault "no_corpus" if the file is missing or describes no corpus, and fault
+// "corpus_outside" if the named folder is not below dir, because the caller did not ask
+// for such a folder.
 func Find(dir string) (corpus, metadata string, err error) {
 	file := filepath.Join(dir, artifact.MetadataFile)
 	hint := "name your docs folder: deskhand index DIR"
@@ -76,8 +76,9 @@ func Find(dir string) (corpus, metadata string, err error) {
 	return corpus, file, nil
 }
 
-// outside reports whether folder is not dir or below it, links resolved. One
-// that is not there is told of by who reads it.
+// outside reports whether folder is neither dir nor below it, with links resolved. If a
+// path does not exist, outside returns false, and the code that reads it reports the
+// error.
 func outside(dir, folder string) bool {
 	var real [2]string
 	for i, path := range []string{dir, folder} {
@@ -94,9 +95,9 @@ func outside(dir, folder string) bool {
 	return err != nil || !filepath.IsLocal(rel)
 }
 
-// findAbout reads the metadata.json of the corpus at dir: the one given, else
-// the one in dir, else the one beside dir that names it. A given one that
-// cannot be read is an error, another one a problem.
+// findAbout reads the metadata.json of the corpus at dir: the given file, or else the
+// one in dir, or else the one next to dir that names it. If the given file cannot be
+// read, findAbout returns an error. For the other two, it returns a problem.
 func findAbout(dir, given string) (*about, []Problem, error) {
 	if given != "" {
 		src, err := readSettings(given)
@@ -123,7 +124,8 @@ func findAbout(dir, given string) (*about, []Problem, error) {
 	return beside, append(problems, more...), nil
 }
 
-// aboutInside reads dir/metadata.json; nil if it is absent or not for dir.
+// aboutInside reads dir/metadata.json. It returns nil if the file is missing or does
+// not describe dir.
 func aboutInside(dir string) (*about, []Problem) {
 	file := artifact.MetadataFile
 	src, err := readSettings(filepath.Join(dir, file))
@@ -142,13 +144,14 @@ func aboutInside(dir string) (*about, []Problem) {
 	case len(problems) > 0:
 		return nil, problems
 	case hasDataFile(dir):
-		return nil, nil // the artifact's own: -o names the corpus
+		return nil, nil // the artifact's own file, since -o names the corpus
 	}
 	return nil, []Problem{{file, 0, "not used: it has no key that describes a corpus, for example corpus_description"}}
 }
 
-// aboutBeside reads the metadata.json beside dir; nil unless its "corpus"
-// names dir. It is somebody else's file otherwise and nothing is said of it.
+// aboutBeside reads the metadata.json next to dir. It returns nil, without a problem,
+// unless the file's "corpus" names dir, because the file then belongs to something
+// else.
 func aboutBeside(dir string) (*about, []Problem) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
@@ -173,9 +176,9 @@ func sameFolder(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// parseAbout reads a metadata.json. ours is false if it is none of a corpus:
-// not JSON, without a known key, or that of an artifact. Wrong values are
-// problems and count as absent.
+// parseAbout reads a metadata.json. ours is false if the file does not describe a
+// corpus: it is not JSON, has no known key, or belongs to an artifact. Invalid values
+// are reported as problems and treated as missing.
 func parseAbout(file string, src []byte) (a *about, ours bool, problems []Problem) {
 	root, err := parseJSON(src)
 	if at := new(lineError); errors.As(err, &at) {
@@ -191,8 +194,8 @@ func parseAbout(file string, src []byte) (a *about, ours bool, problems []Proble
 	return a, true, c.problems(file)
 }
 
-// describes says whether people wrote m of a corpus: the metadata.json of an
-// artifact has an index.
+// describes reports whether m is a user's description of a corpus. An artifact's
+// metadata.json is not, and has an index.
 func describes(m *members) bool {
 	if m.byName["index"] != nil {
 		return false
@@ -253,8 +256,7 @@ func (c *checker) readGlobs(n *node, what string) []string {
 	return globs
 }
 
-// notes returns the notes of folders by path, and a problem for each folder
-// that has no page.
+// notes returns the folder notes by path, and a problem for each folder without a page.
 func (a *about) notes(pages []*page) (map[string]string, []Problem) {
 	if len(a.folders) == 0 {
 		return nil, nil

@@ -15,29 +15,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Bounds of a file of phrases. Beyond maxPhrases or maxPhraseBytes a chunk would
-// be found by its phrases rather than by what it says.
+// Limits on a phrases file. With more or longer phrases, searches would match a chunk's
+// phrases rather than its content.
 const (
 	maxPhrasesBytes = 64 << 20
 	maxPhrases      = 20
 	maxPhraseBytes  = 300
 )
 
-// Phrases are everyday phrasings of chunks. A chunk is found by them too; nothing
-// shows them.
+// Phrases are everyday phrasings of chunks. Searches match them, but no result shows
+// them.
 type Phrases struct {
-	// Of has the phrases by chunk id.
+	// Of maps chunk IDs to phrases.
 	Of map[string][]string
-	// Digests has, by chunk id, what deskhand phrases noted of the chunk when it
-	// wrote the line. Absent: a person wrote it.
+	// Digests maps each chunk ID to the chunk digest that "deskhand phrases" wrote in
+	// the chunk's line. A line written by a person has no digest.
 	Digests map[string]string
 
 	file  string
-	lines map[string]int // of the ids, the first where an id comes twice
+	lines map[string]int // line of each ID, or its first line if the ID is repeated
 }
 
-// PhrasesPath returns the file of phrases that a build with o reads. Empty: none.
-// Faults: those of a metadata.json that o names, and "bad_metadata".
+// PhrasesPath returns the phrases file that a build with o reads, or "" if there is
+// none. It returns the faults of a metadata.json named in o, and "bad_metadata".
 func PhrasesPath(o Options) (string, error) {
 	if o.PhrasesPath != "" {
 		return o.PhrasesPath, nil
@@ -53,9 +53,8 @@ func PhrasesPath(o Options) (string, error) {
 	return file, nil
 }
 
-// readPhrases gives the pages the phrases of their chunks. A file that
-// metadata.json names and that cannot be read is a problem, one that the caller
-// names a fault.
+// readPhrases assigns the phrases to the pages. If the phrases file cannot be read, the
+// result is a problem if metadata.json names the file, and a fault if the caller does.
 func (b *build) readPhrases() error {
 	file := b.options.PhrasesPath
 	if file == "" && b.about.phrases != "" {
@@ -79,8 +78,9 @@ func (b *build) readPhrases() error {
 	return err
 }
 
-// unfitPhrases says why a file that a metadata.json in dir names is not read;
-// empty: it is. A corpus may come from anyone, and its links may lead anywhere.
+// unfitPhrases returns the reason why a phrases file named by the metadata.json in dir
+// is not read, or "" if it is. A corpus may be untrusted, and its links may point
+// anywhere.
 func unfitPhrases(dir, file string) string {
 	if _, err := os.Stat(file); err != nil {
 		return fmt.Sprintf("%s cannot be read: %s", file, cause(err))
@@ -91,8 +91,8 @@ func unfitPhrases(dir, file string) string {
 	return ""
 }
 
-// ReadPhrases reads a file of phrases, a JSON object a line. What is wrong with a
-// line is a problem, and the line counts as absent. Fault "no_phrases": the file
+// ReadPhrases reads a phrases file, which has one JSON object per line. It reports an
+// invalid line as a problem and skips it. It returns fault "no_phrases" if the file
 // cannot be read.
 func ReadPhrases(file string) (Phrases, []Problem, error) {
 	src, err := readFile(file, maxPhrasesBytes, nil)
@@ -104,7 +104,7 @@ func ReadPhrases(file string) (Phrases, []Problem, error) {
 	return p, problems, nil
 }
 
-// ParsePhrases is ReadPhrases of a file that was read.
+// ParsePhrases does the same as ReadPhrases for a file's content src.
 func ParsePhrases(file string, src []byte) (Phrases, []Problem) {
 	p := Phrases{file: file, Of: map[string][]string{}, Digests: map[string]string{}, lines: map[string]int{}}
 	var problems []Problem
@@ -121,7 +121,7 @@ func ParsePhrases(file string, src []byte) (Phrases, []Problem) {
 	return p, problems
 }
 
-// add takes one line; reason says what is wrong with it.
+// add adds one line's phrases. If the line is invalid, add returns the reason.
 func (p *Phrases) add(line []byte, n int) (reason string) {
 	var given struct {
 		ID      *string  `json:"chunk_id"`
@@ -160,10 +160,10 @@ func (p *Phrases) add(line []byte, n int) (reason string) {
 	return reason
 }
 
-// spread gives the pages the phrases of their chunks.
+// spread assigns the phrases to the pages.
 func (p *Phrases) spread(byPath map[string]*page) {
 	for id, list := range p.Of {
-		path, _, _ := chunker.ParseID(id) // checked when it was read
+		path, _, _ := chunker.ParseID(id) // ParseID already accepted id when the file was read
 		if on := byPath[path]; on != nil {
 			if on.phrases == nil {
 				on.phrases = map[string][]string{}
@@ -173,7 +173,7 @@ func (p *Phrases) spread(byPath map[string]*page) {
 	}
 }
 
-// stale are the lines whose chunk is not among those known.
+// stale returns a problem for each line whose chunk is not in known.
 func (p *Phrases) stale(known map[string]bool) []Problem {
 	var problems []Problem
 	for _, id := range slices.Sorted(maps.Keys(p.lines)) {
@@ -184,7 +184,7 @@ func (p *Phrases) stale(known map[string]bool) []Problem {
 	return problems
 }
 
-// ofChunks are the phrases of a page's chunks, as artifact.Document has them.
+// ofChunks returns the phrases of a page's chunks in the form of artifact.Document.
 func (p *page) ofChunks(chunks []chunker.Chunk) [][]string {
 	if len(p.phrases) == 0 {
 		return nil

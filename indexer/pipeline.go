@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// write makes and commits the artifact.
+// write builds and commits the artifact.
 func (b *build) write(ctx context.Context) error {
 	if err := b.checkOut(); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (b *build) write(ctx context.Context) error {
 	return b.commit(ctx, w, old)
 }
 
-// previous returns the sources of the artifact that is being replaced; pages
-// whose records are damaged count as absent.
+// previous returns the page sources of the artifact that is being replaced. Pages with
+// damaged records count as missing.
 func previous(w *artifact.Writer) []artifact.Source {
 	var old []artifact.Source
 	if r := w.Previous(); r != nil {
@@ -47,24 +47,24 @@ func previous(w *artifact.Writer) []artifact.Source {
 	return old
 }
 
-// job is one group on its way through the pipeline.
+// job is one group in the pipeline.
 type job struct {
 	sources []artifact.Source
-	// ready has the group once it is made; nil: it is expected to be there
-	// from the previous artifact.
+	// ready receives the encoded group. It is nil if the group should exist in the
+	// previous artifact.
 	ready chan made
 }
 
-// made is a group encoded; group is nil if no page of it could be read.
+// made is an encoded group. group is nil if none of its pages could be read.
 type made struct {
 	group    *artifact.Group
 	problems []Problem
 	err      error
 }
 
-// groups brings every group of plan into w, in order: from the previous
-// artifact if it is there, or made anew. At most Workers+1 groups are in memory
-// at once.
+// groups adds every group of plan to w, in order. It takes each group from the previous
+// artifact if possible, or else encodes it. At most Workers+1 groups are in memory at
+// the same time.
 func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifact.Source) error {
 	b.phase("build")
 	total := 0
@@ -76,7 +76,7 @@ func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifac
 	jobs := b.start(ctx, plan, w.Has)
 	defer func() {
 		cancel()
-		for range jobs.queue { // let the goroutines end
+		for range jobs.queue { // drain the queue so that the goroutines exit
 		}
 		jobs.wait.Wait()
 	}()
@@ -96,11 +96,12 @@ func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifac
 
 type pipeline struct {
 	queue chan job      // in the order of the plan
-	slots chan struct{} // one for each group in memory
+	slots chan struct{} // one slot for each group in memory
 	wait  sync.WaitGroup
 }
 
-// start begins to make the groups that are not there.
+// start begins to encode the groups that are not in the previous artifact. there
+// reports whether a group is in it.
 func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func([]artifact.Source) bool) *pipeline {
 	p := &pipeline{queue: make(chan job, len(plan)), slots: make(chan struct{}, b.options.Workers+1)}
 	work := make(chan job)
@@ -132,8 +133,8 @@ func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func(
 	return p
 }
 
-// add brings one group into w. While it waits for it, it calls waiting now and
-// then.
+// add adds one group to w. While it waits for the group, it calls waiting from time to
+// time.
 func (b *build) add(ctx context.Context, w *artifact.Writer, j job, waiting func()) error {
 	var m made
 	if j.ready == nil {
@@ -143,7 +144,7 @@ func (b *build) add(ctx context.Context, w *artifact.Writer, j job, waiting func
 			b.report.FilesReused += len(j.sources)
 			return nil
 		}
-		m = b.make(ctx, j.sources) // it is damaged
+		m = b.make(ctx, j.sources) // the previous artifact's copy is damaged
 	} else {
 		m = b.await(j.ready, waiting)
 	}
@@ -155,8 +156,8 @@ func (b *build) add(ctx context.Context, w *artifact.Writer, j job, waiting func
 	return w.Add(m.group)
 }
 
-// await waits for a group. Where an embedder behind a network may take long for
-// it, waiting is called once a second.
+// await waits for a group. A remote embedder may take long, so await then calls waiting
+// once a second.
 func (b *build) await(ready <-chan made, waiting func()) made {
 	if _, far := b.options.Embedder.(embed.Meter); !far {
 		return <-ready
@@ -173,7 +174,7 @@ func (b *build) await(ready <-chan made, waiting func()) made {
 	}
 }
 
-// make cuts and encodes one group.
+// make splits and encodes one group.
 func (b *build) make(ctx context.Context, sources []artifact.Source) made {
 	var m made
 	docs := make([]artifact.Document, 0, len(sources))
@@ -197,7 +198,7 @@ func (b *build) make(ctx context.Context, sources []artifact.Source) made {
 	if m.err == nil {
 		return m
 	}
-	// One page may be the reason: find it, and leave it out.
+	// A single page may cause the error. Find it and leave it out.
 	docs = slices.DeleteFunc(docs, func(d artifact.Document) bool {
 		_, err := b.encoded([]artifact.Document{d})
 		if err != nil {
@@ -212,7 +213,7 @@ func (b *build) make(ctx context.Context, sources []artifact.Source) made {
 	return m
 }
 
-// encoded is artifact.Encode with a panic made an error.
+// encoded calls b.encode and converts a panic to an error.
 func (b *build) encoded(docs []artifact.Document) (g *artifact.Group, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -222,8 +223,8 @@ func (b *build) encoded(docs []artifact.Document) (g *artifact.Group, err error)
 	return b.encode(docs)
 }
 
-// commit looks at all pages written, makes the metadata of them and ends the
-// build.
+// commit reads the written pages, creates the metadata from them and commits the
+// artifact.
 func (b *build) commit(ctx context.Context, w *artifact.Writer, old []artifact.Source) error {
 	b.phase("commit")
 	before := make(map[string]artifact.Source, len(old))

@@ -9,14 +9,13 @@ import (
 	"syscall"
 )
 
-// readSettings reads a small file of settings.
 func readSettings(name string) ([]byte, error) {
 	return readFile(name, maxSettingsBytes, nil)
 }
 
-// readFile reads a regular file of at most limit bytes into buffer, which it
-// grows if need be. It never waits: a pipe that took the file's place after
-// the walk is opened without blocking and refused.
+// readFile reads a regular file of at most limit bytes into buffer, which it grows if
+// needed. It never blocks: if a pipe replaced the file after the walk, it is opened
+// without blocking and rejected.
 func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -33,7 +32,7 @@ func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%d bytes, more than the limit of %d", info.Size(), limit)
 	}
-	// With room for one byte more, the end is found without growing.
+	// One extra byte lets Read find the end of the file without growing the buffer.
 	if need := int(info.Size()) + 1; cap(buffer) < need {
 		buffer = make([]byte, need)
 	}
@@ -56,7 +55,7 @@ func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
 	}
 }
 
-// cause is the part of err that does not repeat the file's name.
+// cause returns the part of err that does not repeat the file's name.
 func cause(err error) string {
 	if at := new(fs.PathError); errors.As(err, &at) {
 		return at.Err.Error()

@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// readStrategy reads how to cut: chunk_by, max_chunk_size, min_chunk_size.
-// n is not nil.
+// readStrategy reads the chunking settings chunk_by, max_chunk_size and min_chunk_size.
+// n must not be nil.
 func (c *checker) readStrategy(n *node, what string) chunker.Options {
 	m := c.object(n, what, "chunk_by", "max_chunk_size", "min_chunk_size")
 	by, known := chunker.ParseBy(c.text(m.byName["chunk_by"], what+".chunk_by"))
@@ -28,7 +28,7 @@ func (c *checker) readStrategy(n *node, what string) chunker.Options {
 	}
 }
 
-// readMetadata reads facet values of pages: strings to strings, neither empty.
+// readMetadata reads the facet values of pages. Keys and values are non-empty strings.
 func (c *checker) readMetadata(n *node, what string) map[string]string {
 	m := c.object(n, what)
 	values := map[string]string{}
@@ -45,15 +45,15 @@ func (c *checker) readMetadata(n *node, what string) map[string]string {
 	return values
 }
 
-// taxonomy is what people say of facets, by key.
+// taxonomy holds the user's facet settings by key.
 type taxonomy map[string]facetSettings
 
-// facetSettings is a facet without the values found.
+// facetSettings are a facet's settings, without its values.
 type facetSettings struct {
 	description string
 	collapse    bool
 	properties  map[string]artifact.FacetValue
-	// file and line say where the key was seen first.
+	// file and line are where the key was first found.
 	file string
 	line int
 }
@@ -88,7 +88,7 @@ func (f *facetSettings) set(value string, v artifact.FacetValue) {
 	f.properties[value] = artifact.FacetValue{MCPResource: v.MCPResource || f.properties[value].MCPResource}
 }
 
-// add unites t with other: true wins, and of texts the one that came first.
+// add merges other into t. true takes precedence over false, and the first text wins.
 func (t taxonomy) add(other taxonomy) {
 	for key, facet := range other {
 		old, seen := t[key]
@@ -106,10 +106,11 @@ func (t taxonomy) add(other taxonomy) {
 	}
 }
 
-// texts are what the server says of itself and its tools; empty: its own words.
+// texts are the descriptions of the server and its tools. If one is empty, the default
+// applies.
 type texts struct{ search, get, instructions string }
 
-// readTexts reads mcpServerInstructions and tool_descriptions of m.
+// readTexts reads mcpServerInstructions and tool_descriptions from m.
 func (c *checker) readTexts(m *members) texts {
 	tools := c.object(m.byName["tool_descriptions"], "tool_descriptions", "search_docs", "get_doc")
 	return texts{
@@ -119,7 +120,7 @@ func (c *checker) readTexts(m *members) texts {
 	}
 }
 
-// or fills what t leaves empty from other.
+// or returns t with its empty texts filled from other.
 func (t texts) or(other texts) texts {
 	return texts{
 		search:       cmp.Or(t.search, other.search),

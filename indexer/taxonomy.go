@@ -11,12 +11,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// facetKey is what a key must look like to be an argument of a tool: the APIs
-// of models refuse a whole tool for another character in one name.
+// facetKey matches a key that can be a tool argument. Model APIs reject the whole tool
+// if a name contains any other character.
 var facetKey = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// facetValues collects the metadata of pages: by key and value, the first page
-// that has it.
+// facetValues collects the pages' metadata. By key and value, it holds the first page
+// that has the value.
 type facetValues map[string]map[string]string
 
 func (f facetValues) add(page string, metadata map[string]string) {
@@ -35,8 +35,8 @@ func (f facetValues) first(key string) string {
 	return slices.Min(slices.Collect(maps.Values(f[key])))
 }
 
-// refuseReserved returns fault "reserved_facet" if a page has metadata under a
-// name that is an argument of search_docs. source returns the file to mend.
+// refuseReserved returns fault "reserved_facet" if a page has a metadata key with the
+// name of a search_docs argument. source returns the file to fix.
 func (f facetValues) refuseReserved(source func(page, key string) string) error {
 	for _, key := range artifact.ReservedFacets {
 		if len(f[key]) > 0 {
@@ -48,9 +48,8 @@ func (f facetValues) refuseReserved(source func(page, key string) string) error 
 	return nil
 }
 
-// facets makes the facets of an artifact of the values found and what people
-// say of them. What cannot be offered as a facet is a problem; its pages keep
-// the metadata.
+// facets combines the values found and the user's settings into the artifact's facets.
+// A key or value that cannot be a facet is a problem, but its pages keep the metadata.
 func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	facets := map[string]artifact.Facet{}
 	var problems []Problem
@@ -85,7 +84,7 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	return facets, problems
 }
 
-// values returns the values of key that can be offered, sorted.
+// values returns the sorted values of key that can be offered as filters.
 func (f facetValues) values(key string) ([]string, []Problem) {
 	var offered []string
 	var problems []Problem
@@ -103,7 +102,7 @@ func (f facetValues) values(key string) ([]string, []Problem) {
 	return offered, problems
 }
 
-// facet is s with the values found.
+// facet returns a facet with the settings s and the given values.
 func (s facetSettings) facet(key string, values []string) (artifact.Facet, []Problem) {
 	f := artifact.Facet{Description: s.description, Values: values, VectorCollapse: s.collapse}
 	var problems []Problem

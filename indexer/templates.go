@@ -14,11 +14,11 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// templateSuffixes are the ends of a prompt's file, in lower case.
+// templateSuffixes lists the suffixes of prompt files, in lower case.
 var templateSuffixes = []string{".template.yaml", ".template.yml", ".template.md", ".template.markdown", ".template.mdx"}
 
-// templateName returns the name of the prompt that file holds: its path without
-// the suffix. Empty: file is no template.
+// templateName returns the name of the prompt in file: its path without the suffix. It
+// returns "" if file is not a template.
 func templateName(file string) string {
 	lower := strings.ToLower(file)
 	for _, suffix := range templateSuffixes {
@@ -33,9 +33,9 @@ func isYAML(file string) bool {
 	return strings.HasPrefix(strings.ToLower(path.Ext(file)), ".y")
 }
 
-// readPrompts reads the templates, which are sorted by path, into prompts
-// sorted by name. Of one name YAML wins over markdown, and the first file over
-// a second of the same kind.
+// readPrompts reads the templates, which must be sorted by path, and returns the
+// prompts sorted by name. If several templates have the same name, YAML takes
+// precedence over Markdown, and the first file over a second one of the same kind.
 func readPrompts(templates []*page) ([]artifact.Prompt, []Problem) {
 	byName := map[string][]*page{}
 	for _, t := range templates {
@@ -59,7 +59,7 @@ func readPrompts(templates []*page) ([]artifact.Prompt, []Problem) {
 	return prompts, problems
 }
 
-// choose returns the one of several templates of one name that counts.
+// choose returns the template that takes precedence among several with the same name.
 func choose(templates []*page) (winner *page, refused []Problem) {
 	winner = templates[0]
 	for _, t := range templates {
@@ -79,7 +79,7 @@ func choose(templates []*page) (winner *page, refused []Problem) {
 	return winner, refused
 }
 
-// promptFile is a template as its author writes it.
+// promptFile is the content of a template file.
 type promptFile struct {
 	Title       string               `yaml:"title"`
 	Description string               `yaml:"description"`
@@ -100,7 +100,7 @@ type promptMessage struct {
 	Content promptContent `yaml:"content"`
 }
 
-// promptContent is a text, written as such or as {type: text, text: ...}.
+// promptContent is a text, written as a plain string or as {type: text, text: ...}.
 type promptContent struct {
 	Type string `yaml:"type"`
 	Text string `yaml:"text"`
@@ -115,7 +115,7 @@ func (c *promptContent) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*plain)(c))
 }
 
-// readPrompt reads one template; nil if it cannot be used.
+// readPrompt reads one template. It returns nil if the template cannot be used.
 func readPrompt(t *page) (prompt *artifact.Prompt, problems []lineError) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -129,13 +129,13 @@ func readPrompt(t *page) (prompt *artifact.Prompt, problems []lineError) {
 	return parsePrompt(src, isYAML(t.path))
 }
 
-// parsePrompt reads a template: all of it is YAML, or its front matter is and
-// the rest is the one message.
+// parsePrompt parses a template. Either all of it is YAML, or its front matter is YAML
+// and the rest is the only message.
 func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
 	head, body := src, []byte(nil)
 	if !asYAML {
 		head, body = chunker.FrontMatter(src)
-		head = slices.Concat([]byte("\n"), head) // so that its lines are those of the file
+		head = slices.Concat([]byte("\n"), head) // so that line numbers match the file
 	}
 	var f promptFile
 	var problems []lineError
@@ -157,7 +157,7 @@ func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
 	return f.prompt(), problems
 }
 
-// wrong says why the prompt cannot be used.
+// wrong returns the reasons why the prompt cannot be used.
 func (f *promptFile) wrong() []lineError {
 	var list []lineError
 	wrong := func(format string, args ...any) {
@@ -185,7 +185,7 @@ func (f *promptFile) wrong() []lineError {
 	return list
 }
 
-// prompt is f as the artifact has it, without a name.
+// prompt returns the artifact's form of f, without a name.
 func (f *promptFile) prompt() *artifact.Prompt {
 	p := &artifact.Prompt{Title: strings.TrimSpace(f.Title), Description: strings.TrimSpace(f.Description)}
 	for _, a := range f.Arguments {
@@ -198,7 +198,7 @@ func (f *promptFile) prompt() *artifact.Prompt {
 	return p
 }
 
-// wrong says why the message cannot be used, or returns "".
+// wrong returns the reason why the message cannot be used, or "".
 func (m promptMessage) wrong() string {
 	switch {
 	case m.Role != "user" && m.Role != "assistant":
@@ -211,8 +211,8 @@ func (m promptMessage) wrong() string {
 	return checkMustache(m.Content.Text)
 }
 
-// checkMustache says why text is no template, or returns "". Partials are
-// refused: they would be read from the server's disk.
+// checkMustache returns the reason why text is not a valid template, or "". It rejects
+// partials, because they would be read from the server's disk.
 func checkMustache(text string) string {
 	t, err := mustache.ParseStringPartialsRaw(text, &mustache.StaticProvider{}, true)
 	if err != nil {

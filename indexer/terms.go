@@ -13,29 +13,29 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Bounds of the terms that stand for a corpus. Names in docs run at 3 bytes a
-// token or more with the tokenizers of the large models, so maxTermsBytes, with
-// the commas between, stays within 300 tokens.
+// Limits on the terms that represent a corpus. Large models' tokenizers use at least 3
+// bytes per token for names in docs. With maxTermsBytes, the terms and their commas
+// therefore stay within 300 tokens.
 const (
 	maxTerms      = 60
-	enoughTerms   = 30 // from here on a term must be on three pages
+	enoughTerms   = 30 // with at least this many terms, a further term must be on three pages
 	maxTermsBytes = 800
 	maxTermBytes  = 48
-	// termCandidates is how many of the best are set against each other.
+	// termCandidates is the number of top terms that are compared with each other.
 	termCandidates = 2000
 )
 
-// A heading that stands word for word on more pages than these belongs to a
-// template ("Parameters", "See also") and says nothing about the corpus.
+// A heading that appears verbatim on more pages than this belongs to a template
+// ("Parameters", "See also") and says nothing about the corpus.
 const (
 	templatePages = 4
 	templateShare = 0.03
 )
 
-// corpusTerms returns terms that tell a reader what a corpus calls its things,
-// best first: pieces of one to three words of titles and headings, which many
-// pages share and other documentation does not. names are those of the
-// chunks of pages, in order.
+// corpusTerms returns the terms that best show which names a corpus uses, best first. A
+// term is a phrase of one to three words from titles and headings that is frequent in
+// the corpus but rare in other documentation. names holds the chunk names of pages, in
+// order.
 func corpusTerms(pages []artifact.Page, names []artifact.ChunkName) []string {
 	t := termCounter{counts: map[string]*term{}, template: templateHeadings(pages, names), common: commonWords()}
 	for i, p := range pages {
@@ -51,11 +51,11 @@ func corpusTerms(pages []artifact.Page, names []artifact.ChunkName) []string {
 	return pickTerms(t.scored(len(pages)))
 }
 
-// templateHeadings are the headings that too many pages have.
+// templateHeadings returns the headings that are on too many pages.
 func templateHeadings(pages []artifact.Page, names []artifact.ChunkName) map[string]bool {
 	on := map[string]int{}
 	for _, p := range pages {
-		mine := map[string]bool{p.Title: true} // a page's own title is no template
+		mine := map[string]bool{p.Title: true} // a page's own title is not a template heading
 		for _, c := range names[:p.Chunks] {
 			if !mine[c.Heading] {
 				mine[c.Heading] = true
@@ -73,28 +73,29 @@ func templateHeadings(pages []artifact.Page, names []artifact.ChunkName) map[str
 	return template
 }
 
-// term is one piece of headings.
+// term is a phrase from titles and headings.
 type term struct {
 	stems []string
-	rare  float64        // of its words, from 0 to 1
-	forms map[string]int // how it is written, and how often
+	rare  float64        // rareness of its words, from 0 to 1
+	forms map[string]int // spellings and their counts
 	pages int
-	last  int // the page counted last
+	last  int // the last page counted
 	score float64
 }
 
-// form is how the term is written most often.
+// form returns the term's most frequent spelling.
 func (t *term) form() string {
 	return slices.MaxFunc(slices.Sorted(maps.Keys(t.forms)), func(x, y string) int {
 		return cmp.Or(cmp.Compare(t.forms[x], t.forms[y]), cmp.Compare(y, x))
 	})
 }
 
-// commonWords are the words of documentation at large, the commonest first.
+// commonWords returns the built-in model's vocabulary: the words of general
+// documentation, most common first.
 func commonWords() *embed.Vocabulary {
 	e, err := embed.Open(embed.Default)
 	if err != nil {
-		panic(err) // the model is a part of the program, and a test verifies it
+		panic(err) // the model is part of the program, and a test verifies it
 	}
 	return e.(*embed.Static).Vocabulary()
 }
@@ -107,10 +108,10 @@ type termCounter struct {
 	page     int
 }
 
-// add counts the pieces of one heading.
+// add counts the phrases of one heading.
 func (t *termCounter) add(heading string) {
 	if at := strings.Index(heading, "{"); at >= 0 {
-		heading = heading[:at] // an anchor of a site generator
+		heading = heading[:at] // remove a site generator's anchor
 	}
 	var run []string
 	for word := range strings.FieldsSeq(heading) {
@@ -122,7 +123,7 @@ func (t *termCounter) add(heading string) {
 			continue
 		}
 		run = append(run, bare)
-		if !strings.HasSuffix(word, bare) { // a mark ends the piece
+		if !strings.HasSuffix(word, bare) { // punctuation ends the phrase
 			t.pieces(run)
 			run = nil
 		}
@@ -130,8 +131,8 @@ func (t *termCounter) add(heading string) {
 	t.pieces(run)
 }
 
-// sayable says whether a word may be in a term: letters, and not one of those
-// that every sentence has.
+// sayable reports whether a word may be in a term: it contains a letter and is not a
+// function word.
 func sayable(word string) bool {
 	if utf8.RuneCountInString(word) < 2 || len(word) > maxTermBytes || strings.ContainsAny(word, `"<>|\`) || functionWords[strings.ToLower(word)] {
 		return false
@@ -139,7 +140,7 @@ func sayable(word string) bool {
 	return strings.ContainsFunc(word, unicode.IsLetter)
 }
 
-// pieces counts each one to three words of run that stand together.
+// pieces counts all phrases of one to three consecutive words in run.
 func (t *termCounter) pieces(run []string) {
 	for from := range run {
 		for n := 1; n <= 3 && from+n <= len(run); n++ {
@@ -170,12 +171,12 @@ func (t *termCounter) count(words []string) {
 	}
 }
 
-// rareness is how rare words are in documentation at large: 0 for the commonest
-// word of the built-in model, 1 for one that it does not know.
+// rareness returns how rare words are in general documentation: 0 for the built-in
+// model's most common word, and 1 for a word that the model does not contain.
 func (t *termCounter) rareness(words []string) float64 {
 	sum := 0.0
 	for _, w := range words {
-		row := t.common.Row(strings.ToLower(w)) // rows are in order of how common words are
+		row := t.common.Row(strings.ToLower(w)) // rows are sorted by word frequency
 		if row < 0 {
 			row = t.common.Len()
 		}
@@ -184,7 +185,7 @@ func (t *termCounter) rareness(words []string) float64 {
 	return sum / float64(len(words))
 }
 
-// scored are the best terms of a corpus of so many pages, best first.
+// scored returns the best terms of a corpus with the given number of pages, best first.
 func (t *termCounter) scored(pages int) []*term {
 	least := 1
 	if pages >= 20 {
@@ -207,8 +208,8 @@ func byScore(x, y *term) int {
 	return cmp.Or(cmp.Compare(y.score, x.score), slices.Compare(x.stems, y.stems))
 }
 
-// pickTerms takes the best terms that fit. A word that was taken makes the other
-// terms with it worth less.
+// pickTerms returns the best terms that fit. After it picks a word, other terms with
+// that word are worth less.
 func pickTerms(all []*term) []string {
 	var picked []string
 	room := maxTermsBytes
@@ -238,8 +239,8 @@ func pickTerms(all []*term) []string {
 	return picked
 }
 
-// functionWords end a term: they join words, say what is done to a thing, or name
-// the kind of section, and tell nothing of what the corpus calls its things.
+// functionWords lists the words that end a term. They join words, describe an action or
+// name a kind of section, and do not show which names the corpus uses.
 var functionWords = wordSet(`
 a about above after again all also an and another any are as at be because before below between both but by can come comes could
 did do does each either every few for from get gets getting had has have how if in inside into is it its just later let like long

@@ -17,38 +17,37 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// extensions are those of pages, in lower case.
+// extensions lists the file extensions of pages, in lower case.
 var extensions = []string{".md", ".markdown", ".mdx"}
 
-// page is one markdown file of the corpus.
+// page is one Markdown file of the corpus.
 type page struct {
 	path     string    // relative to the corpus, with forward slashes
-	open     string    // what to open: where links lead to
-	manifest *manifest // the nearest; nil: none
+	open     string    // path to open, with links resolved
+	manifest *manifest // the nearest manifest, or nil if there is none
 	settings settings
-	phrases  map[string][]string // of its chunks, by id; nil: none
-	// converted says that open is what a format became; lines are the source's, as
-	// in formats.Page.
+	phrases  map[string][]string // of its chunks, by ID; nil if there are none
+	// converted is true if open is the result of a conversion. lines are the source's
+	// lines, as in formats.Page.
 	converted bool
 	lines     []int
 }
 
-// found is what a walk met, each list sorted by path.
+// found holds the results of a walk, with each list sorted by path.
 type found struct {
 	pages     []*page
 	templates []*page
-	others    []*page // that may be docs in other formats
+	others    []*page // files in other formats that may be docs
 	problems  []Problem
-	// left counts the markdown files that globs or .gitignore kept out; those
-	// in folders kept out whole are not counted.
+	// left counts the Markdown files that globs or .gitignore excluded. Files in
+	// excluded folders are not counted.
 	left int
 }
 
-// walk lists the corpus at root, a folder with its links resolved. It opens
-// manifests and .gitignore files but no page. Files in other formats are listed
-// if others is true. A folder is walked where it
-// lies, never through a link, so that loops end and no page comes twice by
-// that way; a link to a file is followed if it stays inside of root.
+// walk lists the corpus at root, a folder with its links resolved. It opens manifests
+// and .gitignore files, but no pages. If others is true, it also lists files in other
+// formats. It never follows links to folders, so that loops end and no page is listed
+// twice. It follows a link to a file that is inside root.
 func walk(ctx context.Context, root string, pick selection, gitIgnore, others bool) (*found, error) {
 	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: new(found)}
 	var above ignores
@@ -65,8 +64,8 @@ func walk(ctx context.Context, root string, pick selection, gitIgnore, others bo
 	return w.found, nil
 }
 
-// resolveRoot returns dir with its links resolved. Faults: "no_documents" if
-// there is no dir, "not_a_folder" if it is something else.
+// resolveRoot returns dir with its links resolved. It returns fault "no_documents" if
+// dir does not exist, and "not_a_folder" if it is not a folder.
 func resolveRoot(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,11 +91,11 @@ type walker struct {
 	root   string
 	pick   selection
 	git    bool
-	others bool // files in other formats are wanted
+	others bool // include files in other formats
 	found  *found
 }
 
-// wants says whether a file of that name is of concern.
+// wants reports whether the walk includes files with that name.
 func (w *walker) wants(name string) bool {
 	return isPage(name) || templateName(name) != "" || w.others && formats.Wants(name)
 }
@@ -108,7 +107,8 @@ func (w *walker) problem(file, format string, args ...any) {
 	w.found.problems = append(w.found.problems, Problem{File: file, Reason: fmt.Sprintf(format, args...)})
 }
 
-// folder walks dir, relative to the root; m and ig are in force above it.
+// folder walks dir, which is relative to the root. m and ig are the manifest and ignore
+// rules that apply to its parent.
 func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -179,8 +179,8 @@ func (w *walker) leave(file string, kind fs.FileMode) {
 	}
 }
 
-// follow resolves the link at open. It returns "" for one that leads to no
-// page: a folder, or what lies outside of the corpus.
+// follow resolves the link at open. It returns "" if the link does not resolve to a
+// page, but to a folder or a path outside the corpus.
 func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	wanted := w.wants(file)
 	real, err := filepath.EvalSymlinks(open)
@@ -192,7 +192,7 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	inside := err == nil && strings.HasPrefix(real, strings.TrimSuffix(w.root, slash)+slash)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !wanted:
-		return "", 0 // no concern of ours
+		return "", 0 // not a page
 	case errors.Is(err, fs.ErrNotExist):
 		w.problem(file, "is a broken link")
 	case err != nil:
@@ -205,7 +205,7 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	return "", 0
 }
 
-// manifest reads a manifest; one with an error says nothing.
+// manifest reads a manifest. If the manifest contains an error, it is empty.
 func (w *walker) manifest(file string) *manifest {
 	src, err := readSettings(w.at(file))
 	if err != nil {
@@ -217,12 +217,12 @@ func (w *walker) manifest(file string) *manifest {
 	return m
 }
 
-// at is where file, relative to the corpus, lies on disk.
+// at returns the path on disk of file, which is relative to the corpus.
 func (w *walker) at(file string) string {
 	return filepath.Join(w.root, filepath.FromSlash(file))
 }
 
-// withIgnore adds the .gitignore of dir.
+// withIgnore returns ig with dir's .gitignore added.
 func (w *walker) withIgnore(ig ignores, dir string) ignores {
 	file := path.Join(dir, ".gitignore")
 	src, err := readSettings(w.at(file))
@@ -237,8 +237,8 @@ func (w *walker) withIgnore(ig ignores, dir string) ignores {
 	return append(slices.Clip(ig), ignoreFile{base: base, rules: parseIgnore(src)})
 }
 
-// ignoresAbove reads the .gitignore files between the top of the git checkout
-// that root lies in and root itself, which are in force in it too.
+// ignoresAbove reads the .gitignore files from the top of root's git checkout down to
+// root's parent. They also apply to root.
 func (w *walker) ignoresAbove() ignores {
 	var list ignores
 	prefix := ""
@@ -259,7 +259,7 @@ func (w *walker) ignoresAbove() ignores {
 	}
 }
 
-// isPage says whether name ends like a page.
+// isPage reports whether name has a page's extension.
 func isPage(name string) bool {
 	return slices.Contains(extensions, strings.ToLower(path.Ext(name)))
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// wildmatch writes a pattern of gitignore(5) as a regular expression over
-// strings made by byteRunes, since git compares bytes. It returns false for a
-// pattern that cannot match.
+// wildmatch converts a gitignore(5) pattern to a regular expression over strings from
+// byteRunes, since git compares bytes. It returns false if the pattern cannot match
+// anything.
 func wildmatch(pattern string) (string, bool) {
 	var out strings.Builder
 	out.WriteString(`\A(?s:`)
@@ -49,8 +49,8 @@ func wildmatch(pattern string) (string, bool) {
 	return out.String(), true
 }
 
-// bracket writes the set at the start of pattern and returns its length in
-// bytes; false if it is not closed. A set never holds the slash.
+// bracket writes the set at the start of pattern and returns its length in bytes. It
+// returns false if the set is not closed. A set never contains the slash.
 func bracket(out *strings.Builder, pattern string) (int, bool) {
 	var set [256]bool
 	i, negate := 1, false
@@ -58,7 +58,7 @@ func bracket(out *strings.Builder, pattern string) (int, bool) {
 		negate = true
 		i++
 	}
-	last := -1 // the byte that a "-" would make a range from
+	last := -1 // the start of a range if "-" follows
 	for first := true; ; first = false {
 		if i >= len(pattern) {
 			return 0, false
@@ -101,7 +101,7 @@ func bracket(out *strings.Builder, pattern string) (int, bool) {
 	return i + 1, true
 }
 
-// writeSet writes a set as all bytes but those outside of it.
+// writeSet writes a set as a negated class of all other bytes.
 func writeSet(out *strings.Builder, set [256]bool, negate bool) {
 	out.WriteString(`[^/`)
 	for b, in := range set {
@@ -112,7 +112,7 @@ func writeSet(out *strings.Builder, set [256]bool, negate bool) {
 	out.WriteByte(']')
 }
 
-// addClass adds a class of POSIX such as "alpha" to set.
+// addClass adds a POSIX class, for example "alpha", to set.
 func addClass(set *[256]bool, name string) bool {
 	re, err := regexp.Compile(`[[:` + name + `:]]`)
 	if err != nil || strings.ContainsAny(name, "[]\\^") {
@@ -126,7 +126,7 @@ func addClass(set *[256]bool, name string) bool {
 	return true
 }
 
-// byteRunes makes each byte of s a rune of its own.
+// byteRunes converts each byte of s to a rune.
 func byteRunes(s string) string {
 	ascii := true
 	for i := 0; i < len(s) && ascii; i++ {

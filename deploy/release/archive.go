@@ -14,13 +14,13 @@ import (
 
 // member is a file of an archive.
 type member struct {
-	name string // with slashes
-	from string // file on disk
+	name string // slash-separated
+	from string // path of the file on disk
 	mode int64
 }
 
-// archive writes deskhand_VERSION_OS_ARCH.tar.gz, a zip for Windows, and returns
-// its path.
+// archive writes deskhand_VERSION_OS_ARCH.tar.gz, or a zip for Windows, and returns its
+// path.
 func (r *release) archive(p platform) (string, error) {
 	members := []member{
 		{"deskhand" + p.suffix(), r.program(p), 0o755},
@@ -96,8 +96,8 @@ func (r *release) zipped(out io.Writer, members []member) error {
 	return w.Close()
 }
 
-// bundle writes deskhand_VERSION_OS_ARCH.mcpb, which Claude Desktop installs: a
-// zip of the program and what starts it.
+// bundle writes deskhand_VERSION_OS_ARCH.mcpb, which Claude Desktop installs. It is a
+// zip with the program and the manifest that starts it.
 func (r *release) bundle(p platform) error {
 	text, err := os.ReadFile("deploy/mcp/manifest.json")
 	if err != nil {

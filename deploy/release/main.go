@@ -1,8 +1,8 @@
-// Command release builds what people install: for each platform an archive with
-// the program, its manual pages, shell completion and licence, and an SBOM; deb,
-// rpm and apk packages for Linux; an MCP bundle; npm packages; and checksums of
-// all of them.
-// "make release-snapshot" runs it. .goreleaser.yaml says the same to goreleaser.
+// Command release builds the files that people install: an archive for each platform,
+// with the program, its manual pages, shell completion, licence and an SBOM; deb, rpm
+// and apk packages for Linux; an MCP bundle; npm packages; and a file with the
+// checksums.
+// "make release-snapshot" runs it. .goreleaser.yaml describes the same release for goreleaser.
 package main
 
 import (
@@ -22,16 +22,16 @@ import (
 
 const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
-// release is one version, built from the folder that the command runs in.
+// release is one version, built from the command's working folder.
 type release struct {
-	version string // without a v, as 0.1.0
+	version string // without a leading v, for example 0.1.0
 	commit  string
-	date    time.Time // of the commit: the same commit gives the same bytes
-	out     string    // folder that everything is written into
-	parts   string    // folder in out with what archives and packages have in common
+	date    time.Time // of the commit, so that the same commit produces the same bytes
+	out     string    // output folder
+	parts   string    // folder in out with the files that archives and packages share
 }
 
-// platform is one that the program is built for.
+// platform is a target of the build.
 type platform struct{ os, arch string }
 
 func main() {
@@ -98,7 +98,7 @@ func newRelease(out, version string) (*release, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It is removed first, so it must not be a folder with anything else in it.
+	// The folder is removed first, so it must contain nothing else.
 	if _, err := os.Stat(filepath.Join(abs, "checksums.txt")); err != nil && filled(abs) && filepath.Base(abs) != "dist" {
 		return nil, fmt.Errorf("%s is not empty and not an earlier release: name another folder", out)
 	}
@@ -122,7 +122,7 @@ func parsePlatforms(list string) (all []platform, err error) {
 	return all, nil
 }
 
-// build compiles the program for p into file.
+// build compiles the program for p and writes it to file.
 func (r *release) build(p platform, file string) error {
 	fmt.Printf("build %s/%s\n", p.os, p.arch)
 	flags := fmt.Sprintf("-s -w -X main.version=v%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.date.Format(time.RFC3339))
@@ -131,8 +131,8 @@ func (r *release) build(p platform, file string) error {
 	return quiet(cmd)
 }
 
-// common makes manual pages and shell completion with the program for this
-// machine.
+// common builds the program for the current platform and writes the manual pages and
+// shell completion with it.
 func (r *release) common() error {
 	own := r.program(platform{runtime.GOOS, runtime.GOARCH})
 	if err := r.build(platform{runtime.GOOS, runtime.GOARCH}, own); err != nil {
@@ -153,7 +153,7 @@ func (r *release) common() error {
 	return nil
 }
 
-// program is where build puts the program for p.
+// program returns the path to which build writes the program for p.
 func (r *release) program(p platform) string {
 	return filepath.Join(r.out, "bin", p.os+"-"+p.arch, "deskhand"+p.suffix())
 }
@@ -165,7 +165,7 @@ func (p platform) suffix() string {
 	return ""
 }
 
-// platform makes everything for p but its npm package.
+// platform builds everything for p except its npm package.
 func (r *release) platform(p platform) error {
 	program := r.program(p)
 	if _, err := os.Stat(program); err != nil {
@@ -193,7 +193,7 @@ func (r *release) platform(p platform) error {
 	return nil
 }
 
-// checksums writes checksums.txt, which sha256sum -c reads.
+// checksums writes checksums.txt in the format of sha256sum -c.
 func (r *release) checksums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {
@@ -220,7 +220,7 @@ func write(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// quiet runs cmd and puts what it says into the error.
+// quiet runs cmd and includes its output in the error.
 func quiet(cmd *exec.Cmd) error {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
@@ -228,7 +228,7 @@ func quiet(cmd *exec.Cmd) error {
 	return nil
 }
 
-// output is what a program prints, without the newline at the end.
+// output returns the standard output of a program, without the final newline.
 func output(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	var said bytes.Buffer

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// nfpm is the packager, compiled when it is first used.
+// nfpm is the packager. "go run" compiles it on first use.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
 
-// packages makes the deb, rpm and apk for p.
+// packages builds the deb, rpm and apk packages for p.
 func (r *release) packages(p platform) error {
 	for _, kind := range []string{"deb", "rpm", "apk"} {
 		fmt.Printf("package %s/%s %s\n", p.os, p.arch, kind)
@@ -31,30 +31,30 @@ func (r *release) packages(p platform) error {
 	return nil
 }
 
-// npmPackage is the package.json of a package.
+// npmPackage is the content of a package.json.
 type npmPackage struct {
 	Name         string            `json:"name"`
 	Version      string            `json:"version"`
 	Description  string            `json:"description"`
 	License      string            `json:"license"`
 	Repository   map[string]string `json:"repository"`
-	MCPName      string            `json:"mcpName,omitempty"` // proves to the MCP registry whose package it is
+	MCPName      string            `json:"mcpName,omitempty"` // proves to the MCP registry who owns the package
 	OS           []string          `json:"os,omitempty"`
 	CPU          []string          `json:"cpu,omitempty"`
 	Bin          map[string]string `json:"bin,omitempty"`
 	Engines      map[string]string `json:"engines,omitempty"`
 	Optional     map[string]string `json:"optionalDependencies,omitempty"`
-	PreferUnplug bool              `json:"preferUnplugged,omitempty"` // yarn keeps it a folder, so that it can be run
+	PreferUnplug bool              `json:"preferUnplugged,omitempty"` // tells yarn to unpack the package into a folder, so that the program can run
 	Files        []string          `json:"files"`
 }
 
-// npmNames are the names of platforms in Node.js.
+// npmNames maps Go's platform names to those of Node.js.
 var npmNames = map[string]string{"amd64": "x64", "arm64": "arm64", "linux": "linux", "darwin": "darwin", "windows": "win32"}
 
 func (p platform) npm() string { return npmNames[p.os] + "-" + npmNames[p.arch] }
 
-// npm packs the wrapper, which all platforms have, and the program for each of
-// list. The wrapper always names all platforms.
+// npm packs the wrapper, which all platforms share, and the program for each platform
+// in list. The wrapper always lists all platforms.
 func (r *release) npm(list []platform) error {
 	dir := filepath.Join(r.out, "npm")
 	for _, p := range list {
@@ -91,7 +91,7 @@ func (r *release) npmPackage(name, description string, files ...string) npmPacka
 		Repository: map[string]string{"type": "git", "url": "git+https://github.com/deskhand/deskhand.git"}}
 }
 
-// pack writes a package with one program into dir and packs it.
+// pack writes a package with one program to dir and packs it.
 func (r *release) pack(dir string, manifest npmPackage, name string, program []byte) error {
 	fmt.Printf("pack %s\n", manifest.Name)
 	text, err := json.MarshalIndent(manifest, "", "  ")

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Alone reports whether dir is a folder that contains only an artifact: no
-// folders, no links, and no files except those that a build writes. Only such a
-// folder is shown to sandboxed agents: other files beside an index stay hidden.
+// Alone reports whether dir is a folder that contains only an artifact: no folders, no
+// links, and no files except those that a build writes. Sandboxed agents can see an
+// index only in such a folder, because any other files next to it must stay hidden.
 func Alone(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,17 +1,16 @@
-// Package artifact reads and writes the files of an index. Writer and reader
-// are side by side, so that fields cannot diverge.
+// Package artifact reads and writes the files of an index. The writer and the reader
+// are in one package so that their fields cannot diverge.
 //
-// An artifact is a directory with two files: metadata.json, which people and
-// programs may read, and one data file, which metadata.json names with its
-// length and digest. A new artifact replaces an old one by renaming
-// metadata.json, the last step of Commit. If a build dies before that, the old
-// artifact stays in use.
+// An artifact is a folder with two files: metadata.json, which people and programs may
+// read, and one data file, whose name, length and digest are in metadata.json. A new
+// artifact replaces an old one by renaming metadata.json, the last step of Commit. If a
+// build exits before that step, the old artifact stays in use.
 //
-// The data file holds groups. A group is a run of consecutive files of the
-// corpus with everything an index needs of them: pages, chunk records,
-// compressed text and full-text segment. Groups are independent of each other,
-// so a build copies those whose files have not changed and makes only the
-// others again. The bytes are the same as those of a build from nothing.
+// The data file holds groups. A group is a run of consecutive files of the corpus with
+// all their index data: pages, chunk records, compressed text and full-text segment.
+// Groups are independent of each other, so a build copies the groups whose files have
+// not changed and encodes only the others again. The result has the same bytes as a
+// full build.
 package artifact
 
 import (
@@ -21,71 +20,73 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// MetadataVersion is the version of the format of metadata.json: the major
-// version of the docs-mcp contract, so that its readers accept it.
+// MetadataVersion is the version of the metadata.json format. Its major version is that
+// of the docs-mcp contract, so that docs-mcp readers accept the file.
 const MetadataVersion = "1.3.0"
 
-// MetadataFile is the name of the metadata file in an artifact's directory.
+// MetadataFile is the name of the metadata file in an artifact's folder.
 const MetadataFile = "metadata.json"
 
-// Metadata is an artifact's description of itself: the keys that people write
-// for a corpus, and what the build found.
+// Metadata is an artifact's description of itself: the keys that people write for a
+// corpus, and the results of the build.
 type Metadata struct {
 	MetadataVersion string `json:"metadata_version"`
 	// CorpusDescription completes "Search the ...".
 	CorpusDescription string `json:"corpus_description"`
 	// Taxonomy holds the facets by key.
 	Taxonomy map[string]Facet `json:"taxonomy"`
-	// ToolDescriptions replace the tools' own texts; nil keeps them.
+	// ToolDescriptions replace the tools' default texts. If nil, the defaults apply.
 	ToolDescriptions *ToolDescriptions `json:"tool_descriptions,omitempty"`
 	// Instructions are sent to a client when it connects.
 	Instructions string `json:"mcpServerInstructions,omitempty"`
 	// Folders holds notes about folders of the corpus, by path.
 	Folders map[string]string `json:"folders,omitempty"`
-	// Terms are headings and terms that characterize the corpus, best first;
-	// nil if an older build wrote it.
+	// Terms are headings and terms that characterize the corpus, best first. It is nil
+	// if an older build wrote the artifact.
 	Terms   []string `json:"terms,omitempty"`
 	Prompts []Prompt `json:"prompts,omitempty"`
-	// Languages counts the pages of each language, by code; nil if all of them are
+	// Languages counts the pages of each language, by code. It is nil if all pages are
 	// treated as English.
 	Languages map[string]int `json:"languages,omitempty"`
 	Stats     Stats          `json:"stats"`
-	// Embedding identifies what computed the vectors; nil: the index has none.
+	// Embedding identifies the embedder that computed the vectors, or is nil if the
+	// index has no vectors.
 	Embedding *Embedding `json:"embedding"`
 	Index     Index      `json:"index"`
-	// Library names the library that the corpus documents, and its source; nil: an
-	// index of a folder, without a name.
+	// Library is the library that the corpus documents, and its source. It is nil for
+	// an unnamed index of a folder.
 	Library *Library `json:"library,omitempty"`
-	// Digest covers all other fields; nil in an artifact of version 1.2.0. It
-	// is the last field, far from the version that decides whether it is
+	// Digest covers all other fields. It is nil in an artifact of version 1.2.0. It is
+	// the last field, far from MetadataVersion, which decides whether a digest is
 	// required.
 	Digest *Digest `json:"digest,omitempty"`
 }
 
-// Library names a corpus on a shelf and says what it was made from.
+// Library names a corpus on a shelf and describes its source.
 type Library struct {
 	Name string `json:"name"`
-	// Version is that of the library; empty: it has none.
+	// Version is the library's version, or empty if it has none.
 	Version string `json:"version,omitempty"`
-	// Source is the address, absolute if it is a path, and Path the folder of the
-	// docs in it; "." for all of it.
+	// Source is the address, absolute if it is a path. Path is the docs folder in it,
+	// or "." for the whole source.
 	Source string `json:"source"`
 	Path   string `json:"path"`
-	// Revision is the commit of a repository, Digest "sha256:" and that of an
-	// archive. Empty: it is none.
+	// Revision is the commit of a repository. Digest is "sha256:" and the digest of an
+	// archive. Each is empty for other sources.
 	Revision string `json:"revision,omitempty"`
 	Digest   string `json:"digest,omitempty"`
-	// Licence is an SPDX identifier; empty: none was found.
+	// Licence is an SPDX identifier, or empty if no licence was found.
 	Licence string `json:"licence,omitempty"`
-	// Texts says that the person trusts the library's own texts for tools.
+	// Texts is true if the user trusts the library's own tool texts.
 	Texts bool `json:"texts,omitempty"`
-	// Origin is what the library was made from if Source is a registry, whose
-	// manifest Digest is of; nil: Source says it.
+	// Origin is the source that the library was built from if Source is a registry.
+	// Digest is then the digest of the registry's manifest. If Origin is nil, the
+	// library was built from Source.
 	Origin *Origin `json:"origin,omitempty"`
 }
 
-// Origin is what a library was made from, before it was in a registry. Its fields
-// are those of Library; Source may be empty.
+// Origin describes the source of a library before it was pushed to a registry. Its
+// fields correspond to those of Library. Source may be empty.
 type Origin struct {
 	Source   string `json:"source,omitempty"`
 	Path     string `json:"path,omitempty"`
@@ -93,9 +94,10 @@ type Origin struct {
 	Digest   string `json:"digest,omitempty"`
 }
 
-// Facet is one key that hits can be filtered by.
+// Facet is a metadata key that can filter hits.
 type Facet struct {
-	// Description is the description of the tool's argument. Empty: a default.
+	// Description is the description of the tool's argument. If empty, a default
+	// applies.
 	Description string `json:"description,omitempty"`
 	// Values are the canonical values found, sorted.
 	Values []string `json:"values"`
@@ -111,7 +113,7 @@ type FacetValue struct {
 	MCPResource bool `json:"mcp_resource,omitempty"`
 }
 
-// ToolDescriptions are texts for the model that replace the tools' own.
+// ToolDescriptions are texts for the model that replace the tools' default texts.
 type ToolDescriptions struct {
 	SearchDocs string `json:"search_docs,omitempty"`
 	GetDoc     string `json:"get_doc,omitempty"`
@@ -142,15 +144,14 @@ type PromptMessage struct {
 	Text string `json:"text"`
 }
 
-// Stats counts what the build found.
+// Stats counts the contents of the artifact.
 type Stats struct {
 	TotalChunks int `json:"total_chunks"`
 	TotalFiles  int `json:"total_files"`
-	// IndexedAt is SOURCE_DATE_EPOCH or the date of SourceCommit, RFC 3339 in
-	// UTC; nil if neither is known, so that the same corpus gives the same
-	// bytes.
+	// IndexedAt is SOURCE_DATE_EPOCH or the date of SourceCommit, as RFC 3339 in UTC.
+	// It is nil if neither is known, so that the same corpus produces the same bytes.
 	IndexedAt *string `json:"indexed_at"`
-	// SourceCommit is the corpus's git commit; nil outside git.
+	// SourceCommit is the corpus's git commit, or nil outside git.
 	SourceCommit *string `json:"source_commit"`
 }
 
@@ -169,15 +170,16 @@ func (e *Embedding) String() string {
 	return e.Provider + ":" + e.Model
 }
 
-// Model is what computes an artifact's vectors. The zero value: no vectors.
+// Model describes the embedder that computes an artifact's vectors. The zero value
+// means that there are no vectors.
 type Model struct {
-	// Provider and Name are for the metadata.
+	// Provider and Name are written to the metadata.
 	Provider, Name string
-	// Key identifies everything that affects a vector besides the chunk: groups
-	// made with another key are not reused.
+	// Key identifies everything that affects a vector besides the chunk. Groups encoded
+	// with another key are not reused.
 	Key string
-	// Weights is a model file to store in the artifact, so that it is complete;
-	// nil: Provider and Name are enough.
+	// Weights is a model file to store in the artifact, so that the artifact is
+	// complete. It is nil if Provider and Name identify the model.
 	Weights []byte
 }
 
@@ -188,29 +190,30 @@ type Index struct {
 	// FormatVersion is the constant FormatVersion of the binary that wrote it, or
 	// LanguagesVersion.
 	FormatVersion int `json:"format_version"`
-	// Path is the name of the data file beside metadata.json.
+	// Path is the name of the data file, which is next to metadata.json.
 	Path string `json:"path"`
 	// Bytes and SHA256 (hex) are the data file's size and digest.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// Document is one page of the corpus as the index holds it.
+// Document is one page of the corpus in the form that the index stores.
 type Document struct {
-	// Source is the file it came from.
+	// Source is the file that the page was read from.
 	Source
 	Title, Description string
-	// Language is the one that its words are stemmed by; the zero value is English.
+	// Language is the language for stemming the page's words. The zero value is
+	// English.
 	Language language.Code
 	// Metadata holds the page's facet values.
 	Metadata map[string]string
 	Problems []chunker.Problem
 	Chunks   []chunker.Chunk
-	// Phrases are everyday phrasings of each chunk. Searches find the chunk by
-	// them too, but they are not part of its text. Nil: no chunk of the page
-	// has any.
+	// Phrases are everyday phrasings of each chunk. Searches match them, but they are
+	// not part of the chunk's text. It is nil if no chunk of the page has any.
 	Phrases [][]string
-	// Vectors has one vector per chunk, or is nil throughout the corpus.
+	// Vectors has one vector per chunk. It is nil either for all documents of the
+	// corpus or for none.
 	Vectors []Vector
 }
 
@@ -220,7 +223,7 @@ type Source struct {
 	Path string
 	// Size is the file's length in bytes.
 	Size int64
-	// Digest covers everything that affects the Document: the file's bytes and
-	// the settings it is cut with.
+	// Digest covers everything that affects the Document: the file's bytes and its
+	// chunking settings.
 	Digest [sha256.Size]byte
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// blockBytes is how much markdown a compressed block holds: at 16 KiB zstd gets
-// within a tenth of its best ratio, and neighbours fall in the same block.
+// blockBytes is the maximum amount of Markdown in a compressed block, unless one chunk
+// is larger. At 16 KiB, zstd gets within a tenth of its best ratio, and neighbouring
+// chunks share a block.
 const blockBytes = 16 << 10
 
-// blockWriter fills blocks in order.
+// blockWriter compresses chunks into consecutive blocks.
 type blockWriter struct {
 	encoder *zstd.Encoder
 	open    []byte
@@ -30,8 +31,8 @@ func newBlockWriter() *blockWriter {
 	return &blockWriter{encoder: encoder}
 }
 
-// add appends a chunk's markdown to the open block, which a new one replaces
-// once it is full.
+// add appends a chunk's Markdown to the open block, or starts a new block if the open
+// one is full.
 func (w *blockWriter) add(markdown string) (block, offset uint32) {
 	if len(w.open) > 0 && len(w.open)+len(markdown) > blockBytes {
 		w.flush()
@@ -56,22 +57,23 @@ func (w *blockWriter) close() (index, blocks []byte) {
 	return w.index, w.blocks
 }
 
-// maxBlock bounds what a damaged block may claim to hold.
+// maxBlock is the maximum size of a decoded block. A damaged block may claim to be
+// larger.
 const maxBlock = 256 << 20
 
-// maxScratch is the largest decoded block whose memory is kept for the next.
+// maxScratch is the maximum size of a decoded block whose memory is reused.
 const maxScratch = 256 << 10
 
-// blockReader decodes blocks. It keeps one for each of a few users at a time, so
-// that the chunks of a page, which lie side by side, are decoded once.
+// blockReader decodes blocks. It caches one block for each of a few concurrent users,
+// so that the chunks of a page, which are next to each other, are decoded once.
 type blockReader struct {
 	decoder func() (*zstd.Decoder, error)
 	scratch sync.Pool // *decoded
 }
 
-// decoded is one block, as far as it was decoded.
+// decoded is a cached block.
 type decoded struct {
-	group *group // nil: none
+	group *group // nil if the cache is empty
 	n     uint32
 	bytes []byte
 }
@@ -82,7 +84,7 @@ func newBlockReader() *blockReader {
 	})}
 }
 
-// read calls use with block n of g, which is not to be kept.
+// read calls use with block n of g. use must not retain the block.
 func (r *blockReader) read(g *group, n uint32, use func(block []byte) error) error {
 	d, _ := r.scratch.Get().(*decoded)
 	if d == nil {
@@ -117,7 +119,7 @@ func (r *blockReader) decode(d *decoded, g *group, n uint32) error {
 	return nil
 }
 
-// block is the compressed bytes of block n.
+// block returns the compressed bytes of block n.
 func (g *group) block(n uint32) ([]byte, error) {
 	ends, blocks := g.bytes(blockIndex), g.bytes(blockSection)
 	if int64(n) >= int64(len(ends)/4) {

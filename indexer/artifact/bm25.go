@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// BM25 as bluge has it, without the constant factor k1+1. Pages of reference are
-// short and no better for it, so lengths count less than usual: 0.6 instead of
-// 0.75 for b is better on three of four labelled sets and as good on the fourth.
+// Parameters of BM25 as in bluge, without the constant factor k1+1. Reference pages are
+// short, but that does not make them more relevant, so lengths count less than usual:
+// on four labelled sets, 0.6 for b is better than 0.75 on three and equally good on the
+// fourth.
 const (
 	saturation  = 1.2 // k1
 	lengthShare = 0.6 // b
@@ -18,7 +19,7 @@ const (
 
 // Scored is a chunk found by a search, with its score.
 type Scored struct {
-	// Chunk is its ordinal in the corpus.
+	// Chunk is the chunk's ordinal in the corpus.
 	Chunk int
 	Score float64
 }
@@ -30,17 +31,17 @@ type WeightedTerm struct {
 	Weight float64
 }
 
-// list is the postings of one term in a search.
+// list holds the postings of one term during a search.
 type list struct {
 	*Postings
 	idf   float32
-	bound float64 // no chunk gets more from this term
+	bound float64 // maximum score that this term adds to a chunk
 }
 
-// Lexical returns the k best chunks by BM25 among those that keep accepts (nil:
-// all), best first, equal scores in corpus order. The result is exact: terms
-// that can no longer lift a new chunk into the result only add to the scores of
-// chunks already found.
+// Lexical returns the k best chunks by BM25 among the chunks that keep accepts, best
+// first and with equal scores in corpus order. If keep is nil, it considers all chunks.
+// The result is exact: terms that can no longer bring a new chunk into the result only
+// add to the scores of chunks already found.
 func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool) ([]Scored, error) {
 	l := r.lexical
 	lists := l.weigh(terms)
@@ -49,7 +50,7 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	}
 	acc := l.accumulator()
 	defer l.release(acc)
-	rest := 0.0 // what the lists to come can add to a chunk
+	rest := 0.0 // maximum score that the remaining lists can add to a chunk
 	for _, p := range lists {
 		rest += p.bound
 	}
@@ -68,10 +69,9 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	return acc.best(acc.touched, k), nil
 }
 
-// LexicalOf returns the BM25 scores of the given chunks, which may be in any
-// order. They are bit-identical to those of Lexical, and 0 for a chunk without
-// any of the terms. It is cheap for a few hundred chunks, however common the
-// terms.
+// LexicalOf returns the BM25 scores of the given chunks, which may be in any order. The
+// scores are bit-identical to those of Lexical, and 0 for a chunk with none of the
+// terms. LexicalOf is cheap for a few hundred chunks, however common the terms.
 func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error) {
 	l := r.lexical
 	acc := l.accumulator()
@@ -96,7 +96,7 @@ func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error
 	return scores, nil
 }
 
-// weigh gives each term the weight of its rarity, rarest first.
+// weigh returns the lists of terms, weighted by their rarity, rarest first.
 func (l *lexical) weigh(terms []WeightedTerm) []list {
 	var lists []list
 	for _, t := range terms {
@@ -113,7 +113,7 @@ func (l *lexical) weigh(terms []WeightedTerm) []list {
 	return lists
 }
 
-// IDF is the weight of a term that occurs in df of n chunks. bluge v0.2.2 lacks
+// IDF returns the weight of a term that occurs in df of n chunks. bluge v0.2.2 lacks
 // the inner parentheses, which gives nearly every term the same weight.
 func IDF(n, df int) float64 {
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
@@ -121,17 +121,18 @@ func IDF(n, df int) float64 {
 
 // accumulator is the working memory of one search.
 type accumulator struct {
-	scores  []float32 // by chunk; 0: not met
-	touched []uint32  // the chunks met
-	top     float32   // the best score, as far as addAll brought it
-	floor   float32   // no more than the k-th best score, which only grows
-	open    []uint32  // of these, the ones that finish goes on with
-	heap    []float32 // of kth
+	scores  []float32 // by chunk; 0 if the chunk was not found
+	touched []uint32  // the chunks found
+	top     float32   // the best score so far, from addAll
+	floor   float32   // a lower bound on the k-th best score, which only grows
+	open    []uint32  // the touched chunks that finish continues with
+	heap    []float32 // working memory of kth
 	decoded []posting
 	bits    []uint64 // by chunk; all 0 between calls of sort
 }
 
-// accumulator is one with all scores 0; release gives it back.
+// accumulator returns an accumulator whose scores are all 0. release returns it to the
+// pool.
 func (l *lexical) accumulator() *accumulator {
 	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
 		return acc
@@ -152,7 +153,7 @@ func bm25(idf float32, freq uint32, norm float32) float32 {
 	return idf * tf / (tf + norm)
 }
 
-// addAll adds p to every chunk that has it and that keep accepts.
+// addAll adds p's scores to all chunks that contain the term and that keep accepts.
 func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 	for i := range p.lists {
 		list := &p.lists[i]
@@ -184,7 +185,7 @@ func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 	return nil
 }
 
-// decode makes the postings of a list or column those decoded.
+// decode sets acc.decoded to the postings of a list or column.
 func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
 	if list.column != nil {
 		acc.decoded = appendColumnPostings(acc.decoded[:0], list.column)
@@ -194,8 +195,8 @@ func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
 	return err
 }
 
-// finish adds the lists that cannot bring a new chunk among the k best: only
-// to the chunks met so far, and of those only to the ones that still can.
+// finish adds the lists that cannot bring a new chunk into the k best. It adds only to
+// chunks that were found before and can still be among the k best.
 func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) error {
 	open := acc.touched
 	for i, p := range lists {
@@ -217,7 +218,7 @@ func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) er
 	return nil
 }
 
-// addTo adds p to the chunks given, which are in order.
+// addTo adds p's scores to the given chunks, which must be sorted.
 func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 	for i := range p.lists {
 		list := &p.lists[i]
@@ -257,7 +258,7 @@ func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 	return nil
 }
 
-// sort puts distinct chunks in order.
+// sort sorts distinct chunks.
 func (a *accumulator) sort(chunks []uint32) {
 	if len(chunks) < len(a.bits)/16 {
 		slices.Sort(chunks)
@@ -275,8 +276,9 @@ func (a *accumulator) sort(chunks []uint32) {
 	}
 }
 
-// kth is the k-th best score of chunks, 0 if there are fewer. They are all that
-// are touched, or at least the k best of these, and k is the same in one search.
+// kth returns the k-th best score of chunks, or 0 if there are fewer than k. chunks
+// must contain all touched chunks, or at least the k best of them. k must not change
+// during a search.
 func (a *accumulator) kth(chunks []uint32, k int) float64 {
 	best, floor := a.heap[:0], a.floor
 	for _, d := range chunks {
@@ -309,7 +311,7 @@ func (a *accumulator) kth(chunks []uint32, k int) float64 {
 	return float64(floor)
 }
 
-// sink restores the heap (smallest first) below i.
+// sink restores the min-heap below i.
 func sink(h []float32, i int) {
 	for {
 		c := 2*i + 1
@@ -327,7 +329,7 @@ func sink(h []float32, i int) {
 	}
 }
 
-// best is the k best of chunks, best first, ties in corpus order.
+// best returns the k best of chunks, best first, with ties in corpus order.
 func (a *accumulator) best(chunks []uint32, k int) []Scored {
 	least := float32(a.kth(chunks, k))
 	out := make([]Scored, 0, min(k, len(chunks)))

@@ -9,10 +9,10 @@ import (
 	"github.com/philippgille/chromem-go"
 )
 
-// UseChromem makes Nearest search a chromem-go collection instead of the
-// index's section, as a reference for the scan. It holds every vector in
-// memory, at 32 bits a number, and takes about fifty times as long. Call it
-// before using the reader concurrently.
+// UseChromem makes Nearest search a chromem-go collection instead of the index's vector
+// section, as a reference for the scan. It holds every vector in memory, with 32 bits
+// per number, and takes about fifty times as long. UseChromem must not be called while
+// the reader is in use.
 func (r *Reader) UseChromem() (err error) {
 	defer contain(&err)()
 	v := &r.vectors
@@ -41,9 +41,10 @@ func (r *Reader) UseChromem() (err error) {
 	return nil
 }
 
-// ask is scan, answered by chromem. Of equal chunks it drops any, so where the
-// last ones may be equal all are asked for; and all where keep has to choose,
-// which its own filters cannot say.
+// ask does the same as scan, but with chromem. Of chunks with equal similarity, chromem
+// drops arbitrary ones. ask therefore requests all chunks if the last ones may be
+// equal. It also requests all chunks if keep is set, because chromem's filters cannot
+// express it.
 func (v *vectors) ask(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
 	all := v.chromem.Count()
 	n := min(k, all)

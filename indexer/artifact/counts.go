@@ -9,13 +9,13 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// fieldName is the one merged field: title, headings, path and body of a chunk
-// together. Fields of their own would let a short one dominate on a single
-// common word.
+// fieldName is the name of the only field, which merges the title, headings, path and
+// body of a chunk. With separate fields, a short field could dominate because of a
+// single common word.
 const fieldName = "all"
 
-// How often a term counts, by where it stands; the body counts once, and holds
-// the chunk's own heading already.
+// The weight of a term in each place. In the body, a term counts once. The body also
+// contains the chunk's own heading.
 const (
 	titleWeight       = 2
 	headingWeight     = 4
@@ -24,8 +24,8 @@ const (
 	descriptionWeight = 1
 )
 
-// counts is how often each term counts in one chunk: a bluge document with one
-// field.
+// counts holds the weighted term frequencies of one chunk. It is a bluge document with
+// one field.
 type counts struct {
 	terms  []termCount
 	length int
@@ -53,7 +53,7 @@ func (c *counts) EachTerm(visit segment.VisitTerm) {
 	}
 }
 
-// counter counts the terms of chunks; it is for one goroutine.
+// counter counts the terms of chunks. It must not be used concurrently.
 type counter struct {
 	analyzer Analyzer
 	place    map[string]int
@@ -86,7 +86,7 @@ func (c *counter) addTerm(text string, weight int) {
 	c.out.terms = append(c.out.terms, termCount{text, weight})
 }
 
-// chunk counts what a chunk of a page is found by.
+// chunk counts the terms by which searches find a chunk of a page.
 func (c *counter) chunk(page counts, chunk chunker.Chunk) {
 	c.reset()
 	c.out.length = page.length
@@ -98,15 +98,16 @@ func (c *counter) chunk(page counts, chunk chunker.Chunk) {
 	c.add(chunk.Breadcrumb, breadcrumbWeight)
 }
 
-// phrases adds what else a chunk is found by; each counts as a sentence of its
-// text does.
+// phrases adds the chunk's phrases. Each phrase counts the same as a sentence of the
+// chunk's text.
 func (c *counter) phrases(list []string) {
 	for _, phrase := range list {
 		c.add(phrase, 1)
 	}
 }
 
-// pageCounts is what every chunk of a page is found by.
+// pageCounts counts the terms that all chunks of a page share: the words of its title,
+// description and path.
 func pageCounts(c *counter, doc Document) counts {
 	c.reset()
 	c.analyzer.Speak(doc.Language)

@@ -11,27 +11,27 @@ import (
 	segment "github.com/blugelabs/bluge_segment_api"
 )
 
-// segments is a bluge directory that is held in memory or mapped: one snapshot
-// that lists the segments in order. Writing keeps what the offline writer
-// persists; reading hands out the slices as they are.
+// segments is a bluge directory in memory or in a mapping. It has one snapshot, which
+// lists the segments in order. Writes keep the bytes that the offline writer persists.
+// Reads return the slices without copying.
 type segments [][]byte
 
-// The only segment type that v0.2.2 of bluge writes without risk.
+// The only segment type that bluge v0.2.2 writes reliably.
 const (
 	segmentType    = "ice"
 	segmentVersion = 1
 )
 
-// snapshot is the bytes of a bluge snapshot over the segments 0..n-1.
+// snapshot returns the bytes of a bluge snapshot of the segments 0 to n-1.
 func (s segments) snapshot() []byte {
-	b := binary.AppendUvarint(nil, 1) // snapshot format
+	b := binary.AppendUvarint(nil, 1) // snapshot format version
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	for i := range s {
 		b = binary.AppendUvarint(b, uint64(len(segmentType)))
 		b = append(b, segmentType...)
 		b = binary.BigEndian.AppendUint32(b, segmentVersion)
 		b = binary.AppendUvarint(b, uint64(i))
-		b = binary.AppendUvarint(b, 0) // nothing deleted
+		b = binary.AppendUvarint(b, 0) // no deleted documents
 	}
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }

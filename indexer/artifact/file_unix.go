@@ -11,8 +11,8 @@ import (
 
 var errLocked = errors.New("locked")
 
-// lockFile opens path and locks it for as long as it is open; the system lets
-// go of the lock when the process ends, however it ends.
+// lockFile opens path and locks it while it is open. The system releases the lock when
+// the process exits for any reason.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -28,7 +28,7 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// syncFolder makes renames in dir last through a crash of the system.
+// syncFolder ensures that renames in dir survive a system crash.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

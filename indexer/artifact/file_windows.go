@@ -9,8 +9,8 @@ import (
 
 var errLocked = errors.New("locked")
 
-// lockFile opens path and locks it for as long as it is open; the system lets
-// go of the lock when the process ends, however it ends.
+// lockFile opens path and locks it while it is open. The system releases the lock when
+// the process exits for any reason.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -27,6 +27,6 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// syncFolder does nothing: Windows has no such call, and keeps renames in its
+// syncFolder does nothing, because Windows has no such call and records renames in its
 // journal.
 func syncFolder(string) error { return nil }

@@ -6,30 +6,30 @@ import (
 	"hash/crc32"
 )
 
-// FormatVersion is the version of the data file. Readers refuse any other.
+// FormatVersion is the version of the data file. Readers reject any other version.
 const FormatVersion = 3
 
-// LanguagesVersion is the version that metadata.json has instead if pages are not
-// in English: the data file is the same, but older binaries stem every word as
-// an English one and would not find them.
+// LanguagesVersion is the version in metadata.json if some pages are not in English.
+// The data file has the same format, but older binaries would stem every word as
+// English and not find other words.
 const LanguagesVersion = 4
 
 // The sections of a group, in file order.
 const (
 	pageSection    = iota // page records
 	chunkSection          // chunk records
-	lengthSection         // u32 a chunk: its length in terms, weighted
-	stringSection         // uvarint length and bytes, one after another; offset 0 is ""
-	blockIndex            // u32 a block and one more: where each ends
-	blockSection          // zstd frames of markdown, each with its own checksum
+	lengthSection         // u32 per chunk: its weighted length in terms
+	stringSection         // uvarint length and bytes of each string; offset 0 is ""
+	blockIndex            // u32 per block, and one more: the end of each block
+	blockSection          // zstd frames of Markdown, each with its own checksum
 	textSection           // packed plain texts, see texts.go
-	postingSection        // where terms stand, see postings.go
+	postingSection        // positions of terms, see postings.go
 	lexicalSection        // bluge segment
 	vectorSection         // see vector.go
 	sectionCount
 )
 
-// sectionNames are for error messages.
+// sectionNames holds the section names for error messages.
 var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "texts", "postings", "full text", "vectors"}
 
 // Group is an encoded run of consecutive pages.
@@ -39,13 +39,13 @@ type Group struct {
 	names      []ChunkName
 	sources    []Source
 	chunks     int
-	dimensions int // of the vectors; 0: there are none
+	dimensions int // of the vectors, or 0 if there are none
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode returns the group of docs, which are one group of a plan, in order. It
-// may be called concurrently.
+// Encode returns the encoded group of docs, which are the documents of one group of a
+// plan, in order. It may be called concurrently.
 func Encode(docs []Document) (*Group, error) {
 	g := new(Group)
 	if err := g.encode(docs); err != nil {
@@ -59,7 +59,6 @@ func Encode(docs []Document) (*Group, error) {
 	return g, nil
 }
 
-// encode fills the sections.
 func (g *Group) encode(docs []Document) error {
 	strs := newStringTable()
 	blocks := newBlockWriter()
@@ -91,5 +90,5 @@ func (g *Group) encode(docs []Document) error {
 	return err
 }
 
-// maxSection keeps every offset within 32 bits.
+// maxSection is the maximum size of a section. It keeps every offset within 32 bits.
 const maxSection = 1<<31 - 1

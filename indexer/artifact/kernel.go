@@ -1,9 +1,9 @@
 package artifact
 
-// dots writes the product of query with each row, which are as long as query
-// and lie one after the other, to out. len(query) is a multiple of rowAlign and
-// not 0; the sums fit 32 bits, see rounded. Each kernel gives the same: whole
-// numbers have no order of summing.
+// dots writes the dot product of query and each row to out. The rows are as long as
+// query and consecutive. len(query) must be a positive multiple of rowAlign, and the
+// sums must fit in 32 bits (see rounded). All kernels return the same result, because
+// integer sums do not depend on the order.
 func dots(out []int32, query []int16, rows []byte) {
 	rows = rows[:len(out)*len(query)]
 	if hasKernel && len(out) > 0 {
@@ -13,8 +13,8 @@ func dots(out []int32, query []int16, rows []byte) {
 	dotsGo(out, query, rows)
 }
 
-// dotsGo is for machines without a kernel, and what the kernels are tested
-// against.
+// dotsGo is used on machines without a kernel, and is the reference for testing the
+// kernels.
 func dotsGo(out []int32, query []int16, rows []byte) {
 	for i := range out {
 		row := rows[i*len(query):][:len(query)]

@@ -12,28 +12,28 @@ import (
 	"sync/atomic"
 )
 
-// The data file: a header, the sections of all groups one after another, which
-// vectors are equal, the model that made them where it is kept, a directory of
-// all these, a footer that says where the directory is. All numbers are little-endian.
+// The data file consists of a header, the sections of all groups, the table of equal
+// vectors, the embedding model if it is stored, a directory of these parts, and a
+// footer with the directory's offset. All numbers are little-endian.
 const (
 	magic      = "deskhand"
 	headerSize = len(magic) + 8     // magic, u32 format, u32 zero
 	footerSize = 8 + 4 + 4 + 8      // u64 offset of the directory, u32 length, u32 CRC-32C, magic
 	spanSize   = 8 + 4 + 4          // u64 offset, u32 bytes, u32 CRC-32C
-	dirHead    = 4 + 4 + 2*spanSize // u32 dimensions of the vectors, u32 zero, twins, the model; then the groups
+	dirHead    = 4 + 4 + 2*spanSize // u32 dimensions of the vectors, u32 zero, twins, model; then the groups
 	groupEntry = sha256.Size + 8 +  // key, u32 pages, u32 chunks
 		sectionCount*spanSize
 )
 
-// layout is the directory.
+// layout is the content of the directory.
 type layout struct {
-	dimensions int // 0: there are no vectors
+	dimensions int // 0 if there are no vectors
 	twins      span
 	weights    span
 	groups     []entry
 }
 
-// entry is what the directory says of a group.
+// entry is a group's record in the directory.
 type entry struct {
 	key           [sha256.Size]byte
 	pages, chunks int
@@ -46,8 +46,8 @@ type span struct {
 	crc    uint32
 }
 
-// padding is how many zeros stand before the vectors of a group whose section
-// begins at offset: they are part of it.
+// padding returns the number of zeros before the vectors of a group whose section
+// begins at offset. The zeros are part of the section.
 func padding(offset uint64) int { return int(-offset & (rowAlign - 1)) }
 
 func header() []byte {
@@ -56,7 +56,7 @@ func header() []byte {
 	return binary.LittleEndian.AppendUint32(b, 0)
 }
 
-// tail is the directory and footer of a file whose sections end at offset.
+// tail returns the directory and footer of a file whose sections end at offset.
 func (l *layout) tail(offset uint64) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(l.dimensions))
 	b = l.weights.append(l.twins.append(binary.LittleEndian.AppendUint32(b, 0)))
@@ -85,8 +85,8 @@ func parseSpan(b []byte) span {
 	return span{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[12:])}
 }
 
-// parseLayout reads the directory of a data file, checking every number that
-// later reads rely on.
+// parseLayout reads the directory of a data file and checks every number that later
+// reads rely on.
 func parseLayout(data []byte) (*layout, error) {
 	if len(data) < headerSize+footerSize {
 		return nil, fmt.Errorf("it has %d bytes, too few for a header", len(data))
@@ -150,11 +150,11 @@ func (e *entry) vectorsFit(dimensions int) bool {
 	return uint64(s.bytes) == want
 }
 
-// checkSections compares all sections but the blocks and texts, which carry
-// checksums of their own, with their checksums. It reads the file and not the mapping, which
-// would count as memory of this process.
+// checkSections checks all sections against their checksums, except blocks and texts,
+// which contain their own. It reads the file instead of the mapping, because mapped
+// pages would count as memory of this process.
 func (l *layout) checkSections(file io.ReaderAt) error {
-	errs := make([]error, len(l.groups)+1) // the last for what stands behind the groups
+	errs := make([]error, len(l.groups)+1) // the last is for the parts after the groups
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(len(errs), runtime.GOMAXPROCS(0)) {

@@ -14,8 +14,8 @@ import (
 	"github.com/blugelabs/ice"
 )
 
-// encodeSegment builds what finds the chunks of a group: the bluge segment, one
-// document a chunk, the postings, and the chunks' lengths.
+// encodeSegment builds the lexical index of a group's chunks: the bluge segment, with
+// one document per chunk, the postings, and the chunks' lengths.
 func encodeSegment(docs []Document) (seg, postings []byte, lengths []uint32, err error) {
 	batch := index.NewBatch()
 	var all []*counts
@@ -51,24 +51,25 @@ func encodeSegment(docs []Document) (seg, postings []byte, lengths []uint32, err
 	return dir[len(dir)-1], encodePostings(all), lengths, nil
 }
 
-// noNorm is the smallest norm that bluge stores, in one byte a posting: lengths
-// are kept once a chunk instead.
+// noNorm returns the smallest norm that bluge can store, which takes one byte per
+// posting. Lengths are instead stored once per chunk.
 func noNorm(string, int) float32 { return math.Float32frombits(1) }
 
 // lexical reads the postings and full-text segments of all groups as one index.
 type lexical struct {
 	groups  []lexicalGroup
-	n       int       // chunks
+	n       int       // number of chunks
 	norms   []float32 // k1*(1-b+b*length/average), by chunk
 	scratch sync.Pool // *accumulator
 	fuzzy   func() (*levenshtein.LevenshteinAutomatonBuilder, error)
 }
 
-// lexicalGroup is what finds the chunks of one group, from chunk first on.
+// lexicalGroup is the lexical index of one group, whose first chunk is first.
 type lexicalGroup struct {
 	first, chunks int
 	postings      []byte
-	// dictionary is that of the segment, which is needed for nothing else.
+	// dictionary returns the segment's dictionary. The segment is not needed for
+	// anything else.
 	dictionary func() (segment.Dictionary, error)
 }
 
@@ -78,7 +79,7 @@ func newLexical() *lexical {
 	})}
 }
 
-// open adds a group with chunks.
+// open adds a group that has chunks.
 func (l *lexical) open(g *group) error {
 	postings := g.bytes(postingSection)
 	if err := checkPostings(postings); err != nil {
@@ -91,10 +92,10 @@ func (l *lexical) open(g *group) error {
 	return nil
 }
 
-// openDictionary reads where the dictionary of a segment lies. The segment is
-// opened without bluge, which reads dictionaries in goroutines of its own: a
-// fault of the mapping there would end the process. It happens once, as the
-// library holds a lock meanwhile that a fault would leave locked.
+// openDictionary returns the dictionary of a segment. It opens the segment without
+// bluge, because bluge reads dictionaries in its own goroutines, where a fault in the
+// mapping would crash the process. It does so only once per segment, because the
+// library holds a lock while it reads, and a fault would leave the lock held.
 func openDictionary(packed []byte) (segment.Dictionary, error) {
 	s, err := ice.Load(segment.NewDataBytes(packed))
 	if err != nil {
@@ -107,7 +108,7 @@ func openDictionary(packed []byte) (segment.Dictionary, error) {
 	return d, nil
 }
 
-// measure takes the lengths of all chunks.
+// measure computes the norms from the lengths of all chunks.
 func (l *lexical) measure(lengths []uint32) {
 	total := 0.0
 	for _, n := range lengths {
@@ -120,15 +121,15 @@ func (l *lexical) measure(lengths []uint32) {
 	}
 }
 
-// Postings lists the chunks that contain one term. It may be used concurrently
-// while its Reader is open.
+// Postings lists the chunks that contain one term. It may be used concurrently while
+// its Reader is open.
 type Postings struct {
 	// Chunks is the number of chunks that contain the term.
 	Chunks int
-	lists  []groupList // of the groups that have it, in order
+	lists  []groupList // of the groups that contain the term, in order
 }
 
-// Postings looks up a term. Unknown terms have postings without chunks.
+// Postings looks up a term. For an unknown term, it returns postings without chunks.
 func (r *Reader) Postings(term string) (*Postings, error) {
 	p := &Postings{lists: make([]groupList, 0, len(r.lexical.groups))}
 	hash := hashTerm(term)
@@ -167,8 +168,8 @@ func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 	return nil
 }
 
-// Similar returns the indexed terms one edit away from term, the most frequent
-// first, at most limit. A transposition counts as one edit.
+// Similar returns at most limit indexed terms one edit away from term, most frequent
+// first. A transposition counts as one edit.
 func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	builder, err := r.lexical.fuzzy()
 	if err != nil {
@@ -182,8 +183,7 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	return frequent(found, limit), err
 }
 
-// Begun returns at most limit indexed terms that start with term, the most
-// frequent first.
+// Begun returns at most limit indexed terms that start with term, most frequent first.
 func (r *Reader) Begun(term string, limit int) ([]string, error) {
 	found, err := r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
 	return frequent(found, limit), err
@@ -196,8 +196,8 @@ func frequent(found map[string]uint64, limit int) []string {
 	return all[:min(limit, len(all))]
 }
 
-// dictionary returns the terms that a accepts (nil: all) from one up to another
-// (nil: to the end), and how many chunks have each.
+// dictionary returns the terms in [from, to) that a accepts, with their numbers of
+// chunks. If a is nil, it returns all terms. If to is nil, the range has no end.
 func (l *lexical) dictionary(a segment.Automaton, from, to []byte) (map[string]uint64, error) {
 	found := map[string]uint64{}
 	for _, g := range l.groups {

@@ -8,9 +8,9 @@ import (
 	"github.com/blevesearch/mmap-go"
 )
 
-// InMemory makes an artifact of docs, sorted by path, and opens it. It is not
-// in a folder: the Reader holds the bytes that a data file would have. It is
-// for up to some thousand short texts, which form a single group.
+// InMemory builds an artifact from docs, sorted by path, and opens it without a folder:
+// the Reader holds the content of the data file in memory. It is suitable for up to a
+// few thousand short texts, which form a single group.
 func InMemory(m Metadata, model Model, docs []Document) (*Reader, error) {
 	group, err := Encode(docs)
 	if err != nil {

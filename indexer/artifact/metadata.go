@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// MaxMetadataBytes limits the metadata.json that Open reads; prompts may make
-// it large.
+// MaxMetadataBytes is the maximum size of a metadata.json that Open reads. Prompts may
+// make the file large.
 const MaxMetadataBytes = 64 << 20
 
 // DataFile matches the name of an artifact's data file.
@@ -46,15 +46,15 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 	return m, sha256.Sum256(text), nil
 }
 
-// Decode reads the text of a metadata.json, for an artifact that is not in a
-// folder, and checks it as Open does. where names it in errors, which are those
-// of Open.
+// Decode parses the text of a metadata.json whose artifact is not in a folder, and
+// checks it as Open does. It returns the same errors as Open. where is the artifact's
+// name in these errors.
 func Decode(text []byte, where string) (m Metadata, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, damaged(where, "metadata.json: "+err.Error())
 	}
 	for _, facet := range m.Taxonomy {
-		slices.Sort(facet.Values) // lookups rely on it, and one without a digest may be edited
+		slices.Sort(facet.Values) // lookups rely on the order, and metadata without a digest may have been edited
 	}
 	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
 	case m.Index.Engine != engineName:
@@ -83,8 +83,8 @@ func damaged(dir, why string) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "build it again: deskhand index DIR -o "+dir)
 }
 
-// changed is what is said of a metadata.json that is not the one that was
-// written: damage, or somebody's edit.
+// changed returns the error for a metadata.json that was damaged or edited after the
+// build.
 func changed(dir string, err error) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: metadata.json: %v", dir, err),
 		"build it again: deskhand index DIR -o "+dir+"; make changes in the corpus's own metadata.json instead")
@@ -92,8 +92,8 @@ func changed(dir string, err error) error {
 
 func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }
 
-// Limits of a taxonomy, the same as in docs-mcp: a facet is an argument of a
-// tool, and models refuse tools that are too large.
+// Limits of a taxonomy, the same as in docs-mcp. They exist because a facet becomes a
+// tool argument, and models reject tools that are too large.
 const (
 	MaxFacets      = 64
 	MaxFacetKey    = 64
@@ -101,12 +101,12 @@ const (
 	MaxFacetValue  = 128
 )
 
-// ReservedFacets are keys that facets must not have, because they are arguments
-// of search_docs.
+// ReservedFacets are keys that facets must not have, because they are arguments of
+// search_docs.
 var ReservedFacets = []string{"query", "limit", "cursor"}
 
-// checkTaxonomy refuses what a build does not write: an artifact without a digest
-// may have been edited since.
+// checkTaxonomy returns an error for a taxonomy that no build writes. An artifact
+// without a digest may have been edited.
 func checkTaxonomy(taxonomy map[string]Facet) error {
 	if len(taxonomy) > MaxFacets {
 		return fmt.Errorf("taxonomy has more than %d keys", MaxFacets)

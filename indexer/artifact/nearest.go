@@ -9,18 +9,19 @@ import (
 	"sync"
 )
 
-// Spread describes the distribution of the cosines of all chunks with a vector,
-// ignoring filters. What a cosine means differs between models and queries.
+// Spread describes the distribution of the cosines of all chunks that have a vector,
+// ignoring filters. The meaning of a cosine varies between models and queries.
 type Spread struct{ Mean, Max float64 }
 
-// margin is how many chunks beyond those asked for are scored exactly: the scan
-// rounds the query to 15 bits and no more is lost by it (TestNearestIsExact).
+// margin is the number of extra chunks that are scored exactly. The scan rounds the
+// query to 15 bits, which this margin compensates for (TestNearestIsExact).
 const margin = 20
 
-// Nearest returns the k chunks nearest to query by cosine among those that keep
-// accepts (nil: all), best first, equal ones in corpus order; it leaves out
-// chunks without a vector. A query of zeros is near nothing. keep is called for
-// few chunks. It fails if query has other dimensions, or if chromem fails.
+// Nearest returns the k chunks nearest to query by cosine among the chunks that keep
+// accepts, best first and with equal ones in corpus order. If keep is nil, it considers
+// all chunks. It omits chunks without a vector, and finds nothing for a query of zeros.
+// keep is called for few chunks. Nearest returns an error if the dimensions of query
+// differ from those of the index, or if chromem fails.
 func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]Scored, Spread, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
@@ -35,21 +36,21 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 	if best >= 0 {
 		spread.Max = v.cosine(unit, best)
 	}
-	slices.SortFunc(found, byScore) // which brings twins together
+	slices.SortFunc(found, byScore) // groups twins together
 	same := cosines{vectors: v, unit: unit}
 	for i := range found {
 		found[i].Score = same.of(found[i].Chunk)
 	}
 	slices.SortFunc(found, byScore)
-	if len(found) > 0 { // the scan may have taken one for the best that is a rounding below it
+	if len(found) > 0 { // rounding in the scan may have favoured a slightly worse chunk
 		spread.Max = max(spread.Max, found[0].Score)
 	}
 	return found[:min(k, len(found))], spread, nil
 }
 
-// Cosines returns the cosine between query and each of chunks; 0 for a chunk
-// without a vector. It fails if query has other dimensions or a chunk is out of
-// range.
+// Cosines returns the cosine between query and each of chunks, or 0 for a chunk without
+// a vector. It returns an error if the dimensions of query differ from those of the
+// index or if a chunk is out of range.
 func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
@@ -69,8 +70,8 @@ func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 	return out, nil
 }
 
-// cosines are those of one query with chunk after chunk: the twin of the last
-// one needs no counting.
+// cosines computes the cosines between one query and consecutive chunks. If a chunk is
+// a twin of the previous one, it reuses the previous cosine.
 type cosines struct {
 	*vectors
 	unit   []float32
@@ -85,8 +86,8 @@ func (s *cosines) of(chunk int) float64 {
 	return s.cosine
 }
 
-// Alike returns the cosine between the vectors of two chunks, which must be in
-// range; 0 if one has none.
+// Alike returns the cosine between the vectors of two chunks, or 0 if one has no
+// vector. Both chunks must be in range.
 func (r *Reader) Alike(a, b int) float64 {
 	x, xScale := r.vectors.row(a)
 	y, yScale := r.vectors.row(b)
@@ -97,7 +98,7 @@ func (r *Reader) Alike(a, b int) float64 {
 	return float64(sum) * float64(xScale) * float64(yScale)
 }
 
-// unit is query at length 1; nil for one of zeros.
+// unit returns query scaled to length 1, or nil if all its components are zero.
 func (v *vectors) unit(query []float32) ([]float32, error) {
 	if len(query) != v.dimensions {
 		return nil, fmt.Errorf("the query has %d dimensions, the vectors of the index %d", len(query), v.dimensions)
@@ -116,12 +117,12 @@ func (v *vectors) unit(query []float32) ([]float32, error) {
 	return unit, nil
 }
 
-// cosine is exact but for the rounding of the row. Products of an 8-bit and a
-// 24-bit number are exact, so all machines give the same.
+// cosine returns a cosine that is exact except for the rounding of the row. Products of
+// an 8-bit and a 24-bit number are exact, so the result is the same on all machines.
 func (v *vectors) cosine(unit []float32, chunk int) float64 {
 	row, scale := v.row(chunk)
 	unit = unit[:len(row)]
-	var sum [4]float64 // four, so that one addition need not wait for the one before
+	var sum [4]float64 // four sums, so that additions do not wait for each other
 	i := 0
 	for ; i+4 <= len(row); i += 4 {
 		sum[0] += float64(unit[i]) * float64(int8(row[i]))
@@ -143,13 +144,13 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// byScore orders the best first, equal ones as they stand in the corpus.
+// byScore sorts the best first, and equal ones in corpus order.
 func byScore(x, y Scored) int {
 	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Chunk, y.Chunk))
 }
 
-// search returns the k chunks with about the best cosine that keep accepts, in
-// no order, and the best of all; -1: there is none.
+// search returns k chunks that keep accepts with approximately the best cosines, in no
+// particular order, and the best chunk of all, or -1 if there is none.
 func (v *vectors) search(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
 	if v.chromem != nil {
 		return v.ask(unit, k, keep)
@@ -158,14 +159,14 @@ func (v *vectors) search(unit []float32, k int, keep func(int) bool) (found []Sc
 	return found, best, nil
 }
 
-// blockRows is how many rows a kernel is given at once: their products stay in
-// the first cache, and chunks are told from each other without a call.
+// blockRows is the number of rows passed to a kernel in one call. Their products fit in
+// the L1 cache, and most chunks are rejected without a function call.
 const blockRows = 256
 
-// products are the working memory of a scan.
+// products holds reusable working memory for scans.
 var products = sync.Pool{New: func() any { return new([blockRows]int32) }}
 
-// scan is search over the rows where they lie.
+// scan implements search by reading all rows in place.
 func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scored, best int) {
 	query := v.rounded(unit)
 	out := products.Get().(*[blockRows]int32)
@@ -178,7 +179,7 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 			dots(out[:n], query, rows[:n*v.stride])
 			for i, p := range out[:n] {
 				scale := scaleAt(r.scales, first+i)
-				// The best of all is never under the least of the kept.
+				// The best chunk is never below the heap's minimum.
 				if s := float32(p) * scale; s >= near.least && scale != 0 {
 					for c := r.first + first + i; ; {
 						near.add(c, s)
@@ -194,8 +195,8 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 	return near.heap, near.best
 }
 
-// rounded is the query in whole numbers, as large as sums over a row of -128
-// stay within 32 bits, and zeros up to the stride.
+// rounded returns the query as integers, padded with zeros to the stride. The integers
+// are as large as possible while sums over a row of -128 still fit in 32 bits.
 func (v *vectors) rounded(unit []float32) []int16 {
 	most := 0.0
 	for _, x := range unit {
@@ -209,12 +210,12 @@ func (v *vectors) rounded(unit []float32) []int16 {
 	return query
 }
 
-// nearest gathers the best of a scan.
+// nearest collects the best chunks of a scan.
 type nearest struct {
 	k     int
 	keep  func(int) bool
-	heap  []Scored // the worst first; of equal ones the last of the corpus
-	least float32  // what a chunk must reach to get into the heap
+	heap  []Scored // worst first; among equals, last in the corpus first
+	least float32  // minimum score to enter the heap
 	best  int
 	most  float32
 }
@@ -242,8 +243,7 @@ func (n *nearest) add(chunk int, s float32) {
 	n.least = float32(n.heap[0].Score)
 }
 
-// worse says whether x comes after y; it is byScore for the heap, which asks
-// often.
+// worse reports whether x comes after y. It is a faster form of byScore for the heap.
 func worse(x, y Scored) bool { return x.Score < y.Score || x.Score == y.Score && x.Chunk > y.Chunk }
 
 // sink restores the heap below i.

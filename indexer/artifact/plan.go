@@ -8,21 +8,20 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// Groups are cut so that a corpus has some 16 of them and a change to one file
-// costs about a sixteenth of a build, but no group is made for less than
-// minGroupBytes of markdown: each has a dictionary of its own.
+// Sizes of groups. A corpus has about 16 groups, so that a change to one file costs
+// about a sixteenth of a build. A group has at least minGroupBytes of Markdown on
+// average, because each group has its own dictionary.
 const (
 	groupsAimedAt = 16
 	minGroupBytes = 1 << 20
-	// maxGroupBytes bounds the memory of a build, some 25 times that for each
-	// group at work; a larger corpus has more groups.
+	// maxGroupBytes limits the memory of a build, which needs about 25 times this size
+	// for each group in progress. A larger corpus has more groups.
 	maxGroupBytes = 8 << 20
 )
 
-// Plan cuts sources, sorted by path, into groups of consecutive files. Whether
-// a file starts a group depends only on its own path and size and on the
-// corpus's size in powers of two, so a change to one file moves no other
-// border.
+// Plan splits sources, sorted by path, into groups of consecutive files. Whether a file
+// starts a group depends only on its own path and size and on the corpus size, rounded
+// to a power of two. A change to one file therefore moves no other group border.
 func Plan(sources []Source) [][]Source {
 	var total int64
 	for _, s := range sources {
@@ -48,19 +47,20 @@ func Plan(sources []Source) [][]Source {
 	return groups
 }
 
-// begins says whether s begins a group: by chance, in proportion to its size.
+// begins reports whether s begins a group. It decides pseudorandomly, by the digest of
+// the path, with a probability proportional to the size of s.
 func begins(s Source, aim int64) bool {
 	sum := sha256.Sum256([]byte(s.Path))
 	return binary.LittleEndian.Uint32(sum[:])%uint32(aim>>6) < uint32(min(s.Size, aim))>>6
 }
 
-// encoding is a digest of how this program encodes, taken from a sample: a group
-// that another one would encode otherwise is not reused.
+// encoding is a digest of how this program encodes a sample. A group is not reused if
+// the program that wrote it has another digest.
 var encoding = sync.OnceValue(func() []byte {
 	const sample = "# Sample `page_name`\n\nThe HTTPServer retries 日本語 the requests, é.g. with the --max-wait flag.\n"
 	page := chunker.Split("a/sample.md", []byte(sample+"\n## Second\n\nthe the the\n"), chunker.Options{})
 	h := sha256.New()
-	// The same page twice, so that some terms are common.
+	// The page appears twice, so that some terms are common.
 	docs := []Document{{Title: page.Title, Chunks: page.Chunks}, {Title: page.Title, Chunks: page.Chunks}}
 	for i := range docs {
 		for j := range docs[i].Chunks {
@@ -77,8 +77,8 @@ var encoding = sync.OnceValue(func() []byte {
 	return h.Sum(nil)
 })
 
-// key names a group by all that decides its bytes; vectors says what makes its
-// vectors.
+// key returns a digest of everything that determines a group's bytes. vectors
+// identifies the embedder.
 func key(group []Source, vectors string) [sha256.Size]byte {
 	h := sha256.New()
 	var n [8]byte

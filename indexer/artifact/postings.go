@@ -7,25 +7,26 @@ import (
 	"slices"
 )
 
-// The postings of a group say in which of its chunks each term stands and how
-// often. The bluge segment beside them has the same and more, at some ten
-// times the cost: BenchmarkPostings reads both.
+// A group's postings record which of its chunks contain each term and how often. The
+// bluge segment next to them contains the same data and more, but reading it costs
+// about ten times as much. BenchmarkPostings compares the two.
 //
-// The section is a hash table, u32 number of slots (a power of two) and a u32
-// offset a slot, 0 for an empty one, and then a record for each term in
-// alphabetical order: uvarint length and bytes of the term, uvarint 2*chunks+1
-// if it is common, else 2*chunks, and its list. A common term, one that stands
-// in commonShare of the chunks or more, has a column: a byte a chunk that says
-// how often, up to 255. The others have a uvarint of bytes, and a chunk after
-// the other as uvarint 2*gap, or 2*gap+1 and a uvarint of how often if that is
-// not once. A gap counts the chunks that lie between.
+// The section is a hash table, followed by a record for each term in alphabetical
+// order. The hash table is a u32 number of slots (a power of two) and a u32 offset for
+// each slot, or 0 for an empty slot. A record is a uvarint length and the bytes of the
+// term, then the uvarint 2*chunks+1 if the term is common, or else 2*chunks, and then
+// its list. A common term occurs in at least commonShare of the chunks. Its list is a
+// column with one byte per chunk, the frequency, up to 255. Any other list is a uvarint
+// length in bytes and the chunks in order: each is the uvarint 2*gap if the frequency
+// is 1, or else 2*gap+1 and a uvarint frequency. A gap is the number of chunks between
+// two entries.
 const commonShare = 1.0 / 8
 
-// encodePostings makes the section of chunks.
+// encodePostings returns the postings section of chunks.
 func encodePostings(chunks []*counts) []byte {
 	ids := map[string]uint32{}
 	var df []uint32
-	var flat []uint32 // the ids of the terms of all chunks, one after another
+	var flat []uint32 // the IDs of the terms of all chunks, concatenated
 	for _, c := range chunks {
 		for _, t := range c.terms {
 			id, ok := ids[t.text]
@@ -38,7 +39,7 @@ func encodePostings(chunks []*counts) []byte {
 			flat = append(flat, id)
 		}
 	}
-	ends := make([]uint32, len(df)) // where the postings of a term end, as far as they are filled in
+	ends := make([]uint32, len(df)) // current end of each term's postings while they are filled in
 	at := uint32(0)
 	for id, n := range df {
 		ends[id] = at
@@ -83,8 +84,7 @@ func encodePostings(chunks []*counts) []byte {
 	return out
 }
 
-// posting is one chunk, counted within its group, and how often a term stands in
-// it.
+// posting is a chunk, numbered within its group, and a term's frequency in it.
 type posting struct{ chunk, freq uint32 }
 
 func appendColumn(b []byte, postings []posting, chunks int) []byte {
@@ -110,7 +110,7 @@ func appendList(b []byte, postings []posting) []byte {
 	return b
 }
 
-// hashTerm is FNV-1a.
+// hashTerm returns the FNV-1a hash of term.
 func hashTerm(term string) uint32 {
 	h := uint32(2166136261)
 	for i := 0; i < len(term); i++ {
@@ -119,15 +119,15 @@ func hashTerm(term string) uint32 {
 	return h
 }
 
-// groupList is where a term stands in one group. Either column or list is set.
+// groupList holds a term's postings in one group. Either column or list is set.
 type groupList struct {
-	group  int // of the lexical groups
-	chunks int // that have it
+	group  int // index in the lexical groups
+	chunks int // number of chunks that contain the term
 	column []byte
 	list   []byte
 }
 
-// checkPostings says whether the hash table of a section fits into it.
+// checkPostings returns an error if a section's hash table does not fit into it.
 func checkPostings(section []byte) error {
 	if len(section) < 4 {
 		return errDamaged
@@ -140,7 +140,7 @@ func checkPostings(section []byte) error {
 }
 
 // findPostings looks up a term and its hash in a checked section of a group of n
-// chunks; without chunks if it is not there.
+// chunks. If the term is missing, the result has no chunks.
 func findPostings(section []byte, term string, hash uint32, n int) (groupList, error) {
 	slots := binary.LittleEndian.Uint32(section)
 	for probe := range slots {

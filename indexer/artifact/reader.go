@@ -19,15 +19,15 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// Reader is an open artifact, mapped read-only. It may be used concurrently,
-// and many processes may open the same artifact. Ordinals of pages and chunks
-// count from 0 in corpus order.
+// Reader is an open artifact, mapped read-only. It may be used concurrently, and
+// several processes may open the same artifact. Page and chunk ordinals start at 0 and
+// follow corpus order.
 type Reader struct {
 	dir     string
 	meta    Metadata
 	digest  [sha256.Size]byte // of metadata.json
-	file    *os.File          // nil: the data is in memory
-	at      io.ReaderAt       // file, or the memory
+	file    *os.File          // nil if the data is in memory
+	at      io.ReaderAt       // the file or the memory
 	data    mmap.MMap
 	groups  []group
 	pages   int
@@ -38,7 +38,7 @@ type Reader struct {
 	blocks  *blockReader
 }
 
-// group is an entry with its bytes and its place in the corpus.
+// group is a directory entry with its bytes and its position in the corpus.
 type group struct {
 	entry
 	data       []byte
@@ -72,7 +72,8 @@ type Page struct {
 	Language           language.Code
 	Metadata           map[string]string
 	Problems           []chunker.Problem
-	// First is the ordinal of its first chunk, Chunks the number of its chunks.
+	// First is the ordinal of the page's first chunk. Chunks is the number of its
+	// chunks.
 	First, Chunks int
 }
 
@@ -82,18 +83,19 @@ type Chunk struct {
 	Heading, Breadcrumb string
 	Level               int
 	StartLine, EndLine  int
-	// Page is its page's ordinal.
+	// Page is the ordinal of the chunk's page.
 	Page int
 }
 
-// openTries is how often Open begins again when a build replaces the artifact
-// between its reading of the metadata and of the data file.
+// openTries is the maximum number of times that Open tries. It retries if a build
+// replaces the artifact after Open has read the metadata and before it opens the data
+// file.
 const openTries = 5
 
-// Open opens the artifact in dir. The expected failures are faults: code
+// Open opens the artifact in dir. Expected failures are faults with the code
 // "no_artifact", "artifact_damaged", "artifact_foreign", "artifact_too_new" or
-// "artifact_too_old". Open checks everything except text against its checksums,
-// and each block of text is checked when it is read; Verify checks every byte.
+// "artifact_too_old". Open checks everything except text against checksums. Each block
+// of text is checked when it is read. Verify checks every byte.
 func Open(dir string) (*Reader, error) {
 	var err error
 	for range openTries {
@@ -130,8 +132,8 @@ func open(dir string) (*Reader, error) {
 	return r, nil
 }
 
-// contain turns a panic into *err: bluge checks little of what it reads, and a
-// file may be cut short while it is mapped.
+// contain converts a panic to *err. bluge checks little of its input, and a file may be
+// truncated while it is mapped.
 func contain(err *error) func() {
 	was := debug.SetPanicOnFault(true)
 	return func() {
@@ -160,7 +162,7 @@ func (r *Reader) load() (err error) {
 	return r.read()
 }
 
-// read takes the data apart.
+// read parses the data file and opens its groups.
 func (r *Reader) read() error {
 	layout, err := parseLayout(r.data)
 	if err == nil {
@@ -197,8 +199,9 @@ func (r *Reader) read() error {
 // Metadata returns the artifact's metadata. The caller must not modify it.
 func (r *Reader) Metadata() *Metadata { return &r.meta }
 
-// Same reports whether other has the same metadata and the same data file.
-// Equal bytes are not enough: a damaged file may have been rebuilt.
+// Same reports whether other has the same metadata and the same data file. Comparing
+// bytes is not enough, because a damaged file may have been rebuilt with the same
+// content.
 func (r *Reader) Same(other *Reader) bool {
 	if r.file == nil || other.file == nil {
 		return r == other
@@ -214,13 +217,13 @@ func (r *Reader) Pages() int { return r.pages }
 // Len returns the number of chunks.
 func (r *Reader) Len() int { return r.chunks }
 
-// groupOf is the group that holds a chunk.
+// groupOf returns the group that contains a chunk.
 func (r *Reader) groupOf(chunk int) *group {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].firstChunk > chunk })
 	return &r.groups[i-1]
 }
 
-// PageOf returns the ordinal of a chunk's page; the chunk must be in range.
+// PageOf returns the ordinal of a chunk's page. The chunk must be in range.
 func (r *Reader) PageOf(chunk int) int {
 	g := r.groupOf(chunk)
 	return g.firstPage + int(g.chunkField(chunk-g.firstChunk, chunkPage))
@@ -240,8 +243,8 @@ func (r *Reader) Page(page int) (Page, error) {
 	return p, nil
 }
 
-// PageMetadata returns the distinct sets of facet values, and for each page the
-// index of its set.
+// PageMetadata returns the distinct sets of facet values, and for each page the index
+// of its set.
 func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, err error) {
 	seen := map[string]int32{}
 	byPage = make([]int32, 0, r.pages)
@@ -267,8 +270,8 @@ func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, e
 	return distinct, byPage, nil
 }
 
-// Languages returns the language of each chunk, by ordinal; nil if all of them
-// are in English.
+// Languages returns the language of each chunk, by ordinal, or nil if all chunks are in
+// English.
 func (r *Reader) Languages() ([]language.Code, error) {
 	if len(r.meta.Languages) == 0 {
 		return nil, nil
@@ -311,7 +314,7 @@ func (r *Reader) PagePath(page int) (string, error) {
 	return path, nil
 }
 
-// FindPage returns the page at path; ok is false if there is none.
+// FindPage returns the page at path. ok is false if there is none.
 func (r *Reader) FindPage(path string) (p Page, ok bool, err error) {
 	i := sort.Search(r.pages, func(i int) bool {
 		name, e := r.PagePath(i)
@@ -351,7 +354,7 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 	return c, nil
 }
 
-// Heading returns a chunk's heading; the chunk must be in range.
+// Heading returns a chunk's heading. The chunk must be in range.
 func (r *Reader) Heading(chunk int) (string, error) {
 	g := r.groupOf(chunk)
 	heading, err := g.string(g.chunkField(chunk-g.firstChunk, chunkHeading))
@@ -361,9 +364,9 @@ func (r *Reader) Heading(chunk int) (string, error) {
 	return heading, nil
 }
 
-// Place returns the path of a chunk's page and the chunk's fragment; the chunk
-// must be in range. Both point into the mapping: do not modify them, or use
-// them after Close.
+// Place returns the path of a chunk's page and the chunk's fragment. The chunk must be
+// in range. Both slices point into the mapping. Do not modify them, or use them after
+// Close.
 func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
@@ -381,8 +384,8 @@ func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	return path, fragment, nil
 }
 
-// Find returns the ordinal of the chunk with a fragment in a page; ok is false
-// if there is none.
+// Find returns the ordinal of a page's chunk with the given fragment. ok is false if
+// there is none.
 func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 	for i := p.First; i < p.First+p.Chunks; i++ {
 		g := r.groupOf(i)
@@ -397,7 +400,7 @@ func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// Markdown returns a chunk's source.
+// Markdown returns a chunk's Markdown source.
 func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	if chunk < 0 || chunk >= r.chunks {
 		return "", fmt.Errorf("chunk %d of %d", chunk, r.chunks)
@@ -406,7 +409,7 @@ func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	i := chunk - g.firstChunk
 	from, size := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown))
 	if size == 0 {
-		return "", nil // it may be in no block
+		return "", nil // an empty chunk may be in no block
 	}
 	err = r.blocks.read(g, g.chunkField(i, chunkBlock), func(block []byte) error {
 		if from+size > uint64(len(block)) {
@@ -421,7 +424,7 @@ func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	return markdown, nil
 }
 
-// Text returns a chunk's plain text, reusing the memory of into if it has room.
+// Text returns a chunk's plain text. It uses the memory of into if it is large enough.
 func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 	packed, err := r.AppendPacked(nil, chunk)
 	if err != nil {
@@ -430,8 +433,8 @@ func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 	return r.UnpackText(into, packed)
 }
 
-// AppendPacked appends a chunk's plain text in its packed form in the file:
-// equal bytes mean equal text. UnpackText unpacks it.
+// AppendPacked appends a chunk's plain text in the packed form used in the file. Equal
+// bytes mean equal text. UnpackText unpacks it.
 func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	if chunk < 0 || chunk >= r.chunks {
 		return into, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
@@ -444,8 +447,8 @@ func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	return packed, nil
 }
 
-// UnpackText returns the plain text of what AppendPacked appended, reusing the
-// memory of into if it has room.
+// UnpackText returns the plain text of bytes that AppendPacked appended. It uses the
+// memory of into if it is large enough.
 func (r *Reader) UnpackText(into, packed []byte) ([]byte, error) {
 	text, err := unpackText(into, packed)
 	if err != nil {
@@ -454,8 +457,8 @@ func (r *Reader) UnpackText(into, packed []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Verify reads every byte of the data file and compares it with the digest in
-// the metadata.
+// Verify reads every byte of the data file and compares its digest with the one in the
+// metadata.
 func (r *Reader) Verify() error {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(r.at, 0, r.meta.Index.Bytes)); err != nil {
@@ -467,7 +470,7 @@ func (r *Reader) Verify() error {
 	return r.meta.checkDescription(r.dir)
 }
 
-// Close closes the artifact. No other method may be running or called later.
+// Close closes the artifact. No other method may be running or be called later.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil

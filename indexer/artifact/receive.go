@@ -16,11 +16,11 @@ func (r *Reader) Data() *io.SectionReader {
 	return io.NewSectionReader(r.at, 0, r.meta.Index.Bytes)
 }
 
-// Receive makes an artifact that was built elsewhere the one in dir, which it
-// creates if needed. read writes the data file that m describes; it is not called
-// if the artifact in dir has that data already, undamaged. The old artifact stays
-// in use until the last step, a rename. Errors: those of Create and of read, and
-// fault "artifact_damaged" if the data is not what m says.
+// Receive installs an artifact that was built elsewhere in dir, which it creates if
+// needed. read writes the data file that m describes. It is not called if dir's
+// artifact already has that data, undamaged. The old artifact stays in use until the
+// last step, a rename. Receive returns the errors of Create and of read, and fault
+// "artifact_damaged" if the data does not match m.
 func Receive(dir string, m Metadata, read func(io.Writer) error) error {
 	w, err := Create(dir)
 	if err != nil {
@@ -37,7 +37,7 @@ func Receive(dir string, m Metadata, read func(io.Writer) error) error {
 		return fmt.Errorf("encode metadata: %w", err)
 	}
 	if w.file == nil && w.digest == sha256.Sum256(text) {
-		return nil // nothing changed, so nobody need look
+		return nil // nothing changed, so readers need not reload
 	}
 	if err := w.closePrevious(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func Receive(dir string, m Metadata, read func(io.Writer) error) error {
 	return nil
 }
 
-// receive writes the data file and gives it its name, once it is right.
+// receive writes the data file and renames it once it has been checked.
 func (w *Writer) receive(m Metadata, read func(io.Writer) error) error {
 	var err error
 	if w.file, err = os.CreateTemp(w.dir, tempPrefix+"*"); err != nil {
@@ -81,7 +81,7 @@ func (w *Writer) receive(m Metadata, read func(io.Writer) error) error {
 	return nil
 }
 
-// opens says why a data file is of no use.
+// opens returns an error if a data file cannot be opened as the artifact m.
 func opens(path string, m Metadata) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func opens(path string, m Metadata) error {
 	return errors.Join(r.load(), r.Close())
 }
 
-// bounded is a writer of at most so many bytes.
+// bounded is a writer that accepts at most left bytes.
 type bounded struct {
 	w    io.Writer
 	left int64

@@ -8,34 +8,34 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// The fields of a page record, u32 each; texts are offsets into the strings.
-// Behind them stand the file's size, u64, and its digest.
+// The fields of a page record are u32 each. Texts are offsets into the string section.
+// The fields are followed by the file's size, a u64, and its digest.
 const (
 	pagePath = iota
 	pageTitle
 	pageDescription
 	pageMetadata // see encodePairs
 	pageProblems // see encodeProblems
-	pageFirst    // first chunk, counted within the group
+	pageFirst    // first chunk, numbered within the group
 	pageChunks   // number of chunks
 	pageFields
 )
 
 const pageRecord = 4*pageFields + 8 + sha256.Size
 
-// The fields of a chunk record, u32 each; texts are offsets into the strings.
+// The fields of a chunk record are u32 each. Texts are offsets into the string section.
 const (
 	chunkFragment = iota
 	chunkHeading
 	chunkBreadcrumb
-	chunkPage // counted within the group
+	chunkPage // numbered within the group
 	chunkLevel
 	chunkStart
 	chunkEnd
 	chunkBlock
-	chunkOffset   // of its markdown in the block
-	chunkMarkdown // bytes
-	chunkText     // where its text begins in the texts; it ends where the next one does
+	chunkOffset   // offset of its Markdown in the block
+	chunkMarkdown // length of its Markdown in bytes
+	chunkText     // start of its text in the text section; the next chunk's text follows it
 	chunkFields
 )
 
@@ -66,12 +66,12 @@ func appendFields(b []byte, fields []uint32) []byte {
 	return b
 }
 
-// chunkField is a field of a chunk record, the chunk counted within the group.
+// chunkField returns a field of a chunk record. The chunk is numbered within the group.
 func (g *group) chunkField(chunk, field int) uint32 {
 	return binary.LittleEndian.Uint32(g.bytes(chunkSection)[chunk*chunkRecord+4*field:])
 }
 
-// pageField is a field of a page record, the page counted within the group.
+// pageField returns a field of a page record. The page is numbered within the group.
 func (g *group) pageField(page, field int) uint32 {
 	return binary.LittleEndian.Uint32(g.bytes(pageSection)[page*pageRecord+4*field:])
 }
@@ -80,7 +80,7 @@ func (g *group) string(at uint32) (string, error) {
 	return stringAt(g.bytes(stringSection), at)
 }
 
-// page reads a page record, counted within the group.
+// page reads page record i, numbered within the group.
 func (g *group) page(i int) (Page, error) {
 	var p Page
 	var pairs, problems string
@@ -108,7 +108,7 @@ func (g *group) page(i int) (Page, error) {
 	return p, err
 }
 
-// allNames are those of the group's chunks, which are on pages.
+// allNames returns the names of the group's chunks. pages are the group's pages.
 func (g *group) allNames(pages []Page) ([]ChunkName, error) {
 	names := make([]ChunkName, g.chunks)
 	for i := range names {
@@ -124,7 +124,7 @@ func (g *group) allNames(pages []Page) ([]ChunkName, error) {
 		if page >= len(pages) {
 			return nil, errDamaged
 		}
-		names[i] = ChunkName{chunker.ID(pages[page].Path, fragment), strings.Clone(heading)} // the file is closed before they are read
+		names[i] = ChunkName{chunker.ID(pages[page].Path, fragment), strings.Clone(heading)} // cloned, because the file is closed before the names are used
 	}
 	return names, nil
 }

@@ -9,25 +9,25 @@ import (
 	"fmt"
 )
 
-// Digest covers metadata.json, so that damage and edits are found before they
-// change an answer. It protects against accidents only: anyone with write
-// access to the folder can make a digest too. Both fields are SHA-256 in hex.
+// Digest covers metadata.json, so that damage and edits are detected before they change
+// an answer. It only protects against accidents, because anyone with write access to
+// the folder can also write a new digest. Both fields are SHA-256 in hex.
 type Digest struct {
-	// Metadata is the digest of the file without its member digest and with the
-	// digest CorpusDescription in place of that text, as compact JSON with
-	// sorted keys. Spaces and the order of members do not matter.
+	// Metadata is the digest of the file as compact JSON with sorted keys, without the
+	// member digest, and with the digest CorpusDescription in place of that text. White
+	// space and the order of members do not affect it.
 	Metadata string `json:"metadata"`
-	// CorpusDescription is the digest of that text. It is separate because the
-	// contract requires the text to be read at each start, even if edited: seed
-	// 004.
+	// CorpusDescription is the digest of that text. It is separate because the contract
+	// requires deskhand to read the text at each start, even if it was edited (seed
+	// 004).
 	CorpusDescription string `json:"corpus_description"`
 }
 
-// undigested is the last metadata_version without a digest. All before it have
-// an older format, which is refused for that.
+// undigested is the last metadata_version without a digest. Earlier versions have an
+// older data format and are rejected for that reason.
 const undigested = "1.2.0"
 
-// Encode returns m as metadata.json and sets m.Digest.
+// Encode returns m as the text of metadata.json and sets m.Digest.
 func (m *Metadata) Encode() ([]byte, error) {
 	m.Digest = nil
 	text, err := json.Marshal(m)
@@ -50,8 +50,7 @@ func (m *Metadata) Edited() bool {
 	return m.Digest != nil && m.Digest.CorpusDescription != hexSum([]byte(m.CorpusDescription))
 }
 
-// checkDigest compares the text of a metadata.json that was decoded as m with
-// its digest.
+// checkDigest checks the text of a metadata.json, decoded as m, against its digest.
 func checkDigest(m Metadata, text []byte) error {
 	if m.Digest == nil {
 		if m.MetadataVersion == undigested {
@@ -69,7 +68,7 @@ func checkDigest(m Metadata, text []byte) error {
 	return nil
 }
 
-// checkDescription refuses an edited corpus_description.
+// checkDescription returns an error if corpus_description was edited.
 func (m *Metadata) checkDescription(dir string) error {
 	if m.Edited() {
 		return changed(dir, errors.New("corpus_description was changed after the build"))
@@ -77,9 +76,9 @@ func (m *Metadata) checkDescription(dir string) error {
 	return nil
 }
 
-// digestOf is the digest of the text of a metadata.json that says that it has
-// the digest said; nil: it says none yet. Members that this deskhand does not
-// know count too.
+// digestOf returns the digest of a metadata.json's text. said is the digest in the
+// text, or nil if it has none yet. Members that this version of deskhand does not know
+// are included.
 func digestOf(text []byte, said *Digest) (sum Digest, err error) {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -1,12 +1,12 @@
 package artifact
 
-// Set is a set of an index's chunks, one bit each.
+// Set is a set of an index's chunks, with one bit for each chunk.
 type Set []uint64
 
-// Has reports whether chunk, which must be in range, is in the set.
+// Has reports whether chunk is in the set. chunk must be in range.
 func (s Set) Has(chunk int) bool { return s[chunk>>6]>>(chunk&63)&1 != 0 }
 
-// ChunksOf returns the chunks of the pages that accept returns true for.
+// ChunksOf returns the chunks of the pages for which accept returns true.
 func (r *Reader) ChunksOf(accept func(page int) bool) (Set, error) {
 	s := make(Set, (r.chunks+63)/64)
 	for gi := range r.groups {

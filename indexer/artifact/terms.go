@@ -11,45 +11,47 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// Term is one form under which a piece of text is found.
+// Term is a normalized form of a piece of text, by which searches find the text.
 type Term struct {
 	Text string
-	// Start and End are its byte range in the analyzed text.
+	// Start and End are the term's byte range in the analyzed text.
 	Start, End int
-	// Joined marks a whole identifier in addition to its parts ("config", "map"
-	// and, joined, "configmap"). Joined terms do not count towards lengths.
+	// Joined is true for a whole identifier that is emitted in addition to its parts:
+	// "config", "map" and, joined, "configmap". Joined terms do not count towards
+	// lengths.
 	Joined bool
 }
 
-// maxTermBytes cuts longer words: base64 and hashes have no forms worth telling
-// apart beyond it.
+// maxTermBytes is the length to which longer words are truncated. Differences beyond
+// it, for example in base64 and hashes, do not matter for searches.
 const maxTermBytes = 64
 
-// maxParts is how many parts an identifier may have to be indexed whole too.
+// maxParts is the maximum number of parts of an identifier that is also indexed as a
+// whole.
 const maxParts = 8
 
-// defaultStems is how many stems a build remembers, some 60 bytes each: more
-// than a large corpus has words that occur twice.
+// defaultStems is the number of stems that a build caches, at about 60 bytes each. It
+// is more than the number of words that occur at least twice in a large corpus.
 const defaultStems = 1 << 17
 
-// Analyzer turns text into terms, the same way for documents and queries:
-// Unicode words in lower case without accents, stems of a language, identifiers
-// in parts and joined, CJK runs as single characters and pairs. The zero value
-// is ready to use and reads English. It must not be used concurrently.
+// Analyzer converts text to terms, in the same way for documents and queries: Unicode
+// words in lower case without accents, stems in a language, identifiers in parts and
+// joined, and runs of CJK characters as single characters and pairs. The zero value is
+// ready to use and stems English. An Analyzer must not be used concurrently.
 type Analyzer struct {
-	// Wanted are the only terms to return, except that CJK terms are always
-	// returned; other words are not stemmed. Nil: all terms.
+	// Wanted restricts the returned terms to its own, plus all CJK terms. Other words
+	// are not stemmed. If nil, all terms are returned.
 	Wanted *Wanted
-	// MaxStems limits the cache of stems. Zero: 131,072.
+	// MaxStems limits the size of the stem cache. Zero means 131,072.
 	MaxStems int
 	speaks   language.Code
-	stems    map[string]string                   // of the language it speaks
-	others   map[language.Code]map[string]string // of those that it spoke before
+	stems    map[string]string                   // of the current language
+	others   map[language.Code]map[string]string // of the languages used before
 	terms    []Term
 	lower    []byte
 }
 
-// Speak makes the stems those of a language from now on.
+// Speak sets the language for stemming.
 func (a *Analyzer) Speak(c language.Code) {
 	if c = c.Stemming(); c == a.speaks {
 		return
@@ -64,8 +66,8 @@ func (a *Analyzer) Speak(c language.Code) {
 	}
 }
 
-// Terms returns the terms of text in order, a joined one after its parts. The
-// slice is valid until the next call.
+// Terms returns the terms of text in order. A joined term follows its parts. The slice
+// is valid until the next call.
 func (a *Analyzer) Terms(text string) []Term {
 	a.terms = a.terms[:0]
 	if a.Wanted != nil {
@@ -76,7 +78,7 @@ func (a *Analyzer) Terms(text string) []Term {
 	return a.terms
 }
 
-// addTerms adds the terms that begin in text[i:end]. None reaches over a space.
+// addTerms adds the terms that begin in text[i:end]. No term contains a space.
 func (a *Analyzer) addTerms(text string, i, end int) {
 	for i < end {
 		if end, ok := plainWord(text, i); ok {
@@ -113,7 +115,7 @@ var asciiWord = func() (t [utf8.RuneSelf]bool) {
 	return
 }()
 
-// asciiTail are the bytes that a word of one part may go on with.
+// asciiTail holds the bytes with which a word of one part may continue.
 var asciiTail = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
@@ -121,9 +123,10 @@ var asciiTail = func() (t [256]bool) {
 	return
 }()
 
-// plainWord is the end of the word at i if it plainly has one part, as most have:
-// ASCII, no capital but the first, tied to nothing. At an ASCII byte that begins
-// no word it is i. It only saves time: what it takes is found without it too.
+// plainWord returns the end of the word at i if it is clearly a single part, like most
+// words: ASCII, without a capital after its first letter and without connectors. If i
+// is at an ASCII byte that begins no word, the result is i. plainWord is only an
+// optimization: without it, the same words are found.
 func plainWord(s string, i int) (end int, ok bool) {
 	if s[i] >= utf8.RuneSelf {
 		return 0, false
@@ -167,7 +170,7 @@ func classAt(s string, i int) (runeClass, int) {
 	return otherClass, size
 }
 
-// wordEnd is the end of the run of word characters that begins at i.
+// wordEnd returns the end of the run of word characters that begins at i.
 func wordEnd(s string, i int) int {
 	for {
 		for i < len(s) && s[i] < utf8.RuneSelf && asciiWord[s[i]] {
@@ -181,8 +184,8 @@ func wordEnd(s string, i int) int {
 	}
 }
 
-// connector is the length of what ties the word that ends at i to the next one:
-// a_b, a-b, a.b, a::b, a:b, a->b, a's; 0 if nothing does.
+// connector returns the length of the connector between the word that ends at i and the
+// next one (a_b, a-b, a.b, a::b, a:b, a->b, a's), or 0 if there is none.
 func connector(s string, i int) int {
 	if i >= len(s) || s[i] == ' ' {
 		return 0
@@ -206,7 +209,7 @@ func connector(s string, i int) int {
 	return n
 }
 
-// compound emits the word at i with all that connectors tie to it, and returns
+// compound emits the word at i with all words that connectors join to it, and returns
 // its end.
 func (a *Analyzer) compound(s string, start int) int {
 	whole := make([]byte, 0, maxTermBytes)
@@ -242,15 +245,16 @@ func (a *Analyzer) compound(s string, start int) int {
 		}
 		return end
 	}
-	// A camelCase word without connectors was joined by word already.
+	// The method word has already emitted the joined form of a camelCase word without
+	// connectors.
 	if words > 1 && parts <= maxParts && len(whole) <= maxTermBytes {
 		a.emit(string(whole), start, end, true)
 	}
 	return end
 }
 
-// suffixOfLanguage is the length of the sign in c++, c# and f#: it belongs to
-// a single letter.
+// suffixOfLanguage returns the length of the suffix in c++, c# and f#, which is only
+// recognized after a single letter.
 func suffixOfLanguage(s string, start, end int) int {
 	if end-start != 1 {
 		return 0
@@ -264,8 +268,8 @@ func suffixOfLanguage(s string, start, end int) int {
 	return 0
 }
 
-// word emits s[start:end], which has no connectors: its camelCase parts, and
-// joined if there are several. It returns the number of parts.
+// word emits s[start:end], which has no connectors: its camelCase parts and, if there
+// are several, the joined word. It returns the number of parts.
 func (a *Analyzer) word(s string, start, end int) int {
 	parts, from := 0, start
 	for i := start + 1; i < end; i++ {
@@ -282,7 +286,7 @@ func (a *Analyzer) word(s string, start, end int) int {
 	return parts
 }
 
-// pluralAt says that s[i:end] is the end of a plural like "APIs": the last
+// pluralAt reports whether s[i:end] is the end of a plural like "APIs": the last
 // capital and one s.
 func pluralAt(s string, i, end int) bool { return i+2 == end && s[i+1] == 's' }
 
@@ -290,8 +294,8 @@ func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// cjk emits a run of CJK characters as single characters and pairs. The pairs
-// are joined terms, so that a run is as long as it has characters.
+// cjk emits a run of CJK characters as single characters and pairs. The pairs are
+// joined terms, so that the length of a run is its number of characters.
 func (a *Analyzer) cjk(s string, i int) int {
 	prev := -1
 	for {
@@ -318,12 +322,12 @@ func (a *Analyzer) emit(word string, start, end int, joined bool) {
 	a.terms = append(a.terms, Term{Text: text, Start: start, End: end, Joined: joined})
 }
 
-// Stem returns the term of a single word, as [Analyzer.Terms] does: its
-// lower-case stem.
+// Stem returns the lower-case stem of a single word, which is its term in
+// [Analyzer.Terms].
 func (a *Analyzer) Stem(word string) string { return a.stem(word) }
 
-// stem is the lower-case stem of word in the language that the analyzer speaks;
-// words of scripts without rules there are left nearly as they are.
+// stem returns the lower-case stem of word in the analyzer's language. Words in other
+// scripts, for which that language has no rules, remain almost unchanged.
 func (a *Analyzer) stem(word string) string {
 	if len(word) > maxTermBytes {
 		word = cutRunes(word, maxTermBytes)
@@ -355,7 +359,7 @@ func (a *Analyzer) stem(word string) string {
 		s = strings.Clone(language.English.Stem(s))
 	case ascii:
 		s = foldAccents(a.speaks.Stem(base))
-	default: // the rules of a language look at its accents
+	default: // a language's stemming rules depend on accents
 		s = foldAccents(a.speaks.Stem(norm.NFC.String(strings.ToLower(word))))
 	}
 	if s == "" {
@@ -365,8 +369,8 @@ func (a *Analyzer) stem(word string) string {
 	return s
 }
 
-// foldAccents brings compatibility forms together and takes the accents off
-// Latin letters; marks of other scripts carry meaning and stay.
+// foldAccents normalizes compatibility forms and removes the accents from Latin
+// letters. It keeps marks in other scripts, because they carry meaning.
 func foldAccents(s string) string {
 	var b strings.Builder
 	latin := false
@@ -381,7 +385,7 @@ func foldAccents(s string) string {
 	return cutRunes(norm.NFC.String(b.String()), maxTermBytes)
 }
 
-// cutRunes cuts s to at most n bytes without splitting a character.
+// cutRunes truncates s to at most n bytes without splitting a character.
 func cutRunes(s string, n int) string {
 	if len(s) <= n {
 		return s

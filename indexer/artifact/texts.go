@@ -11,13 +11,13 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// The plain texts of chunks are packed one by one and apart from the markdown:
-// a search reads ten of them to show snippets, from all over the corpus. Packed
-// with S2 they take a third more room than as a zstd frame each and are read in
-// a third of the time (BenchmarkText). A text is the CRC-32C of what is packed,
-// u32, and an S2 block; an empty one is nothing at all.
+// The plain texts of chunks are packed individually and apart from the Markdown,
+// because a search reads ten of them, from all over the corpus, to show snippets.
+// Packed with S2, they need a third more space than as individual zstd frames and a
+// third of the time to read (BenchmarkText). A packed text is the CRC-32C of an S2
+// block, a u32, and the block itself. An empty text takes no bytes.
 
-// appendText packs a text behind the others of a group.
+// appendText packs a text and appends it to a group's texts.
 func appendText(texts []byte, text string) []byte {
 	if text == "" {
 		return texts
@@ -27,10 +27,10 @@ func appendText(texts []byte, text string) []byte {
 	return append(texts, packed...)
 }
 
-// appendPacked appends the text of a chunk, counted within the group, as it is
-// packed. Texts are read and not mapped: a search reads a few from all over the
-// file, and a page fault brings in 64 KiB around each, which count as memory of
-// this process for ever.
+// appendPacked appends a chunk's text in packed form. The chunk is numbered within the
+// group. Texts are read from the file, not from the mapping: a search reads a few texts
+// from all over the file, and each page fault would load 64 KiB, which would then count
+// as memory of this process forever.
 func (g *group) appendPacked(into []byte, file io.ReaderAt, chunk int) ([]byte, error) {
 	place, err := g.packed(chunk)
 	if err != nil || place.bytes == 0 {
@@ -42,7 +42,7 @@ func (g *group) appendPacked(into []byte, file io.ReaderAt, chunk int) ([]byte, 
 	return into, err
 }
 
-// unpackText is the text that is packed, over the bytes of into.
+// unpackText unpacks a text into the memory of into.
 func unpackText(into, packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return into[:0], nil
@@ -61,7 +61,7 @@ func unpackText(into, packed []byte) ([]byte, error) {
 	return text, nil
 }
 
-// packed is where the text of a chunk lies in the file.
+// packed returns the position of a chunk's text in the file.
 func (g *group) packed(chunk int) (span, error) {
 	section := g.sections[textSection]
 	from, to := g.chunkField(chunk, chunkText), section.bytes

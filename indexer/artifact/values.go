@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// stringTable holds each string once.
+// stringTable stores each string once.
 type stringTable struct {
 	bytes []byte
 	at    map[string]uint32
@@ -40,7 +40,7 @@ func stringAt(section []byte, at uint32) (string, error) {
 	return string(b), err
 }
 
-// bytesAt is stringAt without a copy.
+// bytesAt does the same as stringAt, but without a copy.
 func bytesAt(section []byte, at uint32) ([]byte, error) {
 	if int64(at) >= int64(len(section)) {
 		return nil, errDamaged
@@ -53,16 +53,15 @@ func bytesAt(section []byte, at uint32) ([]byte, error) {
 	return rest[used : used+int(n)], nil
 }
 
-// fragment is the part of a chunk's id after its path and "#"; "" for a chunk
-// that is the whole file.
+// fragment returns the part of a chunk ID after the path and "#", or "" if the chunk is
+// the whole file.
 func fragment(id string) string {
 	_, f, _ := strings.Cut(id, "#")
 	return f
 }
 
-// encodePairs writes a page's facet values in the order of their keys. Its
-// language, unless that is English, stands before them as the value of the key
-// that no facet has.
+// encodePairs encodes a page's facet values in key order. If the page's language is not
+// English, the language comes first, with an empty key, which no facet has.
 func encodePairs(m map[string]string, c language.Code) string {
 	var b []byte
 	if c != language.English {

@@ -8,16 +8,16 @@ import (
 	"github.com/philippgille/chromem-go"
 )
 
-// Vector is the direction of a chunk's meaning, rounded to 8 bits per
-// dimension; its length has no meaning. All zeros: the chunk has no vector and
-// is near nothing.
+// Vector is the direction of a chunk's meaning, rounded to 8 bits per dimension. Its
+// length has no meaning. If all components are zero, the chunk has no vector and is
+// never a neighbour.
 type Vector []int8
 
-// MaxDimensions is the maximum number of dimensions of a vector: several times
-// that of the largest models.
+// MaxDimensions is the maximum number of dimensions of a vector, several times that of
+// the largest models.
 const MaxDimensions = 8192
 
-// NewVector returns v scaled to a largest component of 127 and rounded.
+// NewVector returns v, scaled so that its largest component is 127, and rounded.
 func NewVector(v []float32) (Vector, error) {
 	most := 0.0
 	for _, x := range v {
@@ -35,21 +35,21 @@ func NewVector(v []float32) (Vector, error) {
 	return row, nil
 }
 
-// The vectors of a group:
+// The vectors of a group are stored as follows:
 //
-//	rows    stride bytes a chunk: its Vector and zeros
-//	scales  f32 a chunk: brings its row to length 1; 0 for a row of zeros
-//	u32     chunks whose row is not of zeros
-//	f32     a dimension: the sum of the rows at length 1
+//	rows    stride bytes per chunk: its Vector and zeros
+//	scales  f32 per chunk: scales its row to length 1, or 0 for a row of zeros
+//	u32     number of chunks whose row is not all zeros
+//	f32     per dimension: the sum of the rows at length 1
 //
-// Rows begin at a multiple of rowAlign in the file and each takes a multiple of
-// it, which is what the kernels like and saves them what is left over.
+// Rows begin at a multiple of rowAlign in the file, and their length is a multiple of it.
+// Kernels run faster on aligned rows and need no code for a remainder.
 const rowAlign = 64
 
-// stride is the bytes of a row.
+// stride returns the size of a row in bytes.
 func stride(dimensions int) int { return (dimensions + rowAlign - 1) / rowAlign * rowAlign }
 
-// vectorBytes is the length of the vectors of so many chunks.
+// vectorBytes returns the size of the vectors of the given number of chunks.
 func vectorBytes(dimensions, chunks int) uint64 {
 	if dimensions == 0 || chunks == 0 {
 		return 0
@@ -57,8 +57,8 @@ func vectorBytes(dimensions, chunks int) uint64 {
 	return uint64(chunks)*uint64(stride(dimensions)+4) + 4 + 4*uint64(dimensions)
 }
 
-// encodeVectors writes the vectors of docs, which all have one for each chunk,
-// or none has any: then dimensions is 0.
+// encodeVectors encodes the vectors of docs. Either every chunk has a vector or none
+// has. In the second case, dimensions is 0.
 func encodeVectors(docs []Document) (section []byte, dimensions int, err error) {
 	chunks, vectors := 0, 0
 	for _, d := range docs {
@@ -89,7 +89,7 @@ func encodeVectors(docs []Document) (section []byte, dimensions int, err error) 
 			scales = binary.LittleEndian.AppendUint32(scales, math.Float32bits(s))
 			for i, x := range v {
 				section = append(section, byte(x))
-				sum[i] += float64(s) * float64(x) // exact, so that all machines agree
+				sum[i] += float64(s) * float64(x) // exact, so that all machines compute the same sum
 			}
 			section = append(section, make([]byte, stride(dimensions)-dimensions)...)
 			if s != 0 {
@@ -105,7 +105,7 @@ func encodeVectors(docs []Document) (section []byte, dimensions int, err error) 
 	return section, dimensions, nil
 }
 
-// unitScale brings v to length 1; 0 for a vector of zeros.
+// unitScale returns the factor that scales v to length 1, or 0 for a vector of zeros.
 func unitScale(v Vector) float32 {
 	square := 0
 	for _, x := range v {
@@ -117,7 +117,7 @@ func unitScale(v Vector) float32 {
 	return float32(1 / math.Sqrt(float64(square)))
 }
 
-// vectorGroup is the vectors of one group, where they lie.
+// vectorGroup holds the vectors of one group in place.
 type vectorGroup struct {
 	first, chunks int
 	rows, scales  []byte
@@ -133,15 +133,15 @@ func scaleAt(scales []byte, i int) float32 {
 type vectors struct {
 	dimensions, stride int
 	groups             []vectorGroup
-	runs               []run               // what a scan reads
+	runs               []run               // the rows that a scan reads
 	next               []byte              // see twins.go
-	n                  int                 // chunks with a vector
+	n                  int                 // number of chunks with a vector
 	mean               []float32           // of all vectors at length 1
-	chromem            *chromem.Collection // nil: the rows are scanned
+	chromem            *chromem.Collection // if nil, the rows are scanned
 }
 
-// openVectors refuses vectors that would make a score something else than a
-// number: a data file may come from anybody.
+// openVectors returns an error if a vector could produce a score that is not a number,
+// because a data file may be untrusted.
 func openVectors(groups []group, dimensions int, next []byte) (vectors, error) {
 	v := vectors{dimensions: dimensions, stride: stride(dimensions), mean: make([]float32, dimensions)}
 	sum := make([]float64, dimensions)
@@ -177,7 +177,7 @@ func openVectors(groups []group, dimensions int, next []byte) (vectors, error) {
 	return v, nil
 }
 
-// row is the vector of a chunk and its scale. The chunk is in range.
+// row returns the vector of a chunk and its scale. The chunk must be in range.
 func (v *vectors) row(chunk int) (row []byte, scale float32) {
 	for i := range v.groups {
 		if g := &v.groups[i]; chunk < g.first+g.chunks {
@@ -188,14 +188,15 @@ func (v *vectors) row(chunk int) (row []byte, scale float32) {
 	return nil, 0
 }
 
-// Dimensions returns the length of the index's vectors; 0: it has none.
+// Dimensions returns the length of the index's vectors, or 0 if it has none.
 func (r *Reader) Dimensions() int { return r.vectors.dimensions }
 
-// Embedding identifies what computed the vectors; nil: there are none.
+// Embedding identifies the embedder that computed the vectors. It is nil if the index
+// has no vectors.
 func (r *Reader) Embedding() *Embedding { return r.meta.Embedding }
 
-// Weights returns the model file that computed the vectors, mapped; nil if the
-// index contains none.
+// Weights returns the model file that computed the vectors, in the mapping, or nil if
+// the index contains none.
 func (r *Reader) Weights() []byte {
 	if r.weights.bytes == 0 {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Wanted is the set of terms that one search looks for in texts. It rejects
-// most other words by their first two characters, which a stem keeps, and
-// caches the result for the rest, because a corpus repeats its words. It must
-// not be used concurrently.
+// Wanted is the set of terms that one search looks for in texts. It rejects most other
+// words by their first two characters, which a stem keeps. It caches the results for
+// the remaining words, because words in a corpus recur. It must not be used
+// concurrently.
 type Wanted struct {
 	begins [1 << 10]bool
 	terms  map[string]bool
-	seen   [1 << 8]struct{ word, term string } // by hash; term is empty if it is not wanted
+	seen   [1 << 8]struct{ word, term string } // by hash; term is empty if the word is not wanted
 }
 
 // Reset removes all terms.
@@ -23,7 +23,7 @@ func (w *Wanted) Reset() {
 	clear(w.seen[:])
 }
 
-// forget drops what words stand for: in another language it may be another term.
+// forget clears the cache, because a word may become another term in another language.
 func (w *Wanted) forget() { clear(w.seen[:]) }
 
 // Add adds a term.
@@ -35,22 +35,22 @@ func (w *Wanted) Add(term string) {
 	w.terms[term] = true
 }
 
-// AddBeginning declares that a wanted term may appear as a word with this
-// beginning, because a stem may begin differently than its word ("dying").
+// AddBeginning declares that a wanted term may appear as a word that begins like word,
+// because a stem may begin differently from its word ("dying").
 func (w *Wanted) AddBeginning(word string) {
 	if at, ok := beginning(word); ok {
 		w.begins[at] = true
 	}
 }
 
-// mayBe says whether word may stand for a wanted term; one that is not ASCII
-// always may, since accents come off.
+// mayBe reports whether word could be a wanted term. It returns true for every word
+// that is not ASCII, because accents are removed later.
 func (w *Wanted) mayBe(word string) bool {
 	at, ok := beginning(word)
 	return !ok || w.begins[at]
 }
 
-// term is the wanted term that word stands for; empty if it is none.
+// term returns the wanted term for word, or "" if word is not wanted.
 func (w *Wanted) term(word string, a *Analyzer) string {
 	if !w.mayBe(word) {
 		return ""
@@ -65,8 +65,8 @@ func (w *Wanted) term(word string, a *Analyzer) string {
 	return seen.term
 }
 
-// beginning is a number for the first two characters of a word, the same for
-// both cases; ok is false if they are not ASCII.
+// beginning returns a number for the first two characters of a word, ignoring case. ok
+// is false if they are not ASCII.
 func beginning(word string) (n int, ok bool) {
 	first, second := word[0], byte(' ')
 	if len(word) > 1 {
@@ -75,22 +75,22 @@ func beginning(word string) (n int, ok bool) {
 	return int(first&0x1f)<<5 | int(second&0x1f), first < utf8.RuneSelf && second < utf8.RuneSelf
 }
 
-// wantedTerms adds the terms of text that may be wanted. Most words of a text
-// begin otherwise than any that is, which is seen without finding where they
-// end: 64 bytes at a time are told apart by kind, and what stands between two
-// spaces is read only if a part of a word in it begins as a wanted one.
+// wantedTerms adds the terms of text that may be wanted. Most words in a text begin
+// differently from all wanted terms and are rejected without finding their end.
+// wantedTerms classifies 64 bytes at a time, and reads the text between two spaces only
+// if a word part in it begins like a wanted term.
 func (a *Analyzer) wantedTerms(text string) {
 	w := a.Wanted
-	done := 0           // text[:done] was read
-	before := uint64(0) // 1 if the block before ends in a word
+	done := 0           // text[:done] has been read
+	before := uint64(0) // 1 if the previous block ends in a word
 	var block [64]byte
 	for base := 0; base < len(text); base += len(block) {
 		if n := copy(block[:], text[base:]); n < len(block) {
 			clear(block[n:])
 		}
 		word, upper, odd := kinds(&block)
-		// A part of a word begins at a capital or where a word does; anything may
-		// begin at what is not ASCII.
+		// A word part begins at a capital letter or at the start of a word. Any part
+		// may begin at a non-ASCII byte.
 		for begins := word&^(word<<1|before) | upper | odd; begins != 0; begins &= begins - 1 {
 			i := base + bits.TrailingZeros64(begins)
 			if i < done || !w.mayBegin(text, i) {
@@ -110,8 +110,8 @@ func (a *Analyzer) wantedTerms(text string) {
 	}
 }
 
-// mayBegin says whether a wanted term may begin at i, where a part of a word
-// does. It is true of too many rather than of too few.
+// mayBegin reports whether a wanted term may begin at i, the start of a word part. It
+// may return true for other text too, but never returns false for a wanted term.
 func (w *Wanted) mayBegin(text string, i int) bool {
 	first, second := text[i], byte(' ')
 	if i+1 < len(text) {
@@ -122,20 +122,20 @@ func (w *Wanted) mayBegin(text string, i int) bool {
 		return true
 	case asciiTail[second]:
 		return false
-	default: // a part of one letter, or the first of something joined
+	default: // a one-letter part, or the first part of a joined word
 		return w.begins[at|' '&0x1f] || second > ' ' && !asciiWord[second]
 	}
 }
 
-// kinds has a bit for each byte of block: whether it is a letter or digit of
-// ASCII, a capital of ASCII, and none of ASCII.
+// kinds returns three masks with a bit for each byte of block: ASCII letters and
+// digits, ASCII capitals, and non-ASCII bytes.
 func kinds(block *[64]byte) (word, upper, odd uint64) {
 	const ones = 0x0101010101010101
 	for i := range 8 {
 		x := binary.LittleEndian.Uint64(block[8*i:])
 		high := x & (0x80 * ones)
 		x &^= 0x80 * ones
-		// from is the high bit of each byte of x from one up.
+		// Adding 0x80-c sets the high bit of each byte that is at least c.
 		small := x | 0x20*ones
 		letter := (small + (0x80-'a')*ones) &^ (small + (0x80-'z'-1)*ones)
 		digit := (x + (0x80-'0')*ones) &^ (x + (0x80-'9'-1)*ones)
@@ -147,5 +147,5 @@ func kinds(block *[64]byte) (word, upper, odd uint64) {
 	return word, upper, odd
 }
 
-// gather makes one byte of the high bits of eight.
+// gather collects the high bits of eight bytes into one byte.
 func gather(x uint64) uint64 { return (x & 0x8080808080808080 >> 7) * 0x0102040810204080 >> 56 }

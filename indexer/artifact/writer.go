@@ -22,29 +22,29 @@ import (
 type Writer struct {
 	dir      string
 	lock     *os.File
-	previous *Reader           // nil: none, or closed
-	digest   [sha256.Size]byte // of its metadata
-	// pending are groups of previous to be copied: not before a group is added
-	// that is not there, since an unchanged corpus keeps its data file.
+	previous *Reader           // nil if there is none or it is closed
+	digest   [sha256.Size]byte // of the previous metadata
+	// pending holds the groups of previous to copy. They are copied once a group is
+	// added that previous does not have, so that an unchanged corpus keeps its data
+	// file.
 	pending []int
 	model   Model
 	layout  layout
-	sized   bool // layout.dimensions is decided
+	sized   bool // layout.dimensions has been set
 	file    *os.File
-	out     io.Writer // file, or memory; nil: nothing was begun
+	out     io.Writer // the file or memory; nil before begin
 	hash    hash.Hash
 	at      uint64
 	twins   twins
 	pages   []Page
-	// names are those of the chunks of pages.
+	// names are the chunk names of pages.
 	names []ChunkName
-	err   error // the first failed write: nothing after it counts
+	err   error // the first failed write, after which all others are skipped
 	done  bool
 }
 
-// Create starts an artifact in dir, which it creates if needed. It holds a lock
-// until Commit or Abort; a second build in dir is refused with fault code
-// "locked".
+// Create starts an artifact in dir, which it creates if needed. It holds a lock until
+// Commit or Abort. If another build is running in dir, Create returns fault "locked".
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make index folder: %w", err)
@@ -59,7 +59,7 @@ func Create(dir string) (*Writer, error) {
 	}
 	w := &Writer{dir: dir, lock: lock}
 	w.sweep("")
-	// A previous artifact that cannot be read is built anew, not an error.
+	// A previous artifact that cannot be read is rebuilt. It is not an error.
 	if w.previous, err = Open(dir); err != nil {
 		w.previous = nil
 	} else {
@@ -68,16 +68,15 @@ func Create(dir string) (*Writer, error) {
 	return w, nil
 }
 
-// Use sets what computes the vectors of the following documents. Call it before
-// Has, Reuse and Add.
+// Use sets the embedder of the following documents. Call it before Has, Reuse and Add.
 func (w *Writer) Use(m Model) { w.model = m }
 
-// Previous returns the artifact that was in the folder; nil if none was usable.
+// Previous returns the artifact that was in the folder, or nil if no artifact was
+// usable.
 func (w *Writer) Previous() *Reader { return w.previous }
 
-// Has reports whether the previous artifact has the group of exactly these
-// sources. Its bytes may be damaged. It may be called concurrently with other
-// methods.
+// Has reports whether the previous artifact has a group of exactly these sources. The
+// group's bytes may be damaged. Has may be called concurrently with other methods.
 func (w *Writer) Has(sources []Source) bool {
 	if w.previous == nil {
 		return false
@@ -86,8 +85,8 @@ func (w *Writer) Has(sources []Source) bool {
 	return slices.ContainsFunc(w.previous.groups, func(g group) bool { return g.key == want })
 }
 
-// Reuse copies the group of exactly these sources from the previous artifact.
-// It returns false if there is none, or if its bytes are damaged.
+// Reuse copies the group of exactly these sources from the previous artifact. It
+// returns false if there is no such group or its bytes are damaged.
 func (w *Writer) Reuse(group []Source) (reused bool) {
 	if w.previous == nil {
 		return false
@@ -113,14 +112,14 @@ func (w *Writer) Reuse(group []Source) (reused bool) {
 		if w.file == nil {
 			w.pending = append(w.pending, i)
 		} else {
-			w.copyGroup(i) // a failure is kept for Commit
+			w.copyGroup(i) // Commit returns the error, if any
 		}
 		return true
 	}
 	return false
 }
 
-// Add appends a group; groups must be added in the order of the plan.
+// Add appends a group. Groups must be added in plan order.
 func (w *Writer) Add(g *Group) error {
 	if err := w.begin(); err != nil {
 		return err
@@ -141,7 +140,8 @@ func (w *Writer) Add(g *Group) error {
 	return nil
 }
 
-// size takes the dimensions of a group's vectors: they are those of all.
+// size checks the dimensions of a group's vectors, which must be the same in all
+// groups.
 func (w *Writer) size(chunks, dimensions int) error {
 	if chunks == 0 {
 		return nil
@@ -154,7 +154,7 @@ func (w *Writer) size(chunks, dimensions int) error {
 	return nil
 }
 
-// begin opens the data file and copies what waited for it.
+// begin creates the data file and copies the pending groups.
 func (w *Writer) begin() error {
 	if w.out != nil {
 		return nil
@@ -218,8 +218,8 @@ func (w *Writer) write(b []byte) error {
 	return nil
 }
 
-// Commit makes this the artifact in dir and sets the data file's fields in m.
-// The old artifact stays in use until the last step, a rename.
+// Commit installs the artifact in dir and sets the data file's fields in m. The old
+// artifact stays in use until the last step, a rename.
 func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	defer w.Abort()
 	m.MetadataVersion, m.Languages = MetadataVersion, countLanguages(w.pages)
@@ -236,18 +236,19 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	}
 	if w.file == nil && w.digest == sha256.Sum256(text) {
 		w.sweep(m.Index.Path)
-		return m, nil // nothing was written, so nobody need look
+		return m, nil // nothing changed, so readers need not reload
 	}
 	if err := replaceFile(filepath.Join(w.dir, MetadataFile), text); err != nil {
 		return m, fmt.Errorf("replace metadata: %w", err)
 	}
-	// What is left of older artifacts is taken away now; what cannot be, the
-	// next build takes.
+	// Remove the files of older artifacts. The next build removes those that cannot be
+	// removed now.
 	w.sweep(m.Index.Path)
 	return m, nil
 }
 
-// countLanguages counts the pages of each language; nil if all are in English.
+// countLanguages counts the pages of each language. It returns nil if all are in
+// English.
 func countLanguages(pages []Page) map[string]int {
 	count := map[string]int{}
 	for _, p := range pages {
@@ -259,7 +260,7 @@ func countLanguages(pages []Page) map[string]int {
 	return count
 }
 
-// format is the version that metadata.json has.
+// format returns the format version for metadata.json.
 func (m *Metadata) format() int {
 	if len(m.Languages) > 0 {
 		return LanguagesVersion
@@ -267,8 +268,8 @@ func (m *Metadata) format() int {
 	return FormatVersion
 }
 
-// unchanged says that the artifact consists of all groups of the previous one
-// and its model.
+// unchanged reports whether the artifact consists of all groups of the previous one and
+// the same model.
 func (w *Writer) unchanged() bool {
 	if w.previous == nil || w.file != nil || len(w.pending) != len(w.previous.groups) ||
 		w.previous.Dimensions() > 0 && !bytes.Equal(w.model.Weights, w.previous.Weights()) {
@@ -282,7 +283,7 @@ func (w *Writer) unchanged() bool {
 	return true
 }
 
-// finish completes the data file and gives it its name.
+// finish completes and renames the data file.
 func (w *Writer) finish(m *Metadata) error {
 	if err := w.begin(); err != nil {
 		return err
@@ -296,8 +297,8 @@ func (w *Writer) finish(m *Metadata) error {
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		return fmt.Errorf("write data file: %w", err)
 	}
-	// The previous data file may have the name of this one, and some systems
-	// rename over no file that is mapped.
+	// The previous data file may have the same name, and some systems cannot replace a
+	// mapped file.
 	if err := w.closePrevious(); err != nil {
 		return err
 	}
@@ -307,8 +308,8 @@ func (w *Writer) finish(m *Metadata) error {
 	return nil
 }
 
-// complete writes what stands behind the groups, and fills in what m says of the
-// data.
+// complete writes the parts after the groups, and sets the fields of m that describe
+// the data file.
 func (w *Writer) complete(m *Metadata) error {
 	equal := w.twins.bytes()
 	w.layout.twins = span{w.at, uint32(len(equal)), crc32.Checksum(equal, castagnoli)}
@@ -341,8 +342,8 @@ func (w *Writer) complete(m *Metadata) error {
 	return nil
 }
 
-// Pages returns the pages so far, in order, including those of reused groups.
-// First is not set.
+// Pages returns the pages added so far, in order, including those of reused groups.
+// Their field First is not set.
 func (w *Writer) Pages() []Page { return w.pages }
 
 // ChunkName identifies a chunk.
@@ -351,8 +352,7 @@ type ChunkName struct{ ID, Heading string }
 // Names returns the names of the chunks of Pages, in order.
 func (w *Writer) Names() []ChunkName { return w.names }
 
-// Abort ends a build without effect and releases the lock; after Commit it does
-// nothing.
+// Abort cancels a build and releases the lock. After Commit, it does nothing.
 func (w *Writer) Abort() error {
 	if w.done {
 		return nil
@@ -386,12 +386,12 @@ const (
 	lockName   = ".lock"
 )
 
-// sweep removes what builds that were killed left behind and, if keep names
-// the data file in use, the others.
+// sweep removes files left by killed builds. If keep names the data file in use, sweep
+// also removes all other data files.
 func (w *Writer) sweep(keep string) {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		return // whoever reads or writes there next says so
+		return // the next reader or writer reports the error
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -402,7 +402,7 @@ func (w *Writer) sweep(keep string) {
 	}
 }
 
-// replaceFile writes a file beside path, syncs it and renames it over path, and
+// replaceFile writes a temporary file next to path, syncs it, renames it to path and
 // syncs the folder.
 func replaceFile(path string, content []byte) error {
 	dir := filepath.Dir(path)

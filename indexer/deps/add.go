@@ -17,50 +17,51 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Generator is the revision of what this package makes; it changes whenever the
-// same files become other pages, so that libraries are made again.
+// Generator is the revision of this package's output. It changes whenever the same
+// files produce different pages, so that libraries are rebuilt.
 const Generator = "deps-1"
 
-// atOnce is how many libraries are made at once; the build of each uses all
-// processors in parts.
+// atOnce is the number of libraries built concurrently. At times, each build uses all
+// processors.
 const atOnce = 2
 
-// Options says what to add. The zero value takes the direct dependencies of the
+// Options select what to add. The zero value selects the direct dependencies of the
 // working folder.
 type Options struct {
-	// Dir is where lock files are looked for, upward; empty: the working folder.
+	// Dir is the folder where the search for lock files starts, before it continues in
+	// the parent folders. If empty, Dir is the working folder.
 	Dir string
-	// All takes the indirect dependencies too.
+	// All includes indirect dependencies.
 	All bool
-	// Fetch takes what is not on this disk with the project's own tools.
+	// Fetch downloads missing packages with the project's own tools.
 	Fetch bool
-	// Shelf has the embedder, and the progress, of which Done and Total count
-	// libraries in the phase "making libraries". Its other fields are not used.
+	// Shelf holds the embedder and the progress function. Its Done and Total count
+	// libraries in the phase "making libraries". The other fields are ignored.
 	Shelf shelf.Options
 }
 
-// Library is what was done for one dependency.
+// Library is the result for one dependency.
 type Library struct {
 	shelf.Result
 	Dependency Dependency `json:"dependency"`
-	// Notes say what of it was left out, or taken as plain text.
+	// Notes list the parts that were left out or included as plain text.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Left is a dependency that became no library.
+// Left is a dependency without a library.
 type Left struct {
 	Dependency
-	// Reason says why, and what to do if there is something.
+	// Reason gives the cause and, if possible, a remedy.
 	Reason string `json:"reason"`
 }
 
-// Report is what Add did; every dependency is in one of its lists.
+// Report is the result of Add. Every dependency is in one of its lists.
 type Report struct {
 	Libraries []Library `json:"libraries"`
 	Left      []Left    `json:"without_docs"`
 }
 
-// Results are those of the shelf.
+// Results returns the shelf's results.
 func (r Report) Results() []shelf.Result {
 	results := make([]shelf.Result, 0, len(r.Libraries))
 	for _, l := range r.Libraries {
@@ -69,7 +70,7 @@ func (r Report) Results() []shelf.Result {
 	return results
 }
 
-// Lines are what a person is told beside the results.
+// Lines returns the messages to print in addition to the results.
 func (r Report) Lines() (lines []string) {
 	for _, l := range r.Libraries {
 		for _, note := range l.Notes {
@@ -82,13 +83,13 @@ func (r Report) Lines() (lines []string) {
 	return lines
 }
 
-// errNoDocs says that a dependency has none.
+// errNoDocs is the error for a dependency without docs.
 var errNoDocs = errors.New("it has no markdown and no documented API")
 
-// Add makes a library of each dependency that has docs. What is on the shelf at
-// the same version and of the same generator and embedder stays. A dependency
-// that fails does not keep the others from theirs: it is in Report.Left. Faults:
-// those of Read, and of a shelf that cannot be read or written.
+// Add builds a library for each dependency that has docs. It keeps a library on the
+// shelf that has the same version, generator and embedder. If a dependency fails, Add
+// lists it in Report.Left and continues with the others. Add returns the faults of
+// Read, and an error if the shelf cannot be read or written.
 func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
 	report := Report{Libraries: []Library{}, Left: []Left{}}
 	list, err := Read(ctx, cmp.Or(o.Dir, "."), o.All)
@@ -114,7 +115,7 @@ func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
 			return nil
 		})
 	}
-	_ = g.Wait() // its functions return nil
+	_ = g.Wait() // its functions always return nil
 	for i, d := range list {
 		if failed[i] == nil {
 			report.Libraries = append(report.Libraries, made[i])
@@ -132,7 +133,7 @@ func (l Library) dependencyOr(d Dependency) Dependency {
 	return l.Dependency
 }
 
-// reasonOf is a failure with what to do.
+// reasonOf returns the message of an error, with its hint.
 func reasonOf(err error) string {
 	if f := fault.Of(err); f != nil && f.Hint != "" {
 		return printable(f.Message + "; " + f.Hint)
@@ -159,10 +160,10 @@ func (m *maker) progress() {
 	}
 }
 
-// named gives each dependency its name on the shelf: its own, or ECOSYSTEM/NAME if
-// a library of another source has that already.
+// named chooses each dependency's name on the shelf: its own name, or ECOSYSTEM/NAME if
+// a library from another source has that name.
 func named(list []Dependency, there []shelf.Entry) map[string]string {
-	taken := map[string]string{} // sources by id, without regard to capitals
+	taken := map[string]string{} // sources by lower-case ID
 	names := map[string]string{} // by source and version
 	for _, e := range there {
 		from, _ := madeFrom(e)
@@ -185,7 +186,7 @@ func named(list []Dependency, there []shelf.Entry) map[string]string {
 	return names
 }
 
-// one makes the library of d, unless it is on the shelf.
+// one builds the library of d, unless it is on the shelf.
 func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 	if err := ctx.Err(); err != nil {
 		return Library{}, err
@@ -210,7 +211,7 @@ func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 	return Library{Result: result, Dependency: d, Notes: notes}, err
 }
 
-// onShelf finds what Add made of d before.
+// onShelf returns the library that Add has already built for d, if there is one.
 func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
 	i := slices.IndexFunc(m.there, func(e shelf.Entry) bool {
 		from, _ := madeFrom(e)
@@ -222,8 +223,8 @@ func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
 	return m.there[i], true
 }
 
-// madeFrom is the source and revision of a library, also of one that somebody else
-// made and that came from a registry under its own name.
+// madeFrom returns the source and revision of a library. It also recognizes a library
+// that another user built and that was pulled from a registry under its own name.
 func madeFrom(e shelf.Entry) (from, revision string) {
 	if o := e.Origin; o != nil {
 		of, made := strings.CutPrefix(o.Source, shelf.MadePrefix)
@@ -235,7 +236,7 @@ func madeFrom(e shelf.Entry) (from, revision string) {
 	return e.Source, e.Revision
 }
 
-// current says whether a library is as this version would make it.
+// current reports whether this version would build the same library.
 func current(e shelf.Entry, o shelf.Options) bool {
 	vectors := ""
 	if e.Embedding != nil {
@@ -249,7 +250,7 @@ func current(e shelf.Entry, o shelf.Options) bool {
 	return revision == Generator && vectors == wanted
 }
 
-// makeLibrary writes the pages of d into a folder of their own and indexes it.
+// makeLibrary writes the pages of d to a temporary folder and indexes them.
 func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, o shelf.Options) (shelf.Result, []string, error) {
 	dir, err := os.MkdirTemp("", "deskhand-deps-")
 	if err != nil {
@@ -274,7 +275,6 @@ func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, 
 	return r, p.notes, err
 }
 
-// write writes the pages of d into dir.
 func write(ctx context.Context, dir string, d Dependency) (*pages, error) {
 	p := &pages{dir: dir, files: map[string]bool{}}
 	r := readerOf(d.Ecosystem)
@@ -287,9 +287,10 @@ func write(ctx context.Context, dir string, d Dependency) (*pages, error) {
 	return p, nil
 }
 
-// Remake makes a library of the shelf again, for shelf.Options.Remake. One of
-// this generator stays, since a version does not change. It is looked for from
-// the working folder; fault "no_dependency" if it is not on this disk.
+// Remake rebuilds a library of the shelf, for shelf.Options.Remake. It keeps a library
+// of the current generator, since a version never changes. It searches for the package
+// from the working folder and returns fault "no_dependency" if the package is not on
+// this disk.
 func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) (shelf.Result, error) {
 	if current(e, o) {
 		return shelf.Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, nil

@@ -1,10 +1,10 @@
-// Package deps makes libraries of what a project depends on: it reads the lock
-// files from a folder upward, finds each dependency on this disk at exactly the
-// locked version, and writes its docs and its API as a folder of markdown, which
-// package shelf indexes.
+// Package deps builds libraries from a project's dependencies. It reads the lock files
+// of a folder or its parents, finds each dependency on this disk in exactly the locked
+// version, and writes its docs and API as a folder of Markdown, which package shelf
+// indexes.
 //
-// Nothing is fetched unless that is asked for, nothing of a dependency runs, and
-// no link of it is followed out of its folder.
+// Nothing is downloaded unless requested, no code of a dependency runs, and no link is
+// followed out of a dependency's folder.
 package deps
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Ecosystem is where a dependency is from.
+// Ecosystem is the package ecosystem of a dependency.
 type Ecosystem string
 
-// The ecosystems, in the order of their libraries.
+// The ecosystems, in the order in which libraries are listed.
 const (
 	Go     Ecosystem = "go"
 	NPM    Ecosystem = "npm"
@@ -37,39 +37,40 @@ const (
 // Dependency is one library that a project uses.
 type Dependency struct {
 	Ecosystem Ecosystem `json:"ecosystem"`
-	// Name is that in the ecosystem: a module path, an npm name with its scope.
+	// Name is the name in the ecosystem: a module path, or an npm name with its scope.
 	Name string `json:"name"`
-	// Version is the locked one; empty: the lock file pins none, and it is that on
+	// Version is the locked version. If the lock file pins none, it is the version on
 	// this disk.
 	Version string `json:"version"`
-	// Direct says that the project itself names it.
+	// Direct is true if the project itself names the dependency.
 	Direct bool `json:"direct"`
-	// Dir is where it lies on this disk, absolute; empty: it does not.
+	// Dir is the absolute path on this disk, or empty if the dependency was not found.
 	Dir string `json:"dir,omitempty"`
-	// Why is the lock file that names it or, if Dir is empty, why it has none.
+	// Why is the lock file that names the dependency. If Dir is empty, it is the
+	// reason.
 	Why string `json:"why,omitempty"`
 
-	at     string   // the folder of its lock file
+	at     string   // the lock file's folder
 	module string   // the Go module of the files, if it is replaced
-	folder string   // where in at an npm package should lie; empty: anywhere
-	alias  string   // the name of an npm package in node_modules; empty: its own
-	info   string   // the dist-info folder of a Python package, in Dir
-	tried  []string // why one did not fit
+	folder string   // expected folder of an npm package, relative to at, or empty for any folder
+	alias  string   // name of an npm package in node_modules if it differs from Name
+	info   string   // dist-info folder of a Python package, in Dir
+	tried  []string // reasons why candidates were rejected
 }
 
-// source is what the shelf records.
+// source returns the source that the shelf records.
 func (d Dependency) source() string {
 	return shelf.MadePrefix + string(d.Ecosystem) + "/" + d.Name
 }
 
-// reader is an ecosystem: how lock files are read, and where packages lie.
+// reader defines how to read an ecosystem's lock files and find its packages.
 type reader struct {
 	ecosystem Ecosystem
-	// locks are names of files; the first of them in a folder counts.
+	// locks lists the lock files. Only the first one that exists in a folder is used.
 	locks []lock
-	// locate sets Dir, or Why.
+	// locate sets Dir or Why.
 	locate func(*disk, *Dependency)
-	// pages writes the docs at Dir.
+	// pages writes the docs in Dir.
 	pages func(context.Context, *pages, Dependency) error
 }
 
@@ -78,7 +79,7 @@ type lock struct {
 	read func(file string, src []byte) ([]Dependency, error)
 }
 
-// readers is the table of ecosystems.
+// readers lists the ecosystems.
 var readers = []reader{
 	{Go, []lock{{"go.mod", readGoMod}}, locateGo, goPages},
 	{NPM, []lock{{"package-lock.json", readPackageLock}, {"npm-shrinkwrap.json", readPackageLock}, {"pnpm-lock.yaml", readPnpmLock}, {"yarn.lock", readYarnLock}, {"package.json", readPackageJSON}}, locateNPM, npmPages},
@@ -94,13 +95,13 @@ func readerOf(e Ecosystem) *reader {
 	return &readers[i]
 }
 
-// maxLock is the largest lock file that is read.
+// maxLock is the maximum size of a lock file in bytes.
 const maxLock = 64 << 20
 
-// Read returns the dependencies that the lock files of dir, or of the nearest
-// folder above it, name: the direct ones, or with all the indirect ones too,
-// sorted by ecosystem, name and version, and each located on this disk. It looks
-// no higher than the top of the checkout. Faults: "no_lock_file", and
+// Read returns the dependencies in the lock files of dir or of the nearest parent
+// folder that has one, up to the top of the checkout. If all is false, it returns only
+// direct dependencies. The list is sorted by ecosystem, name and version, and each
+// dependency is located on this disk. Read returns fault "no_lock_file", or
 // "bad_lock_file" with file and line.
 func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 	dir, err := filepath.Abs(dir)
@@ -137,7 +138,7 @@ func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 	return found, nil
 }
 
-// locate looks for d on this disk, if it has a name that can be looked for.
+// locate searches for d on this disk if its name is valid.
 func locate(disk *disk, d *Dependency) {
 	if err := shelf.CheckName(d.Name, d.Version); err != nil {
 		d.Why = printable(err.Error())
@@ -150,16 +151,17 @@ func locate(disk *disk, d *Dependency) {
 	readerOf(d.Ecosystem).locate(disk, d)
 }
 
-// printable is a name without control characters.
+// printable returns s with control characters escaped.
 func printable(s string) string {
 	q := strconv.QuoteToGraphic(s)
 	return q[1 : len(q)-1]
 }
 
-// refused begins a Why that a lock file already decides.
+// refused is the prefix of a Why that was set while reading the lock file.
 const refused = "left out: "
 
-// nearest is the first lock file from dir upward; nil: there is none.
+// nearest returns the first lock file in dir and its parents. The returned lock is nil
+// if there is none.
 func nearest(dir string, locks []lock) (string, *lock) {
 	for {
 		for i, l := range locks {
@@ -183,7 +185,6 @@ func readOne(file string, l *lock) ([]Dependency, error) {
 	return l.read(file, src)
 }
 
-// readFile reads a regular file of at most limit bytes.
 func readFile(file string, limit int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -208,7 +209,8 @@ func readAll(r io.Reader, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// broken is the fault of a lock file, at a line from 1; 0: the reason has it.
+// broken returns the fault for an invalid lock file. line is 1-based, or 0 if the
+// reason contains it.
 func broken(file string, line int, reason string) error {
 	at := file
 	if line > 0 {
@@ -217,8 +219,8 @@ func broken(file string, line int, reason string) error {
 	return fault.New("bad_lock_file", at+": "+printable(reason), "fix the file, or create it again with its tool")
 }
 
-// unite makes one of the same name and version, direct if one is, and leaves out
-// the indirect ones unless all.
+// unite merges dependencies with the same name and version. The result is direct if one
+// of them is. Unless all is true, unite removes indirect dependencies.
 func unite(list []Dependency, all bool) []Dependency {
 	order := func(a, b Dependency) int {
 		e := func(d Dependency) int {

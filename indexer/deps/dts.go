@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// maxDeclarations is how many .d.ts files of a package are read.
+// maxDeclarations is the maximum number of .d.ts files read per package.
 const maxDeclarations = 400
 
-// npmPages writes the markdown of a package, and a page for each .d.ts file that
-// its types are in.
+// npmPages writes a package's Markdown, and a page for each .d.ts file with its types.
 func npmPages(ctx context.Context, p *pages, d Dependency) error {
 	if err := p.copyMarkdown(ctx, d.Dir, "node_modules", "test", "tests", "__tests__"); err != nil {
 		return err
@@ -21,7 +20,7 @@ func npmPages(ctx context.Context, p *pages, d Dependency) error {
 	src, err := p.read(d.Dir, "package.json", 4<<20)
 	var about packageJSON
 	if err != nil || json.Unmarshal(src, &about) != nil {
-		return nil // it was read once, for its version
+		return nil // it was readable when its version was read
 	}
 	todo := entries(about)
 	seen := map[string]bool{}
@@ -64,8 +63,8 @@ func declarationEnding(file string) string {
 	return ""
 }
 
-// entries are the files that types and exports name, those of exports in the
-// order of their keys, and what counts without them.
+// entries returns the declaration files named by types and exports, with those of
+// exports in key order. If there are none, it returns the default files.
 func entries(p packageJSON) (files []string) {
 	for _, f := range []string{p.Types, p.Typings} {
 		if f != "" {
@@ -73,7 +72,7 @@ func entries(p packageJSON) (files []string) {
 		}
 	}
 	var exports any
-	_ = json.Unmarshal(p.Exports, &exports) // none
+	_ = json.Unmarshal(p.Exports, &exports) // invalid exports count as none
 	var collect func(v any, typed bool, depth int)
 	collect = func(v any, typed bool, depth int) {
 		switch v := v.(type) {
@@ -107,7 +106,8 @@ func entries(p packageJSON) (files []string) {
 	return append(files, "index")
 }
 
-// declarationFile reads the .d.ts that name stands for; empty: there is none.
+// declarationFile finds and reads the .d.ts file for name. It returns empty strings if
+// there is none.
 func (p *pages) declarationFile(root, name string) (string, string) {
 	bare := name
 	for _, e := range []string{".mjs", ".cjs", ".js"} {
@@ -128,17 +128,18 @@ func (p *pages) declarationFile(root, name string) (string, string) {
 	return "", ""
 }
 
-// declaration is one statement of a .d.ts file.
+// declaration is a statement in a .d.ts file.
 type declaration struct {
 	kind, name, doc, code string
 	exported              bool
 }
 
-// declarations are those of a file, with the files it exports again.
+// declarations holds the declarations of a file and the files that it re-exports.
 type declarations struct {
 	list []declaration
 	from []string
-	// names are exported by a list; modular says that the file exports anything.
+	// names holds the names in export lists. modular is true if the file exports
+	// anything.
 	names   map[string]bool
 	modular bool
 }
@@ -150,8 +151,8 @@ var (
 	reference  = regexp.MustCompile(`(?m)^///\s*<reference\s+path=["']([^"']+)["']`)
 )
 
-// scan reads a .d.ts file as far as its declarations go: strings, comments and
-// brackets are followed, types are not understood.
+// scan reads the declarations of a .d.ts file. It recognizes strings, comments and
+// brackets, but does not parse types.
 func scan(src string) declarations {
 	f := declarations{names: map[string]bool{}}
 	for _, m := range reference.FindAllStringSubmatch(src, -1) {
@@ -161,7 +162,7 @@ func scan(src string) declarations {
 	return f
 }
 
-// statements adds the statements of src, those of a namespace with its prefix.
+// statements adds the statements of src. Names in a namespace start with prefix.
 func (f *declarations) statements(src, prefix string, depth int) {
 	s := scanner{src: src}
 	for {
@@ -205,11 +206,11 @@ func (f *declarations) add(doc, text, prefix string, depth int) {
 		}
 		inner := prefix + name + "."
 		if strings.ContainsAny(m[3], `"'`) {
-			inner = "" // a module of another name, or of this one
+			inner = "" // "declare module" with a string: use its names without a prefix
 		}
 		before := len(f.list)
 		f.statements(strings.TrimSuffix(strings.TrimRight(text[open+1:], " \n;"), "}"), inner, depth+1)
-		for i := before; i < len(f.list); i++ { // all of it is seen, if it is itself
+		for i := before; i < len(f.list); i++ { // the contents are exported if the namespace is
 			f.list[i].exported = m[1] != "" || f.list[i].exported && strings.ContainsAny(m[3], `"'`) || inner == ""
 		}
 		return
@@ -220,7 +221,7 @@ func (f *declarations) add(doc, text, prefix string, depth int) {
 	f.list = append(f.list, declaration{kind: strings.Join(strings.Fields(m[2]), " "), name: prefix + name, doc: doc, code: text, exported: m[1] != ""})
 }
 
-// markdown is a section for each exported declaration; empty: there are none.
+// markdown returns a section for each exported declaration, or "" if there are none.
 func (f declarations) markdown() string {
 	var b strings.Builder
 	last := ""
@@ -245,14 +246,14 @@ func (f declarations) markdown() string {
 	return b.String()
 }
 
-// scanner cuts a file into statements.
+// scanner splits a file into statements.
 type scanner struct {
 	src string
 	at  int
 }
 
-// next is the next statement with the text of the doc comment before it; an
-// empty statement is the end.
+// next returns the next statement and the text of the doc comment before it. At the
+// end, the statement is empty.
 func (s *scanner) next() (doc, text string) {
 	for s.at < len(s.src) {
 		rest := s.src[s.at:]
@@ -274,13 +275,13 @@ func (s *scanner) next() (doc, text string) {
 	return "", ""
 }
 
-// starts are the words that begin a statement after one without a semicolon.
+// starts matches the beginning of a statement after a statement without a semicolon.
 var starts = regexp.MustCompile(`^\s*(?:export|declare|import|interface|type|class|function|const|namespace)\s|^\s*/\*\*`)
 
-// block says that a statement ends with its braces.
+// block matches a statement that ends with its closing brace.
 var block = regexp.MustCompile(`^(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:default\s+)?(?:abstract\s+)?(?:class|interface|enum|const\s+enum|namespace|module|global)\b`)
 
-// statement goes to the end of the statement at s.at.
+// statement advances to the end of the statement at s.at.
 func (s *scanner) statement() {
 	braces := block.MatchString(s.src[s.at:min(len(s.src), s.at+200)])
 	depth := 0
@@ -313,7 +314,8 @@ func (s *scanner) statement() {
 	}
 }
 
-// skip is the end of the string or comment at s.at, or the next byte.
+// skip returns the end of the string or comment at s.at, or the offset of the next
+// byte.
 func (s *scanner) skip() int {
 	rest := s.src[s.at:]
 	until := func(end string, from int) int {
@@ -336,7 +338,7 @@ func (s *scanner) skip() int {
 			i++
 		case rest[i] == rest[0]:
 			return s.at + i + 1
-		case rest[i] == '\n' && rest[0] != '`': // no string: an apostrophe
+		case rest[i] == '\n' && rest[0] != '`': // an apostrophe, not a string
 			return s.at + i
 		}
 	}
@@ -350,10 +352,10 @@ func btoi(b bool) int {
 	return 0
 }
 
-// tag is a block tag of JSDoc at the beginning of a line.
+// tag matches a JSDoc block tag at the beginning of a line.
 var tag = regexp.MustCompile(`^@(\w+)\s*(.*)$`)
 
-// jsdoc is the text of a doc comment, with its tags as a list.
+// jsdoc returns the text of a doc comment, with its tags as a list.
 func jsdoc(comment string) string {
 	comment = strings.TrimSuffix(strings.TrimPrefix(comment, "/**"), "*/")
 	var out []string
@@ -367,7 +369,7 @@ func jsdoc(comment string) string {
 		m := tag.FindStringSubmatch(line)
 		switch {
 		case fenced || m == nil:
-			if !fenced && strings.HasPrefix(line, "#") { // below the section
+			if !fenced && strings.HasPrefix(line, "#") { // make it a subheading of the section
 				line = "##" + line
 			}
 			out = append(out, line)

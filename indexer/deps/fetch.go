@@ -16,12 +16,12 @@ import (
 	"github.com/deskhand/deskhand/indexer/source"
 )
 
-// fetchWait bounds the fetch of one package.
+// fetchWait is the timeout for fetching one package.
 const fetchWait = 5 * time.Minute
 
-// fetch takes a package that is not on this disk with the tool of its ecosystem,
-// from the registry that the tool is configured for, and sets Dir. The function
-// it returns, which may be nil, removes what was fetched for this alone.
+// fetch downloads a missing package with its ecosystem's tool, from the registry
+// configured for that tool, and sets Dir. done, which may be nil, removes temporary
+// downloads.
 func fetch(ctx context.Context, d *Dependency) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
@@ -31,10 +31,10 @@ func fetch(ctx context.Context, d *Dependency) (done func(), err error) {
 	case NPM:
 		return fetchNPM(ctx, d)
 	}
-	return nil, errors.New(d.Why) // its tool keeps them in the project, which is not changed
+	return nil, errors.New(d.Why) // this ecosystem's tool installs into the project, which must not change
 }
 
-// fetchGo has go mod download fill the module cache.
+// fetchGo downloads a module to the module cache with "go mod download".
 func fetchGo(ctx context.Context, d *Dependency) error {
 	name := cmp.Or(d.module, d.Name)
 	if _, err := cachedModule("/", name, d.Version); err != nil {
@@ -55,8 +55,8 @@ func fetchGo(ctx context.Context, d *Dependency) error {
 	return nil
 }
 
-// fetchNPM has npm pack write the archive of a package, which is unpacked as any
-// archive of strangers. No script of the package runs.
+// fetchNPM downloads a package's archive with "npm pack" and unpacks it with the same
+// checks as any untrusted archive. No script of the package runs.
 func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if d.Version == "" {
 		return nil, errors.New("no lock file says its version; " + d.Why)
@@ -65,7 +65,7 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for %s: %w", d.Name, err)
 	}
-	done := func() { _ = os.RemoveAll(temp) } // what stays is in the system's temporary folder
+	done := func() { _ = os.RemoveAll(temp) } // leftover files are in the system's temporary folder
 	if _, err := tool(ctx, d.at, "npm", "pack", "--ignore-scripts", "--pack-destination", temp, "--", d.Name+"@"+d.Version); err != nil {
 		return done, err
 	}
@@ -85,8 +85,8 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	return done, nil
 }
 
-// tool runs a program in dir and returns what it printed; the error has the end
-// of what it said.
+// tool runs a program in dir and returns its standard output. Its error includes the
+// end of the error output.
 func tool(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {

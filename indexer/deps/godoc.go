@@ -22,13 +22,13 @@ import (
 	"strings"
 )
 
-// goFile is one file of a package as it was read.
+// goFile is one source file of a package.
 type goFile struct {
 	name string
 	src  []byte
 }
 
-// goPackages writes a page for each package of a module, but for internal ones.
+// goPackages writes a page for each package of a module except internal ones.
 func (p *pages) goPackages(ctx context.Context, root, module string) error {
 	folders := map[string][]goFile{}
 	err := p.walk(ctx, root, []string{"testdata", "vendor", "internal", "node_modules"}, func(r *os.Root, name string, d fs.DirEntry) error {
@@ -69,11 +69,11 @@ func (p *pages) goPackages(ctx context.Context, root, module string) error {
 	return nil
 }
 
-// platform is what files are chosen for.
+// platform is the platform for which files are selected.
 var platform = build.Context{GOOS: "linux", GOARCH: "amd64", Compiler: "gc", CgoEnabled: true, ReleaseTags: build.Default.ReleaseTags}
 
-// chosen says whether go/build would take a file for linux/amd64. Those of cgo
-// count; a file for another release of Go does not.
+// chosen reports whether go/build would select a file for linux/amd64. cgo files are
+// included. Files for another Go release are not.
 func chosen(name string, src []byte) bool {
 	c := platform
 	c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(src)), nil }
@@ -81,7 +81,7 @@ func chosen(name string, src []byte) bool {
 	return err == nil && ok && !ignored(src)
 }
 
-// ignored says whether a file is for go run alone.
+// ignored reports whether a file is excluded from builds by "//go:build ignore".
 func ignored(src []byte) bool {
 	for line := range strings.Lines(string(src[:min(len(src), 4096)])) {
 		if text := strings.TrimSpace(line); constraint.IsGoBuild(text) && strings.TrimSpace(strings.TrimPrefix(text, "//go:build")) == "ignore" {
@@ -91,10 +91,9 @@ func ignored(src []byte) bool {
 	return false
 }
 
-// goPackage writes the page of one package.
 func (p *pages) goPackage(folder, importPath string, files []goFile) error {
 	fset := token.NewFileSet()
-	parsed := map[string][]*ast.File{} // by package
+	parsed := map[string][]*ast.File{} // by package name
 	for _, f := range files {
 		file, err := parser.ParseFile(fset, f.name, f.src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -134,7 +133,7 @@ func (p *pages) goPackage(folder, importPath string, files []goFile) error {
 	return p.write("api/"+folder+".md", text)
 }
 
-// newDoc is doc.NewFromFiles, whose panics on odd code are errors.
+// newDoc calls doc.NewFromFiles and converts panics on unusual code to errors.
 func newDoc(fset *token.FileSet, files []*ast.File, importPath string) (pkg *doc.Package, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -144,7 +143,7 @@ func newDoc(fset *token.FileSet, files []*ast.File, importPath string) (pkg *doc
 	return doc.NewFromFiles(fset, files, importPath)
 }
 
-// goPage is the page of one package while it is written.
+// goPage builds the page of one package.
 type goPage struct {
 	fset     *token.FileSet
 	pkg      *doc.Package
@@ -153,7 +152,7 @@ type goPage struct {
 	symbols  int
 }
 
-// page is the text; empty: the package has no docs and exports nothing.
+// page returns the text, or "" if the package has no docs and exports nothing.
 func (g *goPage) page() string {
 	p := g.pkg
 	fmt.Fprintf(&g.b, "# Package %s\n\n%s", p.Name, fence("go", fmt.Sprintf("import %q", p.ImportPath)))
@@ -193,7 +192,7 @@ func (g *goPage) section(title string, decl ast.Decl, text string) {
 	g.doc(text, 3)
 }
 
-// code is a declaration without its doc and its body.
+// code returns a declaration without its doc comment and body.
 func (g *goPage) code(decl ast.Decl) string {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -208,7 +207,7 @@ func (g *goPage) code(decl ast.Decl) string {
 	return b.String()
 }
 
-// maxNames is how many names the heading of a group has.
+// maxNames is the maximum number of names in a group's heading.
 const maxNames = 6
 
 func (g *goPage) values(word string, values []*doc.Value) {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// readGoMod reads the requirements of a module. Since Go 1.17 they are all that a
-// build uses.
+// readGoMod reads the requirements of a module. Since Go 1.17, go.mod lists all modules
+// that a build uses.
 func readGoMod(file string, src []byte) ([]Dependency, error) {
 	f, err := modfile.Parse(file, src, nil)
 	if err != nil {
@@ -45,22 +45,22 @@ func firstLine(s string) string {
 	return s
 }
 
-// disk is where packages may lie.
+// disk holds the places where packages may be.
 type disk struct {
 	ctx   context.Context
-	start string // where the search for lock files began
-	cache string // the module cache; "?" before it was looked for
-	// python is what site-packages have, by normalised name.
+	start string // folder where the search for lock files started
+	cache string // the module cache, or "?" before it is known
+	// python holds the installed distributions by normalised name.
 	python map[string][]distribution
-	crates []string // the folders of unpacked crates
+	crates []string // folders of unpacked crates
 }
 
 func newDisk(ctx context.Context, start string) *disk {
 	return &disk{ctx: ctx, start: start, cache: "?"}
 }
 
-// moduleCache is GOMODCACHE: of the environment, of go if it is here, or the
-// default.
+// moduleCache returns GOMODCACHE from the environment, or from the go command if it is
+// installed, or else the default.
 func (k *disk) moduleCache() string {
 	if k.cache == "?" {
 		k.cache = findModuleCache(k.ctx)
@@ -76,7 +76,7 @@ func findModuleCache(ctx context.Context) string {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, tool, "env", "GOMODCACHE")
-		cmd.Dir = os.TempDir() // no go.mod asks for another toolchain there
+		cmd.Dir = os.TempDir() // a folder without a go.mod that requests another toolchain
 		cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off")
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.Output(); err == nil && filepath.IsAbs(strings.TrimSpace(string(out))) {
@@ -93,7 +93,7 @@ func findModuleCache(ctx context.Context) string {
 	return filepath.Join(home, "go", "pkg", "mod")
 }
 
-// locateGo looks in the module cache, then in vendor.
+// locateGo searches the module cache, then vendor.
 func locateGo(k *disk, d *Dependency) {
 	name := d.Name
 	if d.module != "" {
@@ -115,7 +115,7 @@ func locateGo(k *disk, d *Dependency) {
 	d.Why = "it is not in the module cache; run go mod download, or add --fetch"
 }
 
-// cachedModule is where the cache has a module.
+// cachedModule returns the module's folder in the cache.
 func cachedModule(cache, name, version string) (string, error) {
 	if err := module.Check(name, version); err != nil {
 		return "", err
@@ -131,7 +131,8 @@ func cachedModule(cache, name, version string) (string, error) {
 	return filepath.Join(cache, filepath.FromSlash(p)+"@"+v), nil
 }
 
-// vendored is the folder in vendor, if vendor/modules.txt has that version.
+// vendored returns the module's folder in vendor, if vendor/modules.txt lists that
+// version, or else "".
 func vendored(root, name, version string) string {
 	src, err := readFile(filepath.Join(root, "vendor", "modules.txt"), maxLock)
 	if err != nil || !slices.Contains(strings.Split(strings.ReplaceAll(string(src), "\r", ""), "\n"), "# "+name+" "+version) {
@@ -144,13 +145,13 @@ func vendored(root, name, version string) string {
 	return dir
 }
 
-// isFolder says whether dir is a folder, and no link.
+// isFolder reports whether dir is a folder and not a link.
 func isFolder(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && info.IsDir()
 }
 
-// within says whether dir lies in root with all links resolved.
+// within reports whether dir is inside root, with all links resolved.
 func within(root, dir string) bool {
 	r, err := filepath.EvalSymlinks(root)
 	d, err2 := filepath.EvalSymlinks(dir)
@@ -161,7 +162,7 @@ func within(root, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// goPages writes the markdown of a module and a page a package.
+// goPages writes a module's Markdown and a page for each package.
 func goPages(ctx context.Context, p *pages, d Dependency) error {
 	if err := p.copyMarkdown(ctx, d.Dir, "testdata", "vendor", "node_modules"); err != nil {
 		return err

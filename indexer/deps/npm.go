@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// packageJSON is what is used of a package.json.
+// packageJSON holds the fields used from a package.json.
 type packageJSON struct {
 	Name         string            `json:"name"`
 	Version      string            `json:"version"`
@@ -32,7 +32,7 @@ type packageJSON struct {
 	Peers        map[string]string `json:"peerDependencies"`
 }
 
-// needs are the dependencies that p names, with their ranges.
+// needs returns the dependencies in p with their version ranges.
 func (p packageJSON) needs() map[string]string {
 	all := map[string]string{}
 	for _, m := range []map[string]string{p.Peers, p.Optional, p.Development, p.Dependencies} {
@@ -43,7 +43,7 @@ func (p packageJSON) needs() map[string]string {
 	return all
 }
 
-// decodeJSON decodes src into v; an error has file and line.
+// decodeJSON decodes src into v. Its error contains the file and line.
 func decodeJSON(file string, src []byte, v any) error {
 	err := json.Unmarshal(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), v)
 	var syntax *json.SyntaxError
@@ -59,7 +59,7 @@ func decodeJSON(file string, src []byte, v any) error {
 	return broken(file, 1, err.Error())
 }
 
-// lineAt is the line of an offset, from 1.
+// lineAt returns the 1-based line of an offset.
 func lineAt(src []byte, offset int64) int {
 	return 1 + bytes.Count(src[:min(max(offset, 0), int64(len(src)))], []byte("\n"))
 }
@@ -69,8 +69,8 @@ type npmEntry struct {
 	Link bool `json:"link"`
 }
 
-// readPackageLock reads version 2 and 3 (packages by folder) and 1 (nested
-// dependencies).
+// readPackageLock reads versions 2 and 3 of the file, which list packages by folder,
+// and version 1, which nests dependencies.
 func readPackageLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Packages     map[string]npmEntry        `json:"packages"`
@@ -82,12 +82,12 @@ func readPackageLock(file string, src []byte) ([]Dependency, error) {
 	if l.Packages == nil {
 		return readOldLock(file, l.Dependencies)
 	}
-	direct := map[string]bool{} // folders
+	direct := map[string]bool{} // by folder
 	for at, e := range l.Packages {
 		if strings.Contains("/"+at, "/node_modules/") {
 			continue
 		}
-		for name := range e.needs() { // the project, or a workspace of it
+		for name := range e.needs() { // the project or one of its workspaces
 			direct[resolveNPM(l.Packages, at, name)] = true
 		}
 	}
@@ -108,7 +108,8 @@ func readPackageLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// resolveNPM is the folder that the package at from means by name; empty: none.
+// resolveNPM returns the folder to which an import of name resolves in the package at
+// from, or "" if there is none.
 func resolveNPM(packages map[string]npmEntry, from, name string) string {
 	for {
 		at := path.Join(from, "node_modules", name)
@@ -124,8 +125,8 @@ func resolveNPM(packages map[string]npmEntry, from, name string) string {
 	}
 }
 
-// readOldLock reads the dependencies of version 1; package.json has the direct
-// ones.
+// readOldLock reads the dependencies of version 1. The direct ones are listed in
+// package.json.
 func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, error) {
 	direct, err := besides(file)
 	if err != nil {
@@ -158,8 +159,8 @@ func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, err
 	return list, err
 }
 
-// besides is what the package.json beside a lock file, and those of its
-// workspaces, need.
+// besides returns the dependencies of the package.json next to a lock file, and of its
+// workspaces.
 func besides(file string) (map[string]string, error) {
 	root := filepath.Dir(file)
 	src, err := readFile(filepath.Join(root, "package.json"), maxLock)
@@ -178,7 +179,7 @@ func besides(file string) (map[string]string, error) {
 		var w packageJSON
 		src, err := readFile(filepath.Join(dir, "package.json"), maxLock)
 		if err != nil || json.Unmarshal(src, &w) != nil {
-			continue // no workspace
+			continue // not a workspace
 		}
 		for name, wanted := range w.needs() {
 			if _, has := all[name]; !has {
@@ -189,18 +190,18 @@ func besides(file string) (map[string]string, error) {
 	return all, nil
 }
 
-// maxWorkspaces bounds the workspaces that are read.
+// maxWorkspaces is the maximum number of workspaces read.
 const maxWorkspaces = 1000
 
-// workspaces are the folders that "workspaces" of a package.json names, below
-// root. They are listed, never walked: a cycle of links is none here.
+// workspaces returns the folders below root that match "workspaces" in a package.json.
+// It only lists folders and never walks them, so a cycle of links is harmless.
 func workspaces(root string, raw json.RawMessage) (dirs []string) {
 	var globs []string
 	if json.Unmarshal(raw, &globs) != nil {
 		var o struct {
 			Packages []string `json:"packages"`
 		}
-		_ = json.Unmarshal(raw, &o) // none
+		_ = json.Unmarshal(raw, &o) // invalid workspaces count as none
 		globs = o.Packages
 	}
 	for _, g := range globs {
@@ -218,8 +219,7 @@ func workspaces(root string, raw json.RawMessage) (dirs []string) {
 	return dirs
 }
 
-// readPackageJSON is for a project without a lock file: versions are those on
-// disk.
+// readPackageJSON reads a project without a lock file. The versions are those on disk.
 func readPackageJSON(file string, src []byte) ([]Dependency, error) {
 	var p packageJSON
 	if err := decodeJSON(file, src, &p); err != nil {
@@ -238,7 +238,7 @@ func readPackageJSON(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// localRange says that a dependency is of the project itself.
+// localRange reports whether a dependency is part of the project itself.
 func localRange(wanted string) bool {
 	for _, scheme := range []string{"workspace:", "link:", "file:", "portal:"} {
 		if strings.HasPrefix(wanted, scheme) {
@@ -248,7 +248,7 @@ func localRange(wanted string) bool {
 	return false
 }
 
-// yamlLine is the line that an error of yaml names.
+// yamlLine matches the line number in a YAML error.
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
 func brokenYAML(file string, err error) error {
@@ -318,15 +318,16 @@ func mapValues[K comparable, V any](m map[K]V) (all []V) {
 	return all
 }
 
-// withoutPeers cuts what a version says of peers: "1.2.3(react@18)", "1.2.3_react@18".
+// withoutPeers removes the peers from a version, for example from "1.2.3(react@18)" or
+// "1.2.3_react@18".
 func withoutPeers(v string) string {
 	v, _, _ = strings.Cut(v, "(")
 	v, _, _ = strings.Cut(v, "_")
 	return v
 }
 
-// pnpmKey cuts "/name/1.2.3", "/name@1.2.3" and "name@1.2.3"; the name is empty if
-// it is none of these.
+// pnpmKey splits "/name/1.2.3", "/name@1.2.3" or "name@1.2.3". The name is empty if the
+// key has none of these forms.
 func pnpmKey(key string) (name, version string) {
 	old := strings.HasPrefix(key, "/")
 	key, _, _ = strings.Cut(strings.TrimPrefix(key, "/"), "(")
@@ -339,7 +340,7 @@ func pnpmKey(key string) (name, version string) {
 	return "", ""
 }
 
-// readYarnLock reads the file of yarn 1, and of yarn 2 and later, which is YAML.
+// readYarnLock reads the file of yarn 1, or of yarn 2 and later, which is YAML.
 func readYarnLock(file string, src []byte) ([]Dependency, error) {
 	direct, err := besides(file)
 	if err != nil {
@@ -378,7 +379,7 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// yarnBlocks is the version of each block, by its line of keys.
+// yarnBlocks returns the version of each block by the block's line of keys.
 func yarnBlocks(file string, src []byte) (map[string]string, error) {
 	blocks := map[string]string{}
 	if bytes.Contains(src, []byte("\n__metadata:")) || bytes.HasPrefix(src, []byte("__metadata:")) {
@@ -415,8 +416,8 @@ func yarnBlocks(file string, src []byte) (map[string]string, error) {
 	return blocks, nil
 }
 
-// locateNPM looks where the lock file says, then in each node_modules from where
-// the search began upward, then in the store of pnpm.
+// locateNPM searches the folder given in the lock file, then node_modules in the start
+// folder and each of its parents, then the pnpm store.
 func locateNPM(k *disk, d *Dependency) {
 	name := cmp.Or(d.alias, d.Name)
 	var places []string
@@ -444,8 +445,8 @@ func locateNPM(k *disk, d *Dependency) {
 	}
 }
 
-// try takes the package at dir if its package.json has the right version. A link
-// must not lead out of the folder that node_modules lies in.
+// try accepts the package in dir if its package.json has the right version. A link must
+// not point outside the folder that contains node_modules.
 func (d *Dependency) try(dir, root string) bool {
 	if _, err := os.Lstat(dir); err != nil {
 		return false

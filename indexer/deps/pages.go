@@ -16,8 +16,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/source"
 )
 
-// Bounds of what is read of one library. The largest file of Go that people wrote
-// has less than 1 MB; those with more are made by tools, as tables and C.
+// Limits on the input from one library. The largest hand-written Go file is smaller
+// than 1 MB. Larger files are generated, for example tables or translated C code.
 const (
 	maxSource = 2 << 20
 	maxPage   = 4 << 20
@@ -26,15 +26,15 @@ const (
 	maxSeen   = 200_000
 )
 
-// errEnough says that a library has more than the bounds.
+// errEnough is returned when a library exceeds these limits.
 var errEnough = errors.New("more than the bounds")
 
-// pages is the folder of markdown that is made of one library.
+// pages is the folder of Markdown built from one library.
 type pages struct {
 	dir   string
-	files map[string]bool // in small letters
+	files map[string]bool // in lower case
 	bytes int
-	// notes say what was left out, or taken in part.
+	// notes lists the parts that were left out or only partly included.
 	notes []string
 }
 
@@ -46,13 +46,13 @@ func (p *pages) leave(note string) {
 
 func isPage(name string) bool { return source.IsPage(name) }
 
-// isLicence says whether a file has the licence alone.
+// isLicence reports whether a file contains only a licence.
 func isLicence(name string) bool {
 	name = strings.ToLower(path.Base(name))
 	return strings.HasPrefix(name, "licen") || strings.HasPrefix(name, "copying")
 }
 
-// read reads a regular file in root, whose links do not lead out of it.
+// read reads a regular file in root. It does not follow links out of root.
 func (p *pages) read(root, name string, limit int64) ([]byte, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -81,9 +81,8 @@ func readIn(r *os.Root, name string, limit int64) ([]byte, error) {
 	return readAll(f, limit)
 }
 
-// walk calls visit with each regular file and folder of root, in the order of
-// their names. Links, and folders whose names begin with a dot or that are in
-// skip, are left out.
+// walk calls visit for each regular file and folder of root, in name order. It skips
+// links, folders in skip and folders whose names begin with a dot.
 func (p *pages) walk(ctx context.Context, root string, skip []string, visit func(r *os.Root, name string, d fs.DirEntry) error) error {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -101,7 +100,7 @@ func (p *pages) walk(ctx context.Context, root string, skip []string, visit func
 		case err != nil && name == ".":
 			return err
 		case err != nil:
-			return nil // a folder that cannot be read
+			return nil // an unreadable folder
 		case name != "." && d.IsDir() && (strings.HasPrefix(d.Name(), ".") || slices.Contains(skip, d.Name())):
 			return fs.SkipDir
 		case !d.IsDir() && !d.Type().IsRegular():
@@ -114,23 +113,23 @@ func (p *pages) walk(ctx context.Context, root string, skip []string, visit func
 	})
 }
 
-// versionFolder is the name of a folder that holds one version of many, as
-// semconv/v1.26.0.
+// versionFolder matches the name of a folder with one of several versions, for example
+// v1.26.0 in semconv/v1.26.0.
 var versionFolder = regexp.MustCompile(`^v\d+\.\d+(\.\d+)*$`)
 
-// older says whether a folder of one version has a newer one beside it: twenty
-// versions of the same names would drown all else.
+// older reports whether a version folder has a newer sibling. Twenty versions of the
+// same names would crowd out everything else.
 func older(r *os.Root, name string) bool {
 	if !versionFolder.MatchString(path.Base(name)) {
 		return false
 	}
-	beside, _ := fs.ReadDir(r.FS(), path.Dir(name)) // none: it is the newest
+	beside, _ := fs.ReadDir(r.FS(), path.Dir(name)) // if the folder cannot be read, name counts as the newest
 	return slices.ContainsFunc(beside, func(d fs.DirEntry) bool {
 		return d.IsDir() && versionFolder.MatchString(d.Name()) && shelf.CompareVersions(d.Name()[1:], path.Base(name)[1:]) > 0
 	})
 }
 
-// copyMarkdown copies the pages below root and its licence.
+// copyMarkdown copies the pages below root and the licence.
 func (p *pages) copyMarkdown(ctx context.Context, root string, skip ...string) error {
 	err := p.walk(ctx, root, skip, func(r *os.Root, name string, d fs.DirEntry) error {
 		switch {
@@ -154,7 +153,7 @@ func (p *pages) copyMarkdown(ctx context.Context, root string, skip ...string) e
 	return p.bounded(err)
 }
 
-// bounded notes that a library has more than the bounds; what there is stays.
+// bounded converts errEnough to a note. The pages written so far remain.
 func (p *pages) bounded(err error) error {
 	if errors.Is(err, errEnough) {
 		p.leave(fmt.Sprintf("it has more than %d pages or %d MB; the rest is left out", maxPages, maxTotal>>20))
@@ -163,7 +162,7 @@ func (p *pages) bounded(err error) error {
 	return err
 }
 
-// copyOne copies the page name of root, which a file of the library names.
+// copyOne copies the page name of root, where name comes from a file of the library.
 func (p *pages) copyOne(root, name string) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || isLicence(name) {
 		return nil
@@ -176,8 +175,8 @@ func (p *pages) copyOne(root, name string) error {
 	return p.bounded(p.page(name, "", src))
 }
 
-// page writes a page without its front matter, which would count as facets. A
-// title of it, or else title, becomes a heading if the page begins with none.
+// page writes a page without its front matter, which would become facets. If the page
+// does not begin with a heading, its front matter's title, or else title, becomes one.
 func (p *pages) page(name, title string, src []byte) error {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(src), "\xef\xbb\xbf"), "\r\n", "\n")
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
@@ -199,20 +198,20 @@ func (p *pages) page(name, title string, src []byte) error {
 	return p.write(name, text)
 }
 
-// setext says whether text begins with a heading that is underlined.
+// setext reports whether text begins with an underlined heading.
 func setext(text string) bool {
 	lines := strings.SplitN(strings.TrimSpace(text), "\n", 3)
 	return len(lines) > 1 && len(lines[1]) > 2 && strings.Trim(strings.TrimSpace(lines[1]), "=") == ""
 }
 
-// write writes a file of the folder. One that is there under that name, in
-// capitals or not, keeps it.
+// write writes a file to the folder. If the name is taken, ignoring case, write chooses
+// another name.
 func (p *pages) write(name, text string) error {
 	if isPage(name) && (len(p.files) >= maxPages || p.bytes+len(text) > maxTotal) {
 		return errEnough
 	}
 	parts := strings.Split(name, "/")
-	for i, part := range parts { // what the index would take for hidden, or for a template
+	for i, part := range parts { // the index would treat these names as hidden or as templates
 		parts[i] = strings.TrimLeft(printable(part), ".")
 	}
 	name = strings.ReplaceAll(path.Join(parts...), ".template.", "-template.")
@@ -233,7 +232,7 @@ func (p *pages) write(name, text string) error {
 	return nil
 }
 
-// count is how many pages there are.
+// count returns the number of pages.
 func (p *pages) count() (n int) {
 	for name := range p.files {
 		if isPage(name) {
@@ -243,7 +242,7 @@ func (p *pages) count() (n int) {
 	return n
 }
 
-// fence is a block of code, longer than any fence in it.
+// fence returns a code block whose fence is longer than any fence in the code.
 func fence(language, code string) string {
 	marks := "```"
 	for strings.Contains(code, marks) {
@@ -252,10 +251,10 @@ func fence(language, code string) string {
 	return marks + language + "\n" + strings.TrimRight(code, "\n") + "\n" + marks + "\n\n"
 }
 
-// maxCode is how many bytes of one declaration a page shows.
+// maxCode is the maximum number of bytes of a declaration on a page.
 const maxCode = 8 << 10
 
-// shorten cuts a long declaration at a line and says how much is missing.
+// shorten truncates a long declaration at a line end and adds how much is missing.
 func shorten(code string) string {
 	if len(code) <= maxCode {
 		return code

@@ -18,18 +18,18 @@ import (
 	"strings"
 )
 
-// normal is the name by which Python packages are compared (PEP 503).
+// normal returns the name under which Python packages are compared (PEP 503).
 func normal(name string) string {
 	return separators.ReplaceAllString(strings.ToLower(name), "-")
 }
 
 var separators = regexp.MustCompile(`[-_.]+`)
 
-// needName is the name at the beginning of a requirement.
+// needName matches the name at the beginning of a requirement.
 var needName = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
 
-// readUvLock reads the packages of uv.lock; what those of the project itself need
-// is direct.
+// readUvLock reads the packages of uv.lock. Dependencies of the project's own packages
+// are direct.
 func readUvLock(file string, src []byte) ([]Dependency, error) {
 	type need struct {
 		Name string `toml:"name"`
@@ -70,8 +70,8 @@ func readUvLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// readPoetryLock reads the packages of poetry.lock; pyproject.toml has the direct
-// ones.
+// readPoetryLock reads the packages of poetry.lock. The direct ones are listed in
+// pyproject.toml.
 func readPoetryLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Package []struct {
@@ -93,7 +93,7 @@ func readPoetryLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// pyproject is what a pyproject.toml names, in the tables of Python and of poetry.
+// pyproject returns the names in the Python and Poetry tables of a pyproject.toml.
 func pyproject(file string) (map[string]bool, error) {
 	type table struct {
 		Dependencies map[string]any `toml:"dependencies"`
@@ -149,15 +149,15 @@ func pyproject(file string) (map[string]bool, error) {
 	return names, nil
 }
 
-// pinned is a requirement of one version; a line of requirements.txt without one
-// is needLine.
+// pinned matches a requirement of one version. needLine matches a requirement without
+// one in requirements.txt.
 var (
 	pinned   = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.+!_-]*)\s*(?:;.*|--.*)?$`)
 	needLine = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(].*|--.*)?$`)
 )
 
-// readRequirements reads requirements.txt and the files that it includes. Those
-// that pip-compile says others need are indirect.
+// readRequirements reads requirements.txt and the files that it includes. Requirements
+// are indirect if a pip-compile comment says that only other packages need them.
 func readRequirements(file string, src []byte) ([]Dependency, error) {
 	r := requirements{root: filepath.Dir(file), seen: map[string]bool{file: true}}
 	if err := r.read(file, src); err != nil {
@@ -182,7 +182,7 @@ func (r *requirements) read(file string, src []byte) error {
 		line, joined = joined+line, ""
 		text, comment, _ := strings.Cut(line, "#")
 		if i := strings.Index(line, " #"); i < 0 && !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			text = line // "#" is part of an address
+			text = line // "#" is part of a URL
 		}
 		text = strings.TrimSpace(text)
 		if text == "" {
@@ -197,7 +197,7 @@ func (r *requirements) read(file string, src []byte) error {
 	return nil
 }
 
-// via marks the last one as indirect if only other packages need it.
+// via marks the last requirement as indirect if only other packages need it.
 func (r *requirements) via(comment string) {
 	why := strings.TrimSpace(comment)
 	if n := len(r.list); n > 0 && strings.HasPrefix(why, "via") {
@@ -244,12 +244,12 @@ func (r *requirements) include(file string, number int, name string) error {
 	return r.read(at, src)
 }
 
-// distribution is one installed package.
+// distribution is an installed package.
 type distribution struct {
 	version, packages, info string
 }
 
-// locatePython looks in the environments of the project, then in the active one.
+// locatePython searches the project's environments, then the active one.
 func locatePython(k *disk, d *Dependency) {
 	if k.python == nil {
 		k.python = map[string][]distribution{}
@@ -270,8 +270,8 @@ func locatePython(k *disk, d *Dependency) {
 	}
 }
 
-// environments are the virtual environments from start up to the lock file, and
-// the active one.
+// environments returns the virtual environments in the folders from start up to the
+// lock file's folder, and the active one.
 func environments(at, start string) (dirs []string) {
 	for dir := start; ; dir = filepath.Dir(dir) {
 		dirs = append(dirs, filepath.Join(dir, ".venv"), filepath.Join(dir, "venv"))
@@ -285,12 +285,12 @@ func environments(at, start string) (dirs []string) {
 	return dirs
 }
 
-// readEnvironment notes what the site-packages of an environment have.
+// readEnvironment records the packages in the environment's site-packages.
 func (k *disk) readEnvironment(dir string) {
 	sites, _ := filepath.Glob(filepath.Join(dir, "lib*", "python3*", "site-packages"))
 	windows, _ := filepath.Glob(filepath.Join(dir, "Lib", "site-packages"))
 	for _, site := range append(sites, windows...) {
-		entries, _ := os.ReadDir(site) // none: nothing is installed
+		entries, _ := os.ReadDir(site) // an unreadable folder counts as empty
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), ".dist-info")
 			if !ok || !e.IsDir() {
@@ -304,8 +304,8 @@ func (k *disk) readEnvironment(dir string) {
 	}
 }
 
-// pythonPages writes the long description of METADATA, and the markdown that
-// RECORD names.
+// pythonPages writes the long description in METADATA, and the Markdown files listed in
+// RECORD.
 func pythonPages(_ context.Context, p *pages, d Dependency) error {
 	src, err := p.read(d.Dir, path.Join(d.info, "METADATA"), maxSource)
 	if err != nil {
@@ -325,7 +325,7 @@ func pythonPages(_ context.Context, p *pages, d Dependency) error {
 	}
 	record, err := p.read(d.Dir, path.Join(d.info, "RECORD"), maxSource)
 	if err != nil {
-		return nil // not every installer writes one
+		return nil // not every installer writes RECORD
 	}
 	return p.recorded(d, record)
 }
@@ -335,8 +335,8 @@ func firstWord(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// splitMetadata cuts METADATA into fields and the description, which is the body
-// or the field Description.
+// splitMetadata splits METADATA into fields and the description, which is the body or
+// the field Description.
 func splitMetadata(src []byte) (textproto.MIMEHeader, string, error) {
 	r := bufio.NewReader(bytes.NewReader(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))))
 	head, err := textproto.NewReader(r).ReadMIMEHeader()
@@ -355,14 +355,14 @@ func splitMetadata(src []byte) (textproto.MIMEHeader, string, error) {
 	return head, string(body), nil
 }
 
-// recorded copies the pages that RECORD names.
+// recorded copies the pages listed in RECORD.
 func (p *pages) recorded(d Dependency, record []byte) error {
 	r := csv.NewReader(bytes.NewReader(record))
 	r.FieldsPerRecord, r.LazyQuotes = -1, true
 	for {
 		row, err := r.Read()
 		if err != nil {
-			return nil // at its end, or where it is broken
+			return nil // the end of the file, or an invalid line
 		}
 		name := path.Clean(row[0])
 		if !isPage(name) || strings.HasPrefix(name, d.info+"/") || strings.Contains("/"+name, "/node_modules/") {

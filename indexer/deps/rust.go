@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// decodeTOML decodes src into v; an error has file and line.
+// decodeTOML decodes src into v. Its error contains the file and line.
 func decodeTOML(file string, src []byte, v any) error {
 	err := toml.Unmarshal(src, v)
 	if err == nil {
@@ -26,8 +26,8 @@ func decodeTOML(file string, src []byte, v any) error {
 	return broken(file, 1, err.Error())
 }
 
-// readCargoLock reads the packages; those without a source are of the project,
-// and what they need is direct.
+// readCargoLock reads the packages. Packages without a source are part of the project,
+// and their dependencies are direct.
 func readCargoLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Package []struct {
@@ -63,12 +63,12 @@ func readCargoLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// locateRust looks in the folders of unpacked crates, then in vendor.
+// locateRust searches the folders of unpacked crates, then vendor.
 func locateRust(k *disk, d *Dependency) {
 	if k.crates == nil {
 		home := os.Getenv("CARGO_HOME")
 		if home == "" {
-			user, _ := os.UserHomeDir() // empty: there are no crates
+			user, _ := os.UserHomeDir() // if empty, no crates are found
 			home = filepath.Join(user, ".cargo")
 		}
 		k.crates, _ = filepath.Glob(filepath.Join(home, "registry", "src", "*"))
@@ -90,7 +90,7 @@ func locateRust(k *disk, d *Dependency) {
 	d.Why = "it is not among the unpacked crates; run cargo fetch"
 }
 
-// crateVersion is that of the Cargo.toml in dir; empty: it says none.
+// crateVersion returns the version in dir's Cargo.toml, or "" if there is none.
 func crateVersion(dir string) string {
 	var c struct {
 		Package struct {
@@ -104,7 +104,7 @@ func crateVersion(dir string) string {
 	return c.Package.Version
 }
 
-// rustPages writes the markdown of a crate and the docs of its root.
+// rustPages writes a crate's Markdown and the docs of its root module.
 func rustPages(ctx context.Context, p *pages, d Dependency) error {
 	if err := p.copyMarkdown(ctx, d.Dir, "target", "tests", "vendor"); err != nil {
 		return err
@@ -123,7 +123,7 @@ func rustPages(ctx context.Context, p *pages, d Dependency) error {
 	return nil
 }
 
-// crateDocs is the text of the //! and /*! comments at the beginning of lib.rs.
+// crateDocs returns the text of the //! and /*! comments at the beginning of lib.rs.
 func crateDocs(src string) string {
 	var out []string
 	inBlock, attribute := false, 0
@@ -152,7 +152,7 @@ func crateDocs(src string) string {
 	return withoutHidden(out)
 }
 
-// withoutHidden leaves out the lines of examples that rustdoc hides.
+// withoutHidden removes the example lines that rustdoc hides.
 func withoutHidden(lines []string) string {
 	var out []string
 	fenced, rust := false, false

@@ -12,16 +12,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// failure is a request that brought no vectors.
+// failure is the error of a request that returned no vectors.
 type failure struct {
-	// status is that of HTTP; 0: no answer came.
+	// status is the HTTP status, or 0 if there was no response.
 	status int
-	// reason is what is known, on one line and without a secret.
+	// reason is the known cause, on one line and without secrets.
 	reason string
-	// wait is what the provider asks to wait; 0: it does not say.
+	// wait is the delay that the provider requests, or 0 if it requests none.
 	wait time.Duration
-	// again says that the same request may succeed later, long that less text
-	// may.
+	// again is true if the same request may succeed later. long is true if a request
+	// with less text may succeed.
 	again, long bool
 }
 
@@ -33,22 +33,23 @@ func (f *failure) Error() string {
 }
 
 const (
-	// tries of one request span half a minute of pauses, more where the provider
-	// says how long to wait.
+	// tries is the maximum number of attempts for one request. The pauses between them
+	// add up to half a minute, or more if the provider says how long to wait.
 	tries = 7
-	// longestPause bounds our own pauses, longestWait what a provider may ask for.
+	// longestPause is the maximum pause that we choose. longestWait is the maximum
+	// pause that we accept from a provider.
 	longestPause = 20 * time.Second
 	longestWait  = 2 * time.Minute
-	// answerWithin bounds one request: a local model may first have to be loaded,
-	// and computes for a while.
+	// answerWithin is the timeout of one request. A local model may first have to be
+	// loaded, and its computation takes a while.
 	answerWithin = 2 * time.Minute
-	// leastBytes is what a text is not halved below.
+	// leastBytes is the length below which a text is not halved.
 	leastBytes = 200
 )
 
-// ask gets the vectors of wants with one request, or with more where it is too
-// much for one, and keeps them. It tries again while that has a chance and more
-// has not ended; ctx ends a request that is under way.
+// ask requests the vectors of wants and stores them. It splits a request that is too
+// large. It retries as long as a retry may succeed and more has not been cancelled.
+// Cancelling ctx stops a running request.
 func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 	texts := make([]string, len(wants))
 	for i, w := range wants {
@@ -78,7 +79,7 @@ func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 			}
 			return m.ask(ctx, more, wants[half:])
 		case f.long && len(texts[0]) > leastBytes:
-			wants[0].text = cut(texts[0], len(texts[0])/2) // its key stays that of the whole
+			wants[0].text = cut(texts[0], len(texts[0])/2) // the key remains that of the whole text
 			return m.ask(ctx, more, wants)
 		case !f.again || try == tries || f.wait > longestWait:
 			return m.fault(err, try)
@@ -90,14 +91,14 @@ func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 	}
 }
 
-// backoff is the pause after a try: half of it is chance, so that requests that
-// failed together do not come back together.
+// backoff returns the pause after an attempt. Half of it is random, so that requests
+// that failed together are not retried together.
 func (m *Remote) backoff(try int) time.Duration {
 	pause := min(m.pause<<(try-1), longestPause)
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// hush keeps all requests back for a while.
+// hush delays all requests for a while.
 func (m *Remote) hush(wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +107,7 @@ func (m *Remote) hush(wait time.Duration) {
 	}
 }
 
-// quietly waits until the provider may be asked.
+// quietly waits until the delay set by hush is over.
 func (m *Remote) quietly(ctx context.Context) error {
 	m.mu.Lock()
 	wait := time.Until(m.quiet)
@@ -128,7 +129,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// send asks once and counts it.
+// send makes one attempt and counts it.
 func (m *Remote) send(ctx context.Context, texts []string) (reply, error) {
 	r, err := m.request(ctx, texts)
 	m.mu.Lock()
@@ -147,7 +148,7 @@ func (m *Remote) send(ctx context.Context, texts []string) (reply, error) {
 	return r, nil
 }
 
-// keep gives wants their vectors, and the cache too.
+// keep stores the vectors in wants and in the cache.
 func (m *Remote) keep(wants []*want, r reply) error {
 	if err := m.accept(r, len(wants), true); err != nil {
 		return err
@@ -164,7 +165,7 @@ func (m *Remote) keep(wants []*want, r reply) error {
 	return nil
 }
 
-// fault words the failure that a request ended with after so many tries.
+// fault converts the error of a request that failed after the given number of tries.
 func (m *Remote) fault(err error, tries int) error {
 	f := new(failure)
 	if !errors.As(err, &f) {

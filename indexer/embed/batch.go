@@ -15,34 +15,36 @@ import (
 	"unicode"
 )
 
-// endpoint is an address that answers POST /embeddings as OpenAI's does, which
-// most services and local servers do. chromem-go has a function for it, but
-// that sends one text a request and hides the answer's Retry-After: a corpus of
-// 10,000 chunks would take 10,000 requests where this takes some hundred. That
-// both give the same vectors is tested.
+// endpoint is an address that implements OpenAI's POST /embeddings, as most services
+// and local servers do. chromem-go has a function for it, but sends only one text per
+// request and hides the Retry-After header. A corpus of 10,000 chunks would need 10,000
+// requests instead of about a hundred. A test checks that both return the same vectors.
 type endpoint struct {
 	client *http.Client
-	url    string // with /embeddings, and a query if need be
+	url    string // including /embeddings, and a query if needed
 	model  string
-	// dimensions to ask for; 0: those of the model.
+	// dimensions is the number of dimensions to request, or 0 for the model's default.
 	dimensions int
-	// header has the secret, such as Authorization: Bearer. Empty: none is sent.
+	// header is the name of the header with the secret, for example Authorization, and
+	// prefix precedes the secret, for example "Bearer ". If secret is empty, the header
+	// is not sent.
 	header, prefix, secret string
 }
 
-// maxReply bounds what is read of an answer: 96 vectors of 3,072 numbers are
-// some 6 MB of text.
+// maxReply is the maximum number of bytes read from a response. A response with 96
+// vectors of 3,072 numbers is about 6 MB of text.
 const maxReply = 64 << 20
 
-// newClient returns a client for so many requests at once. It follows no
-// redirect: a key and the texts go where the user said, or nowhere.
+// newClient returns a client for the given number of concurrent requests. It follows no
+// redirects, so that keys and texts are sent only to the address that the user
+// configured.
 func newClient(requests int) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = requests
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// request is the one of Remote.
+// request implements the function type request.
 func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 	body, err := json.Marshal(struct {
 		Model      string   `json:"model"`
@@ -76,7 +78,7 @@ func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 	return decodeReply(answer, len(texts))
 }
 
-// unreached is the failure of a request without an answer.
+// unreached returns the failure of a request without a response.
 func unreached(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -84,8 +86,8 @@ func unreached(ctx context.Context, err error) error {
 	return &failure{reason: plain(err.Error()), again: true}
 }
 
-// decodeReply reads the vectors of n texts. They say which text they are of, or
-// come in order.
+// decodeReply decodes the vectors of n texts. If the vectors have no index fields, they
+// are in the order of the texts.
 func decodeReply(answer []byte, n int) (reply, error) {
 	var r struct {
 		Data []struct {
@@ -98,7 +100,8 @@ func decodeReply(answer []byte, n int) (reply, error) {
 		} `json:"usage"`
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
-		// A number or text in the wrong place stays wrong; what is cut off does not.
+		// A value of the wrong type will be wrong again, but a truncated response may
+		// succeed.
 		misfit := new(json.UnmarshalTypeError)
 		return reply{}, &failure{reason: "cannot read its answer: " + plain(err.Error()), again: !errors.As(err, &misfit)}
 	}
@@ -122,7 +125,7 @@ func decodeReply(answer []byte, n int) (reply, error) {
 	return reply{vectors, max(r.Usage.TotalTokens, r.Usage.PromptTokens)}, nil
 }
 
-// refused reads an answer that is not 200.
+// refused converts a response other than 200 to a failure.
 func (e *endpoint) refused(resp *http.Response, answer []byte) *failure {
 	reason, code := complaint(answer)
 	if e.secret != "" {
@@ -133,19 +136,19 @@ func (e *endpoint) refused(resp *http.Response, answer []byte) *failure {
 	}
 	f := failed(resp.StatusCode, reason)
 	f.wait = retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	f.again = f.again && code != "insufficient_quota" // OpenAI's 429 of an empty account
+	f.again = f.again && code != "insufficient_quota" // OpenAI sends 429 if the account has no credit
 	return f
 }
 
-// tooMuch is how services say that a request has more text than they take.
+// tooMuch matches the messages with which services reject a request with too much text.
 var tooMuch = regexp.MustCompile(`(?i)too (long|large|many)|maximum|exceed|context (length|size|window)|batch size`)
 
-// failed is the failure of a status, with what the provider says.
+// failed returns the failure for an HTTP status and the provider's message.
 func failed(status int, reason string) *failure {
 	f := &failure{status: status, reason: reason}
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		f.reason = "" // it may repeat the key
+		f.reason = "" // the message may contain the key
 	case http.StatusRequestEntityTooLarge:
 		f.long = true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -159,7 +162,8 @@ func failed(status int, reason string) *failure {
 	return f
 }
 
-// complaint is what the body of a refusal says, in one of the usual shapes.
+// complaint returns the message and code in the body of an error response, in one of
+// the common formats.
 func complaint(answer []byte) (reason, code string) {
 	var r struct {
 		Error   json.RawMessage `json:"error"`
@@ -174,7 +178,7 @@ func complaint(answer []byte) (reason, code string) {
 		Code    json.RawMessage `json:"code"`
 	}
 	if json.Unmarshal(r.Error, &inner) == nil {
-		json.Unmarshal(inner.Code, &code) // some have a number there
+		json.Unmarshal(inner.Code, &code) // some services use a number
 		return plain(inner.Message), code
 	}
 	for _, raw := range []json.RawMessage{r.Error, r.Message, r.Detail} {
@@ -185,7 +189,7 @@ func complaint(answer []byte) (reason, code string) {
 	return plain(reason), ""
 }
 
-// plain is text from outside on one short line.
+// plain returns untrusted text on one short line.
 func plain(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -196,8 +200,8 @@ func plain(text string) string {
 	return cut(strings.Join(strings.Fields(text), " "), 300)
 }
 
-// retryAfter reads the header of that name, seconds or a date; 0: it says
-// nothing of use.
+// retryAfter parses the Retry-After header, which contains seconds or a date. It
+// returns 0 if the value is not usable.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 {
 		return time.Duration(min(seconds, 1e6) * float64(time.Second))

@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// cache keeps the vectors of one embedder in a folder of segments. A process
-// appends to a segment of its own, so any number of them may share the folder
-// without a lock; what one was writing when it was killed is not read.
+// cache stores the vectors of one embedder in a folder of segments. Each process
+// appends to its own segment, so any number of processes can share the folder without a
+// lock. A record that was incomplete when its process was killed is ignored.
 //
 //	segment   "deskhand vectors 1\n", then records
-//	record    key, u32 n, n times f32, u32 CRC-32C of all that
+//	record    key, u32 n, n times f32, u32 CRC-32C of the preceding bytes
 //
-// Numbers are little-endian. A record that is not whole ends its segment; one
-// with a wrong sum is as if it were not there.
+// Numbers are little-endian. An incomplete record ends its segment. A record with a wrong
+// checksum counts as missing.
 type cache struct {
 	dir string
 
@@ -33,11 +33,11 @@ type cache struct {
 	loaded   bool
 	segments []string
 	records  map[key]record
-	own      string // segment that this process writes; empty: none yet
-	trouble  error  // the first; nothing is written after it
+	own      string // segment that this process writes, or empty before the first write
+	trouble  error  // the first error, after which nothing is written
 }
 
-// key stands for a text, the model and the dimensions that it was asked for.
+// key is a digest of a text, the model and the requested dimensions.
 type key [sha256.Size]byte
 
 func keyOf(model string, dimensions int, text string) key {
@@ -53,7 +53,7 @@ func keyOf(model string, dimensions int, text string) key {
 	return key(h.Sum(nil))
 }
 
-// record is where a vector lies.
+// record is the position of a vector in a segment.
 type record struct {
 	segment int
 	at      int64
@@ -64,9 +64,9 @@ const (
 	segmentHead   = "deskhand vectors 1\n"
 	segmentSuffix = ".vectors"
 	recordHead    = sha256.Size + 4
-	// Over so many segments the older ones are made one.
+	// With more segments than mostSegments, the older ones are merged.
 	mostSegments = 32
-	// idle is how long a segment is not written before it counts as older.
+	// idle is how long a segment must be unchanged to count as older.
 	idle = 10 * time.Minute
 )
 
@@ -75,7 +75,7 @@ func newCache(root, model string) *cache {
 	return &cache{dir: filepath.Join(root, hex.EncodeToString(sum[:8])), records: map[key]record{}}
 }
 
-// problem is why vectors cannot be kept; empty: they are.
+// problem returns the reason why vectors cannot be stored, or "" if they can.
 func (c *cache) problem() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *cache) problem() string {
 	return c.trouble.Error()
 }
 
-// read fills in the vectors that the cache has.
+// read sets the vectors of the wants that are in the cache.
 func (c *cache) read(wants []*want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *cache) read(wants []*want) {
 		}
 		f, opened := files[r.segment]
 		if !opened {
-			f, _ = os.Open(c.segments[r.segment]) // nil: it was merged meanwhile
+			f, _ = os.Open(c.segments[r.segment]) // nil if the segment has since been merged
 			files[r.segment] = f
 		}
 		if f != nil {
@@ -112,7 +112,7 @@ func (c *cache) read(wants []*want) {
 	}
 }
 
-// readRecord returns the vector of a record; nil: it is damaged.
+// readRecord returns the vector of a record, or nil if the record is damaged.
 func readRecord(f io.ReaderAt, k key, r record) []float32 {
 	b := make([]byte, r.bytes)
 	if _, err := f.ReadAt(b, r.at); err != nil {
@@ -129,7 +129,7 @@ func readRecord(f io.ReaderAt, k key, r record) []float32 {
 	return v
 }
 
-// appendRecord encodes a vector.
+// appendRecord appends the encoded record of a vector.
 func appendRecord(b []byte, k key, v []float32) []byte {
 	from := len(b)
 	b = append(b, k[:]...)
@@ -140,8 +140,8 @@ func appendRecord(b []byte, k key, v []float32) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
 }
 
-// scanSegment calls each with the whole records of a segment, whose sums are
-// not looked at.
+// scanSegment calls each for every complete record of a segment. It does not check the
+// checksums.
 func scanSegment(f io.ReaderAt, size int64, each func(k key, at int64, bytes int)) {
 	head := make([]byte, len(segmentHead))
 	if _, err := f.ReadAt(head, 0); err != nil || string(head) != segmentHead {
@@ -165,7 +165,7 @@ func scanSegment(f io.ReaderAt, size int64, each func(k key, at int64, bytes int
 	}
 }
 
-// load finds the records of all segments, once.
+// load finds the records of all segments. Only the first call has an effect.
 func (c *cache) load() {
 	if c.loaded {
 		return
@@ -184,7 +184,7 @@ func (c *cache) load() {
 		resting := time.Since(info.ModTime()) > idle
 		path := filepath.Join(c.dir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") && resting {
-			os.Remove(path) // of a merge that was killed
+			os.Remove(path) // left by a merge that was killed
 		}
 		if filepath.Ext(path) != segmentSuffix || !c.index(path, info.Size()) {
 			continue
@@ -198,7 +198,7 @@ func (c *cache) load() {
 	}
 }
 
-// index adds the records of a segment.
+// index adds the records of a segment. It returns false if the segment cannot be read.
 func (c *cache) index(path string, size int64) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *cache) index(path string, size int64) bool {
 	return true
 }
 
-// write appends the vectors of wants to this process's segment, with one write.
+// write appends the vectors of wants to this process's segment in one write.
 func (c *cache) write(wants []*want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,8 +246,8 @@ func (c *cache) add(wants []*want) error {
 	return f.Close()
 }
 
-// open opens this process's segment, the last one, for appending. One that
-// another process has merged is followed by a new one.
+// open opens this process's segment, which is the last one, for appending. If another
+// process has merged it, open creates a new one.
 func (c *cache) open() (*os.File, error) {
 	if c.own != "" {
 		f, err := os.OpenFile(c.own, os.O_WRONLY|os.O_APPEND, 0)
@@ -271,7 +271,7 @@ func (c *cache) open() (*os.File, error) {
 	return f, nil
 }
 
-// merge makes the segments in old one. What fails leaves them as they are.
+// merge replaces the old segments by one. If it fails, it leaves them unchanged.
 func (c *cache) merge(old []int) {
 	f, err := os.CreateTemp(c.dir, ".merge-*")
 	if err != nil {
@@ -300,12 +300,12 @@ func (c *cache) merge(old []int) {
 	}
 }
 
-// copySegment appends the whole records of a segment to f, those alone that
-// the index has from there.
+// copySegment copies a segment's complete records to f, except those that the index
+// reads from another segment.
 func (c *cache) copySegment(f *os.File, segment int) bool {
 	from, err := os.Open(c.segments[segment])
 	if err != nil {
-		return true // another process has merged it
+		return true // another process has merged the segment
 	}
 	defer from.Close()
 	info, err := from.Stat()

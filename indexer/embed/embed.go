@@ -1,13 +1,14 @@
-// Package embed computes vectors of texts, for documents and questions alike.
+// Package embed computes vectors of texts, both for documents and for questions.
 //
-// The rest of deskhand uses the interface Embedder; the table below lists the
-// providers. Static is the provider without dependencies, a model of our own:
-// words.go cuts text into words, vocabulary.go finds their rows, format.go is
-// the file format, static.go the arithmetic. Package train makes such files.
+// The rest of deskhand uses the interface Embedder. The table below lists the
+// providers. Static is the only provider without dependencies. It is our own model:
+// words.go splits text into words, vocabulary.go finds their rows, format.go defines
+// the file format, and static.go computes the vectors. Package train creates the model
+// files.
 //
-// Remote uses another model over a network. batch.go makes the request that
-// most services understand, single.go those of the others; ask.go decides what
-// to retry, cache.go keeps the vectors already paid for.
+// Remote uses another model over a network. batch.go sends the request that most
+// services support, and single.go the requests of the others. ask.go decides what to
+// retry, and cache.go stores the vectors already paid for.
 package embed
 
 import (
@@ -19,58 +20,57 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Embedder computes vectors. All vectors of one Embedder have the same number
-// of dimensions. They have length 1, or are all zero for a text without meaning
-// to it: such a text is near nothing. It may be used concurrently.
+// Embedder computes vectors. All vectors of one Embedder have the same number of
+// dimensions. They have length 1, or are all zero for a text without meaning to the
+// model, which is then never a neighbour. An Embedder may be used concurrently.
 type Embedder interface {
-	// Name identifies the model, weights included: vectors of different names
-	// cannot be compared.
+	// Name identifies the model, including its weights. Vectors of embedders with
+	// different names cannot be compared.
 	Name() string
-	// Dimensions is the length of every vector; 0 if it is unknown until the
-	// first one arrives.
+	// Dimensions returns the length of every vector, or 0 if it is unknown until the
+	// first vector arrives.
 	Dimensions() int
-	// Documents returns one vector per document, in order. Network failures are
-	// faults: "embedder_down" and "embedder_refused" by the other side,
-	// "bad_vectors" for an unusable answer.
+	// Documents returns one vector per document, in order. Network failures are faults:
+	// "embedder_down" or "embedder_refused" from the provider, and "bad_vectors" for an
+	// unusable response.
 	Documents(ctx context.Context, docs []Document) ([][]float32, error)
-	// Query returns the vector of a question. It returns immediately when ctx
-	// ends.
+	// Query returns the vector of a question. It returns immediately when ctx is
+	// cancelled.
 	Query(ctx context.Context, text string) ([]float32, error)
 }
 
-// Document is one chunk as input of an Embedder. Any field may be empty.
+// Document is one chunk as input for an Embedder. Any field may be empty.
 type Document struct {
-	// Title is the page's, Heading the chunk's own; Breadcrumb holds the
-	// headings in between.
+	// Title is the page's title, and Heading the chunk's own heading. Breadcrumb holds
+	// the headings between them.
 	Title, Breadcrumb, Heading string
 	// Body is the chunk's text without its heading.
 	Body string
 }
 
-// Options configure what Open returns. The zero value is ready to use.
+// Options configure the Embedder that OpenWith returns. The zero value is ready to use.
 type Options struct {
-	// Cache is a folder for document vectors from the network, so that none is
-	// paid for twice. It is created if needed, and any number of processes may
-	// share it. Empty: no cache.
+	// Cache is a folder for document vectors from the network, so that no vector is
+	// paid for twice. It is created if needed, and any number of processes may share
+	// it. If empty, vectors are not cached.
 	Cache string
 }
 
-// provider is one way to make an Embedder.
+// provider is one kind of Embedder.
 type provider struct {
 	name string
-	// claims reports whether a specification is for this provider.
+	// claims reports whether a specification belongs to this provider.
 	claims func(spec string) bool
 	open   func(spec string, o Options) (Embedder, error)
-	// far providers are behind a network, or in another process: an index says
-	// no more of them than their specification.
+	// far is true for a provider over a network or in another process. An index stores
+	// only its specification.
 	far bool
 }
 
-// Default is the specification of the default embedder: the model that deskhand
-// ships.
+// Default is the specification of the default embedder, the model included in deskhand.
 const Default = "builtin"
 
-// providers are asked in this order.
+// providers lists the providers in the order in which they are tried.
 var providers = []provider{
 	{Default, func(spec string) bool { return spec == Default }, openBuiltin, false},
 	{"none", func(spec string) bool { return spec == "none" }, openNone, false},
@@ -87,18 +87,17 @@ var providers = []provider{
 	{"a model file (FILE.model)", func(spec string) bool { return strings.HasSuffix(spec, ".model") }, openFile, false},
 }
 
-// begins claims the specifications with a prefix.
+// begins returns a function that claims all specifications with a prefix.
 func begins(prefix string) func(string) bool {
 	return func(spec string) bool { return strings.HasPrefix(spec, prefix) }
 }
 
-// Open is OpenWith without options.
+// Open calls OpenWith without options.
 func Open(spec string) (Embedder, error) { return OpenWith(spec, Options{}) }
 
-// OpenWith returns the embedder that spec names; nil for "none". It sends
-// nothing. The error is fault "bad_embedder" for an unknown specification,
-// "no_key" if the provider's key is not in the environment, or the provider's
-// own.
+// OpenWith returns the embedder for the specification spec, or nil for "none". It sends
+// nothing. It returns fault "bad_embedder" for an unknown specification, "no_key" if
+// the provider's key is not in the environment, or the provider's own error.
 func OpenWith(spec string, o Options) (Embedder, error) {
 	if p := providerOf(spec); p != nil {
 		return p.open(spec, o)
@@ -110,13 +109,13 @@ func OpenWith(spec string, o Options) (Embedder, error) {
 	return nil, fault.New("bad_embedder", "there is no embedder "+spec, "use one of: "+strings.Join(names, ", "))
 }
 
-// Far reports whether the embedder that spec names is used over a network.
+// Far reports whether spec's embedder is used over a network.
 func Far(spec string) bool {
 	p := providerOf(spec)
 	return p != nil && p.far
 }
 
-// providerOf is the provider that a specification is for; nil: there is none.
+// providerOf returns the provider of a specification, or nil if there is none.
 func providerOf(spec string) *provider {
 	i := slices.IndexFunc(providers, func(p provider) bool { return p.claims(spec) })
 	if i < 0 {
@@ -125,9 +124,9 @@ func providerOf(spec string) *provider {
 	return &providers[i]
 }
 
-// openBuiltin reads the shipped model where it lies in the program, which takes
-// microseconds (BenchmarkOpenBuiltin). Its bytes are as whole as the program
-// itself; a test verifies them.
+// openBuiltin opens the included model in place, which takes microseconds
+// (BenchmarkOpenBuiltin). It does not verify the model, because a test does and its
+// bytes are part of the program.
 func openBuiltin(string, Options) (Embedder, error) { return Parse(model.Weights) }
 
 func openNone(string, Options) (Embedder, error) { return nil, nil }

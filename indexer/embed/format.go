@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// The model file, little endian. Everything is used where it lies; nothing is
-// parsed at start.
+// The model file, in little-endian order. It is used in place: nothing is parsed at
+// startup.
 //
 //	 0  8 bytes  "dhembed\n"
 //	 8  u32      format version, 2
@@ -24,15 +24,15 @@ import (
 //	24  u32      dimensions D, a multiple of 8 from 8 to 1,024
 //	28  u32      slots S, a power of two
 //	32  u32      bytes of strings B, a multiple of 4
-//	36  8 bytes  the first of the body's SHA-256: the model's identity
+//	36  8 bytes  the first bytes of the body's SHA-256, which identify the model
 //	44  20 bytes zero
 //	64  body:
-//	    S   u16  hash table: row+1 of the token, 0 empty; linear probing from
+//	    S   u16  hash table: row+1 of the token, or 0 if empty; linear probing from
 //	             FNV-1a(token) mod S
-//	    R+1 u32  where in the strings each token begins, and the last one ends
-//	    B   bytes the tokens, zeros behind them
+//	    R+1 u32  start of each token in the strings, and end of the last one
+//	    B   bytes the tokens, padded with zeros
 //	    R   f32  scale of each row
-//	    R*D/2   the rows, 4 bits a number, the low half of a byte first:
+//	    R*D/2   the rows, 4 bits per number, the low half of each byte first:
 //	            E[r][d] = scale[r] * q[r][d], q from -7 to 7
 const (
 	magic         = "dhembed\n"
@@ -47,9 +47,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode returns the model file of vectors, Len() rows of the given number of
-// dimensions one after the other, rounded to 4 bits with a scale per row.
-// Compared with 8 bits, that costs about 0.001 NDCG@5 and halves the file.
+// Encode returns a model file. vectors holds v.Len() consecutive rows of the given
+// number of dimensions. Encode rounds them to 4 bits with a scale per row. Compared
+// with 8 bits, that costs about 0.001 NDCG@5 and halves the file size.
 func Encode(v *Vocabulary, dimensions int, vectors []float32) ([]byte, error) {
 	if dimensions < 8 || dimensions > maxDimensions || dimensions%8 != 0 {
 		return nil, fmt.Errorf("%d dimensions: want a multiple of 8 up to %d", dimensions, maxDimensions)
@@ -86,12 +86,11 @@ func Encode(v *Vocabulary, dimensions int, vectors []float32) ([]byte, error) {
 	return b, nil
 }
 
-// mostQ is the largest number of 4 bits that has a negative one.
+// mostQ is the largest 4-bit number whose negative is also a 4-bit number.
 const mostQ = 7
 
-// quantise rounds a row to 4 bits, with the scale that changes it least: it
-// pays to cut the few large numbers a little, so that the many small ones are
-// rounded less.
+// quantise rounds a row to 4 bits. It chooses the scale with the smallest error: if the
+// few large numbers are clipped a little, the many small ones are rounded less.
 func quantise(row []float32) (scale float32, q []byte, err error) {
 	most := 0.0
 	for _, x := range row {
@@ -110,7 +109,7 @@ func quantise(row []float32) (scale float32, q []byte, err error) {
 		wrong := 0.0
 		for _, x := range row {
 			d := float64(x) - float64(rounded(x, s)*float64(s))
-			wrong += float64(d * d) // converted, or machines that fuse it with the sum choose otherwise
+			wrong += float64(d * d) // converted, because machines that fuse it with the sum could choose another scale
 		}
 		if wrong < least {
 			least, scale = wrong, s
@@ -122,20 +121,20 @@ func quantise(row []float32) (scale float32, q []byte, err error) {
 	return scale, q, nil
 }
 
-// rounded is the whole number from -mostQ to mostQ that scale makes nearest to
-// x; 0 where scale is.
+// rounded returns the integer from -mostQ to mostQ that is nearest to x after scaling,
+// or 0 if scale is 0.
 func rounded(x, scale float32) float64 {
-	if scale == 0 { // a number so small that the division was rounded to nothing
+	if scale == 0 { // the scale was so small that the division rounded it to 0
 		return 0
 	}
 	return max(-mostQ, min(mostQ, math.RoundToEven(float64(x)/float64(scale))))
 }
 
-// Parse returns the model in data, which it retains and reads in place. It
-// checks the header and the scales, but nothing that would touch every page of
-// a mapped file; Verify does that. The error is fault "bad_model".
+// Parse returns the model in data, which it retains and reads in place. It checks the
+// header and the scales, but nothing that would touch every page of a mapped file.
+// Verify checks everything. Parse returns fault "bad_model" if a check fails.
 //
-// A forged file gives wrong vectors, but never a panic or an endless loop.
+// A forged file produces wrong vectors, but never a panic or an endless loop.
 func Parse(data []byte) (*Static, error) {
 	if len(data) < headerBytes || string(data[:len(magic)]) != magic {
 		return nil, badModel("this is not an embedding model of deskhand")
@@ -173,9 +172,8 @@ func Parse(data []byte) (*Static, error) {
 	return m, nil
 }
 
-// ReadFile reads, parses and verifies a model file. The error is fault
-// "no_model" if the file cannot be read, and "bad_model" if it is not a
-// complete model.
+// ReadFile reads, parses and verifies a model file. It returns fault "no_model" if the
+// file cannot be read, and "bad_model" if it is not a complete model.
 func ReadFile(path string) (*Static, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -194,8 +192,8 @@ func ReadFile(path string) (*Static, error) {
 	return m, nil
 }
 
-// Verify reads every byte of the model and returns fault "bad_model" if one has
-// changed since it was written.
+// Verify reads every byte of the model and returns fault "bad_model" if the checksum
+// does not match.
 func (m *Static) Verify() error {
 	if crc32.Checksum(m.data[headerBytes:], castagnoli) != binary.LittleEndian.Uint32(m.data[16:]) {
 		return badModel("the model is damaged: its checksum does not match")

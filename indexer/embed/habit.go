@@ -7,29 +7,30 @@ import (
 	"strings"
 )
 
-// habit is how a model wants to be asked, as its makers say in its description.
+// habit describes the input that a model expects, according to its documentation.
 type habit struct {
-	// part of the model's name in lower case
+	// part is a part of the model's name, in lower case.
 	part string
-	// document and query stand before the texts of each kind.
+	// document and query are the prefixes of documents and questions.
 	document, query string
-	// bytes is where a text is cut; 0: textBytes.
+	// bytes is the length to which texts are truncated. Zero means textBytes.
 	bytes int
 }
 
 const (
-	// textBytes is where a text for most models is cut. They read 8,192 tokens or
-	// so, and no tokenizer makes more tokens than there are bytes.
+	// textBytes is the maximum text length for most models. They accept about 8,192
+	// tokens, and no tokenizer produces more tokens than bytes.
 	textBytes = 8000
-	// shortBytes suits models of 512 tokens: some 3 bytes a token of English docs.
-	// Whoever counts more says so and gets half (see ask).
+	// shortBytes is for models that accept 512 tokens, at about 3 bytes per token of
+	// English docs. If a tokenizer counts more tokens, the provider rejects the text
+	// and ask halves it.
 	shortBytes = 1500
-	// passages is what several makers put before questions.
+	// passages is the question prefix of several models.
 	passages = "Represent this sentence for searching relevant passages: "
 )
 
-// habits are looked through in this order; the first whose part is in the
-// model's name holds.
+// habits lists the known habits. The first one whose part occurs in the model's name
+// applies.
 var habits = []habit{
 	{part: "nomic-embed-text", document: "search_document: ", query: "search_query: ", bytes: 6000},
 	{part: "embeddinggemma", document: "title: none | text: ", query: "task: search result | query: ", bytes: 6000},
@@ -64,15 +65,15 @@ func habitOf(model string) habit {
 	panic("the last habit is anybody's")
 }
 
-// fingerprint stands for all that decides the text of a document.
+// fingerprint identifies everything that affects a document's text.
 func (h habit) fingerprint() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", h.document, h.query, h.bytes,
 		h.text(Document{Title: "T", Breadcrumb: "T > H", Heading: "H", Body: "b"})))
 	return hex.EncodeToString(sum[:8])
 }
 
-// text is a document as the model reads it: where it stands, then its words.
-// Empty: there is neither.
+// text returns the model's input for a document: its headings, then its words. It
+// returns "" if the document has neither.
 func (h habit) text(d Document) string {
 	var b strings.Builder
 	b.WriteString(h.document)
@@ -98,5 +99,5 @@ func (h habit) text(d Document) string {
 	return cut(b.String(), h.bytes)
 }
 
-// question is a question as the model reads it.
+// question returns the model's input for a question.
 func (h habit) question(text string) string { return cut(h.query+text, h.bytes) }

@@ -1,8 +1,8 @@
 package embed
 
-// addRow adds factor times row to sum, which is as long as a model has
-// dimensions; row has half as many bytes, each two numbers of 4 bits. With AVX2
-// it is kernel_amd64.s, which gives the same bits.
+// addRow adds factor*row to sum. len(sum) is the number of dimensions. row has half as
+// many bytes, with two 4-bit numbers in each. With AVX2, it uses kernel_amd64.s, which
+// produces the same bits.
 func addRow(sum []float32, row []byte, factor float32) {
 	row = row[:len(sum)/2]
 	if hasAVX2 && len(row) > 0 {
@@ -12,8 +12,8 @@ func addRow(sum []float32, row []byte, factor float32) {
 	addRowGo(sum, row, factor)
 }
 
-// addRowGo converts each product, which keeps machines that could fuse it with
-// the sum from rounding otherwise than the rest.
+// addRowGo converts each product to float32, so that machines that could fuse the
+// multiplication and addition round in the same way as others.
 func addRowGo(sum []float32, row []byte, factor float32) {
 	for i, b := range row {
 		two := sum[2*i:][:2]

@@ -2,11 +2,11 @@ package embed
 
 import "strings"
 
-// eachProse calls visit with each word of text that a sentence could have, and
-// for how many words it counts: between white space letters alone, only the
-// first a capital, and perhaps a mark behind them. Names in code, numbers, cells
-// of tables and the like are none. Two characters of a script written without
-// spaces count as a word.
+// eachProse calls visit for each word of text that could be part of a sentence, with
+// the number of words that it counts as. Such a word stands between white space and
+// consists only of letters, of which only the first may be a capital. It may be
+// followed by punctuation. This excludes names in code, numbers and most table cells.
+// In a script written without spaces, two characters count as a word.
 func eachProse(text string, visit func(word string, words int)) {
 	for i := 0; i < len(text); {
 		for i < len(text) && isSpace(text[i]) {
@@ -22,7 +22,7 @@ func eachProse(text string, visit func(word string, words int)) {
 	}
 }
 
-// proseOf is how many words of prose stand in a text without white space.
+// proseOf returns the number of prose words in a text without white space.
 func proseOf(word string) int {
 	for len(word) > 0 && strings.IndexByte(".,:;!?)", word[len(word)-1]) >= 0 {
 		word = word[:len(word)-1]
@@ -34,7 +34,7 @@ func proseOf(word string) int {
 	for i := range len(word) {
 		switch c := word[i]; {
 		case classes[c] == lower, classes[c] == upper && i == 0:
-			if c >= 0xe3 && c <= 0xed { // the first byte of kana, CJK and Hangul
+			if c >= 0xe3 && c <= 0xed { // first byte of kana, CJK and Hangul
 				characters++
 			}
 		default:

@@ -12,42 +12,44 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Remote is an embedder in another process, local or over a network.
+// Remote is an embedder in another process, either local or over a network.
 type Remote struct {
 	name    string
 	habit   habit
-	key     string // environment variable of the key; empty: there is none
+	key     string // environment variable of the key, or empty if no key is needed
 	request request
-	// most texts and mostBytes of them go into one request.
+	// most and mostBytes are the maximum numbers of texts and bytes in one request.
 	most, mostBytes int
-	slots           chan struct{} // one for each request under way
-	cache           *cache        // nil: none
-	asked           int           // dimensions asked for; 0: what the model has
-	pause           time.Duration // before the second try
+	slots           chan struct{} // one slot per running request
+	cache           *cache        // nil if vectors are not cached
+	asked           int           // requested dimensions, or 0 for the model's default
+	pause           time.Duration // before the second attempt
 
 	mu         sync.Mutex
 	dimensions int
 	usage      Usage
-	quiet      time.Time // the provider wants no request before
+	quiet      time.Time // time before which the provider wants no requests
 }
 
-// request asks a provider once, for one vector for each of texts. An error of
-// the provider is a *failure. It keeps to ctx.
+// request makes one attempt to get a vector for each of texts. Errors of the provider
+// are of type *failure. request stops when ctx is cancelled.
 type request func(ctx context.Context, texts []string) (reply, error)
 
-// reply is what a provider answers.
+// reply is a provider's response.
 type reply struct {
 	vectors [][]float32
-	tokens  int // 0: it does not say
+	tokens  int // 0 if not reported
 }
 
-// limits are what a provider can be asked at once.
+// limits holds the maximum numbers of texts and bytes per request, and of concurrent
+// requests.
 type limits struct{ texts, bytes, requests int }
 
-// firstPause is waited after a first failure, then twice as long each time.
+// firstPause is the pause after the first failure. The pause doubles after each further
+// failure.
 const firstPause = 500 * time.Millisecond
 
-// newRemote makes the embedder that spec names.
+// newRemote returns the embedder for the specification spec.
 func newRemote(spec, model, key string, l limits, o Options, ask request) *Remote {
 	m := &Remote{name: spec, habit: habitOf(model), key: key, request: ask, most: l.texts, mostBytes: l.bytes,
 		slots: make(chan struct{}, l.requests), pause: firstPause}
@@ -60,15 +62,14 @@ func newRemote(spec, model, key string, l limits, o Options, ask request) *Remot
 // Name returns the specification given to Open.
 func (m *Remote) Name() string { return m.name }
 
-// Dimensions returns the length of every vector; 0 before the first one
-// arrives.
+// Dimensions returns the length of every vector, or 0 before the first vector arrives.
 func (m *Remote) Dimensions() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dimensions
 }
 
-// Usage returns what the embedder has used so far.
+// Usage returns the embedder's usage so far.
 func (m *Remote) Usage() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,14 +89,14 @@ func (m *Remote) Usage() Usage {
 type want struct {
 	key    key
 	text   string
-	vector []float32 // nil: not yet
+	vector []float32 // nil until it is known
 }
 
-// Documents returns a vector for each of docs, from the cache or else by as
-// many requests as needed. It stores each answer in the cache before the next
-// request, so vectors already paid for survive an interrupted build.
+// Documents returns a vector for each of docs, from the cache or by as many requests as
+// needed. It stores each response in the cache before the next request, so that vectors
+// already paid for survive an interrupted build.
 func (m *Remote) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
-	wants := make([]*want, len(docs)) // nil: nothing to say
+	wants := make([]*want, len(docs)) // nil for an empty text
 	var distinct []*want
 	byKey := map[key]*want{}
 	for i, d := range docs {
@@ -120,7 +121,7 @@ func (m *Remote) Documents(ctx context.Context, docs []Document) ([][]float32, e
 	return m.collect(ctx, wants)
 }
 
-// remembered fills in what the cache has, and returns the others.
+// remembered sets the vectors that are in the cache and returns the other wants.
 func (m *Remote) remembered(wants []*want) (missing []*want, err error) {
 	if m.cache == nil {
 		return wants, nil
@@ -141,7 +142,7 @@ func (m *Remote) remembered(wants []*want) (missing []*want, err error) {
 	return missing, nil
 }
 
-// collect returns the vectors of wants in order, zeros for what said nothing.
+// collect returns the vectors of wants in order, with zeros for empty texts.
 func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error) {
 	vectors := make([][]float32, len(wants))
 	for i, w := range wants {
@@ -149,7 +150,7 @@ func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error
 			vectors[i] = w.vector
 			continue
 		}
-		if m.Dimensions() == 0 { // ask something, to learn them
+		if m.Dimensions() == 0 { // embed any text to learn the dimensions
 			if err := m.fetch(ctx, []*want{{key: keyOf(m.name, m.asked, "text"), text: "text"}}); err != nil {
 				return nil, err
 			}
@@ -159,8 +160,8 @@ func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error
 	return vectors, nil
 }
 
-// fetch asks the provider, with several requests at once. After a failure no
-// further ones begin, but those under way are let end: they are paid for.
+// fetch requests vectors, with several concurrent requests. After a failure it starts
+// no more requests, but lets the running ones finish, because they are paid for.
 func (m *Remote) fetch(ctx context.Context, wants []*want) error {
 	more, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -177,7 +178,7 @@ func (m *Remote) fetch(ctx context.Context, wants []*want) error {
 		wait.Go(func() {
 			defer func() { <-m.slots }()
 			if err := m.ask(ctx, more, batch); err != nil {
-				stop(err) // the first one counts
+				stop(err) // the first error counts
 			}
 		})
 	}
@@ -185,7 +186,7 @@ func (m *Remote) fetch(ctx context.Context, wants []*want) error {
 	return context.Cause(more)
 }
 
-// batch is as many of wants as fit into one request.
+// batch returns as many of wants as fit into one request.
 func (m *Remote) batch(wants []*want) []*want {
 	n, bytes := 0, 0
 	for n < min(len(wants), m.most) {
@@ -197,8 +198,8 @@ func (m *Remote) batch(wants []*want) []*want {
 	return wants[:n]
 }
 
-// Query returns the vector of a question. It makes only one attempt: an answer
-// without the vector is better than waiting for a second try.
+// Query returns the vector of a question. It makes only one attempt, because search
+// results without semantic hits are better than waiting for a retry.
 func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 	r, err := m.send(ctx, []string{m.habit.question(text)})
 	if err != nil {
@@ -210,8 +211,8 @@ func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 	return r.vectors[0], nil
 }
 
-// accept refuses a reply that is of no use for n texts, and brings its vectors
-// to length 1; for learn see check.
+// accept returns an error if a reply is not usable for n texts. Otherwise it scales the
+// vectors to length 1. See check for learn.
 func (m *Remote) accept(r reply, n int, learn bool) error {
 	if len(r.vectors) != n {
 		return m.unusable(fmt.Sprintf("%d vectors for %d texts", len(r.vectors), n), "")
@@ -225,13 +226,13 @@ func (m *Remote) accept(r reply, n int, learn bool) error {
 	return nil
 }
 
-// longestVector is the most that an index takes.
+// longestVector is the maximum vector length that an index supports.
 const longestVector = 8192
 
-// check refuses a vector with other dimensions than those before, or with what
-// is no number. Where learn is set and none came before, its dimensions are those
-// of all. Those of a question are not: its answer may be wrong once, and whoever
-// asks knows what the index has.
+// check returns an error if a vector contains NaN or infinity, or if its dimensions
+// differ from those of previous vectors. If learn is true and there was no previous
+// vector, check remembers the dimensions. For a question's vector, learn is false: a
+// single response may be wrong, and the caller knows the index's dimensions.
 func (m *Remote) check(v []float32, learn bool) error {
 	if len(v) == 0 || len(v) > longestVector {
 		return m.unusable(fmt.Sprintf("a vector of %d numbers, want 1 to %d", len(v), longestVector), "")

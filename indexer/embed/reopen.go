@@ -12,14 +12,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// What an index keeps of its embedder, so that questions are embedded as its
-// documents were: the name, and the weights where the name is not enough.
+// This file defines what an index stores about its embedder, so that questions are
+// embedded in the same way as its documents: the name, and the weights if the name does
+// not identify the model.
 
-// staticPrefix begins the name of every Static; the rest is of its weights.
+// staticPrefix is the prefix of every Static's name. The rest identifies the weights.
 const staticPrefix = "static:"
 
-// Weights returns the model file that Reopen needs besides e's name; nil if
-// this program contains it, or if e is not a model file.
+// Weights returns the model file that Reopen needs in addition to e's name. It returns
+// nil if this program contains the file or if e is not a model file.
 func Weights(e Embedder) []byte {
 	m, ok := e.(*Static)
 	if !ok {
@@ -31,12 +32,11 @@ func Weights(e Embedder) []byte {
 	return m.data
 }
 
-// Reopen returns the embedder with that name, for an index's questions. weights
-// is the result of Weights; Reopen retains it and uses it in place without
-// verifying it. Any other name is the specification of a network provider, see
-// Open; an index cannot select files to read. The error is fault "other_model"
-// if the model is neither in weights nor in this program, or that of Parse or
-// Open.
+// Reopen returns the embedder with the given name, for an index's questions. weights is
+// the result of Weights. Reopen retains it and uses it in place without verifying it.
+// Any other name is the specification of a network provider (see Open), because an
+// index must not select files to read. Reopen returns fault "other_model" if the model
+// is neither in weights nor in this program, or an error of Parse or Open.
 func Reopen(name string, weights []byte) (Embedder, error) {
 	if p := providerOf(name); p != nil && p.far {
 		return p.open(name, Options{})
@@ -56,9 +56,9 @@ func Reopen(name string, weights []byte) (Embedder, error) {
 		"build the index again: deskhand index")
 }
 
-// Fingerprint identifies everything in this program that affects e's vectors:
-// its name, and for a local model a sample of its results, because another
-// release may cut words differently.
+// Fingerprint identifies everything in this program that affects e's vectors: e's name
+// and, for a local model, a sample of its results, because another release may split
+// words differently.
 func Fingerprint(e Embedder) string {
 	if r, ok := e.(*Remote); ok {
 		return r.name + " " + r.habit.fingerprint()
@@ -71,7 +71,7 @@ func Fingerprint(e Embedder) string {
 		Body: strings.Repeat("Réessayer: set max_retries=3, see `parseURLs`; 機械学習 v1.2. ", 60)}
 	vectors, err := m.Documents(context.Background(), []Document{sample})
 	if err != nil {
-		panic(err) // it has no reason for one without a context that ends
+		panic(err) // Documents only fails if its context is cancelled
 	}
 	h := sha256.New()
 	for _, x := range vectors[0] {

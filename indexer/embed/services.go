@@ -13,26 +13,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Services and servers that are asked as in batch.go. Keys come from the
-// environment alone, so that none is in a file of ours or in a command line.
+// Services and servers that use the requests in batch.go. Keys come only from the
+// environment, so that no key is in our files or in a command line.
 
-// hosted is what a large service can be asked at once: well under the 2,048
-// texts and 300,000 tokens of OpenAI, and slow enough for a new account.
+// hosted holds the limits for a large service. They are well below OpenAI's 2,048 texts
+// and 300,000 tokens, and slow enough for a new account.
 var hosted = limits{texts: 96, bytes: 256 << 10, requests: 8}
 
-// mistral takes 16,384 tokens in a request.
+// mistral holds the limits for Mistral, which accepts 16,384 tokens per request.
 var mistral = limits{texts: 96, bytes: 40 << 10, requests: 8}
 
-// local is what one machine can: 32 texts are the default bound of some
-// servers, and more than 4 requests only wait for each other.
+// local holds the limits for a local server. Some servers accept 32 texts by default,
+// and more than 4 requests would only wait for each other.
 var local = limits{texts: 32, bytes: 128 << 10, requests: 4}
 
-// urlKey is the variable of the key for an address of the user's own; it may be
-// empty.
+// urlKey is the environment variable with the key for a user-defined address. It may be
+// unset.
 const urlKey = "DESKHAND_EMBED_KEY"
 
-// service opens PROVIDER:MODEL or PROVIDER:MODEL@DIMENSIONS at a known address.
-// key names the variable of the key; empty: none is needed.
+// service returns a function that opens PROVIDER:MODEL or PROVIDER:MODEL@DIMENSIONS at
+// a known address. key is the environment variable with the key, or empty if none is
+// needed.
 func service(base, key string, l limits) func(string, Options) (Embedder, error) {
 	return func(spec string, o Options) (Embedder, error) {
 		_, model, _ := strings.Cut(spec, ":")
@@ -44,7 +45,7 @@ func service(base, key string, l limits) func(string, Options) (Embedder, error)
 	}
 }
 
-// openEndpoint is the embedder of a model at e.
+// openEndpoint returns the embedder of a model at e.
 func openEndpoint(spec, model, key string, l limits, o Options, e *endpoint) (Embedder, error) {
 	model, dimensions, err := asked(spec, model)
 	if err != nil {
@@ -58,7 +59,7 @@ func openEndpoint(spec, model, key string, l limits, o Options, e *endpoint) (Em
 
 var withDimensions = regexp.MustCompile(`^(.+)@([0-9]+)$`)
 
-// asked takes MODEL@DIMENSIONS apart; no dimensions are 0.
+// asked splits MODEL@DIMENSIONS. If there are no dimensions, it returns 0.
 func asked(spec, model string) (string, int, error) {
 	dimensions := 0
 	if parts := withDimensions.FindStringSubmatch(model); parts != nil {
@@ -74,7 +75,7 @@ func asked(spec, model string) (string, int, error) {
 	return model, dimensions, nil
 }
 
-// secretOf is the value of the environment variable key.
+// secretOf returns the value of the environment variable key.
 func secretOf(spec, key string) (string, error) {
 	if key == "" {
 		return "", nil
@@ -90,7 +91,7 @@ func isURL(spec string) bool {
 	return strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://")
 }
 
-// openURL opens URL#MODEL, where URL/embeddings is the address to ask.
+// openURL opens URL#MODEL. It sends requests to URL/embeddings.
 func openURL(spec string, o Options) (Embedder, error) {
 	base, model, _ := strings.Cut(spec, "#")
 	u, err := url.Parse(base)
@@ -98,7 +99,7 @@ func openURL(spec string, o Options) (Embedder, error) {
 	case err != nil || u.Host == "":
 		return nil, fault.New("bad_embedder", "the embedder's address is not valid", "write it as http://localhost:8080/v1#MODEL")
 	case u.User != nil || u.RawQuery != "":
-		// It would be in the index, and in every message.
+		// The URL is stored in the index and appears in every message.
 		return nil, fault.New("bad_embedder", "the address of the embedder at "+u.Host+" has a password or a query in it", "put the key into the environment variable "+urlKey)
 	case model == "":
 		return nil, fault.New("bad_embedder", "the embedder "+spec+" names no model", "append the model's name, as in "+base+"#nomic-embed-text")
@@ -108,16 +109,16 @@ func openURL(spec string, o Options) (Embedder, error) {
 	return openEndpoint(nameOf(spec), model, urlKey, local, o, &endpoint{url: base + "/embeddings", header: "Authorization", prefix: "Bearer ", secret: secret})
 }
 
-// nameOf is URL#MODEL as the embedder is named.
+// nameOf returns URL#MODEL in the form used for the embedder's name.
 func nameOf(spec string) string {
 	base, model, _ := strings.Cut(spec, "#")
 	return strings.TrimRight(base, "/") + "#" + model
 }
 
-// Elsewhere reports whether name is an embedder at an address that is not a
-// known service's, this machine's or the one in chosen, the specification that
-// the user gave. An index may come from anyone, so its word is not enough to
-// send questions to such an address.
+// Elsewhere reports whether name is an embedder at an address that is not a known
+// service, not on this machine and not in chosen, the specification from the user. An
+// index may be untrusted, so its name alone must not make deskhand send questions to
+// such an address.
 func Elsewhere(name, chosen string) bool {
 	if !isURL(name) || nameOf(name) == nameOf(chosen) {
 		return false
@@ -131,11 +132,11 @@ func Elsewhere(name, chosen string) bool {
 	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// azureVersion is of the API, where AZURE_OPENAI_API_VERSION names none.
+// azureVersion is the API version used if AZURE_OPENAI_API_VERSION is not set.
 const azureVersion = "2024-02-01"
 
-// openAzure opens a deployment of the resource that AZURE_OPENAI_ENDPOINT is
-// the address of, such as https://NAME.openai.azure.com.
+// openAzure opens a deployment of the resource whose address is in
+// AZURE_OPENAI_ENDPOINT, for example https://NAME.openai.azure.com.
 func openAzure(spec string, o Options) (Embedder, error) {
 	const key = "AZURE_OPENAI_API_KEY"
 	secret, err := secretOf(spec, key)

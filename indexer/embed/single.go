@@ -15,13 +15,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Providers that chromem-go asks, one text a request. It gives no more than the
-// status of a refusal, so these know neither Retry-After nor the reason.
+// Providers that use chromem-go, which sends one text per request. For an error
+// response, chromem-go returns only the status, so Retry-After and the reason are
+// unknown.
 
-// oneByOne is how they are asked.
+// oneByOne returns the limits for these providers.
 func oneByOne(requests int) limits { return limits{texts: 1, bytes: textBytes, requests: requests} }
 
-// openOllama opens ollama:MODEL at OLLAMA_HOST, as ollama itself reads it.
+// openOllama opens ollama:MODEL at OLLAMA_HOST, which it interprets in the same way as
+// ollama.
 func openOllama(spec string, o Options) (Embedder, error) {
 	model := strings.TrimPrefix(spec, "ollama:")
 	if model == "" {
@@ -31,18 +33,18 @@ func openOllama(spec string, o Options) (Embedder, error) {
 	return newRemote(spec, model, "", oneByOne(local.requests), o, single(chromem.NewEmbeddingFuncOllama(model, base), "")), nil
 }
 
-// OllamaAPI returns the address of ollama's API, by OLLAMA_HOST, without a slash at
-// the end.
+// OllamaAPI returns the address of ollama's API, according to OLLAMA_HOST, without a
+// trailing slash.
 func OllamaAPI() string {
 	return cmp.Or(ollamaAt(os.Getenv("OLLAMA_HOST")), "http://localhost:11434/api")
 }
 
-// ollamaAt is the address of ollama's API: host may lack scheme and port, and
-// may be what a server listens on.
+// ollamaAt returns the address of ollama's API. host may lack scheme and port, and may
+// be a listen address of a server. It returns "" if host is empty or invalid.
 func ollamaAt(host string) string {
 	host = strings.TrimSpace(host)
 	if host == "" {
-		return "" // chromem-go knows it
+		return "" // chromem-go uses its default address
 	}
 	if !strings.Contains(host, "://") {
 		host = "http://" + host
@@ -61,8 +63,8 @@ func ollamaAt(host string) string {
 	return u.Scheme + "://" + net.JoinHostPort(name, port) + strings.TrimRight(u.Path, "/") + "/api"
 }
 
-// openCohere opens cohere:MODEL. The model is told whether a text is a document
-// or a question, which is what the prefixes stand for in chromem-go.
+// openCohere opens cohere:MODEL. The request tells the model whether a text is a
+// document or a question. chromem-go expects this information as prefixes.
 func openCohere(spec string, o Options) (Embedder, error) {
 	const key = "COHERE_API_KEY"
 	model := strings.TrimPrefix(spec, "cohere:")
@@ -81,8 +83,8 @@ func openCohere(spec string, o Options) (Embedder, error) {
 	return m, nil
 }
 
-// openVertex opens vertex:MODEL of the project in GOOGLE_CLOUD_PROJECT. The key
-// is an access token, which lasts an hour.
+// openVertex opens vertex:MODEL in the project GOOGLE_CLOUD_PROJECT. The key is an
+// access token that is valid for an hour.
 func openVertex(spec string, o Options) (Embedder, error) {
 	const key = "GOOGLE_ACCESS_TOKEN"
 	model := strings.TrimPrefix(spec, "vertex:")
@@ -105,10 +107,10 @@ func noModel(spec, example string) error {
 	return fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as in "+example)
 }
 
-// httpStatus is the status in an error of chromem-go.
+// httpStatus matches the status in a chromem-go error.
 var httpStatus = regexp.MustCompile(`embedding API: ([0-9]{3})\b`)
 
-// single asks f for each text.
+// single returns a request that calls f for each text.
 func single(f chromem.EmbeddingFunc, secret string) request {
 	return func(ctx context.Context, texts []string) (reply, error) {
 		var r reply
@@ -123,19 +125,19 @@ func single(f chromem.EmbeddingFunc, secret string) request {
 	}
 }
 
-// worded is the failure in an error of chromem-go.
+// worded converts a chromem-go error to a failure.
 func worded(ctx context.Context, err error, secret string) error {
 	if found := httpStatus.FindStringSubmatch(err.Error()); found != nil {
-		status, _ := strconv.Atoi(found[1]) // three digits
+		status, _ := strconv.Atoi(found[1]) // cannot fail on three digits
 		f := failed(status, "")
-		f.long = f.long || status == 400 || status == 422 // it may be; whoever is wrong learns it soon
+		f.long = f.long || status == 400 || status == 422 // possibly too long; if not, halving fails soon
 		return f
 	}
 	f := unreached(ctx, err).(*failure)
 	if secret != "" {
 		f.reason = strings.ReplaceAll(f.reason, secret, "***")
 	}
-	// What it could read, and was no vector, will not be one next time.
+	// A readable response without a vector will not contain one next time.
 	f.again = !strings.Contains(f.reason, "no embeddings found")
 	return f
 }

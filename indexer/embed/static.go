@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Static is a local embedding model: a vector per token. The vector of a text
-// is the sum over its tokens of (1 + ln count) * E[token], at length 1; the
-// length of a token's row is its importance. Such a model takes microseconds,
-// so it needs no cache, no batches and no second process.
+// Static is a local embedding model with one vector per token. The vector of a text is
+// the sum over its tokens of (1 + ln count) * E[token], scaled to length 1. The length
+// of a token's row is its importance. The computation takes microseconds, so Static
+// needs no cache, no batches and no second process.
 //
 // The last dimension of rows is not used. It is 0 in a question's vector. In a
-// document's vector it holds what brings the vector to length 1 if the document
-// should be less near than its words alone would make it.
+// document's vector, it holds the component that brings the vector to length 1 if the
+// document should be less near than its words alone would make it.
 //
 // A Static may be used concurrently.
 type Static struct {
@@ -24,38 +24,39 @@ type Static struct {
 	name       string
 	dimensions int
 	vocabulary Vocabulary
-	scales     []byte // f32 each
-	rows       []byte // 4 bits each
+	scales     []byte // f32 per row
+	rows       []byte // 4 bits per number
 	scratch    sync.Pool
 }
 
 const (
-	// maxTextBytes bounds what is read of one text.
+	// maxTextBytes is the maximum number of bytes read from one text.
 	maxTextBytes = 64 << 10
-	// A chunk's vector is made of its headings and the first 300 words of its
-	// body: what was measured to be best. A body is also cut at 8 KiB, some
+	// A chunk's vector is computed from its headings and the first 300 words of its
+	// body, which gave the best results. The body is also truncated to 8 KiB, about
 	// four times the usual length of 300 words.
 	maxBodyWords = 300
 	maxBodyBytes = 8 << 10
-	// headingShare is what the headings' own vector adds to that of the whole,
-	// leadShare what the body's first leadWords words of prose add: a section says
-	// early and in a sentence what it is about, and the table or the example that
-	// follows has more words and says less (docs/ranking.md).
+	// headingShare is the weight of the headings' own vector, which is added to the
+	// vector of the whole document. leadShare is the weight of the vector of the body's
+	// first leadWords words of prose. A section states its topic early, in a sentence.
+	// The tables or examples that follow have more words but say less
+	// (docs/ranking.md).
 	headingShare = 1
 	leadShare    = 0.5
 	leadWords    = 30
-	// A section with next to nothing below its heading is near to every question
-	// that has a word of it, and answers none; the same goes for one that is a
-	// table or code alone. So a document with n words of prose is only
-	// (n + leastNear*halfNear) / (n + halfNear) as near to anything as its words
-	// say: 0.2 with none, 0.8 with 18 and 0.95 with 90. Fused with the words'
-	// own ranking it was worth 0.02 to 0.03 NDCG@5 over four sets, for halfNear
-	// from 5 to 8.
+	// A section with almost no text below its heading is near to every question that
+	// contains one of its words, but answers none. The same applies to a section that
+	// has only a table or code. A document with n words of prose is therefore only (n +
+	// leastNear*halfNear) / (n + halfNear) times as near to anything as its words alone
+	// would make it: 0.2 with no prose, 0.8 with 18 words and 0.95 with 90. In
+	// combination with the keyword ranking, this gained 0.02 to 0.03 NDCG@5 on four
+	// sets, for halfNear from 5 to 8.
 	halfNear  = 6
 	leastNear = 0.2
 )
 
-// Name identifies the weights: equal names give equal vectors.
+// Name identifies the weights. Models with equal names return equal vectors.
 func (m *Static) Name() string { return m.name }
 
 // Dimensions returns the length of every vector.
@@ -64,8 +65,8 @@ func (m *Static) Dimensions() int { return m.dimensions }
 // Vocabulary returns the model's vocabulary.
 func (m *Static) Vocabulary() *Vocabulary { return &m.vocabulary }
 
-// Documents returns the vectors of docs, each of length 1, or all zeros for a
-// document without a known word. The only error is ctx's.
+// Documents returns the vectors of docs. Each has length 1, or is all zeros if the
+// document has no known word. The only error is ctx's.
 func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
 	vectors := make([][]float32, len(docs))
 	all := make([]float32, len(docs)*m.dimensions)
@@ -82,8 +83,8 @@ func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, e
 // Query returns the vector of a question. It never fails.
 func (m *Static) Query(_ context.Context, text string) ([]float32, error) { return m.Embed(text), nil }
 
-// Embed returns the vector of a text, of length 1, or all zeros for a text
-// without a known word. It reads only the first 64 KiB.
+// Embed returns the vector of a text. It has length 1, or is all zeros if the text has
+// no known word. Embed reads only the first 64 KiB.
 func (m *Static) Embed(text string) []float32 {
 	b := m.bag()
 	defer m.put(b)
@@ -93,8 +94,8 @@ func (m *Static) Embed(text string) []float32 {
 	return vector
 }
 
-// Row writes the vector of row, 0 <= row < Vocabulary().Len(), to vector, which
-// must have Dimensions() elements.
+// Row writes the vector of row to vector, which must have Dimensions() elements. row
+// must be in [0, Vocabulary().Len()).
 func (m *Static) Row(row int, vector []float32) {
 	clear(vector)
 	addRow(vector, m.row(row), m.scale(row))
@@ -123,7 +124,7 @@ func (m *Static) document(vector []float32, d *Document) {
 	b.read(string(b.text))
 	b.sum(lead)
 	for i := range vector {
-		vector[i] += float32(headingShare*head[i]) + float32(leadShare*lead[i]) // not fused, so that all machines agree
+		vector[i] += float32(headingShare*head[i]) + float32(leadShare*lead[i]) // not fused, so that all machines compute the same result
 	}
 	if !normalise(vector) {
 		return
@@ -144,8 +145,8 @@ func (m *Static) row(row int) []byte {
 	return m.rows[row*half : (row+1)*half]
 }
 
-// bag counts the tokens of one text. Tokens are kept in the order in which they
-// were first seen, so that a sum of floats is the same each time.
+// bag counts the tokens of one text. It keeps tokens in the order of their first
+// occurrence, so that floating-point sums are reproducible.
 type bag struct {
 	model  *Static
 	counts []uint16 // by row
@@ -153,7 +154,7 @@ type bag struct {
 	rows   []uint16
 	head   []float32
 	lead   []float32
-	text   []byte // of a lead
+	text   []byte // text of the lead
 	count  func(word []byte, joined bool)
 }
 
@@ -181,7 +182,7 @@ func (m *Static) put(b *bag) {
 	m.scratch.Put(b)
 }
 
-// clear forgets what was read.
+// clear resets the bag.
 func (b *bag) clear() {
 	for _, row := range b.seen {
 		b.counts[row] = 0
@@ -191,8 +192,8 @@ func (b *bag) clear() {
 
 func (b *bag) read(text string) { Words(text, b.count) }
 
-// sum writes the weighted sum of all tokens counted so far to vector, at length
-// 1 or all zeros.
+// sum writes the weighted sum of all counted tokens to vector, scaled to length 1, or
+// all zeros if there are none.
 func (b *bag) sum(vector []float32) {
 	clear(vector)
 	for _, row := range b.seen {
@@ -202,8 +203,7 @@ func (b *bag) sum(vector []float32) {
 	normalise(vector)
 }
 
-// Weight is the weight of a token that occurs count times in a text: 1 + ln
-// count.
+// Weight returns the weight of a token that occurs count times in a text: 1 + ln count.
 func Weight(count int) float32 {
 	if count < len(weights) {
 		return weights[count]
@@ -218,8 +218,8 @@ var weights = func() (w [64]float32) {
 	return w
 }()
 
-// normalise brings v to length 1; ok is false for a vector of zeros, which
-// stays as it is.
+// normalise scales v to length 1. If v is all zeros, it stays unchanged and ok is
+// false.
 func normalise(v []float32) (ok bool) {
 	square := 0.0
 	for _, x := range v {
@@ -235,7 +235,7 @@ func normalise(v []float32) (ok bool) {
 	return true
 }
 
-// firstWords returns the first words of text, or its first bytes if that is less.
+// firstWords returns the first words of text, or its first bytes if they are shorter.
 func firstWords(text string, words, bytes int) string {
 	text = cut(text, bytes)
 	in := false
@@ -251,7 +251,7 @@ func firstWords(text string, words, bytes int) string {
 	return text
 }
 
-// cut returns at most n bytes of text, whole runes.
+// cut truncates text to at most n bytes, without splitting a rune.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -262,6 +262,6 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// Knows reports whether a word has its own vector. Other words get one from
-// their pieces, which says little about a misspelt word.
+// Knows reports whether a word has its own vector. The vectors of other words are built
+// from their pieces, which says little about a misspelt word.
 func (m *Static) Knows(word string) bool { return m.vocabulary.Row(strings.ToLower(word)) >= 0 }

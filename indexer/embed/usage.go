@@ -1,19 +1,20 @@
 package embed
 
-// Usage is what a remote embedder has used. The zero value is nothing.
+// Usage counts what a remote embedder has used. The zero value means no usage.
 type Usage struct {
-	// Cached counts vectors found in the cache, Made the requested ones.
+	// Cached counts the vectors found in the cache. Made counts the requested ones.
 	Cached int `json:"cached"`
 	Made   int `json:"made"`
 	// Requests counts all requests, including failed ones.
 	Requests int `json:"requests"`
-	// Tokens is the provider's count. If the provider reports none, Tokens is
-	// estimated at 4 bytes each and Estimated is set.
+	// Tokens is the provider's count. If the provider reports none, Tokens is estimated
+	// at 4 bytes per token and Estimated is true.
 	Tokens    int64 `json:"tokens"`
 	Estimated bool  `json:"tokens_estimated"`
-	// CostUSD is the list price of Tokens (see PricesOf); nil: unknown.
+	// CostUSD is the list price of Tokens (see PricesOf), or nil if it is unknown.
 	CostUSD *float64 `json:"cost_usd"`
-	// CacheProblem is why vectors could not be cached; empty: they were.
+	// CacheProblem is the reason why vectors could not be cached, or empty if there was
+	// no problem.
 	CacheProblem string `json:"cache_problem,omitempty"`
 }
 
@@ -23,7 +24,7 @@ type Meter interface {
 	Usage() Usage
 }
 
-// Since returns the usage after before.
+// Since returns the difference between u and the earlier usage before.
 func (u Usage) Since(before Usage) Usage {
 	u.Cached -= before.Cached
 	u.Made -= before.Made

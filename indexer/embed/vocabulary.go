@@ -5,31 +5,31 @@ import (
 	"fmt"
 )
 
-// Vocabulary maps words to rows of a model. It is a hash table laid out in
-// bytes, so opening one costs nothing. It may be used concurrently. A token
-// that starts with "##" continues a word.
+// Vocabulary maps words to rows of a model. It is a hash table stored as bytes, so
+// opening it costs nothing. It may be used concurrently. A token that starts with "##"
+// continues a word.
 type Vocabulary struct {
 	rows    int
-	slots   []byte // u16 row+1, 0 empty; a power of two of them
-	offsets []byte // u32, rows+1 of them, into strings
+	slots   []byte // u16 row+1, or 0 if empty; the number of slots is a power of two
+	offsets []byte // rows+1 offsets into strings, u32 each
 	strings []byte
 }
 
 const (
 	maxRows = 1<<16 - 1
-	// maxProbes bounds a look-up in a table that somebody made to be full.
-	// NewVocabulary doubles the table until no token needs more.
+	// maxProbes limits a lookup in a table that was deliberately filled. NewVocabulary
+	// doubles the table until no token needs more probes.
 	maxProbes = 32
-	// continued marks a token as a piece that is not the first of its word.
+	// continued is the prefix of a token that is not the first piece of its word.
 	continued = "##"
 
 	maxPieces     = 12
 	maxPieceBytes = 20
 )
 
-// NewVocabulary returns the vocabulary in which tokens[i] is row i. The error
-// names the token that is empty, too long (255 bytes) or a duplicate, or
-// reports more than 65,535 tokens.
+// NewVocabulary returns a vocabulary in which tokens[i] is row i. It returns an error
+// if there are more than 65,535 tokens or if a token is empty, too long (255 bytes) or
+// a duplicate. In the second case, the error contains the token.
 func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	if len(tokens) > maxRows {
 		return nil, fmt.Errorf("%d tokens, more than %d", len(tokens), maxRows)
@@ -52,7 +52,7 @@ func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	}
 }
 
-// slotsFor is the smallest power of two that leaves a third of the table empty.
+// slotsFor returns the smallest power of two that leaves a third of the table empty.
 func slotsFor(rows int) int {
 	size := 16
 	for size*2 < rows*3 {
@@ -83,7 +83,7 @@ func (v *Vocabulary) free(hash uint32) (at int, ok bool) {
 	return 0, false
 }
 
-// slot is the place of a hash in v.slots, in bytes.
+// slot returns the byte offset of a hash's slot in v.slots.
 func (v *Vocabulary) slot(hash uint32) int {
 	return 2 * int(hash&uint32(len(v.slots)/2-1))
 }
@@ -91,10 +91,11 @@ func (v *Vocabulary) slot(hash uint32) int {
 // Len returns the number of rows.
 func (v *Vocabulary) Len() int { return v.rows }
 
-// Token returns the token of a row, 0 <= row < Len().
+// Token returns the token of a row. row must be in [0, Len()).
 func (v *Vocabulary) Token(row int) string { return string(v.token(row)) }
 
-// token returns nil where a damaged file points outside itself.
+// token returns the token of a row, or nil if a damaged file points outside its
+// strings.
 func (v *Vocabulary) token(row int) []byte {
 	from := binary.LittleEndian.Uint32(v.offsets[4*row:])
 	to := binary.LittleEndian.Uint32(v.offsets[4*row+4:])
@@ -104,8 +105,7 @@ func (v *Vocabulary) token(row int) []byte {
 	return v.strings[from:to]
 }
 
-// Row returns the row of a token in the vocabulary's spelling; -1 if it has
-// none.
+// Row returns the row of a token in the vocabulary's spelling, or -1 if it has none.
 func (v *Vocabulary) Row(token string) int {
 	hash := hashToken(token)
 	for i := range uint32(maxProbes) {
@@ -120,8 +120,8 @@ func (v *Vocabulary) Row(token string) int {
 	return -1
 }
 
-// find is Row for a word, or for a piece that continues one, whose hash is
-// known.
+// find does the same as Row for a word, or for a piece that continues one, with a known
+// hash.
 func (v *Vocabulary) find(hash uint32, word []byte, piece bool) int {
 	for i := range uint32(maxProbes) {
 		row := int(binary.LittleEndian.Uint16(v.slots[v.slot(hash+i):])) - 1
@@ -145,9 +145,9 @@ func (v *Vocabulary) find(hash uint32, word []byte, piece bool) int {
 	return -1
 }
 
-// AppendWord appends the rows of one word from Words to rows: the word's own
-// row, or those of the longest pieces it can be cut into. Numbers and words
-// outside ASCII are not cut; words without a row add nothing.
+// AppendWord appends the rows of one word from Words to rows: the word's own row, or
+// the rows of the longest pieces into which it can be split. Numbers and words outside
+// ASCII are not split. A word without rows adds nothing.
 func (v *Vocabulary) AppendWord(rows []uint16, word []byte, joined bool) []uint16 {
 	if len(word) > maxWordBytes {
 		return rows
@@ -161,8 +161,8 @@ func (v *Vocabulary) AppendWord(rows []uint16, word []byte, joined bool) []uint1
 	return v.appendPieces(rows, word)
 }
 
-// divisible reports whether an unknown word is worth cutting: ASCII and not a
-// number.
+// divisible reports whether an unknown word is worth splitting. It must be ASCII and
+// contain a letter.
 func divisible(word []byte) bool {
 	letters := false
 	for _, c := range word {
@@ -189,9 +189,9 @@ func (v *Vocabulary) appendPieces(rows []uint16, word []byte) []uint16 {
 	return rows
 }
 
-// longest is the row of the longest token that word begins with and its
-// length; without one, -1 and the one byte to skip. The first piece of a word
-// of three letters or more is not two letters long.
+// longest returns the row and length of the longest token that is a prefix of word. If
+// there is none, it returns -1 and the one byte to skip. In a word of three or more
+// letters, the first piece is never two letters long.
 func (v *Vocabulary) longest(word []byte, first bool) (row, n int) {
 	var hashes [maxPieceBytes + 1]uint32
 	most := min(len(word), maxPieceBytes)
@@ -213,7 +213,7 @@ func (v *Vocabulary) longest(word []byte, first bool) (row, n int) {
 	return -1, 1
 }
 
-// FNV-1a, 32 bit: the hash of a prefix is known on the way to that of the word.
+// 32-bit FNV-1a. The hash of each prefix is known while the word is hashed.
 const (
 	hashSeed   = 2166136261
 	hashFactor = 16777619

@@ -5,19 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxWordBytes is the length over which a word is noise (a key, a hash, a
-// blob): it is in no vocabulary and is not cut into pieces.
+// maxWordBytes is the maximum length of a word. Longer ones (keys, hashes, blobs) are
+// noise. They are in no vocabulary and are not split into pieces.
 const maxWordBytes = 40
 
-// Words calls emit for every word of text, lower case, in order. Both the model
-// and its trainer use it, so they cannot disagree.
+// Words calls emit for every word of text, in lower case and in order. Both the model
+// and its trainer use it, so they always agree.
 //
-// It cuts runs of letters and digits at camel case: parseURL is parse, url;
-// HTTPServer is http, server; URLs stays whole; base64Encode is base64, encode.
-// Other digits never cut. An identifier of two to four parts is also emitted
-// whole, with joined set. Scripts written without spaces are emitted as
-// overlapping pairs of characters. emit must not retain word. Words over 40
-// bytes are left out.
+// It splits runs of letters and digits at camel case: parseURL becomes parse, url;
+// HTTPServer becomes http, server; URLs stays whole; base64Encode becomes base64,
+// encode. Other digits do not split a run. An identifier of two to four parts is also
+// emitted whole, with joined set. Scripts written without spaces are emitted as
+// overlapping pairs of characters. emit must not retain word. Words longer than 40
+// bytes are omitted.
 func Words(text string, emit func(word []byte, joined bool)) {
 	var s splitter
 	for i := 0; i < len(text); {
@@ -32,14 +32,14 @@ func Words(text string, emit func(word []byte, joined bool)) {
 	}
 }
 
-// The kinds of stretches that a text is made of.
+// The kinds of stretches in a text.
 const (
 	gap = iota
 	wordRun
 	spacelessRun
 )
 
-// scan returns where the stretch that begins at text[i] ends, and its kind.
+// scan returns the end and kind of the stretch that begins at text[i].
 func scan(text string, i int) (end, kind int) {
 	kind = -1
 	for i < len(text) {
@@ -62,7 +62,7 @@ func scan(text string, i int) (end, kind int) {
 	return i, kind
 }
 
-// kindOf is the kind of stretch that a rune outside ASCII belongs to.
+// kindOf returns the kind of stretch that a non-ASCII rune belongs to.
 func kindOf(r rune) int {
 	switch {
 	case r >= 0x3040 && r <= 0x30ff, r >= 0x3400 && r <= 0x9fff, r >= 0xac00 && r <= 0xd7a3,
@@ -74,8 +74,7 @@ func kindOf(r rune) int {
 	return gap
 }
 
-// classes of bytes within a word; bytes of letters outside ASCII count as
-// lower case.
+// The classes of bytes within a word. Bytes of non-ASCII letters count as lower case.
 const (
 	lower = iota + 1
 	upper
@@ -96,7 +95,7 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// splitter holds the lower-case form of the run at hand.
+// splitter holds the lower-case form of the current run.
 type splitter struct {
 	room [2 * maxWordBytes]byte
 }
@@ -125,7 +124,7 @@ func (s *splitter) run(run string, emit func([]byte, bool)) {
 	}
 }
 
-// camelCut reports whether a part begins at run[k], k > 0.
+// camelCut reports whether a part begins at run[k]. k must be greater than 0.
 func camelCut(run string, k int) bool {
 	if classes[run[k]] != upper {
 		return false
@@ -141,8 +140,8 @@ func camelCut(run string, k int) bool {
 	return beforeLower
 }
 
-// appendLower appends part in lower case, or so much of it that it is seen to
-// be too long.
+// appendLower appends part in lower case. If part is too long, it appends only enough
+// to show that.
 func appendLower(buf []byte, part string) []byte {
 	if len(part) > maxWordBytes {
 		part = part[:maxWordBytes+1]

@@ -1,10 +1,10 @@
-// Package formats makes Markdown of docs in other formats: HTML, OpenAPI 3,
-// Jupyter notebooks, plain text and, with pandoc, reStructuredText, AsciiDoc,
-// Org, docx, LaTeX and manual pages.
+// Package formats converts docs in other formats to Markdown: HTML, OpenAPI 3, Jupyter
+// notebooks, plain text and, with pandoc, reStructuredText, AsciiDoc, Org, docx, LaTeX
+// and manual pages.
 //
-// Files are strangers. Nothing in them runs, nothing that they refer to is read
-// or fetched, and what one file may take of memory, time and pages is bounded; a
-// file over a bound is a Problem.
+// Files are untrusted. No code in them runs, and no file or URL that they refer to is
+// read. The memory, time and pages used for one file are limited. A file that exceeds a
+// limit is reported as a Problem.
 package formats
 
 import (
@@ -28,41 +28,41 @@ import (
 
 // File is a file that may be converted.
 type File struct {
-	// Path is relative to the corpus, with forward slashes; Open is where the file
-	// lies.
+	// Path is relative to the corpus, with forward slashes. Open is the file's path on
+	// disk.
 	Path, Open string
 }
 
-// Page is one page that was made of a file.
+// Page is a page converted from a file.
 type Page struct {
-	// Path is that of the file; of several pages of one file, PATH/NAME.
+	// Path is the file's path. If a file becomes several pages, it is PATH/NAME.
 	Path string
-	// File is the path of the file.
+	// File is the file's path.
 	File string
-	// Open is the file of Markdown.
+	// Open is the path of the Markdown file.
 	Open string
-	// Lines has the source line of each line of Markdown, from 1; 0: it has none.
-	// Nil: no line of the page is known.
+	// Lines holds the 1-based source line of each line of Markdown, or 0 if a line has
+	// none. It is nil if no line is known.
 	Lines []int
 }
 
-// Problem is something in a file that could not be converted.
+// Problem describes a part of a file that could not be converted.
 type Problem struct {
 	File   string
-	Line   int // 1-based; 0: the file as a whole
+	Line   int // 1-based, or 0 for the whole file
 	Reason string
 }
 
-// Left is how many files of one ending became no page.
+// Left counts the files with one extension that did not become pages.
 type Left struct {
-	// Ending is in small letters, with its dot; "page": they are pages of the web.
+	// Ending is the extension in lower case, with its dot, or "page" for web pages.
 	Ending string `json:"ending"`
 	Count  int    `json:"count"`
-	// Reason says what to do about it, as "install pandoc"; empty: nothing can be.
+	// Reason is a remedy, for example "install pandoc", or empty if there is none.
 	Reason string `json:"reason,omitempty"`
 }
 
-// String is as "14 .rst (install pandoc)".
+// String returns a text of the form "14 .rst (install pandoc)".
 func (l Left) String() string {
 	s := fmt.Sprintf("%d %s", l.Count, l.Ending)
 	if !strings.HasPrefix(l.Ending, ".") && l.Count != 1 {
@@ -74,7 +74,7 @@ func (l Left) String() string {
 	return s
 }
 
-// LeftOut is a list as one line: "left out: 14 .rst (install pandoc), 3 .pdf".
+// LeftOut returns a list on one line: "left out: 14 .rst (install pandoc), 3 .pdf".
 func LeftOut(list []Left) string {
 	var parts []string
 	for _, l := range list {
@@ -83,29 +83,29 @@ func LeftOut(list []Left) string {
 	return "left out: " + strings.Join(parts, ", ")
 }
 
-// Result is what became of files.
+// Result is the result of a conversion.
 type Result struct {
 	Pages    []Page
 	Problems []Problem
-	// Left is as [Sorted] has it.
+	// Left has the order of [Sorted].
 	Left []Left
 }
 
-// format is one format that this package knows.
+// format is a format that this package recognizes.
 type format struct {
 	endings []string
-	// most is how many bytes a file may have.
+	// most is the maximum file size in bytes.
 	most int64
-	// pages makes pages of a file; nil: no pages can be made of it.
+	// pages converts a file to pages. It is nil if the format cannot be converted.
 	pages func(context.Context, *Converter, *work) error
-	// pandoc is the name of pandoc's reader; empty: pandoc is not needed.
+	// pandoc is the name of pandoc's reader, or empty if pandoc is not needed.
 	pandoc string
-	// maybe says that other files have that ending too, so that one that is not of
-	// the format counts nowhere.
+	// maybe is true if files of other kinds have the same extension. Files that are not
+	// in this format are then not counted.
 	maybe bool
 }
 
-// formats is the table of formats.
+// formats lists the formats.
 var formats = []format{
 	{endings: []string{".html", ".htm", ".xhtml"}, most: 8 << 20, pages: htmlPages},
 	{endings: []string{".json", ".yaml", ".yml"}, most: 16 << 20, pages: apiPages, maybe: true},
@@ -120,8 +120,8 @@ var formats = []format{
 	{endings: []string{".pdf", ".doc", ".odt", ".rtf", ".epub", ".pptx", ".ppt", ".xlsx", ".xls"}},
 }
 
-// notPages are files of these formats that are no docs: of tools, and texts for
-// models that repeat the docs.
+// notPages lists files with these extensions that are not docs: files of tools, and
+// texts for models that repeat the docs.
 var notPages = []string{"requirements*.txt", "constraints*.txt", "cmakelists.txt", "robots.txt", "humans.txt", "licen*.txt", "copying*.txt", "notice*.txt", "llms*.txt",
 	"package.json", "package-lock.json", "tsconfig*.json", "pnpm-lock.yaml", "404.html", "search.html", "genindex.html", "sitemap.html"}
 
@@ -134,7 +134,7 @@ func of(name string) *format {
 	return &formats[i]
 }
 
-// Wants reports whether a file of this name may be docs in one of the formats.
+// Wants reports whether a file with this name may be docs in one of the formats.
 func Wants(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return of(name) != nil && !slices.ContainsFunc(notPages, func(glob string) bool {
@@ -143,25 +143,26 @@ func Wants(name string) bool {
 	})
 }
 
-// IsDocs reports whether a file of this name is docs by its ending alone, and can
-// be converted here.
+// IsDocs reports whether a file with this name is docs, judging by its extension alone,
+// and can be converted on this machine.
 func IsDocs(name string) bool {
 	f := of(name)
 	return f != nil && Wants(name) && !f.maybe && f.pages != nil && (f.pandoc == "" || pandocPath() != "")
 }
 
-// Options tunes a Converter. The zero value is the default.
+// Options configure a Converter. The zero value is ready to use.
 type Options struct {
-	// Temp is where the folder of the pages is made; empty: the system's.
+	// Temp is the parent of the folder for pages. If empty, it is the system's
+	// temporary folder.
 	Temp string
-	// CountOnly leaves out all files for that reason. Empty: they are converted.
+	// CountOnly is a reason to leave out all files. If empty, files are converted.
 	CountOnly string
-	// Pandoc is the program; empty: the one in PATH.
+	// Pandoc is the path of pandoc. If empty, it is looked up in PATH.
 	Pandoc string
 }
 
-// Converter makes pages in a folder of its own. Close removes it. It is for one
-// use at a time.
+// Converter writes pages to its own folder, which Close removes. It must not be used
+// concurrently.
 type Converter struct {
 	o   Options
 	dir string
@@ -172,7 +173,7 @@ type Converter struct {
 	pandoc *pandoc
 }
 
-// New returns a converter. It makes its folder when there is a page.
+// New returns a Converter. Its folder is created with the first page.
 func New(o Options) *Converter {
 	return &Converter{o: o, pandoc: &pandoc{path: o.Pandoc}}
 }
@@ -188,7 +189,7 @@ func (c *Converter) Close() error {
 	return nil
 }
 
-// Bounds of all pages, and of those of one file.
+// Limits on all pages, and on the pages of one file.
 const (
 	maxAll       = 1 << 30
 	maxFileText  = 16 << 20
@@ -196,18 +197,18 @@ const (
 	maxProblems  = 20
 )
 
-// Reasons why a file is no page.
+// Reasons why a file does not become a page.
 var (
-	errNotOurs = errors.New("not of this format") // counts nowhere if the format is a maybe
+	errNotOurs = errors.New("not of this format") // not counted if the format's maybe is true
 	errNoText  = errors.New("no text")
 )
 
-// leave is an error of a file that counts as left out, with what to do.
+// leave is the error for a file that counts as left out, with a remedy.
 type leave struct{ ending, reason string }
 
 func (l leave) Error() string { return l.reason }
 
-// work is one file on its way.
+// work is one file that is being converted.
 type work struct {
 	File
 	format   *format
@@ -223,9 +224,9 @@ func (w *work) problem(line int, format string, args ...any) {
 	}
 }
 
-// Convert makes pages of files. Files that fail are problems or counted in
-// Result.Left; an error is that of ctx or of the folder of the pages. progress
-// is called after each file, by one goroutine at a time; nil: it is not.
+// Convert converts files to pages. Files that fail are reported as problems or counted
+// in Result.Left. An error comes from ctx or from the folder for pages. progress,
+// unless nil, is called after each file, from one goroutine at a time.
 func (c *Converter) Convert(ctx context.Context, files []File, progress func(done, total int)) (Result, error) {
 	all := make([]*work, len(files))
 	failed := make([]error, len(files))
@@ -252,7 +253,7 @@ func (c *Converter) Convert(ctx context.Context, files []File, progress func(don
 	return gather(all, failed)
 }
 
-// gather is the result of files in their order.
+// gather combines the results of all files, in file order.
 func gather(all []*work, failed []error) (Result, error) {
 	var r Result
 	left := map[Left]int{}
@@ -282,7 +283,7 @@ func gather(all []*work, failed []error) (Result, error) {
 	return r, nil
 }
 
-// Sorted sorts a list by count, the most first, ending and reason.
+// Sorted sorts a list by descending count, then by extension and reason.
 func Sorted(list []Left) []Left {
 	slices.SortFunc(list, func(a, b Left) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Ending, b.Ending), strings.Compare(a.Reason, b.Reason))
@@ -292,7 +293,7 @@ func Sorted(list []Left) []Left {
 
 func endingOf(name string) string { return strings.ToLower(path.Ext(name)) }
 
-// one reads a file and makes its pages.
+// one reads a file and converts it to pages.
 func (c *Converter) one(ctx context.Context, w *work) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -326,9 +327,9 @@ func (c *Converter) one(ctx context.Context, w *work) (err error) {
 	return nil
 }
 
-// read reads a regular file of at most most bytes.
+// read reads a regular file. It returns an error if the file has more than most bytes.
 func read(name string, most int64) ([]byte, error) {
-	// It never waits for a pipe that took the file's place.
+	// O_NONBLOCK prevents waiting if a pipe has replaced the file.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, errors.New("it cannot be read")
@@ -348,8 +349,8 @@ func read(name string, most int64) ([]byte, error) {
 	return src, nil
 }
 
-// tooLarge says that a file is over the bound of its format; head is how it
-// begins.
+// tooLarge is the error for a file that exceeds its format's maximum size. head is the
+// beginning of the file.
 type tooLarge struct {
 	most int64
 	head []byte
@@ -359,8 +360,8 @@ func (e *tooLarge) Error() string {
 	return fmt.Sprintf("it has more than %d MB, the most for its format", e.most>>20)
 }
 
-// maybeDocs says whether a large file of an ending that others have too may be
-// docs: data in JSON and YAML is not.
+// maybeDocs reports whether a large file with an ambiguous extension may be docs. JSON
+// and YAML data is not.
 func maybeDocs(name string, head []byte) bool {
 	switch endingOf(name) {
 	case ".json", ".yaml", ".yml":
@@ -369,13 +370,14 @@ func maybeDocs(name string, head []byte) bool {
 	return true
 }
 
-// diskError says that a page cannot be written.
+// diskError is the error for a page that cannot be written.
 type diskError struct{ error }
 
 func (d *diskError) Unwrap() error { return d.error }
 
-// write adds a page of w. name is that of one of several pages; empty: there is
-// one. lines may be nil. A page over the bounds of its file is a problem.
+// write adds a page of w. name is its name if the file has several pages, or empty if
+// it has one. lines may be nil. A page that exceeds its file's limits is reported as a
+// problem.
 func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 	markdown = strings.ToValidUTF8(strings.ReplaceAll(markdown, "\x00", ""), "\uFFFD")
 	if strings.TrimSpace(markdown) == "" {
@@ -407,14 +409,13 @@ func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 	return nil
 }
 
-// builder puts a page together and keeps the source line of each of its lines.
+// builder builds a page and records the source line of each line.
 type builder struct {
 	text  strings.Builder
 	lines []int
 }
 
-// add adds text of any number of lines, all of them from one line of the source;
-// 0: from none.
+// add adds text of one or more lines, all from the same source line, or 0 for none.
 func (b *builder) add(line int, text string) {
 	b.text.WriteString(text)
 	b.text.WriteByte('\n')
@@ -431,7 +432,7 @@ func (b *builder) block(line int, text string) {
 	}
 }
 
-// fence is a block of code, longer than any fence in it.
+// fence returns a code block whose fence is longer than any fence in the code.
 func fence(language, code string) string {
 	marks := "```"
 	for strings.Contains(code, marks) {
@@ -442,12 +443,12 @@ func fence(language, code string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// stem is the name of a file without folders and ending.
+// stem returns the file's name without folders and extension.
 func stem(name string) string {
 	return strings.TrimSuffix(path.Base(name), path.Ext(name))
 }
 
-// cut is s with at most n bytes, cut at a letter.
+// cut truncates s to n bytes, without splitting a character, and adds " ...".
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

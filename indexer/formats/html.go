@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// htmlPages makes a page of the main content of an HTML page.
+// htmlPages converts the main content of an HTML page.
 func htmlPages(_ context.Context, c *Converter, w *work) error {
 	if isTemplate(w.src) {
 		return leave{endingOf(w.Path), "a template"}
@@ -29,7 +29,7 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 	if err != nil {
 		return err
 	}
-	// The parser refuses what is nested more than 512 deep.
+	// The parser rejects a nesting depth of more than 512.
 	root, err := html.Parse(strings.NewReader(text))
 	if err != nil {
 		return errors.New("it cannot be read as HTML: " + oneLine(err.Error()))
@@ -56,11 +56,11 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 
 var charset = regexp.MustCompile(`(?i)<meta[^>]+charset=["']?([\w-]+)`)
 
-// latin are character sets that decode reads, or that pages name which are
-// written in another one.
+// latin lists the character sets that decode reads, and those that pages often declare
+// wrongly.
 var latin = []string{"iso-8859-1", "windows-1252", "latin1", "us-ascii", "ascii", "utf-8", "utf8"}
 
-// toMarkdown converts a tree.
+// toMarkdown converts a tree to Markdown.
 func toMarkdown(n *html.Node) (string, error) {
 	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)),
@@ -73,8 +73,7 @@ func toMarkdown(n *html.Node) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// isTemplate says whether a file is a part of pages for a program that fills
-// them in.
+// isTemplate reports whether a file is a fragment or template that a program fills in.
 func isTemplate(src []byte) bool {
 	head := bytes.ToLower(src[:min(len(src), 64<<10)])
 	for _, mark := range []string{"<html", "<body", "<!doctype"} {
@@ -87,12 +86,12 @@ func isTemplate(src []byte) bool {
 
 var firstHeading = regexp.MustCompile(`(?m)^# \S`)
 
-// hasTitle says whether a page has a heading of the first level near its top.
+// hasTitle reports whether a page has a level-1 heading near its top.
 func hasTitle(markdown string) bool {
 	return firstHeading.MatchString(markdown[:min(len(markdown), 2000)])
 }
 
-// titleOf is the page's title without the name of its site behind a bar or a dash.
+// titleOf returns the page's title without the site name that follows a bar or dash.
 func titleOf(root *html.Node) string {
 	n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && n.Namespace == "" })
 	if n == nil || n.FirstChild == nil {
@@ -107,9 +106,9 @@ func titleOf(root *html.Node) string {
 	return cut(title, 200)
 }
 
-// mains are where the main content of a page is, the best first: by HTML, by
-// ARIA, and by the classes of generators: GitHub, Sphinx, Javadoc, Docusaurus,
-// MkDocs, Jekyll, Doxygen.
+// mains lists the selectors of a page's main content, best first: HTML elements, ARIA
+// roles, and classes of generators (GitHub, Sphinx, Javadoc, Docusaurus, MkDocs,
+// Jekyll, Doxygen).
 var mains = []func(*html.Node) bool{
 	func(n *html.Node) bool { return n.DataAtom == atom.Main },
 	func(n *html.Node) bool { return attribute(n, "role") == "main" },
@@ -126,8 +125,8 @@ var mains = []func(*html.Node) bool{
 	func(n *html.Node) bool { return n.DataAtom == atom.Body },
 }
 
-// mainOf is the main content: the first kind of which there is one alone, and
-// that has text.
+// mainOf returns the main content. It uses the first selector that matches exactly one
+// element with text.
 func mainOf(root *html.Node) *html.Node {
 	for _, fits := range mains {
 		var all []*html.Node
@@ -145,7 +144,7 @@ func mainOf(root *html.Node) *html.Node {
 	return root
 }
 
-// hasWords says whether there are a few words in a tree, scripts aside.
+// hasWords reports whether a tree contains at least a few words, not counting scripts.
 func hasWords(n *html.Node) bool {
 	words := 0
 	each(n, func(n *html.Node) bool {
@@ -157,21 +156,21 @@ func hasWords(n *html.Node) bool {
 	return words >= 5
 }
 
-// droppedTags never become text.
+// droppedTags lists the elements that never become text.
 var droppedTags = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Nav, atom.Footer, atom.Button, atom.Svg, atom.Math,
 	atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Input, atom.Textarea, atom.Dialog, atom.Head, atom.Link, atom.Meta, atom.Base}
 
-// droppedClasses are of what is around the text in pages of known generators.
+// droppedClasses lists the classes that generators use for elements around the text.
 var droppedClasses = []string{"headerlink", "anchor-link", "header-anchor", "hash-link", "anchorjs-link", "heading-anchor", "sr-only", "visually-hidden", "skip-link", "skip-to-content",
 	"toc", "table-of-contents", "breadcrumb", "breadcrumbs", "sidebar", "md-sidebar", "sphinxsidebar", "wy-nav-side", "theme-doc-toc-mobile", "edit-this-page", "theme-edit-this-page", "pagination-nav",
 	"prev-next", "page-nav", "site-footer", "site-header", "navbar", "related", "cookie-banner", "copy-button", "copybtn", "linenos", "lineno", "navheader", "navfooter"}
 
 var droppedRoles = []string{"navigation", "contentinfo", "search", "banner", "complementary", "dialog", "alertdialog"}
 
-// notes are classes of notes, tips and warnings.
+// notes matches the classes of notes, tips and warnings.
 var notes = regexp.MustCompile(`(?i)\b(note|tip|info|warning|danger|caution|important|admonition|callout|starlight-aside)\b`)
 
-// dropped says whether a node is no content.
+// dropped reports whether a node is not part of the content.
 func dropped(n *html.Node) bool {
 	if n.Type == html.CommentNode {
 		return true
@@ -183,19 +182,19 @@ func dropped(n *html.Node) bool {
 		return true
 	}
 	switch n.DataAtom {
-	case atom.Header, atom.Form: // the head of an article, and the form around all of an old page
+	case atom.Header, atom.Form: // keep an article's header, and a form that contains a whole old page
 		return find(n, func(n *html.Node) bool { return n.DataAtom == atom.H1 || n.DataAtom == atom.H2 }) == nil
-	case atom.Aside: // a note of some generators
+	case atom.Aside: // some generators use it for notes
 		return !notes.MatchString(attribute(n, "class"))
 	}
 	style := strings.ReplaceAll(strings.ToLower(attribute(n, "style")), " ", "")
-	// A tab that is not in front is hidden, and content.
+	// An inactive tab is hidden, but it is content.
 	return has(n, "hidden") && attribute(n, "role") != "tabpanel" || attribute(n, "aria-hidden") == "true" || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") ||
 		slices.Contains(droppedRoles, attribute(n, "role")) || hasClass(n, droppedClasses...)
 }
 
-// clean takes out what is no content, and what makes a converter do much work for
-// little: spans of cells, and addresses that are data.
+// clean removes nodes that are not content, and attributes that cause a lot of work in
+// the converter: cell spans and data URLs.
 func clean(n *html.Node) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -212,11 +211,11 @@ func clean(n *html.Node) {
 	})
 }
 
-// maxCells is how many cells a table may have once its rows are as long as the
-// longest one, to which the converter fills them up.
+// maxCells is the maximum number of cells in a table after the converter pads all rows
+// to the length of the longest one.
 const maxCells = 100_000
 
-// flatten makes paragraphs of tables that would have more cells.
+// flatten converts tables with more than maxCells cells to paragraphs.
 func flatten(root *html.Node) {
 	each(root, func(n *html.Node) bool {
 		if n.DataAtom != atom.Table || n.Type != html.ElementNode {
@@ -245,8 +244,8 @@ func flatten(root *html.Node) {
 	})
 }
 
-// each calls visit with the nodes of a tree, and with the children of those for
-// which it returns true.
+// each calls visit for the nodes of a tree. It visits the children of a node only if
+// visit returns true for that node.
 func each(n *html.Node, visit func(*html.Node) bool) {
 	if !visit(n) {
 		return
@@ -256,7 +255,7 @@ func each(n *html.Node, visit func(*html.Node) bool) {
 	}
 }
 
-// find is the first node that fits; nil: none does.
+// find returns the first matching element, or nil if there is none.
 func find(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
 	each(root, func(n *html.Node) bool {
 		if found == nil && n.Type == html.ElementNode && fits(n) {

@@ -10,15 +10,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of what a notebook's cells printed: enough for a table or a trace.
+// Limits on the output of a notebook's cells. They are large enough for a table or a
+// stack trace.
 const (
 	maxOutput      = 2 << 10
 	maxOutputLines = 40
-	maxOutputs     = 10 // of one cell
+	maxOutputs     = 10 // per cell
 )
 
-// notebookPages makes a page of a Jupyter notebook: its texts, its code and, in
-// part, what the code printed as text. Images and HTML are left out.
+// notebookPages converts a Jupyter notebook to a page with its texts, its code and the
+// beginning of its text output. It omits images and HTML.
 func notebookPages(_ context.Context, c *Converter, w *work) error {
 	root, err := parseTree(w.src)
 	if err != nil {
@@ -54,7 +55,7 @@ func notebookPages(_ context.Context, c *Converter, w *work) error {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9+#.-]{1,30}$`)
 
-// titled says whether the first text of a notebook begins with a title.
+// titled reports whether the first text of a notebook begins with a title.
 func titled(cells []*yaml.Node) bool {
 	for _, cell := range cells {
 		if text(get(cell, "cell_type")) == "markdown" {
@@ -65,7 +66,7 @@ func titled(cells []*yaml.Node) bool {
 	return false
 }
 
-// addCell adds one cell, if there is something in it.
+// addCell adds a cell and reports whether it had any content.
 func addCell(b *builder, cell *yaml.Node, language string) bool {
 	kind := text(get(cell, "cell_type"))
 	key := "source"
@@ -86,7 +87,7 @@ func addCell(b *builder, cell *yaml.Node, language string) bool {
 	case "code":
 		code := strings.Split(fence(language, source), "\n")
 		b.add(0, code[0])
-		// fence takes empty lines at the ends away.
+		// fence removes empty lines at both ends.
 		skipped := len(source) - len(strings.TrimLeft(source, "\n"))
 		addLines(b, code[1:len(code)-1], lines[min(skipped, len(lines)):])
 		b.block(0, code[len(code)-1])
@@ -105,7 +106,8 @@ func addLines(b *builder, text []string, lines []int) {
 	}
 }
 
-// joined is a text that may be a list of lines, and the source line of each.
+// joined returns a text, which may be stored as a list of lines, and the source line of
+// each of its lines.
 func joined(n *yaml.Node) (string, []int) {
 	var b strings.Builder
 	var lines []int
@@ -125,7 +127,7 @@ func joined(n *yaml.Node) (string, []int) {
 	return b.String(), lines
 }
 
-// addOutputs adds what a cell printed, as far as the bounds allow.
+// addOutputs adds the output of a cell within the limits.
 func addOutputs(b *builder, outputs []*yaml.Node) {
 	for _, o := range outputs[:min(len(outputs), maxOutputs)] {
 		said, lines := joined(get(o, "text"))
@@ -142,12 +144,12 @@ func addOutputs(b *builder, outputs []*yaml.Node) {
 	}
 }
 
-// escapes are sequences of a terminal.
+// escapes matches terminal escape sequences.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b")
 
 func plainText(s string) string { return escapes.ReplaceAllString(cut(s, 4*maxOutput), "") }
 
-// bounded is the beginning of an output.
+// bounded returns the beginning of an output.
 func bounded(s string) string {
 	lines := strings.SplitN(s, "\n", maxOutputLines+1)
 	if len(lines) > maxOutputLines {

@@ -13,14 +13,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// opensAPI is in every OpenAPI description; swagger in those before version 3.
+// opensAPI matches a line in every OpenAPI 3 description. swagger matches a line in
+// descriptions before version 3.
 var (
 	opensAPI = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?openapi["']?\s*:\s*["']?3\.`)
 	swagger  = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?swagger["']?\s*:\s*["']?2\.`)
 )
 
-// apiPages makes the pages of an OpenAPI description: an overview, a page a tag
-// with a section an operation, and the schemas.
+// apiPages converts an OpenAPI description to pages: an overview, one page per tag with
+// a section for each operation, and the schemas.
 func apiPages(_ context.Context, c *Converter, w *work) error {
 	switch {
 	case bytes.Contains(w.src, []byte("openapi")) && opensAPI.Match(w.src):
@@ -45,32 +46,33 @@ func apiPages(_ context.Context, c *Converter, w *work) error {
 	return nil
 }
 
-// api is one OpenAPI description.
 type api struct {
 	root    *yaml.Node
 	work    *work
 	title   string
 	refs    map[string]*yaml.Node
-	refused map[string]bool // references that lead out, and are told of once
+	refused map[string]bool // external references, which are reported once
 	steps   int
 }
 
-// maxSteps bounds the nodes that are visited for one description: what is
-// referred to is shown wherever it is used, so that a small file could become
-// any size.
+// maxSteps is the maximum number of nodes visited per description. A referenced node is
+// shown wherever it is used, so the output for a small file could become arbitrarily
+// large.
 const maxSteps = 2_000_000
 
 var errSteps = errors.New("its references lead to too much")
 
-// step counts a node; over the bound the conversion ends, in [Converter.one].
+// step counts a node. Above the limit it panics, and [Converter.one] stops the
+// conversion.
 func (a *api) step() {
 	if a.steps++; a.steps > maxSteps {
 		panic(errSteps)
 	}
 }
 
-// resolve is what a reference into the same file leads to, and the last part of
-// it as a name. Nil: it leads out of the file, where nothing is read, or nowhere.
+// resolve returns the node that a reference within the file resolves to, and the last
+// part of the reference as a name. The node is nil if the reference points to another
+// file, which is never read, or does not resolve.
 func (a *api) resolve(n *yaml.Node) (*yaml.Node, string) {
 	name := ""
 	for range 10 {
@@ -98,7 +100,7 @@ func (a *api) refuse(line int, ref string) {
 	}
 }
 
-// at is the node at a JSON pointer without its "#/".
+// at returns the node at a JSON pointer. The pointer has no "#/".
 func (a *api) at(pointer string) *yaml.Node {
 	if n, known := a.refs[pointer]; known {
 		return n
@@ -113,16 +115,16 @@ func (a *api) at(pointer string) *yaml.Node {
 	return n
 }
 
-// apiPage is one page on its way.
+// apiPage is a page that is being built.
 type apiPage struct {
 	builder
 	name string
 }
 
-// methods are the operations of a path, in the order of the specification.
+// methods lists the operations of a path in the order of the specification.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 
-// pages makes all pages.
+// pages builds all pages.
 func (a *api) pages() []*apiPage {
 	overview := &apiPage{name: "overview"}
 	a.overview(overview)
@@ -174,7 +176,7 @@ func (a *api) pages() []*apiPage {
 	return pages
 }
 
-// overview says what the API is, where it is and how to sign in.
+// overview adds the API's description, servers and authentication.
 func (a *api) overview(p *apiPage) {
 	info := get(a.root, "info")
 	p.block(lineOf(info), "# "+heading(a.title))
@@ -200,7 +202,7 @@ func (a *api) overview(p *apiPage) {
 	}
 }
 
-// operation adds the section of one operation.
+// operation adds an operation's section.
 func (a *api) operation(p *apiPage, name string, o pair, item *yaml.Node) {
 	a.step()
 	n := o.value
@@ -259,11 +261,11 @@ func (a *api) parameter(p *apiPage, n *yaml.Node) {
 	p.add(line, item(code(text(get(n, "name")))+" ("+commas(what)+")", joinWords(oneLine(text(get(n, "description"))), a.limits(s), a.exampleOf(n))))
 }
 
-// maxMedia is how many media types of one body are shown.
+// maxMedia is the maximum number of media types shown for one body.
 const maxMedia = 4
 
-// content adds the media types of a body with schema and examples. Types with
-// the same schema are shown once.
+// content adds a body's media types, with schema and examples. It shows types with the
+// same schema once.
 func (a *api) content(p *apiPage, n *yaml.Node) {
 	shown := map[*yaml.Node]bool{}
 	for i, m := range pairs(get(n, "content")) {
@@ -285,7 +287,7 @@ func (a *api) content(p *apiPage, n *yaml.Node) {
 	}
 }
 
-// schemas is the page of the named schemas; nil: there are none.
+// schemas returns the page of named schemas, or nil if there are none.
 func (a *api) schemas() *apiPage {
 	all := pairs(get(get(a.root, "components"), "schemas"))
 	if len(all) == 0 {

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Bounds of one call of pandoc.
+// Limits on one call of pandoc.
 const (
 	pandocWait   = 60 * time.Second
 	pandocMemory = "512M"
 	listWait     = 10 * time.Second
 )
 
-// pandocPath is the program in PATH; empty: there is none.
+// pandocPath returns the path of pandoc, found in PATH, or "" if it is not installed.
 func pandocPath() string {
 	found, err := exec.LookPath("pandoc")
 	if err != nil {
@@ -29,16 +29,16 @@ func pandocPath() string {
 	return found
 }
 
-// pandoc is the program, and what it reads.
+// pandoc is the program and its input formats.
 type pandoc struct {
-	path string // empty: the one in PATH
+	path string // if empty, found in PATH
 	once sync.Once
-	// formats are what it reads; nil: there is no program that can be used.
+	// formats lists the input formats. It is nil if there is no usable program.
 	formats []string
-	bounded []string // arguments that bound its memory
+	bounded []string // arguments that limit its memory
 }
 
-// known asks the program once what it reads.
+// known returns pandoc's input formats. It runs pandoc only once.
 func (p *pandoc) known(ctx context.Context) []string {
 	p.once.Do(func() {
 		if p.path == "" {
@@ -49,7 +49,7 @@ func (p *pandoc) known(ctx context.Context) []string {
 		}
 		p.bounded = []string{"+RTS", "-M" + pandocMemory, "-RTS"}
 		out, err := p.run(ctx, listWait, nil, "--list-input-formats")
-		if err != nil { // one that was built without these options
+		if err != nil { // this pandoc was built without these options
 			p.bounded = nil
 			out, err = p.run(ctx, listWait, nil, "--list-input-formats")
 		}
@@ -60,7 +60,7 @@ func (p *pandoc) known(ctx context.Context) []string {
 	return p.formats
 }
 
-// pandocPages makes a page with pandoc. Lines are not known.
+// pandocPages converts a file with pandoc. Source lines are unknown.
 func pandocPages(ctx context.Context, c *Converter, w *work) error {
 	from := w.format.pandoc
 	if from == "man" {
@@ -94,7 +94,8 @@ func pandocPages(ctx context.Context, c *Converter, w *work) error {
 	return c.write(w, "", markdown+"\n", nil)
 }
 
-// manual says which macros a manual page uses: "man", "mdoc", or "" if it is none.
+// manual returns the macro package of a manual page, "man" or "mdoc", or "" if src is
+// not a manual page.
 func manual(src []byte) string {
 	for line := range bytes.Lines(src[:min(len(src), 64<<10)]) {
 		switch {
@@ -107,8 +108,8 @@ func manual(src []byte) string {
 	return ""
 }
 
-// run calls pandoc with nothing of the person's environment, in a bounded time.
-// It reads stdin alone: --sandbox keeps it from files and the network.
+// run runs pandoc with a timeout and without the user's environment. pandoc can only
+// read stdin: --sandbox blocks its access to files and the network.
 func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args ...string) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -134,9 +135,9 @@ func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args
 	return out.b.Bytes(), nil
 }
 
-// most keeps the beginning of what is written, and drops the rest or fails.
+// most keeps the first limit bytes written to it. Further writes are dropped or fail.
 type most struct {
-	b          bytes.Buffer // not embedded: its ReadFrom has no bound
+	b          bytes.Buffer // not embedded, because its ReadFrom has no limit
 	limit      int
 	drop, full bool
 }
@@ -153,8 +154,8 @@ func (m *most) Write(p []byte) (int, error) {
 
 var divs = regexp.MustCompile(`^\s*</?div[^>]*>\s*$`)
 
-// withoutDivs takes out the tags that pandoc keeps around notes and the like,
-// with the empty lines that they leave.
+// withoutDivs removes the tags that pandoc writes around notes and similar blocks, and
+// the empty lines that remain.
 func withoutDivs(markdown string) string {
 	var out []string
 	fenced := ""

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// plainPages takes a text as it is: what would be markup is escaped, headings
-// that are underlined stay headings.
+// plainPages converts plain text. It escapes characters that Markdown would interpret,
+// but keeps underlined headings.
 func plainPages(_ context.Context, c *Converter, w *work) error {
 	text, err := decode(w.src)
 	if err != nil {
@@ -30,7 +30,7 @@ func plainPages(_ context.Context, c *Converter, w *work) error {
 	return c.write(w, "", b.text.String(), b.lines)
 }
 
-// underlined says whether the first line with text is a heading of Markdown.
+// underlined reports whether the first line with text is a Markdown heading.
 func underlined(lines []string) bool {
 	for i, line := range lines {
 		if strings.TrimSpace(line) != "" {
@@ -42,16 +42,17 @@ func underlined(lines []string) bool {
 
 var underline = regexp.MustCompile(`^(={3,}|-{3,})\s*$`)
 
-// markup begins a line of Markdown that a text does not mean so.
+// markup matches the beginning of a line that Markdown would interpret.
 var markup = regexp.MustCompile("^( {0,3})(#{1,6}(?:\\s|$)|```|~~~|>)")
 
-// escapePlain keeps a line of text from being a heading, a fence or a tag.
+// escapePlain escapes a line so that Markdown does not treat it as a heading, a fence
+// or a tag.
 func escapePlain(line string) string {
 	return strings.ReplaceAll(markup.ReplaceAllString(line, `$1\$2`), "<", `\<`)
 }
 
-// decode is the text of a file with LF line ends. It reads UTF-8, UTF-16 with its
-// mark, and what is neither as Windows-1252, the superset of Latin-1.
+// decode returns the text of a file with LF line ends. It reads UTF-8, UTF-16 with a
+// byte-order mark, and anything else as Windows-1252, the superset of Latin-1.
 func decode(src []byte) (string, error) {
 	switch {
 	case bytes.HasPrefix(src, []byte{0xEF, 0xBB, 0xBF}):
@@ -94,7 +95,8 @@ func joinSurrogates(in []rune) []rune {
 	return out
 }
 
-// windows1252 are the characters 0x80 to 0x9F; the others are those of Unicode.
+// windows1252 maps the bytes 0x80 to 0x9F to characters. All other bytes have the same
+// code points in Unicode.
 var windows1252 = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
 
 func fromLatin(src []byte) []byte {

@@ -11,16 +11,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of what is shown of one schema.
+// Limits on the content shown for one schema.
 const (
 	maxFieldDepth = 4
-	maxFields     = 300 // of one body
+	maxFields     = 300 // per body
 	maxEnum       = 30
 	maxExample    = 4 << 10
 	maxExamples   = 3
 )
 
-// typeOf names a schema in a few words: "Pet", "array of Pet", "string (uuid)".
+// typeOf describes a schema in a few words: "Pet", "array of Pet", "string (uuid)".
 func (a *api) typeOf(n *yaml.Node, depth int) string {
 	resolved, name := a.resolve(n)
 	if name != "" {
@@ -32,7 +32,7 @@ func (a *api) typeOf(n *yaml.Node, depth int) string {
 	return a.kindOf(resolved, depth)
 }
 
-// kindOf is typeOf of a schema without its name.
+// kindOf describes a schema like typeOf, but without its name.
 func (a *api) kindOf(n *yaml.Node, depths ...int) string {
 	depth := 1
 	if len(depths) > 0 {
@@ -51,7 +51,7 @@ func (a *api) kindOf(n *yaml.Node, depths ...int) string {
 		}
 	}
 	var types []string
-	for _, t := range list(get(n, "type")) { // since 3.1
+	for _, t := range list(get(n, "type")) { // since OpenAPI 3.1
 		types = append(types, text(t))
 	}
 	kind := cmp.Or(text(get(n, "type")), strings.Join(types, " or "))
@@ -70,8 +70,8 @@ func (a *api) kindOf(n *yaml.Node, depths ...int) string {
 	return escapePlain(cut(oneLine(kind), 300))
 }
 
-// fields adds a list of the members of an object, of the elements of an array,
-// and of what a schema is put together of. above are the schemas that it is in.
+// fields adds a list of an object's members, an array's elements or the parts of a
+// composed schema. above holds the enclosing schemas.
 func (a *api) fields(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node) {
 	a.fieldsOf(p, n, depth, above, len(p.lines)+maxFields)
 }
@@ -109,7 +109,7 @@ func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node, 
 	}
 }
 
-// field adds the line of one member.
+// field adds one member's line.
 func (a *api) field(p *apiPage, f pair, required bool, depth int) {
 	n, _ := a.resolve(f.value)
 	what := []string{a.typeOf(f.value, 0)}
@@ -125,7 +125,7 @@ func (a *api) field(p *apiPage, f pair, required bool, depth int) {
 	p.add(f.line, indented(depth, item(strings.TrimSuffix(code(f.key)+" ("+commas(what)+")", " ()"), joinWords(cut(oneLine(about), 1000), a.limits(n), a.exampleOf(n)))))
 }
 
-// indented puts an item of a list at a depth; the schemas page begins deeper.
+// indented indents a list item to a depth. The schemas page starts at a greater depth.
 func indented(depth int, line string) string {
 	if depth == maxFieldDepth-1 {
 		return line
@@ -133,7 +133,7 @@ func indented(depth int, line string) string {
 	return strings.Repeat("  ", depth) + line
 }
 
-// limits says what values a schema allows.
+// limits describes the values that a schema allows.
 func (a *api) limits(n *yaml.Node) string {
 	var parts []string
 	if values := list(get(n, "enum")); len(values) > 0 {
@@ -157,7 +157,7 @@ func (a *api) limits(n *yaml.Node) string {
 	return strings.Join(parts, " ")
 }
 
-// exampleOf is a short example in one line; empty: there is none.
+// exampleOf returns a short example on one line, or "" if there is none.
 func (a *api) exampleOf(n *yaml.Node) string {
 	if v := text(get(n, "example")); v != "" && len(v) <= 200 {
 		return "Example: " + code(v) + "."
@@ -165,7 +165,7 @@ func (a *api) exampleOf(n *yaml.Node) string {
 	return ""
 }
 
-// examples adds those of a media type, or else that of its schema.
+// examples adds the examples of a media type, or else of its schema.
 func (a *api) examples(p *apiPage, media, schema *yaml.Node) {
 	found := 0
 	add := func(line int, name string, v *yaml.Node) {
@@ -194,14 +194,14 @@ func (a *api) examples(p *apiPage, media, schema *yaml.Node) {
 	if v := get(schema, "example"); found == 0 && v != nil && v.Kind != yaml.ScalarNode {
 		add(v.Line, "", v)
 	}
-	for _, v := range list(get(schema, "examples")) { // since 3.1
+	for _, v := range list(get(schema, "examples")) { // since OpenAPI 3.1
 		if v = follow(v); v != nil && v.Kind != yaml.ScalarNode {
 			add(v.Line, "", v)
 		}
 	}
 }
 
-// json is a tree as JSON, up to the bound of an example.
+// json returns a tree as JSON, limited to the maximum size of an example.
 func (a *api) json(n *yaml.Node) string {
 	var b bytes.Buffer
 	a.appendJSON(&b, n, 0)
@@ -251,11 +251,11 @@ func (a *api) appendJSON(b *bytes.Buffer, n *yaml.Node, depth int) {
 func writeString(b *bytes.Buffer, s string) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string has a JSON form
+	_ = e.Encode(s) // encoding a string cannot fail
 	b.Truncate(b.Len() - 1)
 }
 
-// cutLines is the beginning of s in whole lines.
+// cutLines truncates s to at most n bytes, at a line end if possible.
 func cutLines(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -273,8 +273,8 @@ func lineOf(n *yaml.Node) int {
 	return n.Line
 }
 
-// prose is a description, which is Markdown, without headings: those of the page
-// are its operations.
+// prose returns a Markdown description without headings, because the page's headings
+// are reserved for operations.
 func prose(n *yaml.Node) string {
 	var out []string
 	fenced := false
@@ -298,12 +298,12 @@ func prose(n *yaml.Node) string {
 
 var atxHeading = regexp.MustCompile(`^ {0,3}#{1,6}\s+(\S.*)$`)
 
-// heading is a text of one line that is safe in a heading.
+// heading returns s on one line and escaped for a heading.
 func heading(s string) string {
 	return strings.NewReplacer("<", `\<`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(cut(oneLine(s), 300))
 }
 
-// code is a text of one line as code.
+// code returns s on one line as inline code.
 func code(s string) string {
 	s = strings.ReplaceAll(oneLine(s), "`", "'")
 	if s == "" {
@@ -312,7 +312,7 @@ func code(s string) string {
 	return "`" + cut(s, 300) + "`"
 }
 
-// item is an item of a list: what, and about it if there is something.
+// item returns a list item: what, followed by about if it is not empty.
 func item(what, about string) string {
 	if about = strings.TrimSpace(about); about == "" {
 		return "- " + what
@@ -330,7 +330,7 @@ func joinWords(parts ...string) string {
 
 var notSlug = regexp.MustCompile(`[^\pL\pN]+`)
 
-// slug is a text as part of a path.
+// slug returns s in a form that can be part of a path.
 func slug(s string) string {
 	s = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(cut(s, 80)), "-"), "-")
 	if s == "" {

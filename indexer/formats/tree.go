@@ -10,20 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of a tree: a node takes some 200 bytes of memory.
+// Limits on a tree. A node takes about 200 bytes of memory.
 const (
 	maxNodes = 1_000_000
 	maxDepth = 200
 )
 
-// parseTree parses JSON, or YAML without following its aliases, and keeps the
-// line of each node.
+// parseTree parses JSON, or YAML without resolving aliases, and records the line of
+// each node.
 func parseTree(src []byte) (*yaml.Node, error) {
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
 	if isJSON(src) {
 		return parseJSON(src)
 	}
-	// What separates nodes is counted before the parser makes them.
+	// Count separators before the parser allocates nodes.
 	n := 0
 	for _, c := range src {
 		switch c {
@@ -49,11 +49,11 @@ func isJSON(src []byte) bool {
 	return len(src) > 0 && src[0] == '{'
 }
 
-// jsonTree makes nodes of JSON.
+// jsonTree builds nodes from JSON.
 type jsonTree struct {
 	d    *json.Decoder
 	src  []byte
-	at   int64 // where line was counted
+	at   int64 // offset up to which lines are counted
 	line int
 	n    int
 }
@@ -73,7 +73,7 @@ func parseJSON(src []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// here is the line of the last token.
+// here returns the line of the last token.
 func (t *jsonTree) here() int {
 	to := min(t.d.InputOffset(), int64(len(t.src)))
 	t.line += bytes.Count(t.src[t.at:max(t.at, to)], []byte("\n"))
@@ -96,7 +96,7 @@ func (t *jsonTree) value(depth int) (*yaml.Node, error) {
 			n.Kind = yaml.MappingNode
 		}
 		for t.d.More() {
-			child, err := t.value(depth + 1) // keys of an object are values too
+			child, err := t.value(depth + 1) // object keys are values too
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +116,7 @@ func (t *jsonTree) value(depth int) (*yaml.Node, error) {
 	return n, nil
 }
 
-// follow is what an alias stands for.
+// follow resolves an alias.
 func follow(n *yaml.Node) *yaml.Node {
 	for range 10 {
 		if n == nil || n.Kind != yaml.AliasNode {
@@ -127,7 +127,7 @@ func follow(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// get is the value of a key; nil: there is none.
+// get returns the value of a key, or nil if there is none.
 func get(n *yaml.Node, key string) *yaml.Node {
 	if n = follow(n); n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -140,7 +140,7 @@ func get(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// text is a scalar's text; empty: it is none.
+// text returns a scalar's text, or "" if n is not a scalar.
 func text(n *yaml.Node) string {
 	if n = follow(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
@@ -150,7 +150,7 @@ func text(n *yaml.Node) string {
 
 func isTrue(n *yaml.Node) bool { return text(n) == "true" }
 
-// list is the elements of a sequence.
+// list returns the elements of a sequence.
 func list(n *yaml.Node) []*yaml.Node {
 	if n = follow(n); n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -165,7 +165,7 @@ type pair struct {
 	value *yaml.Node
 }
 
-// pairs are the members of a mapping, in order.
+// pairs returns the members of a mapping, in order.
 func pairs(n *yaml.Node) (all []pair) {
 	if n = follow(n); n == nil || n.Kind != yaml.MappingNode {
 		return nil

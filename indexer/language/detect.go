@@ -7,31 +7,35 @@ import (
 	"unicode/utf8"
 )
 
-// maxRead is how much of a page is read to see its language: some 2,000 words.
+// maxRead is the number of bytes read from a page to detect its language, about 2,000
+// words.
 const maxRead = 16 << 10
 
-// What a page must have to be in a language other than English. Code, names and
-// quotes of other languages stand in English pages too, so the language must be
-// seen in many of its words; a page in a folder of that language needs less.
+// Conditions for a page to be in a language other than English. English pages also
+// contain code, names and quotes in other languages, so many of a page's words must be
+// in the language. For a page whose path claims the language, the values that begin
+// with claimed apply instead.
 const (
 	leastHits    = 6    // function words of the language
-	leastKinds   = 4    // different ones
-	leastShare   = 0.10 // of all words
+	leastKinds   = 4    // distinct ones
+	leastShare   = 0.10 // share of all words
 	claimedHits  = 2
 	claimedKinds = 2
 	claimedShare = 0.03
-	// A character of CJK says as much as some letters of a word. A page is in one
-	// of their languages if cjkWeight times as many as it has other letters are.
+	// A CJK character carries as much information as several letters. A page is in a
+	// CJK language if it has at least 1/cjkWeight as many CJK characters as other
+	// letters.
 	cjkWeight        = 3
 	claimedCJKWeight = 20
-	// A Japanese page has kana, a Korean one hangul; Chinese has neither.
+	// A Japanese page contains kana, and a Korean page contains hangul. Chinese has
+	// neither.
 	kanaShare   = 0.1
 	hangulShare = 0.3
 )
 
-// Detect returns the language of a page in Markdown at a path. Its words decide;
-// a folder or a file name that claims a language counts for short pages.
-// Without evidence of another language it is English.
+// Detect returns the language of the Markdown page at a path. Its words decide, except
+// that for a short page, a folder or file name that claims a language counts too.
+// Without evidence of another language, the result is English.
 func Detect(page string, src []byte) Code {
 	claim, claimed := OfPath(page)
 	e := look(prose(src))
@@ -41,7 +45,7 @@ func Detect(page string, src []byte) Code {
 	best, hits := e.best()
 	least, kinds, share := leastHits, leastKinds, leastShare
 	if claimed && claim != English {
-		// Sister languages share words: the claim decides between them.
+		// Related languages share words, so the claim decides between them.
 		if own := e.hits[claim]; own >= claimedHits && 4*own >= 3*hits {
 			best, hits = claim, own
 		}
@@ -55,16 +59,16 @@ func Detect(page string, src []byte) Code {
 	return English
 }
 
-// evidence is what a text shows of its language.
+// evidence counts the signs of each language in a text.
 type evidence struct {
-	words             int // in letters of alphabets
-	letters           int // of these words
+	words             int // in alphabetic scripts
+	letters           int // in these words
 	han, kana, hangul int
-	hits              map[Code]int    // function words of a language among the words
-	met               map[string]bool // the different ones
+	hits              map[Code]int    // number of function words per language
+	met               map[string]bool // the distinct ones
 }
 
-// look reads a text.
+// look collects the evidence in a text.
 func look(text string) evidence {
 	e := evidence{hits: map[Code]int{}, met: map[string]bool{}}
 	start := -1
@@ -118,7 +122,7 @@ func (e *evidence) word(word string) {
 	}
 }
 
-// kinds is how many different function words of a language were met.
+// kinds returns the number of distinct function words of a language.
 func (e *evidence) kinds(c Code) (n int) {
 	for word := range e.met {
 		if slices.Contains(functionWords()[word], c) {
@@ -128,8 +132,8 @@ func (e *evidence) kinds(c Code) (n int) {
 	return n
 }
 
-// cjk is the language of a text that is mostly in Chinese, Japanese or Korean
-// characters, or to a good part if its path claims one of these.
+// cjk returns the language of a text that is mostly in Chinese, Japanese or Korean
+// characters. If the path claims one of these languages, a smaller share is enough.
 func (e *evidence) cjk(claim Code) (Code, bool) {
 	all, weight := e.han+e.kana+e.hangul, cjkWeight
 	if claim == Chinese || claim == Japanese || claim == Korean {
@@ -146,8 +150,8 @@ func (e *evidence) cjk(claim Code) (Code, bool) {
 	return Chinese, true
 }
 
-// best is the language other than English with the most words, the first by code
-// of equal ones.
+// best returns the language other than English with the most function words. Among
+// equals, it returns the first by code.
 func (e *evidence) best() (best Code, hits int) {
 	for c, n := range e.hits {
 		if c != English && (n > hits || n == hits && c < best) {
@@ -157,8 +161,8 @@ func (e *evidence) best() (best Code, hits int) {
 	return best, hits
 }
 
-// prose is the beginning of a page without front matter's fences and fenced code:
-// code is English wherever the page comes from.
+// prose returns the beginning of a page without front matter fences and fenced code,
+// because code is English in every language.
 func prose(src []byte) string {
 	var b strings.Builder
 	fence := ""

@@ -1,7 +1,6 @@
-// Package language tells in which language a page is written and stems its
-// words. It knows the languages whose words deskhand treats in their own way;
-// everything else is treated as English, which is what most documentation is
-// written in.
+// Package language detects the language of a page and stems its words. It supports the
+// languages that deskhand treats specially. All others are treated as English, the
+// language of most documentation.
 package language
 
 import (
@@ -9,11 +8,11 @@ import (
 	"strings"
 )
 
-// Code names a language: an ISO 639-1 code in lower case. The zero value is
-// English, and stands for every language that is not known.
+// Code is a language's ISO 639-1 code in lower case. The zero value is English, which
+// also represents all unsupported languages.
 type Code string
 
-// The languages.
+// The supported languages.
 const (
 	English    Code = ""
 	Arabic     Code = "ar"
@@ -37,7 +36,7 @@ const (
 	Turkish    Code = "tr"
 )
 
-// codes are the languages by every name that a tag or a folder has for them.
+// codes maps tags, folder names and English names to languages.
 var codes = map[string]Code{
 	"en": English, "ar": Arabic, "zh": Chinese, "cn": Chinese, "da": Danish, "nl": Dutch, "fi": Finnish, "fr": French,
 	"de": German, "hu": Hungarian, "it": Italian, "ja": Japanese, "jp": Japanese, "ko": Korean, "no": Norwegian,
@@ -49,7 +48,7 @@ var codes = map[string]Code{
 	"spanish": Spanish, "swedish": Swedish, "tamil": Tamil, "turkish": Turkish,
 }
 
-// String is the code as people write it: "en" for English.
+// String returns the code in its usual form, with "en" for English.
 func (c Code) String() string {
 	if c == English {
 		return "en"
@@ -57,8 +56,8 @@ func (c Code) String() string {
 	return string(c)
 }
 
-// Parse reads a language tag (de, de-AT, zh_Hans, pt-BR) or the English name of a
-// language, in any case. ok is false if it names no language that is known.
+// Parse parses a language tag (de, de-AT, zh_Hans, pt-BR) or the English name of a
+// language, ignoring case. ok is false if the language is not supported.
 func Parse(tag string) (c Code, ok bool) {
 	tag = strings.ToLower(strings.TrimSpace(tag))
 	if c, ok = codes[tag]; ok {
@@ -72,7 +71,7 @@ func Parse(tag string) (c Code, ok bool) {
 	return c, ok && len(main) == 2
 }
 
-// isSubtag reports whether what follows a language in a tag is a region or a
+// isSubtag reports whether s, the part of a tag after the language, is a region or
 // script: two to four letters, or three digits.
 func isSubtag(s string) bool {
 	s, _, _ = strings.Cut(s, "-")
@@ -82,11 +81,10 @@ func isSubtag(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }
 
-// OfPath returns the language that a page's path claims: the folder nearest to
-// the page that is a tag of two letters, with or without a region (de/, zh-cn/,
-// i18n/pt_BR/), or the end of its name (guide.ja.md, README.zh-CN.md). ok is
-// false if it claims none. A claim is a hint and no more: it/ may be a folder of
-// an IT department.
+// OfPath returns the language that a page's path claims. The claim is the suffix of the
+// file name (guide.ja.md, README.zh-CN.md), or else the nearest folder named by a
+// two-letter tag, with or without a region (de/, zh-cn/, i18n/pt_BR/). ok is false if
+// there is no claim. A claim is only a hint: it/ may be an IT department's folder.
 func OfPath(page string) (c Code, ok bool) {
 	name := strings.TrimSuffix(path.Base(page), path.Ext(page))
 	if i := strings.LastIndexAny(name, "."); i >= 0 {
@@ -103,7 +101,7 @@ func OfPath(page string) (c Code, ok bool) {
 	return English, false
 }
 
-// short is Parse for tags that are not the name of a language.
+// short does the same as Parse, but accepts only tags with a two-letter language.
 func short(tag string) (Code, bool) {
 	c, ok := Parse(tag)
 	main, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")

@@ -24,8 +24,8 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// Stemming returns the language by which the words of a text in c are stemmed:
-// texts in Chinese, Japanese and Korean have their words of letters from English.
+// Stemming returns the language for stemming words in a text in c. In Chinese, Japanese
+// and Korean texts, words in Latin letters are stemmed as English.
 func (c Code) Stemming() Code {
 	switch c {
 	case Chinese, Japanese, Korean:
@@ -34,9 +34,9 @@ func (c Code) Stemming() Code {
 	return c
 }
 
-// Stem returns the stem of a word in lower case by the Snowball rules of c. Words
-// under three characters, and those that do not begin with a letter, stay as they
-// are; so do words outside ASCII in English.
+// Stem returns the stem of a lower-case word by the Snowball rules of c. It does not
+// change words shorter than three bytes, words that do not begin with a letter and, in
+// English, words that begin with a non-ASCII letter.
 func (c Code) Stem(word string) string {
 	first, _ := utf8.DecodeRuneInString(word)
 	if len(word) < 3 || c == English && (first < 'a' || first > 'z') || !unicode.IsLetter(first) {
@@ -82,8 +82,8 @@ func (c Code) Stem(word string) string {
 	return env.Current()
 }
 
-// Sample is a text with words of every language that Stem changes: what a build
-// tells by whether another one stemmed as it does.
+// Sample contains words of every language that Stem changes. A build uses it to detect
+// that another build stemmed differently.
 const Sample = `configurations configured; Konfigurationen konfigurierte Straßenbäume; configuraciones configurado
 	configurations configurées; configurazioni configurato; configurações configurado; configuraties geconfigureerde;
 	konfigurationer konfigurerade; konfigurationerne konfigurerede; konfigurasjonene konfigurerte; asetuksissamme määritelty;

@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// maxFunctionWord is the length in bytes of the longest function word.
+// maxFunctionWord is the maximum length of a function word in bytes.
 const maxFunctionWord = 24
 
-// functionWords are the languages that a word is a function word of: what
-// sentences are held together by and questions begin with. They say which
-// language a text is in, and that is all they are used for.
+// functionWords maps each function word to its languages. Function words hold sentences
+// together or begin questions. They are only used to detect languages.
 var functionWords = sync.OnceValue(func() map[string][]Code {
 	all := map[string][]Code{}
 	for c, words := range map[Code]string{
@@ -53,7 +52,7 @@ var functionWords = sync.OnceValue(func() map[string][]Code {
 			还是 之 其`,
 	} {
 		for word := range strings.FieldsSeq(words) {
-			// A single letter of the Latin alphabet is a name or a formula as well.
+			// A single Latin letter may also be a name or part of a formula.
 			if len(word) > 1 {
 				all[word] = append(all[word], c)
 			}
@@ -62,8 +61,8 @@ var functionWords = sync.OnceValue(func() map[string][]Code {
 	return all
 })
 
-// Joins reports whether a word holds the sentences of a language together, or
-// begins its questions.
+// Joins reports whether word is a function word of c, which holds sentences together or
+// begins questions.
 func (c Code) Joins(word string) bool {
 	return len(word) <= maxFunctionWord && slices.Contains(functionWords()[strings.ToLower(word)], c)
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// Media types of a library in a registry: a manifest with the empty config and two
-// layers, the two files of an index. So a client that knows nothing of deskhand
-// gets a folder that deskhand serves.
+// Media types of a library in a registry. A library is a manifest with the empty config
+// and two layers, which are the two files of an index. A client that does not know
+// deskhand can therefore pull a folder that deskhand can serve.
 const (
 	ArtifactType = "application/vnd.deskhand.library.v1"
 	MetadataType = "application/vnd.deskhand.library.metadata.v1+json"
 	IndexType    = "application/vnd.deskhand.library.index.v1"
 )
 
-// ownAnnotations begins the names of those that the specification does not have.
+// ownAnnotations is the prefix of annotations that are not in the specification.
 const ownAnnotations = "com.github.deskhand."
 
-// packed is a library as it is sent. The same library gives the same bytes: no
-// time of packing is in it.
+// packed is a library in the form in which it is sent. It contains no timestamp, so the
+// same library always has the same bytes.
 type packed struct {
 	manifest           []byte
 	metadata           []byte
@@ -60,8 +60,8 @@ func pack(m artifact.Metadata, more map[string]string) (p packed, err error) {
 	return p, err
 }
 
-// Published returns m as it is sent: without the local paths and decisions of the
-// machine it is on, and made from what it was made from there.
+// Published returns m in the form in which it is sent: without this machine's local
+// paths and settings, and with the origin of the library as its source.
 func Published(m artifact.Metadata) artifact.Metadata {
 	if m.Library == nil {
 		return m
@@ -78,7 +78,7 @@ func Published(m artifact.Metadata) artifact.Metadata {
 	return m
 }
 
-// isLocal says that a source is on the machine of who made the library.
+// isLocal reports whether a source is on the machine on which the library was built.
 func isLocal(source string) bool {
 	return filepath.IsAbs(source) || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "file://") || drive.MatchString(source)
 }
@@ -88,7 +88,7 @@ var (
 	commit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 )
 
-// annotations are those of the manifest: what is known, and nothing else.
+// annotations returns the manifest's annotations for all known values.
 func annotations(m artifact.Metadata) map[string]string {
 	all := map[string]string{
 		ocispec.AnnotationDescription: m.CorpusDescription,

@@ -28,32 +28,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
-// Options are those of requests to a registry. The zero value is ready to use.
+// Options configure requests to a registry. The zero value is ready to use.
 type Options struct {
-	// PlainHTTP asks the registry without TLS. A registry on this machine is always
-	// asked so.
+	// PlainHTTP disables TLS. Without it, TLS is still not used for a registry on this
+	// machine.
 	PlainHTTP bool
-	// Progress, unless nil, is called with the bytes of the index that are sent or
-	// received so far, and all of them.
+	// Progress, unless nil, is called with the number of index bytes transferred so far
+	// and the total.
 	Progress func(done, total int64)
-	// Known is the digest of a manifest that the caller has: if the reference leads
-	// to it, Find returns ErrUnchanged. Empty: none.
+	// Known is the digest of a manifest that the caller has. If the reference resolves
+	// to it, Find returns ErrUnchanged. If empty, it is ignored.
 	Known string
-	// Annotations are added to those of the manifest, or replace them. Only Push
+	// Annotations are added to the manifest's annotations and override them. Only Push
 	// uses them.
 	Annotations map[string]string
 
-	idle time.Duration // zero: idleWait
+	idle time.Duration // zero means idleWait
 }
 
-// Bounds of requests.
+// Limits on requests.
 const (
-	// idleWait is how long a server may send nothing, or take nothing. Some store
-	// an upload elsewhere before they answer.
+	// idleWait is the maximum time without any data from or to a server. Some servers
+	// store an upload elsewhere before they respond.
 	idleWait = 2 * time.Minute
-	// wholeWait bounds a push or a pull.
+	// wholeWait is the timeout of a push or pull.
 	wholeWait = time.Hour
-	// maxManifest is what the specification asks registries to take at least.
+	// maxManifest is the maximum manifest size. The specification requires registries
+	// to accept at least this size.
 	maxManifest  = 4 << 20
 	maxRedirects = 5
 )
@@ -63,7 +64,7 @@ var (
 	errDowngrade = errors.New("it leads to an address without TLS")
 )
 
-// repository is r for requests with the person's credentials.
+// repository returns a client for r that uses the user's credentials.
 func repository(r Reference, o Options) (*remote.Repository, error) {
 	plain := o.PlainHTTP || r.isThisMachine()
 	store, err := signIns()
@@ -106,8 +107,8 @@ func redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// signIns are the credentials that docker login and oras login keep; nil: there
-// can be none.
+// signIns returns the credentials stored by "docker login" and "oras login", or nil if
+// there cannot be any.
 func signIns() (credentials.Store, error) {
 	if os.Getenv("DOCKER_CONFIG") == "" {
 		if home, err := os.UserHomeDir(); err != nil || !filepath.IsAbs(home) {
@@ -136,17 +137,19 @@ func credentialsOf(store credentials.Store) auth.CredentialFunc {
 	}
 }
 
-// transport sends requests only where the registry may lead: to itself wherever
-// it is, since the person named it; to the internet; and to other machines of its
-// own network if it is in one, as for its token service or its storage.
+// transport restricts the addresses to which requests are sent. It allows the registry
+// itself, wherever it is, because the user named it. It also allows the internet and,
+// if the registry is in a local network, other machines of that network, for example
+// its token service or storage.
 type transport struct {
 	host  string // of the registry
 	plain bool
 	idle  time.Duration
-	// itself goes to the registry, network and internet elsewhere.
+	// itself is used for the registry, network for its local network, and internet for
+	// all other addresses.
 	itself, network, internet http.RoundTripper
 
-	near atomic.Bool // the registry is on this machine's network, and not this machine
+	near atomic.Bool // the registry is in this machine's network, but not on this machine
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -184,7 +187,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// located notes where the registry is.
+// located records whether the registry is in the local network.
 func (t *transport) located(address string) {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -195,7 +198,7 @@ func (t *transport) located(address string) {
 	}
 }
 
-// watch ends a request in which nothing moves.
+// watch cancels a request that makes no progress.
 type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -224,8 +227,8 @@ func (w *watch) end() {
 	w.cancel(nil)
 }
 
-// watched is a body whose bytes keep its request alive. The request ends when
-// that of the response is closed.
+// watched is a body that resets its request's idle timer when bytes are read. The
+// request ends when the response body is closed.
 type watched struct {
 	io.ReadCloser
 	watch *watch
@@ -250,13 +253,13 @@ func (b *watched) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// What a request is for, in errors.
+// The purpose of a request, for errors.
 const (
 	pushing = "push to"
 	pulling = "pull"
 )
 
-// failed is what a person is told of an error of a request.
+// failed converts the error of a request to a fault for the user.
 func failed(doing string, r Reference, err error) error {
 	if err == nil || fault.Of(err) != nil {
 		return err
@@ -287,7 +290,7 @@ func failed(doing string, r Reference, err error) error {
 	case errors.As(err, &dial):
 		why = dial.Err.Error()
 		if u, err := url.Parse(dial.URL); err == nil && u.Host != host {
-			why = u.Host + ": " + why // its query may be a signature
+			why = u.Host + ": " + why // the URL's query may contain a signature
 		}
 	}
 	if refused := new(netguard.Refused); errors.As(err, &refused) || errors.Is(err, errDowngrade) {
@@ -300,5 +303,5 @@ func failed(doing string, r Reference, err error) error {
 	return f
 }
 
-// shown is a stranger's text for a terminal.
+// shown returns untrusted text in a form that is safe for a terminal.
 func shown(s string) string { return text.Shorten(text.OneLine(text.Plain(s)), 300) }

@@ -16,18 +16,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// ErrUnchanged says that a reference leads to the manifest Options.Known.
+// ErrUnchanged is returned if a reference resolves to the manifest Options.Known.
 var ErrUnchanged = errors.New("unchanged")
 
-// maxIndex is the size of the largest index that is pulled.
+// maxIndex is the maximum size of an index that is pulled.
 const maxIndex = 8 << 30
 
-// Library is a library that a registry has, of which only the description is here.
+// Library is a library in a registry. Only its description has been downloaded.
 type Library struct {
-	// Reference is what was asked for, and Digest that of its manifest.
+	// Reference is the requested reference. Digest is the digest of its manifest.
 	Reference Reference
 	Digest    string
-	// Metadata is what the library says of itself.
+	// Metadata is the library's metadata.
 	Metadata artifact.Metadata
 
 	repo  *remote.Repository
@@ -35,10 +35,10 @@ type Library struct {
 	o     Options
 }
 
-// Find asks the registry for the library at r. Faults: "registry_denied",
-// "registry_missing", "registry_failed", "bad_artifact" for what is no library or
-// not what its digest says, and those of artifact.Open. ErrUnchanged: r leads to
-// Options.Known.
+// Find requests the library at r from its registry. It returns fault "registry_denied",
+// "registry_missing" or "registry_failed", fault "bad_artifact" if r is not a library
+// or does not match its digest, or the faults of artifact.Open. It returns ErrUnchanged
+// if r resolves to Options.Known.
 func Find(ctx context.Context, r Reference, o Options) (*Library, error) {
 	repo, err := repository(r, o)
 	if err != nil {
@@ -57,14 +57,14 @@ func Find(ctx context.Context, r Reference, o Options) (*Library, error) {
 	return l, failed(pulling, r, l.readMetadata(ctx, described))
 }
 
-// bad is the fault of what a registry has or sends.
+// bad returns the fault for invalid content of a registry.
 func (l *Library) bad(why, hint string) error {
 	return fault.New("bad_artifact", fmt.Sprintf("%s is refused: %s", l.Reference, shown(why)), hint)
 }
 
 const pushAgain = "have it pushed again by its owner, or use another registry"
 
-// readManifest reads the manifest and returns the layer of the metadata.
+// readManifest reads the manifest and returns the metadata layer.
 func (l *Library) readManifest(ctx context.Context) (described ocispec.Descriptor, err error) {
 	of, body, err := l.repo.FetchReference(ctx, l.repo.Reference.Reference)
 	if err != nil {
@@ -139,8 +139,8 @@ func (l *Library) readMetadata(ctx context.Context, of ocispec.Descriptor) error
 	return nil
 }
 
-// Fetch writes the data file to w, and compares it with its digest. Faults are
-// those of Find.
+// Fetch writes the data file to w and checks it against its digest. It returns the same
+// faults as Find.
 func (l *Library) Fetch(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, wholeWait)
 	defer cancel()
@@ -156,7 +156,7 @@ func (l *Library) Fetch(ctx context.Context, w io.Writer) error {
 	return failed(pulling, l.Reference, l.sent("index", err))
 }
 
-// sent words what a registry sent wrong.
+// sent converts an error in data from a registry to a fault.
 func (l *Library) sent(what string, err error) error {
 	switch {
 	case errors.Is(err, content.ErrMismatchedDigest), err != nil && strings.Contains(err.Error(), "digest mismatch"):

@@ -16,22 +16,23 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Pushed is what Push did.
+// Pushed is the result of Push.
 type Pushed struct {
-	// Reference is what was pushed to, with Prefix, and Digest that of the manifest.
+	// Reference is the target, including Prefix. Digest is the digest of the manifest.
 	Reference string `json:"reference"`
 	Digest    string `json:"digest"`
-	// Bytes are those of all layers, Sent those that the registry did not have.
+	// Bytes is the size of all layers. Sent is the size of the layers that the registry
+	// did not have.
 	Bytes int64 `json:"bytes"`
 	Sent  int64 `json:"sent_bytes"`
-	// Unchanged says that the reference led to this already.
+	// Unchanged is true if the reference already resolved to this manifest.
 	Unchanged bool `json:"unchanged"`
 }
 
-// Push sends the index in dir to r. Every byte of it is verified before, and a
-// layer that the registry has is not sent again. Faults: those of artifact.Open
-// and Reader.Verify, "bad_source" if r is a digest, and "registry_denied",
-// "registry_missing" and "registry_failed".
+// Push sends the index in dir to r. It verifies every byte first, and does not send
+// layers that the registry already has. It returns the faults of artifact.Open and
+// Reader.Verify, "bad_source" if r is a digest, "registry_denied", "registry_missing"
+// or "registry_failed".
 func Push(ctx context.Context, dir string, r Reference, o Options) (Pushed, error) {
 	if r.IsDigest() {
 		return Pushed{}, fault.New("bad_source", fmt.Sprintf("%s is a digest, to which nothing can be pushed", r), "name a tag instead: HOST/REPOSITORY:TAG")
@@ -82,8 +83,8 @@ func (p packed) push(ctx context.Context, repo *remote.Repository, data io.Reade
 	return done, repo.PushReference(ctx, p.of, bytes.NewReader(p.manifest), repo.Reference.Reference)
 }
 
-// send sends a layer unless it is there, and adds its size to sent if that is not
-// nil.
+// send sends a layer unless the registry has it. It adds its size to sent unless sent
+// is nil.
 func send(ctx context.Context, blobs registry.BlobStore, d ocispec.Descriptor, from io.Reader, sent *int64) error {
 	there, err := blobs.Exists(ctx, d)
 	if err != nil || there {
@@ -98,7 +99,7 @@ func send(ctx context.Context, blobs registry.BlobStore, d ocispec.Descriptor, f
 	return nil
 }
 
-// counted shows how much of a reader has been read.
+// counted reports how much of a reader has been read.
 type counted struct {
 	io.Reader
 	done, total int64

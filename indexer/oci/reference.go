@@ -1,9 +1,8 @@
-// Package oci sends indexes to container registries and gets them back, as OCI
-// artifacts.
+// Package oci pushes indexes to container registries and pulls them, as OCI artifacts.
 //
-// Registries are strangers: every byte is compared with its digest and counted
-// before it is used, requests go only where the person's own reference leads, and
-// a server that stops sending is given up.
+// Registries are untrusted: every byte is counted and checked against its digest before
+// use, requests go only to addresses that follow from the user's reference, and
+// transfers from servers that stop sending are cancelled.
 package oci
 
 import (
@@ -16,22 +15,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
-// Prefix begins the address of a library in a registry.
+// Prefix is the prefix of a library's address in a registry.
 const Prefix = "oci://"
 
-// IsAddress reports whether address is one of a library in a registry.
+// IsAddress reports whether address refers to a library in a registry.
 func IsAddress(address string) bool { return strings.HasPrefix(address, Prefix) }
 
-// Reference is a library in a registry: its repository, and a tag or the digest
-// of its manifest. Only Parse makes one.
+// Reference is a library in a registry: its repository, and a tag or the digest of its
+// manifest. Use Parse to create one.
 type Reference struct{ ref registry.Reference }
 
-// defaultTag is the tag of a reference without one.
+// defaultTag is the tag used if a reference has none.
 const defaultTag = "latest"
 
-// Parse reads HOST[:PORT]/REPOSITORY[:TAG][@DIGEST], with or without Prefix. The
-// default tag is "latest"; if there is a digest, the tag counts for nothing. Fault
-// "bad_source".
+// Parse parses HOST[:PORT]/REPOSITORY[:TAG][@DIGEST], with or without Prefix. The
+// default tag is "latest". If there is a digest, the tag is ignored. Parse returns
+// fault "bad_source" if the address is invalid.
 func Parse(address string) (Reference, error) {
 	bare := strings.TrimPrefix(address, Prefix)
 	ref, err := registry.ParseReference(bare)
@@ -45,7 +44,7 @@ func Parse(address string) (Reference, error) {
 	return Reference{ref}, nil
 }
 
-// String returns the address, with Prefix.
+// String returns the address, including Prefix.
 func (r Reference) String() string {
 	separator := ":"
 	if r.IsDigest() {
@@ -54,11 +53,13 @@ func (r Reference) String() string {
 	return Prefix + r.ref.Registry + "/" + r.ref.Repository + separator + r.ref.Reference
 }
 
-// IsDigest reports whether r names a digest, and so always the same bytes.
+// IsDigest reports whether r contains a digest and therefore always resolves to the
+// same bytes.
 func (r Reference) IsDigest() bool { return strings.Contains(r.ref.Reference, ":") }
 
-// At returns the reference to the manifest with that digest, which begins with
-// "sha256:", in the same repository. Fault "bad_source".
+// At returns a reference to the manifest with the given digest in the same repository.
+// The digest must begin with "sha256:". If it is invalid, At returns fault
+// "bad_source".
 func (r Reference) At(digest string) (Reference, error) {
 	r.ref.Reference = digest
 	if !r.IsDigest() || r.ref.ValidateReferenceAsDigest() != nil {
@@ -67,7 +68,7 @@ func (r Reference) At(digest string) (Reference, error) {
 	return r, nil
 }
 
-// isThisMachine says that the registry is on this machine by its name.
+// isThisMachine reports whether the registry's host name refers to this machine.
 func (r Reference) isThisMachine() bool {
 	host, _, _ := strings.Cut(r.ref.Registry, ":")
 	if strings.HasPrefix(r.ref.Registry, "[") {

@@ -18,65 +18,68 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// leftOut are folders of other people's code, and of what a build made, that are
-// left out of the docs of a library unless its path names them.
+// leftOut lists folders with third-party code or build output. A library's docs exclude
+// them unless its path includes them.
 var leftOut = []string{"node_modules", "vendor", ".venv", "venv", "target", "dist", ".git"}
 
-// Options says what to add, and how. Source is required.
+// Options configure how a library is added. Source is required.
 type Options struct {
-	// Source, Path and AllowFile are those of package source.
+	// Source, Path and AllowFile are passed to package source.
 	Source, Path string
 	AllowFile    bool
-	// Name and Version of the library; empty: as the address proposes.
+	// Name and Version are the library's name and version. If one is empty, the
+	// proposal from the address applies.
 	Name, Version string
-	// Texts says that the library's own texts for tools, instructions and prompts
-	// reach models.
+	// Texts allows models to receive the library's own texts for tools, instructions
+	// and prompts.
 	Texts bool
-	// NoGitIgnore takes what .gitignore files name too.
+	// NoGitIgnore includes files that .gitignore files match.
 	NoGitIgnore bool
-	// Embedder makes the vectors; nil: there are none.
+	// Embedder computes the vectors. If nil, there are no vectors.
 	Embedder embed.Embedder
-	// Progress is that of a build; nil: nothing is called.
+	// Progress, unless nil, is called with the progress of the build.
 	Progress func(indexer.Progress)
-	// Made says that Source is a folder that somebody made for this library alone:
-	// it is taken whole, and Made is recorded instead of the folder. Nil: it was
-	// not.
+	// Made is set if Source is a folder that was created only for this library. The
+	// whole folder is then used, and Made is recorded instead of its path.
 	Made *Made
-	// Remake makes a library again whose source is [Made], in Update. Nil: Update
-	// refuses it.
+	// Remake rebuilds a library whose source is [Made]. Update calls it. If nil, Update
+	// returns an error for such a library.
 	Remake func(context.Context, Shelf, Entry, Options) (Result, error)
-	// PlainHTTP asks registries without TLS; one on this machine is always asked so.
+	// PlainHTTP disables TLS for registries. Without it, TLS is still not used for a
+	// registry on this machine.
 	PlainHTTP bool
-	// Verify reads what was pulled from a registry again, and compares every byte.
+	// Verify reads a pulled index again and checks every byte.
 	Verify bool
 
-	known    string // the revision that the shelf has, or the digest if it is from a registry
-	recorded string // the source to record instead; empty: where it is from
+	known    string // the revision on the shelf, or the digest if the library is from a registry
+	recorded string // the source to record, or empty for the actual source
 }
 
-// Made is what the docs of a library were made from.
+// Made identifies the source from which a library's docs were generated.
 type Made struct {
-	// Source begins with [MadePrefix], as "dep:go/github.com/spf13/cobra". Revision
-	// is that of what made the docs.
+	// Source begins with [MadePrefix], for example "dep:go/github.com/spf13/cobra".
+	// Revision is the generator's revision.
 	Source, Revision string
 }
 
-// MadePrefix begins the sources of libraries that were made from a dependency.
+// MadePrefix is the prefix of sources of libraries that were generated from a
+// dependency.
 const MadePrefix = "dep:"
 
-// Result is what was done for one library.
+// Result is the result for one library.
 type Result struct {
 	Entry
-	// Unchanged says that the index is the same as before.
+	// Unchanged is true if the index is the same as before.
 	Unchanged bool `json:"unchanged"`
-	// Problems are those of the pages.
+	// Problems lists the problems in the pages.
 	Problems []indexer.Problem `json:"problems"`
-	// LeftOut counts files that may be docs and became no page.
+	// LeftOut counts files that may be docs but did not become pages.
 	LeftOut []formats.Left `json:"left_out,omitempty"`
 }
 
-// Add brings the docs of a source and builds the library, or builds it again if
-// it is there. Faults: those of source.Open and indexer.Build, and "bad_library".
+// Add fetches the docs of a source and builds the library. If the library exists, Add
+// rebuilds it. It returns the faults of source.Open and indexer.Build, and
+// "bad_library".
 func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if o.Name != "" {
 		if err := CheckName(o.Name, o.Version); err != nil {
@@ -105,7 +108,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("make the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
-	before, _ := read(folder) // none: it is new
+	before, _ := read(folder) // an unreadable library counts as new
 	build := o.build(from, folder, &l)
 	defer build.Formats.Close()
 	report, err := indexer.Build(ctx, build)
@@ -120,15 +123,16 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems, LeftOut: append(report.LeftOut, from.LeftOut...)}, nil
 }
 
-// discard removes the folder of a library of which nothing was made, unless
-// another process is making it.
+// discard removes a library's folder if nothing was built, unless another process is
+// building the library.
 func discard(folder string, err error) {
 	if f := fault.Of(err); (f == nil || f.Code != "locked") && building(folder) {
 		_ = os.RemoveAll(folder)
 	}
 }
 
-// fetching is the progress of a source that is brought page by page.
+// fetching returns a progress function for a source that is fetched page by page, or
+// nil.
 func (o Options) fetching() func(done, total int) {
 	if o.Progress == nil {
 		return nil
@@ -136,7 +140,7 @@ func (o Options) fetching() func(done, total int) {
 	return func(done, total int) { o.Progress(indexer.Progress{Phase: "fetch", Done: done, Total: total}) }
 }
 
-// build is how the library l is built of the docs in from.
+// build returns the options for building the library l from the docs in from.
 func (o Options) build(from *source.Source, folder string, l *artifact.Library) indexer.Options {
 	build := indexer.Options{
 		Dir: from.Dir, Named: from.Shown(), Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil,
@@ -157,10 +161,10 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 	return build
 }
 
-// Update builds a library again from where it came from. A repository that is
-// still at the same commit is not fetched, and neither is a reference that still
-// leads to the same digest. o gives what is not recorded: AllowFile, PlainHTTP,
-// Verify, Embedder and Progress.
+// Update rebuilds a library from its source. It does not fetch a repository that is
+// still at the same commit, or a reference that still resolves to the same digest. o
+// provides the options that are not recorded: AllowFile, PlainHTTP, Verify, Embedder
+// and Progress.
 func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 	if e.Source == "" {
 		return Result{}, fault.New("bad_library", fmt.Sprintf("%s does not say where it came from", e.ID()), "add it again: deskhand add SOURCE --name "+e.Name)

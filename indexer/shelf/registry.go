@@ -19,7 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// pull gets a library from a registry, with the index that was pushed.
+// pull downloads a library's index from a registry.
 func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 	if o.Path != "" {
 		return Result{}, fault.New("bad_library", "a library in a registry is an index, in which no folder can be chosen", "leave out --path")
@@ -43,7 +43,7 @@ func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("make the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(m.Library.Name, m.Library.Version))
-	before, _ := read(folder) // none: it is new
+	before, _ := read(folder) // an unreadable library counts as new
 	if err := artifact.Receive(folder, m, func(w io.Writer) error { return l.Fetch(ctx, w) }); err != nil {
 		discard(folder, err)
 		return Result{}, fmt.Errorf("add %s: %w", idOf(m.Library.Name, m.Library.Version), err)
@@ -68,7 +68,8 @@ func verify(folder string) error {
 	return errors.Join(r.Verify(), r.Close())
 }
 
-// moved is Progress in the bytes of an index; nil if nobody looks.
+// moved returns a progress function for transferred index bytes, or nil if o has no
+// progress function.
 func (o Options) moved(phase string) func(done, total int64) {
 	if o.Progress == nil {
 		return nil
@@ -78,8 +79,8 @@ func (o Options) moved(phase string) func(done, total int64) {
 	}
 }
 
-// received is the metadata of a library that was found in a registry, as this
-// shelf has it.
+// received returns the metadata of a library from a registry in the form that this
+// shelf stores.
 func (o Options) received(l *oci.Library) artifact.Metadata {
 	m, was := l.Metadata, *l.Metadata.Library
 	origin := was.Origin
@@ -96,8 +97,8 @@ func (o Options) received(l *oci.Library) artifact.Metadata {
 	return m
 }
 
-// plain takes from m what its makers say to models, as a build without trust in
-// texts does, and what no build writes.
+// plain removes the publisher's texts for models from m, in the same way as a build
+// without Texts. It also removes values that no build writes.
 func plain(m *artifact.Metadata) {
 	m.CorpusDescription = m.Library.Name + " documentation"
 	m.ToolDescriptions, m.Instructions, m.Prompts = nil, "", nil
@@ -109,14 +110,15 @@ func plain(m *artifact.Metadata) {
 	m.Terms = m.Terms[:min(len(m.Terms), maxTerms)]
 }
 
-// Bounds of the terms and notes that are kept.
+// Limits on the terms and notes that are kept.
 const (
 	maxTerms = 60
 	maxTerm  = 64
 	maxNote  = 4096
 )
 
-// maxString bounds what a stranger's library says of where it is from.
+// maxString is the maximum length of each string in which an untrusted library
+// describes its origin.
 const maxString = 2048
 
 func checkStrings(m artifact.Metadata) error {
@@ -129,8 +131,8 @@ func checkStrings(m artifact.Metadata) error {
 	return nil
 }
 
-// Push sends a library to a registry. o gives PlainHTTP and Progress; annotations
-// are added to those of the library. Faults are those of oci.Parse and oci.Push.
+// Push sends a library to a registry. It uses PlainHTTP and Progress of o. annotations
+// are added to the library's own. Push returns the faults of oci.Parse and oci.Push.
 func (s Shelf) Push(ctx context.Context, e Entry, address string, annotations map[string]string, o Options) (oci.Pushed, error) {
 	ref, err := oci.Parse(address)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package shelf keeps libraries: indexes with a name and a version, each in a
-// folder of its own below one folder. There is no database: what is listed is
-// what lies there.
+// Package shelf stores libraries. A library is an index with a name and a version, in
+// its own folder below the shelf folder. There is no database: the list of libraries is
+// read from the folders.
 //
-// A library is replaced as its index is: a build that is killed leaves the old
-// one. Processes may read a shelf while another one changes it.
+// A library is replaced in the same way as an index, so a killed build leaves the old
+// library in place. Processes may read a shelf while another process changes it.
 package shelf
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Shelf is a folder of libraries, which need not exist.
+// Shelf is a folder of libraries. The folder need not exist.
 type Shelf struct{ Dir string }
 
 // Entry is one library on a shelf.
@@ -32,33 +32,34 @@ type Entry struct {
 	Version string `json:"version"`
 	// Description completes "Search the ...".
 	Description string `json:"description"`
-	// Source, Path, Revision, Digest and Licence are those of artifact.Library.
+	// Source, Path, Revision, Digest and Licence are copied from artifact.Library.
 	Source   string `json:"source"`
 	Path     string `json:"path"`
 	Revision string `json:"revision,omitempty"`
 	Digest   string `json:"digest,omitempty"`
 	Licence  string `json:"licence,omitempty"`
-	// Origin is what the library was made from if Source is a registry; nil: Source
-	// says it.
+	// Origin is the source that the library was built from if Source is a registry. If
+	// nil, the library was built from Source.
 	Origin *artifact.Origin `json:"origin,omitempty"`
-	// Pages and Chunks are counts, Bytes the size on disk.
+	// Pages and Chunks are counts. Bytes is the size on disk.
 	Pages  int   `json:"pages"`
 	Chunks int   `json:"chunks"`
 	Bytes  int64 `json:"bytes"`
-	// Index is the SHA-256 of the index data: two libraries with the same one
-	// answer the same.
+	// Index is the SHA-256 of the index data. Two libraries with the same value return
+	// the same results.
 	Index string `json:"index_sha256"`
-	// Built is when the index was written.
+	// Built is the time at which the index was written.
 	Built time.Time `json:"built"`
-	// Embedding names what made the vectors; nil: there are none.
+	// Embedding identifies the embedder that computed the vectors. It is nil if there
+	// are none.
 	Embedding *artifact.Embedding `json:"embedding"`
-	// Folder is where the index lies.
+	// Folder is the folder that contains the index.
 	Folder string `json:"folder"`
 
 	texts bool
 }
 
-// ID is NAME, or NAME@VERSION.
+// ID returns NAME or NAME@VERSION.
 func (e Entry) ID() string { return idOf(e.Name, e.Version) }
 
 func idOf(name, version string) string {
@@ -68,24 +69,24 @@ func idOf(name, version string) string {
 	return name + "@" + version
 }
 
-// Problem is a folder on the shelf that is no readable library.
+// Problem describes a folder on the shelf that is not a readable library.
 type Problem struct {
 	Folder string `json:"folder"`
 	Reason string `json:"reason"`
 }
 
-// namePattern is what a name may be: as packages are called, of parts between
-// slashes.
+// namePattern matches valid names. Like package names, they may have several parts
+// separated by slashes.
 var namePattern = regexp.MustCompile(`^@?[A-Za-z0-9][A-Za-z0-9._+~-]*(/[A-Za-z0-9][A-Za-z0-9._+~-]*)*$`)
 
-// versionPattern is what a version may be.
+// versionPattern matches valid versions.
 var versionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+~-]*$`)
 
-// maxName is the characters of a name or a version.
+// maxName is the maximum length of a name or version.
 const maxName = 128
 
-// CheckName is fault "bad_library" for a name or a version that a library cannot
-// have. version may be empty.
+// CheckName returns fault "bad_library" if a library cannot have this name or version.
+// version may be empty.
 func CheckName(name, version string) error {
 	if len(name) > maxName || !namePattern.MatchString(name) {
 		return fault.New("bad_library", fmt.Sprintf("'%s' is no name of a library", name), "use letters, digits, '.', '_', '-' and '/' between parts, at most 128 characters: --name NAME")
@@ -96,8 +97,8 @@ func CheckName(name, version string) error {
 	return nil
 }
 
-// folderOf is the folder of a library: its id, with %XX for slashes, and for
-// capitals, since some systems do not tell them from small letters.
+// folderOf returns a library's folder, which is named after its ID. Slashes are encoded
+// as %XX, and so are capitals, because some file systems ignore case.
 func (s Shelf) folderOf(id string) string {
 	var b strings.Builder
 	for _, r := range []byte(id) {
@@ -110,8 +111,8 @@ func (s Shelf) folderOf(id string) string {
 	return filepath.Join(s.Dir, b.String())
 }
 
-// List returns the libraries, sorted by name and version, and what lies there
-// and is none. A shelf that does not exist is empty.
+// List returns the libraries, sorted by name and version, and the folders that are not
+// libraries. A shelf that does not exist is empty.
 func (s Shelf) List() ([]Entry, []Problem, error) {
 	folders, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +134,7 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 			entries = append(entries, e)
 		case err == nil:
 			problems = append(problems, Problem{dir, "it is an index that deskhand add did not make"})
-		case !building(dir): // nothing to be seen yet
+		case !building(dir): // a first build has not yet finished
 			problems = append(problems, Problem{dir, err.Error()})
 		}
 	}
@@ -143,13 +144,13 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 	return entries, problems, nil
 }
 
-// building says that a first build in dir has not ended.
+// building reports whether the first build in dir has not yet finished.
 func building(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// read reads what a library says of itself.
+// read opens the library in dir and returns its entry.
 func read(dir string) (Entry, error) {
 	r, err := artifact.Open(dir)
 	if err != nil {
@@ -173,8 +174,8 @@ func read(dir string) (Entry, error) {
 	return e, nil
 }
 
-// Find returns the library that NAME or NAME@VERSION names; of several versions
-// of a name, the newest. Fault "no_library" names those that are similar.
+// Find returns the library with the given NAME or NAME@VERSION. If a name has several
+// versions, it returns the newest. Fault "no_library" lists similar names.
 func (s Shelf) Find(id string) (Entry, error) {
 	entries, _, err := s.List()
 	if err != nil {
@@ -183,14 +184,14 @@ func (s Shelf) Find(id string) (Entry, error) {
 	return Among(entries, id)
 }
 
-// Among is [Shelf.Find] in a list as List returns it.
+// Among does the same as [Shelf.Find] for a list returned by List.
 func Among(entries []Entry, id string) (found Entry, err error) {
 	ok := false
 	for _, e := range entries {
 		if e.ID() == id {
 			return e, nil
 		}
-		if e.Name == id { // sorted by version: the last one stays
+		if e.Name == id { // sorted by version, so the last one wins
 			found, ok = e, true
 		}
 	}
@@ -210,31 +211,32 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 	return Entry{}, fault.New("no_library", fmt.Sprintf("there is no library '%s' on the shelf", id), next)
 }
 
-// Remove takes a library off the shelf. It is gone for readers at once, and its
-// files then.
+// Remove removes a library from the shelf. It disappears for readers immediately,
+// before its files are deleted.
 func (s Shelf) Remove(e Entry) error {
 	trash, err := os.MkdirTemp(s.Dir, ".removed-")
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", e.ID(), err)
 	}
 	if err := os.Rename(e.Folder, filepath.Join(trash, "library")); err != nil {
-		_ = os.Remove(trash) // empty
+		_ = os.Remove(trash) // it is empty
 		return fmt.Errorf("remove %s: %w", e.ID(), err)
 	}
 	s.sweep()
 	return nil
 }
 
-// sweep deletes what was removed, by a process that was killed too.
+// sweep deletes the files of removed libraries, including those left by killed
+// processes.
 func (s Shelf) sweep() {
 	removed, _ := filepath.Glob(filepath.Join(s.Dir, ".removed-*"))
 	for _, dir := range removed {
-		_ = os.RemoveAll(dir) // what stays is deleted the next time
+		_ = os.RemoveAll(dir) // the next call deletes the files that remain
 	}
 }
 
-// CompareVersions orders versions as people count: by numbers, with what has a
-// suffix after "-" before what has none. An empty version is the least.
+// CompareVersions compares versions numerically, part by part. A version with a suffix
+// after "-" comes before the same version without one. The empty version comes first.
 func CompareVersions(a, b string) int {
 	partsA, preA := versionParts(a)
 	partsB, preB := versionParts(b)
@@ -272,7 +274,7 @@ func versionParts(v string) (parts []string, pre string) {
 	parts = strings.Split(v, ".")
 	for i, p := range parts {
 		if t := strings.TrimLeft(p, "0"); isNumber(p) {
-			parts[i] = t // "0" is empty, and less than all others
+			parts[i] = t // "0" becomes "", which sorts before all others
 		}
 	}
 	return parts, pre
@@ -282,7 +284,7 @@ func isNumber(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// PathOf is where the libraries of a person are by default: deskhand/shelf in
+// PathOf returns the default path of the user's libraries: deskhand/shelf in
 // $XDG_DATA_HOME or ~/.local/share.
 func PathOf() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {

@@ -19,32 +19,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Wanted is a library that a project names. Source is required; a relative folder
-// is relative to the process.
+// Wanted is a library that a project's configuration lists. Source is required. A
+// relative path is relative to the process's working folder.
 type Wanted struct {
 	Name    string `json:"name" yaml:"name"`
 	Version string `json:"version,omitempty" yaml:"version"`
 	Source  string `json:"source" yaml:"source"`
 	Path    string `json:"path,omitempty" yaml:"path"`
-	// At is where a local source is from this process; empty: Source says it.
+	// At is the path of a local source for this process. If empty, Source is used.
 	At string `json:"-" yaml:"-"`
 }
 
-// Locked is a wanted library, and exactly what it was.
+// Locked is a wanted library, with its exact content.
 type Locked struct {
 	Wanted
-	// Revision, Digest and Index are those of Entry.
+	// Revision, Digest and Index correspond to the fields of Entry.
 	Revision string `json:"revision,omitempty"`
 	Digest   string `json:"digest,omitempty"`
 	Index    string `json:"index_sha256"`
 }
 
-// Lock is the file that a team commits.
+// Lock is the content of the lock file, which a team commits.
 type Lock struct {
 	Libraries []Locked `json:"libraries"`
 }
 
-// ReadLock reads a lock file; nil: there is none. Fault "bad_lock".
+// ReadLock reads a lock file. It returns nil if the file does not exist, and fault
+// "bad_lock" if it is invalid.
 func ReadLock(path string) (*Lock, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +63,7 @@ func ReadLock(path string) (*Lock, error) {
 	return &l, nil
 }
 
-// Write replaces the file at path; a kill leaves the old one.
+// Write replaces the file at path atomically.
 func (l Lock) Write(path string) error {
 	b, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -72,7 +73,7 @@ func (l Lock) Write(path string) error {
 	if err != nil {
 		return fmt.Errorf("write the lock file: %w", err)
 	}
-	defer os.Remove(f.Name()) // gone once it is renamed
+	defer os.Remove(f.Name()) // no effect after the rename
 	_, err = f.Write(append(b, '\n'))
 	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 	if err == nil {
@@ -84,7 +85,7 @@ func (l Lock) Write(path string) error {
 	return nil
 }
 
-// of is what is locked of a library; false: nothing is.
+// of returns the locked version of a library. It returns false if there is none.
 func (l *Lock) of(w Wanted) (Locked, bool) {
 	if l == nil {
 		return Locked{}, false
@@ -97,18 +98,17 @@ func (l *Lock) of(w Wanted) (Locked, bool) {
 	return l.Libraries[i], true
 }
 
-// Synced is what Sync did.
+// Synced is the result of Sync.
 type Synced struct {
 	Results []Result
 	Removed []string
 	Lock    Lock
 }
 
-// Sync makes the shelf what wanted says: it adds what is missing, updates the
-// others and removes the rest, in that order. Dependencies stay, since the lock
-// files of their own tools say which they are. With strict each library becomes
-// what lock says; fault "locked" if that cannot be, or if lock is of other
-// libraries.
+// Sync makes the shelf match wanted: it adds missing libraries, updates the others and
+// removes the rest, in that order. It keeps libraries of dependencies, because the lock
+// files of other tools define these. With strict, each library must match lock. If one
+// cannot match, or if lock lists other libraries, Sync returns fault "locked".
 func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict bool, o Options) (done Synced, err error) {
 	ids := map[string]bool{}
 	done.Lock.Libraries = []Locked{}
@@ -155,7 +155,7 @@ func (w Wanted) check() error {
 	return CheckName(w.Name, w.Version)
 }
 
-// one adds a library or updates it.
+// one adds or updates a library.
 func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o Options) (Result, error) {
 	o.Source, o.Path, o.Name, o.Version = cmp.Or(w.At, w.Source), w.Path, w.Name, w.Version
 	if strict && known.Revision != "" {
@@ -174,7 +174,7 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 			return Result{}, err
 		}
 	}
-	// What is on the shelf at the right revision stays as it is.
+	// A library that is on the shelf at the right revision stays unchanged.
 	entries, _, err := s.List()
 	if err != nil {
 		return Result{}, err

@@ -23,21 +23,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// archiveEndings are those of files that are opened as archives.
+// archiveEndings lists the extensions of files that are opened as archives.
 var archiveEndings = []string{".tar.gz", ".tgz", ".tar", ".zip"}
 
-// Bounds of an archive. The largest documentation repositories have some 200 MB
-// of text in 40,000 files.
+// Limits on an archive. The largest documentation repositories have about 200 MB of
+// text in 40,000 files.
 const (
 	maxDownload = 512 << 20
 	maxUnpacked = 1 << 30
 	maxEntries  = 200_000
 	maxEntry    = 64 << 20
-	// maxRatio is how much larger an archive may become once it has more than
-	// ratioFrom: text shrinks to a fifth or a tenth, a bomb to a thousandth.
+	// maxRatio is the maximum compression ratio of an archive. It is only checked once
+	// more than ratioFrom bytes have been unpacked. Text typically shrinks to between a
+	// fifth and a tenth of its size, and a bomb to a thousandth.
 	maxRatio  = 100
 	ratioFrom = 64 << 20
-	// downloadWait bounds a download as a whole.
+	// downloadWait is the timeout of a whole download.
 	downloadWait = 20 * time.Minute
 )
 
@@ -50,8 +51,8 @@ func isArchive(address string) bool {
 	return strings.HasPrefix(at, "https://") || strings.HasPrefix(at, "http://") || exists(address)
 }
 
-// openArchive unpacks an archive. If all of it is in one folder, as in those of
-// forges, that folder is the source.
+// openArchive unpacks an archive. If all files are in one top-level folder, as in
+// archives from code hosting services, that folder is the source.
 func openArchive(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Name: nameOf(address), Address: withoutPassword(address)}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
@@ -90,7 +91,7 @@ func openArchive(ctx context.Context, address string, o Options) (_ *Source, err
 	return s, nil
 }
 
-// namedVersion cuts "cobra-1.9.1" into name and version; the version is empty if
+// namedVersion splits "cobra-1.9.1" into name and version. The version is empty if
 // there is none.
 func namedVersion(name string) [2]string {
 	if i := strings.LastIndexAny(name, "-@_"); i > 0 {
@@ -114,7 +115,7 @@ func digestOf(file string) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// download gets a file of at most most bytes.
+// download downloads a file. It returns an error if the file has more than most bytes.
 func download(ctx context.Context, address, to string, most int64) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadWait)
 	defer cancel()
@@ -157,16 +158,16 @@ func download(ctx context.Context, address, to string, most int64) error {
 	return nil
 }
 
-// unpacker writes the entries of an archive below a folder.
+// unpacker writes the entries of an archive to a folder.
 type unpacker struct {
 	root    string
-	packed  int64 // bytes of the archive
+	packed  int64 // size of the archive in bytes
 	written int64
 	entries int
 }
 
-// unpack writes the files of an archive below root. Links, devices and paths
-// that lead out are left out; too much is an error.
+// unpack writes the files of an archive below root. It skips links, devices and paths
+// that lead outside. It returns an error if the archive exceeds a limit.
 func unpack(ctx context.Context, file, root, shown string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -182,7 +183,7 @@ func unpack(ctx context.Context, file, root, shown string) error {
 	}
 	defer f.Close()
 	var magic [4]byte
-	_, _ = io.ReadFull(f, magic[:]) // a short file is no archive, which its reader says
+	_, _ = io.ReadFull(f, magic[:]) // a file that is too short is not an archive, and its reader reports that
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read archive: %w", err)
 	}
@@ -229,7 +230,8 @@ func (u *unpacker) zip(ctx context.Context, r io.ReaderAt, size int64) error {
 }
 
 func (u *unpacker) tar(ctx context.Context, r io.Reader) error {
-	// What is skipped counts too: a bomb need not have names that are kept.
+	// Skipped entries count too, because a bomb may consist of entries that are
+	// skipped.
 	t := tar.NewReader(&counted{r: r, u: u})
 	for {
 		h, err := t.Next()
@@ -251,7 +253,7 @@ func (u *unpacker) tar(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// counted bounds what a compressed stream becomes.
+// counted limits the uncompressed size of a stream.
 type counted struct {
 	r    io.Reader
 	u    *unpacker
@@ -283,12 +285,11 @@ func (u *unpacker) count() error {
 	return nil
 }
 
-// file writes one entry if it may matter: a page, what describes pages, or a
-// licence.
+// file writes an entry if it is a page, a file that describes pages, or a licence.
 func (u *unpacker) file(name string, content io.Reader) error {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return nil // it leads out
+		return nil // it is outside root
 	}
 	to := filepath.Join(u.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -309,7 +310,7 @@ func (u *unpacker) file(name string, content io.Reader) error {
 		return u.bomb()
 	}
 	if n > maxEntry {
-		return os.Remove(to) // no page is so large
+		return os.Remove(to) // no page is that large
 	}
 	return nil
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// isDocument says whether an address is that of one file of docs, here or on the
-// web.
+// isDocument reports whether an address is a single docs file, local or on the web.
 func isDocument(address string) bool {
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
 		return u.Fragment == "" && (IsPage(u.Path) || formats.Wants(u.Path))
@@ -24,10 +23,10 @@ func isDocument(address string) bool {
 	return err == nil && info.Mode().IsRegular() && (IsPage(address) || formats.Wants(address))
 }
 
-// maxDocument is the largest file of docs that is copied.
+// maxDocument is the maximum size of a docs file that is copied.
 const maxDocument = 64 << 20
 
-// openDocument takes one file.
+// openDocument copies or downloads a single file.
 func openDocument(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Address: withoutPassword(address), whole: true}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {

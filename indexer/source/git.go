@@ -19,24 +19,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
-// isRepository says whether git may know the address: a URL, the short form of
-// ssh, or a local repository with a revision behind "#".
+// isRepository reports whether an address may be a git repository: a URL, the short
+// form for ssh, or a local repository followed by "#" and a revision.
 func isRepository(address string) bool {
 	at, _, named := strings.Cut(address, "#")
 	return strings.Contains(at, "://") || shortSSH.MatchString(at) || named && isFolder(at)
 }
 
-// shortSSH is USER@HOST:PATH.
+// shortSSH matches USER@HOST:PATH.
 var shortSSH = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^-]`)
 
-// gitWait bounds a call of git; a fetch of a large repository takes minutes.
+// gitWait is the timeout of a git call. Fetching a large repository takes minutes.
 const gitWait = 20 * time.Minute
 
-// revisionPattern is a branch, a tag or a commit.
+// revisionPattern matches a branch, tag or commit.
 var revisionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`)
 
-// openRepository fetches one revision of a repository: no history, and of the
-// files only those of the docs where they are known.
+// openRepository fetches one revision of a repository. It does not fetch the history
+// and, if the docs folder is known, fetches only the files in it.
 func openRepository(ctx context.Context, address string, o Options) (*Source, error) {
 	at, ref, _ := strings.Cut(address, "#")
 	if ref != "" && (!revisionPattern.MatchString(ref) || strings.Contains(ref, "..")) {
@@ -73,11 +73,11 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 	return s, nil
 }
 
-// versionTag is a tag that is a version.
+// versionTag matches a tag that contains a version.
 var versionTag = regexp.MustCompile(`^(?:.*[/@-])?v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]+)?|\d+)$`)
 
-// versionOf is the version that a tag names: v1.2.0, pkg@1.2.0, release-3.1. Empty:
-// it names none, as a branch or a commit does.
+// versionOf returns the version in a tag: v1.2.0, pkg@1.2.0, release-3.1. It returns ""
+// if there is none, for example for a branch or commit.
 func versionOf(ref string) string {
 	if m := versionTag.FindStringSubmatch(ref); m != nil && !commitHash.MatchString(ref) {
 		return m[1]
@@ -87,13 +87,13 @@ func versionOf(ref string) string {
 
 var commitHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// gitCalls calls git for one address.
+// gitCalls runs git for one address.
 type gitCalls struct {
 	address, shown, dir string
 	local               bool
 }
 
-// remote is the commit that a branch or tag is at, or ref if it is a commit.
+// remote returns the commit of a branch or tag, or ref itself if it is a commit.
 func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
 	if len(ref) == 40 && commitHash.MatchString(ref) {
 		return ref, nil
@@ -115,7 +115,7 @@ func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
 	return commit, nil
 }
 
-// checkout fetches ref and checks out the docs, and returns the commit.
+// checkout fetches ref, checks out the docs and returns the commit.
 func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit string, err error) {
 	if err := os.Mkdir(g.dir, 0o700); err != nil {
 		return "", fmt.Errorf("make a folder for %s: %w", g.shown, err)
@@ -151,8 +151,8 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 	return commit, err
 }
 
-// docsAmong is the folder to check out: the wanted one, else the first of Folders
-// that has docs among names, else all.
+// docsAmong returns the folder to check out: the wanted one, or else the first of
+// Folders that has docs among names, or else the whole repository.
 func docsAmong(names []string, wanted string) string {
 	if wanted != "" {
 		return path.Clean(wanted)
@@ -167,14 +167,14 @@ func docsAmong(names []string, wanted string) string {
 	return "."
 }
 
-// escapeGlob makes a path a pattern of git that matches it alone.
+// escapeGlob returns a git pattern that matches only the path s.
 func escapeGlob(s string) string {
 	return regexp.MustCompile(`[*?\[\]\\!# ]`).ReplaceAllString(s, `\$0`)
 }
 
-// run calls git so that nothing of a repository runs: no hook, no filter of Git
-// LFS, no submodule, no helper protocol, no question at the terminal. The
-// person's own configuration counts, since credentials and proxies are in it.
+// run runs git so that it executes nothing from a repository: no hooks, no Git LFS
+// filters, no submodules, no helper protocols and no terminal prompts. The user's own
+// configuration applies, because it contains credentials and proxies.
 func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
@@ -215,7 +215,7 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 		"check the address, the revision and your access: git ls-remote "+g.shown)
 }
 
-// lastLine is the last line that git said which is not empty.
+// lastLine returns the last line of git's error output.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return text.Shorten(text.Plain(strings.TrimPrefix(strings.TrimSpace(lines[len(lines)-1]), "fatal: ")), 300)

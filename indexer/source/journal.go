@@ -15,32 +15,32 @@ import (
 	"slices"
 )
 
-// journal keeps the pages of a site between visits: a line for each in a file that
-// only grows during a visit, and their bodies by digest. A kill loses the page
-// that was on its way.
+// journal stores a site's pages between visits. It consists of a file with one line per
+// page, which is only appended to during a visit, and the page bodies, named by digest.
+// If the process is killed, only the page being downloaded is lost.
 type journal struct {
 	dir   string
 	known map[string]entry
-	seen  map[string]bool // in this visit
+	seen  map[string]bool // pages seen in this visit
 	file  *os.File
 }
 
-// entry is a page that was brought.
+// entry is a page that was downloaded.
 type entry struct {
 	Loc      string `json:"loc,omitempty"`
-	Changed  string `json:"changed,omitempty"` // as the sitemap had it
+	Changed  string `json:"changed,omitempty"` // as in the sitemap
 	Kind     string `json:"kind,omitempty"`
-	Ending   string `json:"ending,omitempty"` // empty: it is no page
+	Ending   string `json:"ending,omitempty"` // empty if it is not a page
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"`
 	Body     string `json:"body,omitempty"` // SHA-256
-	// Done marks the end of a visit that was not interrupted.
+	// Done marks the end of a completed visit.
 	Done bool `json:"done,omitempty"`
 
-	fresh bool // of a visit that did not end
+	fresh bool // from an interrupted visit
 }
 
-// openJournal opens what is kept of a site.
+// openJournal opens the journal of a site.
 func openJournal(start *url.URL, o Options) (*journal, error) {
 	cache := o.Cache
 	if cache == "" {
@@ -68,9 +68,9 @@ func openJournal(start *url.URL, o Options) (*journal, error) {
 
 func (j *journal) path() string { return filepath.Join(j.dir, "pages.jsonl") }
 
-func (j *journal) close() { _ = j.file.Close() } // each line was written at once
+func (j *journal) close() { _ = j.file.Close() } // each line was written immediately
 
-// read reads the lines; one that a kill cut short is passed over.
+// read reads the lines. It skips a line that was truncated by a kill.
 func (j *journal) read() error {
 	f, err := os.Open(j.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,8 @@ func (j *journal) read() error {
 
 func (j *journal) bodyPath(e entry) string { return filepath.Join(j.dir, e.Body) }
 
-// body is what is kept of e, if it is kept whole. What is no page has none.
+// body returns the stored body of e, or false if it is missing or damaged. An entry
+// that is not a page has no body.
 func (j *journal) body(e entry) ([]byte, bool) {
 	if e.Ending == "" {
 		return nil, true
@@ -112,7 +113,7 @@ func (j *journal) body(e entry) ([]byte, bool) {
 	return b, err == nil && hex.EncodeToString(sum[:]) == e.Body
 }
 
-// note keeps a page. body is nil if it is kept already.
+// note stores a page. body is nil if it is already stored.
 func (j *journal) note(e entry, body []byte) (entry, error) {
 	if body != nil && e.Ending != "" {
 		sum := sha256.Sum256(body)
@@ -133,17 +134,18 @@ func (j *journal) note(e entry, body []byte) (entry, error) {
 	return e, nil
 }
 
-// line is an entry as a line.
+// line returns the entry encoded as a line.
 func (e entry) line() []byte {
-	b, _ := json.Marshal(e) // strings have a JSON form
+	b, _ := json.Marshal(e) // encoding strings cannot fail
 	return append(b, '\n')
 }
 
-// keepError says that a page cannot be kept, which ends a visit.
+// keepError is returned if a page cannot be stored. It ends the visit.
 type keepError struct{ error }
 
-// finished ends a visit: the next one asks for each page whether it changed. The
-// journal becomes what this one saw, and what it did not see is deleted.
+// finished completes a visit, so that the next one asks for each page whether it
+// changed. The journal then contains only the pages of this visit. All other pages are
+// deleted.
 func (j *journal) finished() error {
 	var all []byte
 	used := map[string]bool{filepath.Base(j.path()): true}
@@ -163,7 +165,7 @@ func (j *journal) finished() error {
 	if err != nil {
 		return fmt.Errorf("keep the pages of a site: %w", err)
 	}
-	kept, _ := os.ReadDir(j.dir) // what stays is deleted the next time
+	kept, _ := os.ReadDir(j.dir) // the next visit deletes the files that remain
 	for _, f := range kept {
 		if !used[f.Name()] {
 			_ = os.Remove(filepath.Join(j.dir, f.Name()))

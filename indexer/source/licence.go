@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// licences are what a licence file says, by SPDX identifier: all texts of an entry
-// stand in it. The first entry that fits counts.
+// licences maps SPDX identifiers to texts in licence files. A file must contain all
+// texts of an entry. The first matching entry counts.
 var licences = []struct {
 	id    string
 	texts []string
@@ -30,11 +30,12 @@ var licences = []struct {
 	{"Unlicense", []string{"this is free and unencumbered software"}},
 }
 
-// maxLicence is how much of a file is read; the texts stand at its beginning.
+// maxLicence is the number of bytes read from a licence file. The texts are at its
+// beginning.
 const maxLicence = 16 << 10
 
-// licenceIn is the SPDX identifier of the licence file in dir; empty: there is
-// none, or it is another one.
+// licenceIn returns the SPDX identifier of the licence file in dir. It returns "" if
+// there is no such file or the licence is not in the list.
 func licenceIn(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// isLLMs says whether an address is that of an llms.txt or llms-full.txt.
+// isLLMs reports whether an address is an llms.txt or llms-full.txt.
 func isLLMs(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -19,12 +19,12 @@ func isLLMs(address string) bool {
 	return name == "llms.txt" || name == "llms-full.txt"
 }
 
-// maxLLMs is how much of such a file is read: the whole docs of a product are in
-// one llms-full.txt.
+// maxLLMs is the maximum size of such a file. A single llms-full.txt may contain all
+// docs of a product.
 const maxLLMs = 64 << 20
 
-// openLLMs brings an llms.txt with the pages that it names, or the pages that an
-// llms-full.txt consists of.
+// openLLMs downloads an llms.txt and the pages that it links to, or an llms-full.txt,
+// which contains the pages.
 func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	start, err := webAddress(address)
 	if err != nil {
@@ -68,7 +68,7 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 	return s, nil
 }
 
-// named brings the pages that an llms.txt names.
+// named downloads the pages that an llms.txt links to.
 func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options) error {
 	links := linksIn(string(first.body), first.at)
 	if more := len(links) - maxWebPages; more > 0 {
@@ -105,10 +105,10 @@ func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options
 	return nil
 }
 
-// link is [TEXT](ADDRESS) in Markdown.
+// link matches the end of a Markdown link [TEXT](ADDRESS) and captures the address.
 var link = regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
 
-// linksIn are the pages that a text names, in order and each once.
+// linksIn returns the pages that a text links to, in order and without duplicates.
 func linksIn(text string, at *url.URL) (links []*url.URL) {
 	seen := map[string]bool{at.String(): true}
 	for _, m := range link.FindAllStringSubmatch(text, -1) {
@@ -125,7 +125,7 @@ func linksIn(text string, at *url.URL) (links []*url.URL) {
 	return links
 }
 
-// sections cuts a text at its headings of the first level into pages, by file.
+// sections splits a text at its level-1 headings into pages, by file name.
 func sections(text string) map[string]string {
 	pages := map[string]string{}
 	var b strings.Builder

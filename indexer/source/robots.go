@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// robots is what a robots.txt says to deskhand, as RFC 9309 has it.
+// robots holds the rules in a robots.txt that apply to deskhand, according to RFC 9309.
 type robots struct {
 	rules    []robotsRule
 	delay    time.Duration
@@ -19,10 +19,11 @@ type robotsRule struct {
 	allow   bool
 }
 
-// maxRobots is how much of a robots.txt is read; RFC 9309 asks for 500 KiB.
+// maxRobots is the number of bytes read from a robots.txt. RFC 9309 requires at least
+// 500 KiB.
 const maxRobots = 500 << 10
 
-// parseRobots reads the group for deskhand, or else the one for all.
+// parseRobots reads the group for deskhand, or else the group for all robots.
 func parseRobots(src []byte) (r robots) {
 	groups := map[string]*robots{}
 	var names []string
@@ -71,13 +72,13 @@ func (r *robots) add(key, value string) {
 		if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
 			r.delay = min(time.Duration(min(seconds, 3600)*float64(time.Second)), maxPace)
 		}
-	case value != "": // an empty Disallow allows all
+	case value != "": // an empty Disallow allows everything
 		r.rules = append(r.rules, robotsRule{value, key == "allow"})
 	}
 }
 
-// allows says whether a path, with its query, may be asked for: the longest rule
-// that fits decides, and of equal ones the one that allows.
+// allows reports whether a path, including its query, may be requested. The longest
+// matching rule applies. Among rules of equal length, an allowing one takes precedence.
 func (r robots) allows(path string) bool {
 	longest, allow := -1, true
 	for _, rule := range r.rules {
@@ -88,8 +89,8 @@ func (r robots) allows(path string) bool {
 	return allow
 }
 
-// robotsMatch matches the beginning of a path; * is any text, and $ at the end is
-// the end.
+// robotsMatch reports whether pattern matches the beginning of a path. * matches any
+// text, and a $ at the end matches the end of the path.
 func robotsMatch(pattern, path string) bool {
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")

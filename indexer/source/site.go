@@ -19,21 +19,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// SitePrefix begins the address of a site, as "site:https://example.com/docs/".
+// SitePrefix is the prefix of a site's address, for example
+// "site:https://example.com/docs/".
 const SitePrefix = "site:"
 
 func isSite(address string) bool { return strings.HasPrefix(address, SitePrefix) }
 
-// Bounds of sitemaps; 50,000 addresses are what one may have.
+// Limits on sitemaps. One sitemap may contain 50,000 addresses.
 const (
 	maxSitemap   = 50 << 20
 	maxSitemaps  = 50
 	maxAddresses = 200_000
 )
 
-// openSite brings the pages below an address that the site's sitemap names. Those
-// that a killed run brought are not asked for again, and those that did not
-// change are not sent again.
+// openSite downloads the pages in the site's sitemap that are below an address. It does
+// not request pages again that a killed run downloaded, and the server does not send
+// unchanged pages again.
 func openSite(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	start, err := webAddress(strings.TrimPrefix(address, SitePrefix))
 	if err != nil {
@@ -56,7 +57,7 @@ func openSite(ctx context.Context, address string, o Options) (_ *Source, err er
 	return s, nil
 }
 
-// crawl is one visit of a site.
+// crawl is a visit to a site.
 type crawl struct {
 	*visitor
 	*journal
@@ -69,7 +70,8 @@ func openCrawl(start *url.URL, o Options) (*crawl, error) {
 		return nil, err
 	}
 	v := newVisitor(start, o)
-	// A page elsewhere is another site's, whatever this one says.
+	// A page on another host belongs to another site, even if this site redirects
+	// there.
 	redirect := v.client.CheckRedirect
 	v.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != start.Host {
@@ -80,12 +82,12 @@ func openCrawl(start *url.URL, o Options) (*crawl, error) {
 	return &crawl{visitor: v, journal: j}, nil
 }
 
-// outside says that a page is on another host.
+// outside is the error for a page on another host.
 type outside struct{ host string }
 
 func (o *outside) Error() string { return "it redirects to " + o.host }
 
-// run brings the pages and puts them into the folder of s.
+// run downloads the pages and writes them to the folder of s.
 func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 	if err := c.readRobots(ctx); err != nil {
 		return err
@@ -121,7 +123,7 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 	return c.finished()
 }
 
-// page is one page: as the journal has it, or else from the server.
+// page returns one page, from the journal or from the server.
 func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 	c.seen[w.Loc] = true
 	e, known := c.known[w.Loc]
@@ -151,7 +153,8 @@ func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 	return e, page.body, err
 }
 
-// readRobots reads robots.txt. A server that fails to say is not visited.
+// readRobots reads robots.txt. If the server fails to return it, the site is not
+// visited.
 func (c *crawl) readRobots(ctx context.Context) error {
 	page, err := c.get(ctx, c.start.ResolveReference(&url.URL{Path: "/robots.txt"}), maxRobots, nil)
 	var status *statusError
@@ -159,7 +162,7 @@ func (c *crawl) readRobots(ctx context.Context) error {
 	switch {
 	case err == nil:
 		c.robots = parseRobots(page.body)
-	case errors.As(err, &elsewhere), errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests: // there is none
+	case errors.As(err, &elsewhere), errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests: // there is no robots.txt
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
@@ -169,7 +172,7 @@ func (c *crawl) readRobots(ctx context.Context) error {
 	return nil
 }
 
-// located is one address of a sitemap.
+// located is an address in a sitemap.
 type located struct {
 	Loc     string `xml:"loc"`
 	Changed string `xml:"lastmod"`
@@ -177,8 +180,8 @@ type located struct {
 	at *url.URL
 }
 
-// wanted are the pages that the sitemaps name: on this host, below the address,
-// and allowed.
+// wanted returns the pages in the sitemaps that are on this host, below the address and
+// allowed.
 func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 	all, err := c.sitemaps(ctx)
 	if err != nil {
@@ -227,8 +230,8 @@ func isSitemap(u *url.URL) bool {
 	return strings.HasSuffix(u.Path, ".xml") || strings.HasSuffix(u.Path, ".xml.gz")
 }
 
-// sitemaps reads the sitemap that was named, those of robots.txt, or those at the
-// usual addresses, and the sitemaps that they name.
+// sitemaps reads the given sitemap, the sitemaps in robots.txt or those at the usual
+// addresses. It also reads the sitemaps to which these refer.
 func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 	var queue []string
 	usual := false
@@ -270,8 +273,8 @@ func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 	return all[:min(len(all), maxAddresses)], nil
 }
 
-// parseSitemap reads a sitemap, plain or compressed: its pages, and the sitemaps
-// that it names.
+// parseSitemap parses a sitemap, plain or compressed. It returns its pages, and the
+// sitemaps to which it refers.
 func parseSitemap(src []byte) (pages []located, more []string, err error) {
 	var r io.Reader = bytes.NewReader(src)
 	if bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
@@ -282,7 +285,7 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 		r = z
 	}
 	limited := &io.LimitedReader{R: r, N: maxSitemap + 1}
-	d := xml.NewDecoder(limited) // it knows no entities but those of XML
+	d := xml.NewDecoder(limited) // the decoder supports only XML's predefined entities
 	for {
 		token, err := d.Token()
 		switch {
@@ -313,7 +316,7 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 
 var robotsMeta = regexp.MustCompile(`(?i)<meta[^>]+name=["']?(robots|deskhand)["']?[^>]*content=["'][^"']*(noindex|none)`)
 
-// noIndex says whether a page asks not to be found.
+// noIndex reports whether a page asks not to be indexed.
 func noIndex(body []byte) bool {
 	return robotsMeta.Match(body[:min(len(body), 32<<10)])
 }

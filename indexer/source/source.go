@@ -1,12 +1,11 @@
-// Package source brings the docs of a library into a folder: from a folder or a
-// file, from a git repository at a revision, from a zip or tar archive, local or
-// by https, from an llms.txt with the pages that it names, or from the pages of a
-// site's sitemap.
+// Package source copies a library's docs to a folder. The source can be a folder or
+// file, a git repository at a revision, a zip or tar archive (local or over https), an
+// llms.txt with the pages that it links to, or the pages in a site's sitemap.
 //
-// Sources are strangers. Addresses cannot carry options of git, no hook, filter
-// or submodule of a repository runs, Git LFS fetches nothing, links in archives
-// are left out, archives, downloads and pages are bounded, and no server leads to
-// an address on this machine or its network.
+// Sources are untrusted. Addresses cannot contain git options. No hook, filter or
+// submodule of a repository runs, and Git LFS fetches nothing. Links in archives are
+// skipped. Archives, downloads and pages have limits, and no server can redirect to an
+// address on this machine or in its network.
 package source
 
 import (
@@ -26,27 +25,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options tunes Open. The zero value is the default.
+// Options configure Open. The zero value is ready to use.
 type Options struct {
-	// Path is the folder of the docs in the source, with forward slashes. Empty:
-	// the first of Folders that has markdown, else the whole source. A local
-	// folder is taken as it is.
+	// Path is the docs folder in the source, with forward slashes. If empty, it is the
+	// first of Folders that contains docs, or else the whole source. A local folder is
+	// used as it is.
 	Path string
 	// AllowFile permits file:// addresses.
 	AllowFile bool
-	// Temp is where folders are created; empty: the system's.
+	// Temp is the parent of temporary folders. If empty, it is the system's.
 	Temp string
-	// Known is a revision that the caller has: if a repository is still at it, the
-	// error is ErrUnchanged and nothing is fetched. Empty: none.
+	// Known is a revision that the caller has. If a repository is still at this
+	// revision, Open fetches nothing and returns ErrUnchanged. If empty, it is ignored.
 	Known string
-	// Cache is where the pages of sites are kept between visits; empty: deskhand in
-	// the person's cache folder.
+	// Cache is the folder for a site's pages between visits. If empty, it is deskhand
+	// in the user's cache folder.
 	Cache string
-	// Progress is called before each page of a site, with how many there are, and
-	// at the end; nil: it is not.
+	// Progress, unless nil, is called before each page of a site and at the end, with
+	// the number of pages.
 	Progress func(done, total int)
 
-	clock clock // of tests; nil: the system's
+	clock clock // for tests; nil means the system clock
 }
 
 func (o Options) progress(done, total int) {
@@ -55,42 +54,44 @@ func (o Options) progress(done, total int) {
 	}
 }
 
-// ErrUnchanged says that a repository is still at Options.Known.
+// ErrUnchanged is returned if a repository is still at Options.Known.
 var ErrUnchanged = errors.New("unchanged")
 
-// Folders are where the docs of a repository are looked for, in that order.
+// Folders lists the folders of a repository that may contain its docs, in search order.
 var Folders = []string{"docs", "doc", "documentation", "content", "site/docs", "website/docs"}
 
-// Source is the docs of a library in a folder. Close removes the folder if it is
-// a copy.
+// Source is a folder with the docs of a library. If the folder is a copy, Close removes
+// it.
 type Source struct {
-	// Dir holds the docs. Root holds the whole source, or Dir if there is no more
-	// of it.
+	// Dir is the docs folder. Root is the whole source, or Dir if nothing else was
+	// copied.
 	Dir, Root string
-	// Path is Dir in Root, with forward slashes; "." for all of it.
+	// Path is the path of Dir in Root, with forward slashes, or "." if they are the
+	// same.
 	Path string
-	// Name and Version are proposals from the address; Version may be empty.
+	// Name and Version are proposals derived from the address. Version may be empty.
 	Name, Version string
-	// Address is where the source is from, without a password, absolute if it is
+	// Address is the address of the source, without a password. It is absolute if it is
 	// local.
 	Address string
-	// Revision is the commit; empty: it is no repository.
+	// Revision is the commit, or empty if the source is not a repository.
 	Revision string
-	// Digest is "sha256:" and that of the archive; empty: it is none.
+	// Digest is "sha256:" and the digest of the archive, or empty for other sources.
 	Digest string
-	// Licence is the SPDX identifier of the licence file; empty: none is known.
+	// Licence is the SPDX identifier of the licence file, or empty if it is unknown.
 	Licence string
-	// LeftOut counts pages that could not be had.
+	// LeftOut counts the pages that could not be downloaded.
 	LeftOut []formats.Left
-	// MarkdownOnly says why files in other formats are no docs: the source is all
-	// of a repository, which has files of all kinds. Empty: they are docs.
+	// MarkdownOnly is the reason why files in other formats do not count as docs: the
+	// source is a whole repository, which contains all kinds of files. If empty, they
+	// count.
 	MarkdownOnly string
 
 	temp  string
-	whole bool // Root is the docs
+	whole bool // Root is the docs folder
 }
 
-// Shown names Dir for a person: the address with the folder in it.
+// Shown returns a name for Dir to show to the user: the address, and the folder in it.
 func (s *Source) Shown() string {
 	if s.Path == "." {
 		return s.Address
@@ -98,12 +99,12 @@ func (s *Source) Shown() string {
 	return s.Address + ", folder " + s.Path
 }
 
-// IsAddress says whether a source is elsewhere, and no path on this disk.
+// IsAddress reports whether a source is remote and not a path on this disk.
 func IsAddress(address string) bool {
 	return isRepository(address) && !exists(address) || isSite(address)
 }
 
-// Close removes what Open copied.
+// Close removes the files that Open copied.
 func (s *Source) Close() error {
 	if s == nil || s.temp == "" {
 		return nil
@@ -114,15 +115,15 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// kind is one kind of source. fits decides by the address alone and what is on
-// this disk; the first that fits opens it.
+// kind is one kind of source. fits decides only by the address and the files on this
+// disk. Open uses the first kind that fits.
 type kind struct {
 	name string
 	fits func(address string) bool
 	open func(ctx context.Context, address string, o Options) (*Source, error)
 }
 
-// kinds is the table of sources.
+// kinds lists the kinds of sources.
 var kinds = []kind{
 	{"folder", isFolder, openFolder},
 	{"site", isSite, openSite},
@@ -132,9 +133,9 @@ var kinds = []kind{
 	{"git repository", isRepository, openRepository},
 }
 
-// Open brings the docs at address into a folder. Faults: "bad_source" for an
-// address that nothing is at or that is refused, "no_docs" if there is no folder
-// Path, "source_failed" if git, the server or the archive is at fault.
+// Open copies the docs at address to a folder. It returns fault "bad_source" if the
+// address is invalid or rejected, "no_docs" if the folder Path does not exist, and
+// "source_failed" if git, the server or the archive caused the error.
 func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	if err := check(address, o); err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	return s, nil
 }
 
-// check refuses what no kind may see.
+// check rejects addresses that are invalid for all kinds.
 func check(address string, o Options) error {
 	refuse := func(why, next string) error {
 		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", withoutPassword(address), why), next)
@@ -214,11 +215,12 @@ func (s *Source) find(wanted string) error {
 	return nil
 }
 
-// docsBy say what makes a folder one of docs, the surer first: a page of Markdown,
-// or docs in another format that can be read here.
+// docsBy lists tests for files that make a folder a docs folder, the most reliable
+// first: a Markdown page, or docs in another format that can be converted on this
+// machine.
 var docsBy = []func(name string) bool{IsPage, formats.IsDocs}
 
-// hasDocs says whether there is a file below dir whose name is that of docs.
+// hasDocs reports whether a file below dir has a name that isDocs accepts.
 func hasDocs(dir string, isDocs func(string) bool) (found bool) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && isDocs(d.Name()) {
@@ -230,7 +232,7 @@ func hasDocs(dir string, isDocs func(string) bool) (found bool) {
 	return found
 }
 
-// IsPage says whether a file of this name is a page of markdown.
+// IsPage reports whether a file with this name is a Markdown page.
 func IsPage(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown", ".mdx":
@@ -249,7 +251,7 @@ func isFolder(address string) bool {
 	return err == nil && info.IsDir()
 }
 
-// openFolder takes a folder as it is.
+// openFolder uses a local folder without copying it.
 func openFolder(_ context.Context, address string, _ Options) (*Source, error) {
 	abs, err := filepath.Abs(address)
 	if err != nil {
@@ -258,8 +260,8 @@ func openFolder(_ context.Context, address string, _ Options) (*Source, error) {
 	return &Source{Root: abs, Address: abs, Name: nameOf(abs)}, nil
 }
 
-// nameOf is the last part of an address, without the ending of a repository or
-// an archive.
+// nameOf returns the last part of an address, without the extension of a repository or
+// archive.
 func nameOf(address string) string {
 	name := path.Base(strings.TrimRight(filepath.ToSlash(address), "/"))
 	if i := strings.LastIndexByte(name, ':'); i >= 0 { // git@host:repo
@@ -271,7 +273,7 @@ func nameOf(address string) string {
 	return cmp.Or(strings.Trim(name, "."), "docs")
 }
 
-// withoutPassword is an address that may be shown.
+// withoutPassword returns a form of an address that may be shown.
 func withoutPassword(address string) string {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has || u.Scheme == "https" || u.Scheme == "http" {

@@ -23,28 +23,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
-// Bounds of what is taken from the web, page by page.
+// Limits on pages downloaded from the web.
 const (
-	// pace is the least time between two requests.
+	// pace is the minimum time between two requests.
 	pace = 500 * time.Millisecond
-	// maxPace bounds what robots.txt asks for.
+	// maxPace is the maximum delay that a robots.txt can set.
 	maxPace     = 30 * time.Second
 	maxWebPage  = 8 << 20
 	maxWebPages = 5000
 	maxWebTotal = 512 << 20
 	maxTries    = 3
-	// maxWait bounds what a server may ask to wait before another try.
+	// maxWait is the maximum delay that a server can request before a retry.
 	maxWait = time.Minute
-	// maxFailures in a row end a visit.
+	// maxFailures is the number of consecutive failures that end a visit.
 	maxFailures = 10
 	requestWait = time.Minute
 )
 
-// agent names the program to servers, and in robots.txt.
+// agent is the program's name in requests and in robots.txt.
 const agent = "deskhand"
 
-// guardedClient gets what is at start. An address on this machine or its network
-// is one that the person named; a server elsewhere cannot redirect there.
+// guardedClient returns a client for pages at start. It may access this machine or its
+// network only if start is there, because then the user named that address. A server
+// elsewhere cannot redirect to them.
 func guardedClient(start *url.URL) *http.Client {
 	return clientFor(start, netguard.Guard{Inside: netguard.IsInside(start.String())})
 }
@@ -63,8 +64,8 @@ func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
 	}}
 }
 
-// webAddress is the address of a site. Fault "bad_source" if it has no https, but
-// for one on this machine or its network.
+// webAddress parses the address of a site. It returns fault "bad_source" if the address
+// does not use https, unless it is on this machine or its network.
 func webAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -77,10 +78,10 @@ func webAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// visitor gets pages of the web, one after the other and not too fast.
+// visitor downloads web pages one after another, at a limited rate.
 type visitor struct {
 	client *http.Client
-	others *http.Client // for other hosts than that of start: never inside
+	others *http.Client // for hosts other than start's, without access to the local network
 	start  *url.URL
 	pace   time.Duration
 	now    func() time.Time
@@ -88,7 +89,7 @@ type visitor struct {
 	last   time.Time
 	total  int64
 	left   map[formats.Left]int
-	failed int // in a row
+	failed int // number of consecutive failures
 }
 
 func newVisitor(start *url.URL, o Options) *visitor {
@@ -99,7 +100,7 @@ func newVisitor(start *url.URL, o Options) *visitor {
 	return v
 }
 
-// clock is time as tests have it.
+// clock is a clock that tests can replace.
 type clock interface {
 	Now() time.Time
 	Sleep(context.Context, time.Duration) error
@@ -116,18 +117,18 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// webPage is what a server answered.
+// webPage is a server's response.
 type webPage struct {
-	at       *url.URL // after redirects
+	at       *url.URL // address after redirects
 	kind     string   // media type
 	body     []byte
 	etag     string
 	modified string
-	// unchanged says that the server still has what the caller has.
+	// unchanged is true if the caller's version of the page is still current.
 	unchanged bool
 }
 
-// statusError is an answer that is no page.
+// statusError is the error for a response that is not a page.
 type statusError struct {
 	code   int
 	status string
@@ -135,7 +136,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return "the server answers " + e.status }
 
-// get gets one page of at most limit bytes. header may be nil.
+// get downloads a page of at most limit bytes. header may be nil.
 func (v *visitor) get(ctx context.Context, at *url.URL, limit int64, header http.Header) (webPage, error) {
 	for try := 1; ; try++ {
 		if err := v.wait(ctx); err != nil {
@@ -151,7 +152,7 @@ func (v *visitor) get(ctx context.Context, at *url.URL, limit int64, header http
 	}
 }
 
-// wait keeps the pace.
+// wait waits until the next request is allowed.
 func (v *visitor) wait(ctx context.Context) error {
 	if d := v.last.Add(v.pace).Sub(v.now()); d > 0 && !v.last.IsZero() {
 		if err := v.sleep(ctx, d); err != nil {
@@ -162,7 +163,8 @@ func (v *visitor) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// once makes one request. retry is when to make it again; less than 0: never.
+// once makes one request. retry is the delay before a retry, or negative if the request
+// must not be retried.
 func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header http.Header) (page webPage, retry time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
@@ -221,8 +223,8 @@ func retryAfter(r *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxWait)
 }
 
-// miss notes a page that cannot be had. The visit ends if one after the other
-// cannot be had, or if there is too much.
+// miss records a page that cannot be downloaded. It returns an error, which ends the
+// visit, after too many consecutive failures or if a limit is exceeded.
 func (v *visitor) miss(ctx context.Context, err error) error {
 	var keep *keepError
 	switch {
@@ -277,8 +279,8 @@ func (v *visitor) leftOut() (list []formats.Left) {
 
 var notInName = regexp.MustCompile(`[^\pL\pN._~+@=,-]+`)
 
-// fileOf is the file for a page: the path of its address, with the ending of what
-// it is. Those of another host are in a folder of its name.
+// fileOf returns the file for a page: the path of its address, with the extension for
+// its content. Pages of another host are in a folder with that host's name.
 func fileOf(start, at *url.URL, kind string) string {
 	var parts []string
 	if at.Host != start.Host {
@@ -303,8 +305,8 @@ func fileOf(start, at *url.URL, kind string) string {
 	return strings.TrimSuffix(name, ending) + ending
 }
 
-// endingOf is the ending of a page's file by its media type; empty: it is no
-// page, whatever its address.
+// endingOf returns the extension of a page's file by its media type. It returns "" if
+// the response is not a page, regardless of its address.
 func endingOf(at *url.URL, kind string) string {
 	ending := strings.ToLower(path.Ext(at.Path))
 	switch kind {
@@ -328,7 +330,7 @@ func endingOf(at *url.URL, kind string) string {
 	return ""
 }
 
-// put writes a page below the folder of the source.
+// put writes a page to the source's folder.
 func put(root, name string, body []byte) error {
 	to := filepath.Join(root, filepath.FromSlash(name))
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
@@ -343,7 +345,7 @@ func put(root, name string, body []byte) error {
 	return nil
 }
 
-// onWeb begins a source that is brought page by page.
+// onWeb creates a source for docs that are downloaded page by page.
 func onWeb(start *url.URL, address string, o Options) (*Source, error) {
 	s := &Source{Name: strings.TrimPrefix(start.Hostname(), "www."), Address: address, whole: true}
 	var err error

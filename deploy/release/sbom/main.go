@@ -1,5 +1,5 @@
-// Command sbom prints a CycloneDX 1.6 software bill of materials of a Go
-// program: the modules that Go noted in it, with their checksums.
+// Command sbom prints a CycloneDX 1.6 software bill of materials for a Go program. It
+// lists the modules that Go recorded in the program, with their checksums.
 //
 //	go run ./deploy/release/sbom PROGRAM
 package main
@@ -69,7 +69,7 @@ func run(args []string) error {
 	return out.Encode(b)
 }
 
-// read makes the bill of the Go program in file.
+// read returns the bill of materials of the Go program in file.
 func read(file string) (bill, error) {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -99,7 +99,8 @@ func read(file string) (bill, error) {
 	return b, nil
 }
 
-// module is one with the checksum that go.sum has of it: a SHA-256 of its files'.
+// module returns a component with the module's go.sum checksum, a SHA-256 of its files'
+// checksums.
 func module(m *debug.Module) component {
 	version := m.Version
 	if version == "(devel)" {

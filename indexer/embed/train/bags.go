@@ -2,29 +2,30 @@ package train
 
 import "github.com/deskhand/deskhand/indexer/embed"
 
-// What a batch changes in its texts, so that the model learns meaning where
-// the lexical search would see the same words.
+// Random changes to the texts of a batch. They make the model learn meaning where
+// keyword search would only match the same words.
 const (
-	dropWord     = 0.1  // of a query's words
-	phraseShare  = 0.35 // of queries like headings get a phrase in front
-	withoutShare = 0.5  // of documents lose the query's words,
-	withoutWord  = 0.8  // so many of them
+	dropWord     = 0.1  // share of a query's words that are dropped
+	phraseShare  = 0.35 // share of heading queries that get a phrase in front
+	withoutShare = 0.5  // share of documents that lose words of the query
+	withoutWord  = 0.8  // share of the query's words that these documents lose
 )
 
-// phrases stand before questions and mean nothing: learnt as such.
+// phrases lists question openings without meaning of their own. The model learns to
+// ignore them.
 var phrases = []string{"how do i", "how to", "how can i", "what is", "what are", "why does", "is there a way to",
 	"i want to", "i need to", "where do i find", "can i", "what happens when", "how does", "explain", "my",
 	"when should i", "what is the best way to", "which option", "documentation for", "help with",
 	"how do you", "can we", "where is", "which", "trying to", "unable to", "what does"}
 
-// item is a bag of rows.
+// item is a bag of rows with their weights.
 type item struct {
 	rows    []uint16
 	weights []float32
 }
 
-// pair fills the two items of a pair, each changed at random. counts is all
-// zero before and after.
+// pair fills the two items of a pair, each with random changes. counts is all zero
+// before and after.
 func (l *learner) pair(number int, counts []uint8, query, document *item) {
 	r := randomOf(l.Seed, uint64(number), uint64(l.step), 6)
 	text := l.texts[number]
@@ -62,7 +63,7 @@ func (l *learner) pair(number int, counts []uint8, query, document *item) {
 			document.add(row, counts)
 		}
 	}
-	if len(document.rows) < 4 { // too little is left: take it whole
+	if len(document.rows) < 4 { // too little is left, so use the whole document
 		document.weigh(counts)
 		for _, row := range text.document {
 			counts[row] = 0
@@ -81,7 +82,7 @@ func (l *learner) pair(number int, counts []uint8, query, document *item) {
 	}
 }
 
-// Marks among the counts of a document's rows, which end below them.
+// Special values of a document row's count. Real counts are at most maxCount.
 const (
 	maxCount = 253
 	inQuery  = 254
@@ -99,7 +100,7 @@ func (it *item) add(row uint16, counts []uint8) {
 	}
 }
 
-// weigh sets the weights and clears the counts of its rows.
+// weigh sets the weights of the item's rows and clears their counts.
 func (it *item) weigh(counts []uint8) {
 	it.weights = it.weights[:0]
 	for _, row := range it.rows {

@@ -4,16 +4,17 @@ import "slices"
 
 const (
 	batchPairs = 1024
-	// blockPairs pairs of one source stay together: sections of the same pages
-	// are the counter-examples that are hardest and most like a real search.
+	// blockPairs is the number of pairs of one source that stay together. Sections of
+	// the same pages are the hardest negative examples and most similar to a real
+	// search.
 	blockPairs = 64
-	// oneSource is the share of batches that come from one source alone.
+	// oneSource is the share of batches whose pairs all come from one source.
 	oneSource = 0.5
-	// minBatch is the least that is worth a step.
+	// minBatch is the minimum size of a batch.
 	minBatch = 16
 )
 
-// batches deals the pairs of one epoch into batches.
+// batches splits the pairs of one epoch into batches.
 func (t *trainer) batches(epoch int) [][]int32 {
 	r := randomOf(t.Seed, uint64(epoch), 5)
 	var whole, mixed [][]int32
@@ -50,7 +51,7 @@ func (t *trainer) batches(epoch int) [][]int32 {
 	return all
 }
 
-// bySource groups the pairs that have enough words, by source.
+// bySource groups the pairs that have enough words by source.
 func (t *trainer) bySource() [][]int32 {
 	groups := make([][]int32, len(t.Dirs))
 	for i, p := range t.pairs {
@@ -61,8 +62,9 @@ func (t *trainer) bySource() [][]int32 {
 	return groups
 }
 
-// dealPages returns one source's pairs page by page: in even epochs the pages
-// in random order, in odd ones as neighbours, from a random one on.
+// dealPages returns one source's pairs page by page. In even epochs, the pages are in
+// random order. In odd epochs, they are in their original order, starting at a random
+// page.
 func dealPages(r *random, all []pair, pairs []int32, epoch int) []int32 {
 	var pages [][]int32
 	for i, p := range pairs {

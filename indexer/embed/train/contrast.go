@@ -7,34 +7,33 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Learning: in a batch of n pairs every query shall be nearer to its own
-// document than to the n-1 others, and every document to its own query
-// (InfoNCE both ways, cosine times sharpness). Only rows that stand in a batch
-// move (Adam, with a step count per row).
+// Learning. In a batch of n pairs, every query should be nearer to its own document
+// than to the n-1 others, and every document nearer to its own query (InfoNCE in both
+// directions, cosine times sharpness). Only rows that occur in a batch change (Adam,
+// with a step count per row).
 const (
 	sharpness = 12
-	warmUp    = 100 // steps after which the rate is reached, a tenth of all at most
+	warmUp    = 100 // steps until the full rate is reached, at most a tenth of all steps
 	endRate   = 0.02
 )
 
-// learner is the state of learning.
 type learner struct {
 	*trainer
 	phrases      [][]uint16
-	first        []float32 // Adam's moments
+	first        []float32 // first and second: moments of Adam
 	second       []float32
 	steps        []int32
-	items        []item // queries of the batch, then documents
+	items        []item // queries of the batch, then its documents
 	vectors      []float32
 	lengths      []float32
-	toward       []float32 // gradient of vectors
-	similar      []float32 // n by n
+	toward       []float32 // gradient with respect to vectors
+	similar      []float32 // n by n matrix
 	rowSums      []float32
 	columnSums   []float32
 	partialSums  []float32
-	counts       []int32  // of rows, zero between steps
-	touchedRows  []uint16 // in the order in which the items have them
-	starts       []int32  // of the uses of each touched row, and the end
+	counts       []int32  // by row, all zero between steps
+	touchedRows  []uint16 // in order of first occurrence in the items
+	starts       []int32  // start of each touched row's uses, and the end
 	uses         []use
 	step         int
 	total        int
@@ -85,8 +84,8 @@ func (t *trainer) learner() *learner {
 	return l
 }
 
-// learn takes one step. Batches of a number of pairs that is no multiple of 4
-// lose the last ones.
+// learn performs one step. If the number of pairs is not a multiple of 4, it drops the
+// last ones.
 func (l *learner) learn(batch []int32) {
 	n := len(batch) &^ 3
 	progress := float64(l.step) / float64(l.total)
@@ -97,7 +96,7 @@ func (l *learner) learn(batch []int32) {
 	l.move(n)
 }
 
-// gather fills the items of a batch and their vectors.
+// gather fills the items of a batch and computes their vectors.
 func (l *learner) gather(batch []int32) {
 	n := len(batch)
 	blocks(l.ctx, n, 32, func(from, to int) {
@@ -113,7 +112,7 @@ func (l *learner) gather(batch []int32) {
 	})
 }
 
-// sum sets the vector of item i, at length 1.
+// sum computes the vector of item i, scaled to length 1.
 func (l *learner) sum(i int) {
 	v := l.vector(i)
 	clear(v)
@@ -127,19 +126,19 @@ func (l *learner) sum(i int) {
 	}
 }
 
-// sumBlock is how many rows of similarities are summed before their sums are.
+// sumBlock is the number of rows of similarities whose sums are computed together
+// before they are added to the others.
 const sumBlock = 16
 
-// compare sets similar to exp(sharpness*(cosine-1)), 0 for false
-// counter-examples, and its sums. As a cosine is at most 1 no larger value
-// has to be looked for first.
+// compare sets similar to exp(sharpness*(cosine-1)), or to 0 for false negatives, and
+// computes its sums. Since a cosine is at most 1, no maximum has to be found first.
 func (l *learner) compare(n int) {
 	documents := l.vectors[n*l.Dimensions : 2*n*l.Dimensions]
 	blocks(l.ctx, n, sumBlock, func(from, to int) {
 		columns := l.partialSums[from/sumBlock*batchPairs:][:n]
 		clear(columns)
 		var four [4]float32
-		for j := 0; j < n; j += 4 { // four documents at a time stay in the fastest cache
+		for j := 0; j < n; j += 4 { // four documents at a time stay in the L1 cache
 			for i := from; i < to; i++ {
 				dot4(l.vector(i), documents[j*l.Dimensions:], &four)
 				copy(l.similar[i*n+j:], four[:])
@@ -157,7 +156,7 @@ func (l *learner) compare(n int) {
 	}
 }
 
-// exponentials finishes row i and returns its sum.
+// exponentials computes the exponentials of row i and returns their sum.
 func (l *learner) exponentials(row, columns []float32, i int) (sum float32) {
 	query, document, page, wide := l.sameQuery[i], l.sameDocument[i], l.pages[i], l.wide[i]
 	sameQuery, sameDocument, pages := l.sameQuery[:len(row)], l.sameDocument[:len(row)], l.pages[:len(row)]
@@ -175,7 +174,7 @@ func (l *learner) exponentials(row, columns []float32, i int) (sum float32) {
 	return sum
 }
 
-// exp is e^x for -87 < x < 1 to some six digits.
+// exp returns e^x for -87 < x < 1 with about six correct digits.
 func exp(x float32) float32 {
 	const log2e = 1.44269504
 	z := float32(x * log2e)
@@ -183,8 +182,8 @@ func exp(x float32) float32 {
 	if z < 0 {
 		whole--
 	}
-	f := float32(z-float32(whole)) * 0.69314718 // in 0..ln 2
-	// The series of e^f, seven terms.
+	f := float32(z-float32(whole)) * 0.69314718 // in [0, ln 2]
+	// The first seven terms of the series of e^f.
 	p := float32(f*(1.0/5040)) + 1.0/720
 	p = float32(f*p) + 1.0/120
 	p = float32(f*p) + 1.0/24
@@ -195,8 +194,8 @@ func exp(x float32) float32 {
 	return p * math.Float32frombits(uint32(whole+127)<<23)
 }
 
-// differences turns similar into the gradient of the loss by cosine, and sets
-// toward to that by the sums of rows.
+// differences replaces similar by the gradient of the loss with respect to the cosines,
+// and sets toward to the gradient with respect to the vectors.
 func (l *learner) differences(n int) {
 	share := float32(sharpness) / float32(2*n)
 	blocks(l.ctx, n, 16, func(from, to int) {
@@ -235,13 +234,13 @@ func (l *learner) differences(n int) {
 	})
 }
 
-// towardOf is the gradient of item i.
+// towardOf returns the gradient of item i.
 func (l *learner) towardOf(i int) []float32 {
 	return l.toward[i*l.Dimensions : (i+1)*l.Dimensions]
 }
 
-// unscale takes the gradients of some items back through the scaling to
-// length 1.
+// unscale converts the gradients of some items from the scaled vectors to the unscaled
+// ones.
 func (l *learner) unscale(from, to int) {
 	for i := from; i < to; i++ {
 		g, v := l.towardOf(i), l.vector(i)
@@ -259,13 +258,13 @@ func (l *learner) unscale(from, to int) {
 	}
 }
 
-// use is one item that a row stands in.
+// use is an item that contains a row, with the row's weight.
 type use struct {
 	item   int32
 	weight float32
 }
 
-// findUses lists for each touched row the items it stands in, in their order.
+// findUses lists, for each touched row, the items that contain it, in item order.
 func (l *learner) findUses(n int) {
 	l.touchedRows = l.touchedRows[:0]
 	for _, it := range l.items[:2*n] {
@@ -295,8 +294,8 @@ func (l *learner) findUses(n int) {
 	}
 }
 
-// move changes the rows that the batch touched. Each core sums the gradients
-// of its own rows, so that every number is summed in the items' order.
+// move updates the rows of the batch. Each core sums the gradients of its own rows, so
+// that every sum is computed in item order.
 func (l *learner) move(n int) {
 	l.findUses(n)
 	blocks(l.ctx, len(l.touchedRows), 64, func(from, to int) {
@@ -311,7 +310,7 @@ func (l *learner) move(n int) {
 	})
 }
 
-// Adam's decay of the mean and of the mean square.
+// Adam's decay rates of the mean and of the mean square.
 const (
 	keepFirst  = 0.9
 	keepSecond = 0.99

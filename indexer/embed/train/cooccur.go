@@ -8,46 +8,47 @@ import (
 
 const (
 	window = 6
-	// nearest is what a neighbour counts; one d words further away counts
-	// nearest/(1 + d/4). Whole numbers add up to the same in any order.
+	// nearest is the count of an adjacent word. A word d words further away counts
+	// nearest/(1 + d/4). Integer sums do not depend on the order.
 	nearest = 420
-	// subsample is the frequency over which occurrences are skipped at random.
+	// subsample is the frequency above which occurrences are skipped at random.
 	subsample = 1e-4
-	// shift is taken off every PMI, contextPower flattens how often a context
-	// is; rare is the count under which a cell of a full row is noise.
+	// shift is subtracted from every PMI. contextPower flattens the context
+	// frequencies. In a row with more than fullRow cells, cells with a count below rare
+	// are noise.
 	shift        = 0.7
 	contextPower = 0.75
 	rare         = 0.6 * nearest
 	fullRow      = 50
 )
 
-// sparse is a symmetric matrix, row by row.
+// sparse is a symmetric matrix stored by row.
 type sparse struct {
-	starts  []int // of rows, and the end
+	starts  []int // start of each row, and the end
 	columns []uint16
 	values  []float32
 }
 
-// cooccurrences returns the positive PMI of rows that stand near each other.
+// cooccurrences returns the positive PMI of rows that occur near each other.
 func (t *trainer) cooccurrences() sparse {
 	counts := t.countNear()
 	return ppmi(counts, t.vocabulary.Len())
 }
 
-// cell counts how near two rows stood, lower row first: key is low<<16 | high.
+// cell counts how often and how near two rows occur together. key is low<<16 | high.
 type cell struct {
 	key   uint32
 	count uint32
 }
 
-// table is an open-addressed hash table of cells; a count of 0 is a free place.
+// table is an open-addressed hash table of cells. A cell with count 0 is free.
 type table struct {
 	mu    sync.Mutex
 	cells []cell
 	used  int
 }
 
-const tables = 256 // few enough to buffer for, small enough to fit a cache each
+const tables = 256 // few enough for a buffer each, and each small enough for the cache
 
 func (t *table) add(cells []cell) {
 	t.mu.Lock()
@@ -83,7 +84,7 @@ func (t *table) grow() {
 	}
 }
 
-// countNear counts neighbours in all texts, each document once.
+// countNear counts neighbours in all texts, and counts each document once.
 func (t *trainer) countNear() []cell {
 	keep := make([]float64, len(t.frequency))
 	for i, n := range t.frequency {
@@ -130,7 +131,7 @@ func (t *trainer) countNear() []cell {
 	return cells
 }
 
-// near gathers the cells of some texts, by table.
+// near collects the cells of some texts by table.
 type near struct {
 	all     []table
 	buffers [tables][]cell
@@ -173,8 +174,8 @@ func (n *near) flush() {
 	}
 }
 
-// ppmi weighs sorted cells. A PMI is the mean of that of either side as the
-// other's context.
+// ppmi computes the PMI of sorted cells. A PMI is the mean of two values, with each row
+// as the other's context.
 func ppmi(cells []cell, rows int) sparse {
 	sums, lengths := make([]float64, rows), make([]int, rows)
 	for _, c := range cells {

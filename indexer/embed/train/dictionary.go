@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// dictionary numbers words. A joined identifier is another entry than the
-// plain word of the same letters.
+// dictionary assigns numbers to words. A joined identifier has a different entry from
+// the plain word with the same letters.
 type dictionary struct {
 	ids     map[string]int32
 	entries []entry
@@ -22,7 +22,7 @@ type entry struct {
 	sources int
 }
 
-// number appends the numbers of text's words to words and counts them.
+// number appends the numbers of text's words to words and counts the words.
 func (d *dictionary) number(words []int32, text string) []int32 {
 	var key []byte
 	embed.Words(text, func(word []byte, joined bool) {
@@ -51,7 +51,7 @@ func (d *dictionary) add(key string, e entry) int32 {
 	return id
 }
 
-// merge adds other's entries and counts, and returns the new number of each.
+// merge adds other's entries and counts, and returns the new number of each entry.
 func (d *dictionary) merge(other *dictionary) []int32 {
 	numbers := make([]int32, len(other.entries))
 	for i, e := range other.entries {
@@ -71,14 +71,14 @@ func (d *dictionary) merge(other *dictionary) []int32 {
 	return numbers
 }
 
-// maxDocumentWords bounds what is kept of a document: 230 words with their
+// Limits on the words of a pair. maxDocumentWords is enough for 230 words with their
 // parts.
 const (
 	maxQueryWords    = 60
 	maxDocumentWords = 400
 )
 
-// pair makes the pairs of all sources.
+// pair creates the pairs of all sources.
 func (t *trainer) pair(sources [][]*page, progress func()) error {
 	pairs := make([][]pair, len(sources))
 	words := make([]dictionary, len(sources))
@@ -116,12 +116,12 @@ func (t *trainer) pair(sources [][]*page, progress func()) error {
 	return nil
 }
 
-// minPairs is the least that makes a batch.
+// minPairs is the minimum number of pairs for a batch.
 const minPairs = 16
 
-// FewPairs is the recommended minimum for a model trained from nothing, about
-// 10 MB of documentation. With fewer pairs it knows too few words to beat
-// adapting another model.
+// FewPairs is the recommended minimum number of pairs for a model trained from scratch,
+// which is about 10 MB of documentation. With fewer pairs, the model knows too few
+// words to beat an adapted model.
 const FewPairs = 20_000
 
 func renumber(words []int32, numbers []int32) {
@@ -130,8 +130,8 @@ func renumber(words []int32, numbers []int32) {
 	}
 }
 
-// sourcePairs makes the pairs of one source, whole pages left out at random
-// where there are too many.
+// sourcePairs creates the pairs of one source. If there are too many, it leaves out
+// whole pages at random.
 func (t *trainer) sourcePairs(pages []*page) []rough {
 	links := indexLinks(pages)
 	var all []rough

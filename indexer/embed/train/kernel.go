@@ -1,11 +1,11 @@
 package train
 
-// The inner loops. On amd64 with AVX they run eight lanes at a time
-// (kernel_amd64.s); the Go versions here do the same operations in the same
-// order and round after each of them, so that both give the same bits: a
-// product is converted before it is added, which forbids fusing the two.
+// The inner loops. On amd64 with AVX, they process eight lanes at a time
+// (kernel_amd64.s). The Go versions here perform the same operations in the same order
+// and round after each of them, so that both produce the same bits. They convert each
+// product before adding it, which prevents the compiler from fusing the two.
 
-// addScaled adds factor*x to y. Both have the same length, a multiple of 8.
+// addScaled adds factor*x to y. x and y have the same length, a multiple of 8.
 func addScaled(y, x []float32, factor float32) {
 	x = x[:len(y)]
 	if hasAVX && len(y) > 0 {
@@ -22,8 +22,8 @@ func addScaledGo(y, x []float32, factor float32) {
 	}
 }
 
-// addScaled4 adds the four rows of x, each as long as y, times their factors
-// to y, one after the other.
+// addScaled4 adds the four rows of x to y, one after another, each multiplied by its
+// factor. Each row is as long as y.
 func addScaled4(y, x []float32, factors *[4]float32) {
 	x = x[:4*len(y)]
 	if hasAVX && len(y) > 0 {
@@ -39,7 +39,7 @@ func addScaled4Go(y, x []float32, factors *[4]float32) {
 	}
 }
 
-// dot4 sets out to the inner products of x with four rows, each as long as x.
+// dot4 sets out to the dot products of x and four rows, each as long as x.
 func dot4(x, rows []float32, out *[4]float32) {
 	var lanes [32]float32
 	rows = rows[:4*len(x)]

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// linkIndex finds pages by the ends of their paths, up to four parts, so that
-// links work whatever root a site is served from.
+// linkIndex finds pages by the last one to four elements of their paths, so that links
+// work regardless of the folder from which a site is served.
 type linkIndex map[string][]*page
 
 func indexLinks(pages []*page) linkIndex {
@@ -35,9 +35,9 @@ func plainPath(p string) string {
 	return strings.ToLower(strings.Trim(p, "/"))
 }
 
-// resolve returns the page and section that a link on page from leads to; a
-// nil section where that is unknown or too short to learn from. A link without
-// fragment leads to the page's first section with text.
+// resolve returns the target page and section of a link on page from. The section is
+// nil if it is unknown or too short to learn from. A link without a fragment resolves
+// to the page's first section with text.
 func (index linkIndex) resolve(from *page, to string) (*page, *section) {
 	to = strings.Trim(to, "<>")
 	if strings.Contains(to, ":") && !strings.Contains(to, "{{") {
@@ -77,8 +77,8 @@ func (index linkIndex) page(target string) *page {
 	return nil
 }
 
-// link is a link of a section: its words, where they say more than one thing,
-// and the sentence that it stands in, where that has 5 to 40 words.
+// link is a link in a section. text is empty if it is not specific enough. sentence is
+// the sentence around the link, or empty if that does not have 5 to 40 words.
 type link struct{ text, sentence, to string }
 
 var (

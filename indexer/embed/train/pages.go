@@ -14,32 +14,33 @@ import (
 )
 
 const (
-	// A page under 150 bytes is a stub; one over 600 KB is generated.
+	// A page smaller than 150 bytes is a stub. A page larger than 600 KB is generated.
 	minPageBytes = 150
 	maxPageBytes = 600_000
-	// maxBodyWords is how much of a section is learnt from.
+	// maxBodyWords is the number of words used from each section.
 	maxBodyWords = 230
 )
 
-// page is one markdown file.
+// page is one Markdown file.
 type page struct {
 	path               string // relative to its source
 	title, description string
 	sections           []section
-	// foreign pages beside others are translations and not learnt from.
+	// foreign pages are not in Latin script. In a mostly Latin source, they are
+	// translations and are not used.
 	foreign bool
 }
 
-// section is what stands below one heading, without deeper headings.
+// section is the text below one heading, without deeper headings.
 type section struct {
-	heading string // empty where it is the page's title or there is none
-	anchor  string // what a link's fragment calls it
-	crumb   string // the headings above it but the title, separated by spaces
+	heading string // empty if it is the page's title or if there is none
+	anchor  string // fragment in links to this section
+	crumb   string // the headings above, except the title, separated by spaces
 	body    string // words without markup
 	source  string // markdown
 }
 
-// read reads all sources into pairs.
+// read reads all sources and creates the pairs.
 func (t *trainer) read() error {
 	type file struct {
 		source int
@@ -75,7 +76,7 @@ func (t *trainer) read() error {
 			pages[i].foreign = foreign(src)
 		}
 	})
-	mostly := make([]int, len(t.Dirs)) // Latin pages less the others
+	mostly := make([]int, len(t.Dirs)) // number of Latin pages minus the others
 	for i, p := range pages {
 		switch {
 		case p == nil:
@@ -102,11 +103,11 @@ func (t *trainer) read() error {
 	return t.pair(sources, progress)
 }
 
-// markdown lists the pages of a folder to read.
+// markdown returns the paths of the Markdown files in a folder that are worth reading.
 func markdown(dir string) ([]string, error) {
 	var paths []string
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // a walk does not follow a link that it begins at
+		dir = real // WalkDir does not follow a link at its root
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -134,7 +135,7 @@ func markdown(dir string) ([]string, error) {
 	return chosen(paths), err
 }
 
-// parse cuts a page at every heading.
+// parse splits a page at every heading.
 func parse(path string, src []byte) *page {
 	whole := chunker.Split(path, src, chunker.Options{By: chunker.File, MaxChars: maxPageBytes})
 	p := &page{path: path, title: oneLine(whole.Title), description: oneLine(whole.Description)}
@@ -168,12 +169,12 @@ func parse(path string, src []byte) *page {
 	return p
 }
 
-// heading is a heading with what stands below it; level 0 is the text before
-// the first one.
+// heading is a heading with the text below it. level 0 is the text before the first
+// heading.
 type heading struct {
 	level    int
 	text     string
-	markdown string // the heading's own line included
+	markdown string // including the heading's own line
 }
 
 var (
@@ -181,8 +182,7 @@ var (
 	explicitID = regexp.MustCompile(`(?:\{\s*#|<a\s+(?:id|name)=")([\w.-]+)`)
 )
 
-// headings cuts markdown before each line that is a heading and stands outside
-// a fenced block.
+// headings splits Markdown before each heading line outside fenced blocks.
 func headings(markdown string) []heading {
 	var (
 		parts []heading
@@ -205,11 +205,11 @@ func headings(markdown string) []heading {
 	return append(parts, heading{level: level, markdown: markdown[from:]})
 }
 
-// fence is the mark of the fenced block that a text is in, line by line; empty:
-// it is in none.
+// fence is the opening mark of the current fenced block, or empty outside any block.
 type fence string
 
-// has says whether the next line is of a fenced block, its marks included.
+// has reports whether the next line belongs to a fenced block. The fence marks are part
+// of the block.
 func (f *fence) has(line string) bool {
 	bare := strings.TrimLeft(line, " \t")
 	switch {
@@ -225,7 +225,7 @@ func (f *fence) has(line string) bool {
 	return false
 }
 
-// section reads one part of a page; its crumb is for the caller to add.
+// section reads one part of a page. The caller sets the crumb.
 func (p *page) section(path string, part heading) section {
 	s := section{source: part.markdown}
 	if strings.TrimSpace(part.markdown) == "" {
@@ -258,7 +258,7 @@ func (p *page) section(path string, part heading) section {
 
 var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_\- ]+`)
 
-// anchorOf is the fragment by which most sites link to a heading.
+// anchorOf returns the fragment that most sites use for a heading.
 func anchorOf(heading string) string {
 	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }

@@ -8,33 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// pair is two texts of one source that mean the same. Their words are numbers
-// of a dictionary.
+// pair holds two texts of one source that mean the same. Their words are numbers in a
+// dictionary.
 type pair struct {
 	kind         kind
 	source, page int32
 	query        []int32
 	document     []int32
-	// sameQuery and sameDocument are hashes: pairs that agree in one of them
-	// are no counter-examples to each other.
+	// sameQuery and sameDocument are hashes. Pairs with an equal hash are not negative
+	// examples for each other.
 	sameQuery, sameDocument uint32
 }
 
 type kind uint8
 
-// The kinds of pairs.
 const (
 	headingBody  kind = iota // a heading and its section
-	titleHeading             // page title and heading, and the section's words alone
-	titleBody                // a page's title and its first section, or one under a heading that says nothing
-	question                 // a heading that asks, and the answer's words alone
-	firstRest                // the first sentence of a section and the rest
-	innerRest                // a sentence from within and the rest
-	linkTarget               // a link's words and the section it leads to
-	sentTarget               // the sentence around a link and the section it leads to
-	description              // a page's description and its first section
-	titleAbout               // a page's title and its description
-	termMeaning              // what a list or table names and what it says of it
+	titleHeading             // a page title with a heading, and the section's words without the heading
+	titleBody                // a page's title and its first section, or a section with a generic heading
+	question                 // a heading that is a question, and the answer's words without the heading
+	firstRest                // a section's first sentence, and the rest
+	innerRest                // a sentence from inside a section, and the rest
+	linkTarget               // a link's words, and the section it points to
+	sentTarget               // the sentence around a link, and the section it points to
+	description              // a page's description, and its first section
+	titleAbout               // a page's title, and its description
+	termMeaning              // a name in a list or table, and its explanation
 	kinds
 )
 
@@ -42,16 +41,16 @@ var kindNames = [kinds]string{"heading-body", "title-heading-body", "title-body"
 	"inner-rest", "link-target", "sentence-target", "description-body", "title-description",
 	"term-meaning"}
 
-// wide kinds stand for a whole page: against them no section of that page is a
-// counter-example.
+// wide reports whether pairs of this kind represent a whole page. For them, no section
+// of that page is a negative example.
 func (k kind) wide() bool { return k == titleBody || k == description || k == titleAbout }
 
-// isHeading says that queries of this kind read like headings.
+// isHeading reports whether queries of this kind look like headings.
 func (k kind) isHeading() bool {
 	return k == headingBody || k == titleHeading || k == titleBody || k == linkTarget
 }
 
-// empty headings say nothing about what is below them.
+// empty lists headings that say nothing about the text below them.
 var empty = setOf("example", "examples", "syntax", "remarks", "see also", "parameters", "notes", "note", "return value",
 	"return values", "requirements", "usage", "overview", "introduction", "description", "options", "related links",
 	"inputs", "outputs", "prerequisites", "next steps", "before you begin", "properties", "methods", "events",
@@ -69,24 +68,24 @@ func setOf(words ...string) map[string]bool {
 	return set
 }
 
-// rough is a pair before its words are numbers.
+// rough is a pair whose words have not yet been replaced by numbers.
 type rough struct {
 	kind            kind
 	page            int
 	query, document string
 }
 
-// Shares of the sections that give a pair of a kind: enough to learn from, not
-// so many that one kind drowns the others.
+// The share of sections that produce a pair of each kind: enough to learn from, but not
+// so many that one kind dominates.
 const (
 	titleHeadingShare = 0.35
 	firstShare        = 0.6
 	innerShare        = 0.35
-	termShare         = 1 // of what lists and tables name; 0.5 is as good
+	termShare         = 1 // of names in lists and tables; 0.5 is equally good
 	minBodyWords      = 12
 )
 
-// pagePairs makes the pairs of page number n of a source.
+// pagePairs creates the pairs of page n of a source.
 func pagePairs(seed uint64, n int, pages []*page, links linkIndex) []rough {
 	p := pages[n]
 	r := randomOf(seed, hash64(p.path))
@@ -165,8 +164,8 @@ func asks(heading string) bool { return asking.MatchString(heading) }
 
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+`)
 
-// firstSentence cuts a text after its first sentence, if that is one of 40 to
-// 300 bytes and 120 follow.
+// firstSentence splits a text after its first sentence. ok is false unless that
+// sentence has 40 to 300 bytes and at least 120 follow.
 func firstSentence(text string) (sentence, rest string, ok bool) {
 	head := text[:min(len(text), 330)]
 	for from := 0; ; {
@@ -186,8 +185,8 @@ func firstSentence(text string) (sentence, rest string, ok bool) {
 	}
 }
 
-// innerSentence takes one sentence of 6 to 35 words out of a text of at least
-// four such.
+// innerSentence extracts one sentence of 6 to 35 words from a text with at least four
+// such sentences.
 func innerSentence(r *random, text string) (sentence, others string, ok bool) {
 	var from, to []int
 	at := 0
@@ -208,7 +207,7 @@ func innerSentence(r *random, text string) (sentence, others string, ok bool) {
 
 func wordCount(s string) int { return len(strings.Fields(s)) }
 
-// firstWords is the part of a body that is learnt from, on one line.
+// firstWords returns the part of a body that is used for learning, on one line.
 func firstWords(body string) string {
 	const most = maxBodyWords * 12 // bytes
 	if len(body) > most {
@@ -218,11 +217,11 @@ func firstWords(body string) string {
 	return strings.Join(words[:min(len(words), maxBodyWords)], " ")
 }
 
-// maxSameQuery is how often one query may stand in a source.
+// maxSameQuery is the maximum number of pairs with the same query in a source.
 const maxSameQuery = 12
 
-// cleaned drops pairs that are too short, there twice, or whose query is there
-// too often, and shortens queries.
+// cleaned removes pairs that are too short, are duplicates or have a query that occurs
+// too often. It also shortens queries.
 func cleaned(all []rough) []rough {
 	seen := map[[2]uint64]bool{}
 	count := map[string]int{}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// each calls do(0) ... do(n-1) on all cores, in no order, and stops early when
-// ctx ends. What do(i) does may depend on i alone.
+// each calls do(0) to do(n-1) on all cores, in no particular order, and stops early if
+// ctx is cancelled. The effect of do(i) may depend only on i.
 func each(ctx context.Context, n int, do func(i int)) {
 	var (
 		next atomic.Int64
@@ -25,16 +25,16 @@ func each(ctx context.Context, n int, do func(i int)) {
 	wait.Wait()
 }
 
-// blocks is each over n items in blocks of the given size.
+// blocks processes n items with each, in blocks of the given size.
 func blocks(ctx context.Context, n, size int, do func(from, to int)) {
 	each(ctx, (n+size-1)/size, func(i int) { do(i*size, min(n, (i+1)*size)) })
 }
 
-// random is a splitmix64 generator: small enough that every item of a batch
-// has its own, seeded by what the item is.
+// random is a splitmix64 generator. It is so small that every item of a batch can have
+// its own, with a seed derived from the item.
 type random uint64
 
-// randomOf returns a generator for the item that keys name.
+// randomOf returns a generator for the item identified by keys.
 func randomOf(keys ...uint64) random {
 	var r random
 	for _, k := range keys {
@@ -49,22 +49,21 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Uint64 makes random a rand.Source.
+// Uint64 implements rand.Source.
 func (r *random) Uint64() uint64 {
 	*r += 0x9e3779b97f4a7c15
 	return mix(uint64(*r))
 }
 
-// chance is true with probability p.
+// chance returns true with probability p.
 func (r *random) chance(p float64) bool { return float64(r.Uint64()>>11)/(1<<53) < p }
 
-// below is uniform in 0..n-1.
+// below returns a uniformly distributed number in [0, n).
 func (r *random) below(n int) int {
 	high, _ := bits.Mul64(r.Uint64(), uint64(n))
 	return int(high)
 }
 
-// shuffle permutes s.
 func shuffle[T any](r *random, s []T) {
 	for i := len(s) - 1; i > 0; i-- {
 		j := r.below(i + 1)

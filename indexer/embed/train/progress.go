@@ -2,8 +2,8 @@ package train
 
 import "sync"
 
-// counter returns a function that counts one more of total done, for use from
-// several goroutines.
+// counter returns a function that increments the number of done items. The function may
+// be called concurrently.
 func (t *trainer) counter(phase string, total int) func() {
 	var (
 		mu   sync.Mutex

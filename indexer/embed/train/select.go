@@ -9,26 +9,25 @@ import (
 	"unicode"
 )
 
-// Folders of documentation often hold the same page many times: once per
-// language and once per version. Copies teach nothing and push the rest aside,
-// so one of each is kept.
+// Documentation folders often contain the same page many times, once per language and
+// version. Copies teach nothing and displace other pages, so only one of each is kept.
 
 var (
-	// locale is a folder that holds a translation.
+	// locale matches a folder of translations.
 	locale = regexp.MustCompile(`(?i)^(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi|fa|ar|id|hi|bn|ro|el|cs|nl|hu|sv|th|he|az|ur|bg|ta|fi|sr|sk|yue|i18n|translations|(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi)[-_][a-z]{2,4})$`)
-	// version is a folder that holds the pages of one version.
+	// version matches a folder with the pages of one version.
 	version = regexp.MustCompile(`(?i)^(version-|release-|v)?(\d+)(\.(\d+))?(\.\d+)*(\.x|\.next)?$`)
-	// history is what a project says about its past.
+	// history matches pages about a project's past.
 	history = regexp.MustCompile(`(?i)(^|/)(change-?logs?|changes|history|release-?notes?|releases|whats-?new|blog|news)([-_.][^/]*)?(/|$)`)
 )
 
-// chosen returns which of a source's paths to read, sorted: no histories, no
-// translations beside an original, and of several versions of a page the
-// newest, where a page outside all versions is newer than any.
+// chosen returns the sorted subset of a source's paths to read. It drops histories, and
+// translations if there is an original. Of several versions of a page, it keeps the
+// newest. A page outside all versions is newer than any version.
 func chosen(paths []string) []string {
 	slices.Sort(paths)
 	keep := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return history.MatchString(p) || translated(p) })
-	if len(keep)*20 < len(paths) { // a corpus that is nothing else
+	if len(keep)*20 < len(paths) { // the corpus contains almost nothing else
 		keep = slices.DeleteFunc(slices.Clone(paths), history.MatchString)
 	}
 	newest := map[string]string{}
@@ -47,14 +46,14 @@ func chosen(paths []string) []string {
 	})
 }
 
-// translated reports whether a folder of path, or a part of a name behind a
-// dot as in intro.fr.md, is a locale.
+// translated reports whether path contains a locale, either as a folder or in a file
+// name after a dot, for example intro.fr.md.
 func translated(path string) bool {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		names := strings.Split(p, ".")
 		if i == len(parts)-1 {
-			names = names[:len(names)-1] // the extension
+			names = names[:len(names)-1] // without the extension
 		} else if locale.MatchString(p) {
 			return true
 		}
@@ -65,8 +64,8 @@ func translated(path string) bool {
 	return false
 }
 
-// foreign reports whether a page is in another script than Latin: over one
-// letter in thirty of its first 4,000 bytes.
+// foreign reports whether a page is not in Latin script: more than one in thirty
+// letters in its first 4,000 bytes is not Latin.
 func foreign(src []byte) bool {
 	letters, others := 0, 0
 	for _, r := range string(src[:min(len(src), 4000)]) {
@@ -80,8 +79,8 @@ func foreign(src []byte) bool {
 	return others*30 > letters
 }
 
-// unversioned returns path without folders that are versions, and the version:
-// the numbers of the folders, or one above all for a path without any.
+// unversioned returns path without version folders, and the version as a list of
+// numbers. For a path without a version, it returns a version above all others.
 func unversioned(path string) (key string, age []int) {
 	parts := strings.Split(path, "/")
 	kept := parts[:0:0]

@@ -2,14 +2,14 @@ package train
 
 import "math"
 
-// A row's length at the start is sif/(sif+p) + least, where p is how often its
-// token is: rare words say more.
+// The initial length of a row is sif/(sif+p) + least, where p is the frequency of its
+// token, because rare words are more significant.
 const (
 	sif   = 3e-4
 	least = 0.02
 )
 
-// start sets the weights that learning starts from.
+// start sets the initial weights.
 func (t *trainer) start() error {
 	near := t.cooccurrences()
 	if t.ctx.Err() != nil {
@@ -23,7 +23,7 @@ func (t *trainer) start() error {
 	t.weights = factor(t.ctx, near, t.Dimensions, t.Seed, progress)
 	for i, n := range t.frequency {
 		row := t.row(i)
-		row[len(row)-1] = 0 // see embed.Static; learning never moves it from there
+		row[len(row)-1] = 0 // see embed.Static; learning never changes it
 		scaleTo(row, sif/(sif+float64(n)/float64(t.report.Tokens))+least)
 	}
 	return nil
@@ -31,8 +31,8 @@ func (t *trainer) start() error {
 
 func (t *trainer) row(i int) []float32 { return t.weights[i*t.Dimensions : (i+1)*t.Dimensions] }
 
-// startFrom takes the rows of the model to adapt, and sets each new one to
-// where the words are that it stands beside, else to the sum of its pieces.
+// startFrom copies the rows of the model to adapt. It sets each new row to the mean
+// direction of the known words near it, or else to the sum of its pieces' rows.
 func (t *trainer) startFrom(near sparse) {
 	known := t.From.Vocabulary()
 	t.weights = make([]float32, t.vocabulary.Len()*t.Dimensions)

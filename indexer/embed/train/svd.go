@@ -9,14 +9,14 @@ import (
 
 const (
 	svdRounds  = 4
-	svdSpare   = 16   // columns beyond those wanted, which make these exact
-	eigenPower = 0.35 // how much of an eigenvalue's size a dimension keeps
+	svdSpare   = 16   // extra columns, which improve the accuracy of the others
+	eigenPower = 0.35 // the size of a dimension is its eigenvalue to this power
 )
 
-// factor returns rows of the given number of dimensions whose inner products
-// approach m: its largest eigenvectors, by subspace iteration from a random
-// start. Each row has length 1; one without neighbours is random. The number
-// of dimensions is a multiple of 8 and no more than the rows of m.
+// factor returns rows of the given number of dimensions whose dot products approximate
+// m. It uses m's largest eigenvectors, found by subspace iteration from a random start.
+// Each row has length 1. A row without neighbours is random. dimensions must be a
+// multiple of 8 and at most the number of rows of m.
 func factor(ctx context.Context, m sparse, dimensions int, seed uint64, progress func()) []float32 {
 	rows := len(m.starts) - 1
 	wide := min(dimensions+svdSpare, rows/8*8)
@@ -51,7 +51,7 @@ func gaussian(n int, seed uint64) []float32 {
 	return out
 }
 
-// times sets y to m*x; both have wide columns.
+// times sets y to m*x. Both have wide columns.
 func (m sparse) times(ctx context.Context, x, y []float32, wide int) {
 	blocks(ctx, len(m.starts)-1, 64, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -65,7 +65,7 @@ func (m sparse) times(ctx context.Context, x, y []float32, wide int) {
 	})
 }
 
-// gram returns the transpose of x times y.
+// gram returns the product of x's transpose and y.
 func gram(ctx context.Context, x, y []float32, wide int) []float32 {
 	out := make([]float32, wide*wide)
 	blocks(ctx, wide, 8, func(from, to int) {
@@ -78,15 +78,15 @@ func gram(ctx context.Context, x, y []float32, wide int) []float32 {
 	return out
 }
 
-// orthonormal sets out to an orthonormal basis of y's columns, by the Cholesky
-// factor of their inner products.
+// orthonormal sets out to an orthonormal basis of y's columns. It uses the Cholesky
+// factor of their dot products.
 func orthonormal(ctx context.Context, y, out []float32, wide int) {
 	inverse := invertedCholesky(gram(ctx, y, y, wide), wide)
 	multiply(ctx, y, wide, inverse, wide, out)
 }
 
-// multiply sets out to x (rows of wide) times the matrix by, which has wide
-// rows of columns.
+// multiply sets out to the product of x, whose rows have length wide, and the matrix
+// by, which has wide rows and the given number of columns.
 func multiply(ctx context.Context, x []float32, wide int, by []float32, columns int, out []float32) {
 	blocks(ctx, len(x)/wide, 64, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -99,8 +99,8 @@ func multiply(ctx context.Context, x []float32, wide int, by []float32, columns 
 	})
 }
 
-// invertedCholesky returns the inverse of R where g is the transpose of R
-// times R and R is upper triangular.
+// invertedCholesky returns the inverse of R, where g is the transpose of R times R and
+// R is upper triangular.
 func invertedCholesky(g []float32, n int) []float32 {
 	r := make([]float64, n*n)
 	most := 0.0
@@ -114,7 +114,7 @@ func invertedCholesky(g []float32, n int) []float32 {
 				s -= float64(r[k*n+i] * r[k*n+j])
 			}
 			if i == j {
-				s = math.Sqrt(max(s, 1e-7*most+1e-30)) // columns that depend on others
+				s = math.Sqrt(max(s, 1e-7*most+1e-30)) // avoids zero for linearly dependent columns
 			} else {
 				s /= r[i*n+i]
 			}
@@ -139,8 +139,8 @@ func invertedCholesky(g []float32, n int) []float32 {
 	return out
 }
 
-// eigen returns the eigenvalues of the symmetric matrix a and its eigenvectors,
-// one per row, by cyclic Jacobi rotations.
+// eigen returns the eigenvalues of the symmetric matrix a32 and its eigenvectors, one
+// per row, using cyclic Jacobi rotations.
 func eigen(a32 []float32, n int) (values []float64, vectors []float64) {
 	a := make([]float64, n*n)
 	for i := range n {
@@ -177,7 +177,7 @@ func eigen(a32 []float32, n int) (values []float64, vectors []float64) {
 	return values, vectors
 }
 
-// rotate makes a[p][q] zero.
+// rotate sets a[p][q] to zero by a rotation.
 func rotate(a, vectors []float64, n, p, q int) {
 	if a[p*n+q] == 0 {
 		return

@@ -5,25 +5,26 @@ import (
 	"strings"
 )
 
-// term is a word or a few with what a list or a table says of them: an option
-// and its description, an abbreviation and what it stands for. This is where
-// documentation says its own names in everyday words.
+// term is a name of one or a few words, with its explanation in a list or table: an
+// option and its description, or an abbreviation and its expansion. Such lists explain
+// a product's own names in everyday words.
 type term struct{ name, meaning string }
 
 var (
-	// listTerm is "- **name**: meaning", "- `name` - meaning" and the like.
+	// listTerm matches "- **name**: meaning", "- `name` - meaning" and similar lines.
 	listTerm = regexp.MustCompile("^\\s*(?:[*+-]|\\d+\\.)\\s+(?:\\*\\*|__|`|\\[)(.{2,80}?)(?:\\*\\*|__|`|\\](?:\\([^)]*\\))?)[^:\u2013\u2014-]{0,40}(?::|\u2013|\u2014|\\s-)[*_]*\\s+(.+)$")
 	emphasis = regexp.MustCompile(`[*_]{2}|<[^>]*>`)
 )
 
-// A meaning has at least leastMeaning words and at most what sections have.
+// Limits on the number of words in a meaning and in a name. A meaning is also limited
+// to maxBodyWords.
 const (
 	leastMeaning = 5
 	longestName  = 6 // words
 )
 
-// termsOf returns what the lists and tables of a section explain, outside of
-// fenced blocks.
+// termsOf returns the terms that a section's lists and tables explain, outside fenced
+// blocks.
 func termsOf(markdown string) []term {
 	var terms []term
 	var block fence
@@ -60,7 +61,7 @@ func longest(cells []string) string {
 	return most
 }
 
-// plainLine is a line of markdown without its marks.
+// plainLine returns a line of Markdown without its markup.
 func plainLine(s string) string {
 	return oneLine(marks.Replace(emphasis.ReplaceAllString(inlineLink.ReplaceAllString(s, "$1"), "")))
 }

@@ -1,16 +1,16 @@
 // Package train trains static embedding models (package embed) from folders of
-// Markdown: no labels, no other model, no network, minutes on two cores.
+// Markdown. It needs no labels, no other model and no network, and takes minutes on two
+// cores.
 //
-// It learns which texts mean the same from pairs that belong together in
-// documentation: a heading and its section, a link and its target, a first
-// sentence and the rest (pairs.go). The vectors of words start from their
-// neighbours in the text (cooccur.go, svd.go) and then move until the two sides
-// of a pair are nearer to each other than to those of other pairs
-// (contrast.go).
+// It learns which texts mean the same from pairs that belong together in documentation:
+// a heading and its section, a link and its target, a first sentence and the rest
+// (pairs.go). The vectors of words start from their neighbours in the text (cooccur.go,
+// svd.go). Then they move until the two sides of a pair are nearer to each other than
+// to those of other pairs (contrast.go).
 //
-// Equal options over equal files give the same bytes, on any number of cores
-// and with or without vector instructions (kernel.go): the data decide the
-// order of every sum.
+// Equal options and equal files produce the same bytes, on any number of cores and with
+// or without vector instructions (kernel.go), because the order of every sum depends
+// only on the data.
 package train
 
 import (
@@ -24,19 +24,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options configure Train. Only Dirs is required; the other zero values are
-// defaults.
+// Options configure Train. Only Dirs is required. All other zero values are defaults.
 type Options struct {
-	// Dirs are folders of Markdown, each one source: one product's
-	// documentation, one repository. Words that several sources use count more,
-	// and the model has to learn to tell sections of the same source apart.
+	// Dirs are folders of Markdown. Each is one source, for example one product's
+	// documentation or one repository. Words that several sources use count more, and
+	// the model has to learn to tell sections of the same source apart.
 	Dirs []string
-	// Out is the output file of the model. Empty writes none.
+	// Out is the output file. If empty, no file is written.
 	Out string
-	// Seed selects the run; models of two seeds are equally good.
+	// Seed selects the random numbers of the run. Models with different seeds are
+	// equally good.
 	Seed uint64
-	// From is a model to adapt: training starts with its words and vectors, and
-	// adds words that only Dirs have. Nil starts from nothing.
+	// From is a model to adapt. Training starts with its words and vectors, and adds
+	// words that occur only in Dirs. If nil, training starts from scratch.
 	From *embed.Static
 	// Dimensions is the length of the vectors, a multiple of 8. Zero means 256,
 	// or the length in From.
@@ -44,16 +44,16 @@ type Options struct {
 	// Words is the maximum number of words to learn. Zero means 28,500, or
 	// 8,000 new ones with From.
 	Words int
-	// Epochs is how often each pair is used. Zero means 4.
+	// Epochs is the number of times that each pair is used. Zero means 4.
 	Epochs int
-	// Rate is the initial step size; it falls to a fiftieth. Zero means 0.003,
-	// or 0.001 with From: among 0.001 to 0.006, that kept most of what the
-	// model knew.
+	// Rate is the initial step size, which decreases to a fiftieth. Zero means 0.003,
+	// or 0.001 with From. Of the rates from 0.001 to 0.006, 0.001 preserved more of
+	// what the model knew than any higher rate.
 	Rate float64
-	// SourcePairs limits the pairs of one source, so that a large one does not
-	// dominate. Zero means 45,000.
+	// SourcePairs is the maximum number of pairs of one source, so that a large source
+	// does not dominate. Zero means 45,000.
 	SourcePairs int
-	// Progress, unless nil, is called during the work, never concurrently.
+	// Progress, unless nil, is called during training, never concurrently.
 	Progress func(phase string, done, total int)
 }
 
@@ -61,8 +61,8 @@ type Options struct {
 type Report struct {
 	// Model is the model file, as written to Out.
 	Model []byte
-	// Sources, Pages, Pairs and Tokens count the training data; Kinds counts
-	// the pairs by kind.
+	// Sources, Pages, Pairs and Tokens count the training data. Kinds counts the pairs
+	// by kind.
 	Sources, Pages, Pairs, Tokens int
 	Kinds                         map[string]int
 	// Rows is the size of the vocabulary.
@@ -79,7 +79,7 @@ type Phase struct {
 	Took time.Duration
 }
 
-// trainer is one run.
+// trainer is the state of one run.
 type trainer struct {
 	Options
 	ctx    context.Context
@@ -88,14 +88,14 @@ type trainer struct {
 	pairs      []pair
 	dictionary dictionary
 	vocabulary *embed.Vocabulary
-	texts      []encoded // of pairs, by their index
-	frequency  []int     // of rows
-	weights    []float32 // rows of Dimensions
+	texts      []encoded // texts of the pairs, with the same indexes
+	frequency  []int     // by row
+	weights    []float32 // rows of length Dimensions
 }
 
-// Train trains a model. The error is fault "no_training_text" if Dirs contain
-// too little to learn from, "bad_source" if one cannot be read,
-// "bad_dimensions", "bad_settings", "cannot_write", or ctx's error.
+// Train trains a model. It returns fault "no_training_text" if Dirs contain too little
+// to learn from, "bad_source" if one of them cannot be read, "bad_dimensions",
+// "bad_settings" or "cannot_write", or ctx's error.
 func Train(ctx context.Context, opts Options) (Report, error) {
 	t := &trainer{Options: opts.filled(), ctx: ctx}
 	if err := t.check(); err != nil {
@@ -132,7 +132,7 @@ func (o Options) filled() Options {
 			*field = value
 		}
 	}
-	words, rate := 28_500, 0.003 // with 256 dimensions a file of 4.5 MB
+	words, rate := 28_500, 0.003 // with 256 dimensions, this makes a file of 4.5 MB
 	if o.From != nil {
 		words, rate = 8000, 0.001
 		set(&o.Dimensions, o.From.Dimensions())
@@ -150,7 +150,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// check refuses settings that make no model.
+// check returns an error for invalid settings.
 func (o Options) check() error {
 	if d := o.Dimensions; d < 8 || d > 1024 || d%8 != 0 || o.From != nil && d != o.From.Dimensions() {
 		return fault.New("bad_dimensions", fmt.Sprintf("a model cannot have %d dimensions", d), "use a multiple of 8 up to 1024, or the dimensions of the model to adapt")
@@ -162,8 +162,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// write makes the file, beside its place first so that a reader never sees
-// half of one.
+// write writes the model to a temporary file first, so that readers never see an
+// incomplete file.
 func (t *trainer) write() error {
 	data, err := embed.Encode(t.vocabulary, t.Dimensions, t.weights)
 	if err != nil {
@@ -177,7 +177,7 @@ func (t *trainer) write() error {
 	if err != nil {
 		return fault.New("cannot_write", "the model cannot be written: "+err.Error(), "check that the folder of "+t.Out+" exists and is writable")
 	}
-	defer os.Remove(f.Name()) // nothing is left of that name once it is renamed
+	defer os.Remove(f.Name()) // no effect after the rename
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(0o644)

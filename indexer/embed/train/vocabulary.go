@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	minCount       = 5 // under it a word is not learnt; 3 for words added to a model
+	minCount       = 5 // minimum count of a word; minCountAdded applies to words added to a model
 	minCountAdded  = 3
 	maxLearntBytes = 24
 	pieceRows      = 1500
@@ -18,8 +18,8 @@ const (
 	maxRows        = math.MaxUint16
 )
 
-// chooseWords makes the vocabulary: words by how often they stand and in how
-// many sources, single characters, and pieces of the words that did not get in.
+// chooseWords builds the vocabulary: words ranked by frequency and number of sources,
+// single characters, and pieces of the words that were left out.
 func (t *trainer) chooseWords() error {
 	var tokens []string
 	have := map[string]bool{}
@@ -54,14 +54,14 @@ func (t *trainer) chooseWords() error {
 	return err
 }
 
-// ranked returns the words worth a row of their own that are not there yet,
-// best first.
+// ranked returns the words that are worth their own row and are not in have, best
+// first.
 func (t *trainer) ranked(least int, have map[string]bool) []string {
 	type scored struct {
 		word  string
 		score float64
 	}
-	total := map[string]*entry{} // a word with and without "joined" is one word
+	total := map[string]*entry{} // the joined and plain forms count as one word
 	for i := range t.dictionary.entries {
 		e := &t.dictionary.entries[i]
 		if other := total[e.word]; other != nil {
@@ -86,7 +86,8 @@ func (t *trainer) ranked(least int, have map[string]bool) []string {
 	return words
 }
 
-// learnable leaves out long words and numbers: keys, hashes, dates.
+// learnable reports whether a word is neither too long nor a number, to exclude keys,
+// hashes and dates.
 func learnable(word string) bool {
 	digits := 0
 	for i := range len(word) {
@@ -103,7 +104,7 @@ func learnable(word string) bool {
 	return digits <= 2 || len(word) <= 6
 }
 
-// pieces returns the continuations that unknown words need most.
+// pieces returns the continuation pieces that unknown words need most.
 func pieces(entries []entry, have map[string]bool) []string {
 	score := map[string]int{}
 	for _, e := range entries {
@@ -143,7 +144,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// encoded is a pair in rows of the vocabulary.
+// encoded is a pair whose words are rows of the vocabulary.
 type encoded struct {
 	query    []uint16
 	document []uint16
@@ -154,7 +155,7 @@ const (
 	maxDocumentRows = 320
 )
 
-// encode turns the pairs' words into rows and counts them.
+// encode converts the pairs' words to rows and counts the rows.
 func (t *trainer) encode() error {
 	rows := make([][]uint16, len(t.dictionary.entries))
 	blocks(t.ctx, len(rows), 4096, func(from, to int) {

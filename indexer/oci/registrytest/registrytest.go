@@ -1,5 +1,5 @@
-// Package registrytest starts a real container registry for tests: distribution,
-// as Debian's package docker-registry has it.
+// Package registrytest starts a real container registry for tests: the program
+// distribution, for example from Debian's package docker-registry.
 package registrytest
 
 import (
@@ -14,17 +14,17 @@ import (
 	"testing"
 )
 
-// User and Password sign in to a registry that Start gave with signIn.
+// User and Password are the credentials for a registry that Start started with signIn.
 const (
 	User     = "deskhand"
 	Password = "of-tests"
-	// hashed is bcrypt's of Password.
+	// hashed is the bcrypt hash of Password.
 	hashed = "$2a$05$VTVm9cakc.eY0F8QxeBXU.FM7BevhmQwO/t3S4soEg61ivlvxn9Le"
 )
 
-// Program returns the registry's program: that of DESKHAND_TEST_REGISTRY if it is
-// a path, else docker-registry or registry. Without one, the test is skipped, or
-// fails if the variable is "require".
+// Program returns the path of the registry program: DESKHAND_TEST_REGISTRY if it is a
+// path, or else docker-registry or registry. If there is no program, it skips the test,
+// or fails it if the variable is "require".
 func Program(t testing.TB) string {
 	t.Helper()
 	wanted := os.Getenv("DESKHAND_TEST_REGISTRY")
@@ -45,8 +45,8 @@ func Program(t testing.TB) string {
 
 var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:[0-9]+)`)
 
-// Start starts a registry that ends with the test, and returns its host and port.
-// With signIn, it takes User and Password alone.
+// Start starts a registry that is stopped when the test ends, and returns its host and
+// port. With signIn, the registry accepts only User and Password.
 func Start(t testing.TB, signIn bool) string {
 	t.Helper()
 	program, dir := Program(t), t.TempDir()
@@ -82,7 +82,7 @@ func Start(t testing.TB, signIn bool) string {
 	}()
 	t.Cleanup(func() {
 		stop()
-		_ = cmd.Wait() // killed
+		_ = cmd.Wait() // it was killed
 		<-said
 		out.Close()
 	})
@@ -93,8 +93,8 @@ func Start(t testing.TB, signIn bool) string {
 	return host
 }
 
-// Login writes the config.json that docker login writes, and sets DOCKER_CONFIG.
-// An empty password: there are no credentials for host.
+// Login writes a config.json in the format of "docker login" and sets DOCKER_CONFIG. If
+// password is empty, the file has no credentials for host.
 func Login(t testing.TB, host, password string) {
 	t.Helper()
 	dir := t.TempDir()
