@@ -31,10 +31,10 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # SQLite is C translated to Go, and has its own locks: the race detector would take
 # half of the tests' time to watch it, and none of our code runs in it.
 RACE = -race -gcflags=modernc.org/...=-race=false
-# The packages that take longest, first, and more of them at a time than there are
-# cores: they mostly wait for programs that they start.
+# The packages that take longest, first, and more of them at a time than two cores
+# have: they mostly wait for programs that they start.
 SLOWEST = ./cmd/deskhand ./runtime/tasks
-AT_ONCE ?= 4
+AT_ONCE ?= 3
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 .PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release test-chart test-image

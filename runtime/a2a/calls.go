@@ -187,8 +187,8 @@ func (c *calls) afterWork(ctx context.Context, v *a2a.Task) (*a2a.Task, error) {
 			status, ok := e.(*a2a.TaskStatusUpdateEvent)
 			return err == nil && !(ok && rests(status.Status.State))
 		})
-		if failure != nil {
-			return nil, failure
+		if failure != nil && (c.stopped.Err() == nil || ctx.Err() != nil) {
+			return nil, failure // when the server stops, reading the feed may fail
 		}
 		now, err := c.look(ctx, v.ID)
 		if err != nil {
