@@ -71,7 +71,7 @@ func evalCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.warmup, "warmup", 0, "number of unmeasured queries to run first")
 	flags.BoolVar(&f.collapse, "collapse", false, "count translations of one answer once")
 	flags.BoolVar(&f.asked, "asked", false, "add a column for each reader's phrasings (default: in a table)")
-	flags.BoolVar(&f.recorded, "from-logs", false, "ask the recorded questions that found little again, and count those that still do (see deskhand gaps)")
+	flags.BoolVar(&f.recorded, "from-logs", false, "rerun the recorded questions that had poor results, and count those that still do (see deskhand gaps)")
 	return cmd
 }
 

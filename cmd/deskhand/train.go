@@ -38,7 +38,7 @@ func trainCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.options.Out, "output", "o", "", "file of the model, its name ending in .model")
 	flags.StringVar(&f.from, "from", "", "model to adapt: builtin, or a file (default: none, start from nothing)")
-	flags.Uint64Var(&f.options.Seed, "seed", 0, "number of the run; the same gives the same bytes")
+	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed of the training; the same seed gives the same bytes")
 	flags.IntVar(&f.options.Epochs, "epochs", 0, "how often all text is gone through (default: 4)")
 	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default: 0.003, with --from 0.001)")
 	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "length of the vectors (default: 256, or that of the model to adapt)")

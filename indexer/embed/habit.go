@@ -29,8 +29,8 @@ const (
 	passages = "Represent this sentence for searching relevant passages: "
 )
 
-// habits lists the known habits. The first one whose part occurs in the model's name
-// applies.
+// habits lists the known habits. The first entry whose field part occurs in the
+// model's name applies.
 var habits = []habit{
 	{part: "nomic-embed-text", document: "search_document: ", query: "search_query: ", bytes: 6000},
 	{part: "embeddinggemma", document: "title: none | text: ", query: "task: search result | query: ", bytes: 6000},

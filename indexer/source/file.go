@@ -83,7 +83,7 @@ func copyFile(from, to string) error {
 		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	if n > maxDocument {
-		return fault.New("source_failed", fmt.Sprintf("%s has more than %d MiB", from, maxDocument>>20), "split it into several files and name their folder")
+		return fault.New("source_failed", fmt.Sprintf("%s has more than %d MiB", from, maxDocument>>20), "split it into several files and pass their folder")
 	}
 	return nil
 }

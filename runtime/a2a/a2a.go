@@ -131,7 +131,7 @@ func flushed(h http.Handler) http.Handler {
 			return
 		}
 		if err != nil {
-			http.Error(w, "the call did not arrive completely", http.StatusBadRequest)
+			http.Error(w, "the request was incomplete", http.StatusBadRequest)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))

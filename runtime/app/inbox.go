@@ -153,7 +153,7 @@ func Listening(ctx context.Context, addr string) bool {
 }
 
 // serve serves the inbox until ctx ends. If another process uses the address and no
-// setting fixes it, serve takes a free port.
+// setting names it, serve picks a free port.
 func (p *peer) serve(ctx context.Context, addr string) error {
 	err := p.serveAt(ctx, addr)
 	if f := fault.Of(err); f != nil && f.Code == "port_in_use" && p.addr == "" {

@@ -21,7 +21,7 @@ type Later struct {
 	// does. If the returned Pending has no ID, the call has already ended and only
 	// Result is set.
 	Start func(ctx context.Context, caller Caller, args json.RawMessage) (Pending, error)
-	// Calls follows the calls that Start began.
+	// Calls tracks the calls that Start started.
 	Calls PendingCalls
 }
 

@@ -16,13 +16,14 @@ import (
 // A day is longer than people leave an agent or a server stopped.
 const AnswersFor = 24 * time.Hour
 
-// Earlier returns a request that asks the same as r for the same asker: the
-// source's kind and name, the owner, and the attempt (without an attempt, the
-// folder) are the same. It prefers requests that a person ended and that are
-// undelivered, then open requests whose asker is gone or received only the ID; in
-// both groups the newest comes first. If the asker is not a tool, an answer can be
-// read where the question was asked, so only a late answer is returned. Earlier
-// returns nil if there is none.
+// Earlier returns an earlier request with the same question as r and the same
+// asker, or nil if there is none. Askers are the same if the source's kind and
+// name, the owner, and the attempt (or the folder, if there is no attempt) are
+// equal. Earlier prefers requests that a person has ended and whose answer was not
+// delivered, then open requests whose asker is gone or has received only the ID;
+// within each group, the newest comes first. For askers other than tools, it
+// returns only late answers, because other answers can be read where the question
+// was asked.
 func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {

@@ -80,8 +80,8 @@ type Section struct {
 	Lines      string `json:"lines"`
 }
 
-// Find searches again for every recorded question. It groups those that still
-// find little by their meaning, using the built-in model.
+// Find reruns every recorded question. It groups those that still have poor results
+// by meaning, using the built-in model.
 func Find(ctx context.Context, engine *search.Engine, entries []Entry) (Report, error) {
 	e, err := embed.Open(embed.Default)
 	if err != nil {

@@ -45,10 +45,10 @@ type call struct {
 	place holder // the answer's share of the buffer
 }
 
-// call executes a tool call. If the upstream requires a credential, the call is
-// sent only when there is one, and it takes effect once. If the upstream refuses
-// the credential, it has not executed the call. call then retries with a renewed
-// credential and finally asks a person to connect again.
+// call executes a tool call. If the upstream requires a credential, call waits
+// until there is one before it sends anything. The tool runs at most once: an
+// upstream that rejects a credential has not run it, so call retries with a renewed
+// credential, and if that fails asks a person to connect again.
 func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 	credential, err := u.usable(ctx)
 	if err != nil {

@@ -51,8 +51,8 @@ type upstream struct {
 	trouble  error    // why it is not connected; nil if connected or not tried
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	// looked is closed at the next look. lookedWith is what clients lent at the
-	// last look.
+	// looked is closed at the next check of the upstream. lookedWith holds what the
+	// clients provided at the last check.
 	looked     chan struct{}
 	lookedWith contract.Lends
 	lastCall   int64

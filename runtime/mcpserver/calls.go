@@ -31,7 +31,8 @@ type underway struct {
 // overwritten.
 const callHeader = "Deskhand-Call"
 
-// enter records a call until leave is called with whether its answer was written.
+// enter records a call until leave is called. The argument of leave reports whether
+// the answer was written.
 func (c *calls) enter(u underway) (key string, leave func(written bool)) {
 	key = rand.Text()
 	c.mu.Lock()

@@ -228,7 +228,8 @@ func wordStart(s []byte, i int) int {
 }
 
 // markShare is the minimum weight of a marked term, relative to the strongest term
-// found. "the" and "is" in bold would hide the words that matter.
+// found. Without this minimum, a bold "the" or "is" would hide the words that
+// matter.
 const markShare = 0.25
 
 // mark writes s[from:to] with the found words in bold. It always marks whole words,

@@ -168,7 +168,7 @@ func (p *Plan) planned(path string) bool {
 	return false
 }
 
-// indexRecord is the client in the record of an index.
+// indexRecord is the client name in a record about an index.
 const indexRecord = "index"
 
 // BuiltIndex records that the project had no index before init built one.

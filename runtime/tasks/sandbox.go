@@ -297,7 +297,7 @@ func (r *run) leaveSandbox(e ending) ending {
 	return e
 }
 
-// remark records changes of refs other than the attempt's branch.
+// remark records changes to refs other than the attempt's branch.
 func (r *run) remark(moved []string) {
 	for _, m := range moved {
 		r.log.Append(logs.System(m))

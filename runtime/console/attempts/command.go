@@ -87,7 +87,7 @@ func brief[T ~string](id T) string {
 	return string(id[:13])
 }
 
-// briefOr is like brief, but returns otherwise if the ID is nil.
+// briefOr is like brief, but returns the text otherwise if the ID is nil.
 func briefOr[T ~string](id *T, otherwise string) string {
 	if id == nil {
 		return otherwise

@@ -12,9 +12,10 @@ import (
 )
 
 // A form has an input for each question, and another for free text if it is
-// allowed. So even the largest request fits: twice elicit.MaxQuestions blocks. If
-// there is room, the form also has a note. A block is named after its question.
-// What a person types is sent while they type, and saved as a draft.
+// allowed. The largest request needs two blocks for each of elicit.MaxQuestions
+// questions, which Slack allows. If there is room, the form also has a note. A
+// block is named after its question. Input is sent while the person types, and
+// saved as a draft.
 const (
 	formCallback = "deskhand_request"
 	answerBlock  = "q:"

@@ -109,10 +109,10 @@ func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Ch
 	return found, nil
 }
 
-// Brought returns what the checks find in what the moves bring, like [Tree.Exposed].
-// For moves from [Tree.Land] it checks each commit, because their history lands too;
-// for moves from [Tree.Applying] it checks only the changes. allowed holds the findings
-// that a person has allowed before.
+// Brought returns the findings of the checks in the changes that the moves bring to
+// their targets, like [Tree.Exposed]. For moves from [Tree.Land] it checks each
+// commit, because their history lands too; for moves from [Tree.Applying] it checks
+// only the changes. allowed holds the findings that a person has already allowed.
 func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found, allowed []string, err error) {
 	for _, m := range moves {
 		r, ok := t.repo(m.Name)

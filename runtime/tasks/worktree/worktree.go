@@ -53,9 +53,9 @@ type Repo struct {
 	// Copied lists the files that [Tree.CopyIn] copied. They are never
 	// committed and do not count as work of the attempt.
 	Copied []string `json:",omitempty"`
-	// Landed is the branch's last landed commit. It is empty if there is none. If it is
-	// set, Base is the commit where the branch had left the target, and the changes
-	// between the two are shown as long as the branch has no newer commits.
+	// Landed is the branch's last landed commit. It is empty if there is none. If
+	// it is set, Base is the commit at which the branch forked from the target, and
+	// the changes from Base to Landed are shown until the branch has newer commits.
 	Landed string `json:",omitempty"`
 }
 

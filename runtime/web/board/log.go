@@ -161,7 +161,8 @@ const (
 	searchPage      = 1000
 )
 
-// find returns the entries of all runs that contain words, newest last.
+// find returns the entries, from all runs, that contain the search words, oldest
+// first.
 func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, words string) (v logView, err error) {
 	processes, err := m.Processes(ctx, a.ID)
 	if err != nil {

@@ -31,7 +31,7 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
-// result is what became of one test or of what it has tried.
+// result is the outcome of one test, or of one of the attacks that it tried.
 type result struct {
 	pkg, name string
 	action    string // pass, fail or skip; empty: it did not end

@@ -92,7 +92,7 @@ func New(t testing.TB) *Slack {
 // API returns the base URL of its methods.
 func (s *Slack) API() string { return s.server.URL + "/api/" }
 
-// Next sets the failure of the next call of a method.
+// Next makes the next call to a method fail.
 func (s *Slack) Next(method string, t Trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Chosen returns the agents in all that AGENTS selects, or all of them if it is empty,
-// and the folder of their programs, which AGENTS_BIN names.
+// Chosen returns the agents that AGENTS selects (every agent if it is empty), and
+// the folder that contains their programs, from AGENTS_BIN.
 func Chosen(t testing.TB, all string) (ids []string, bin string) {
 	t.Helper()
 	if bin = os.Getenv("AGENTS_BIN"); bin == "" {
