@@ -288,8 +288,8 @@ func TestADamagedIndexIsNotPushed(t *testing.T) {
 
 // Without TLS goes only what the person asked for.
 func TestPlainHTTPIsAskedFor(t *testing.T) {
-	closed := &transport{host: "registry.example.com"}
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://registry.example.com/v2/", nil)
+	closed := &transport{host: "hub.example.com"}
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://hub.example.com/v2/", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestPlainHTTPIsAskedFor(t *testing.T) {
 	if repo, err := repository(parse(t, "ghcr.io/a"), Options{PlainHTTP: true}); err != nil || !repo.PlainHTTP {
 		t.Errorf("asked for: %v", err)
 	}
-	if err := redirect(&http.Request{URL: request.URL}, []*http.Request{{URL: parseURL(t, "https://registry.example.com")}}); !errors.Is(err, errDowngrade) {
+	if err := redirect(&http.Request{URL: request.URL}, []*http.Request{{URL: parseURL(t, "https://hub.example.com")}}); !errors.Is(err, errDowngrade) {
 		t.Errorf("a redirection to plain http: %v", err)
 	}
 }
