@@ -111,6 +111,9 @@ type Docs struct {
 	// empty, all are served.
 	Shelf     string
 	Libraries []string
+	// ShelfLater returns the shelf that a server without an index begins to serve once
+	// it has libraries, or "". It may be nil.
+	ShelfLater func() (string, error)
 	// Record stores in the state folder each question for which a search found little,
 	// for a report on what the docs lack. See package gaps.
 	Record bool

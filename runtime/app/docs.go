@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -35,32 +36,31 @@ type docsServer struct {
 	engine    *search.Engine // nil until open
 	shelf     string         // served instead of dir; empty if there is none
 	only      []string       // the shelf's libraries to serve; empty: all
-	libraries *Libraries     // nil until open, or if there is no shelf
-	server    *mcpserver.Server
-	// later returns why there is no index yet, while the index is being built. If nil, a
-	// folder without an index is an error.
+	// shelfLater returns the shelf to serve if there is no index, or "". It may be nil.
+	shelfLater func() (string, error)
+	libraries  atomic.Pointer[Libraries] // nil until open, or if there is no shelf
+	server     *mcpserver.Server
+	// later returns why there are no docs yet. If nil, missing docs are an error.
 	later func() error
 	// opened is the folder's state before it was opened, so that a build that ends
 	// meanwhile is noticed.
 	opened folderState
 }
 
+// openEngine opens the index or the shelf. If neither exists and l.later is set, the docs
+// tools answer with its error until there is one.
 func (l *docsServer) openEngine() (err error) {
 	if l.shelf != "" {
-		l.libraries, err = OpenLibraries(l.shelf, l.only, l.searching, l.log)
-		return err
+		err = l.openShelf(l.shelf)
+	} else {
+		l.opened = l.look()
+		l.engine, err = search.OpenWith(l.dir, l.searching)
 	}
-	l.opened = l.look()
-	engine, err := search.OpenWith(l.dir, l.searching)
-	if f := fault.Of(err); f != nil && f.Code == "no_artifact" && l.later != nil {
+	if f := fault.Of(err); f != nil && (f.Code == "no_artifact" || f.Code == "no_library") && l.later != nil {
 		l.opened, l.engine = folderState{}, search.OpenLater(l.dir, l.searching, l.later)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	l.engine = engine
-	return nil
+	return err
 }
 
 func (l *docsServer) open(o mcpserver.Options) error {
@@ -69,7 +69,8 @@ func (l *docsServer) open(o mcpserver.Options) error {
 	}
 	if err := l.serve(o); err != nil {
 		l.close()
-		l.engine, l.libraries = nil, nil
+		l.engine = nil
+		l.libraries.Store(nil)
 		return err
 	}
 	l.tellOfIndex()
@@ -116,8 +117,8 @@ func (l *docsServer) changed() {
 // name is already taken.
 func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	switch {
-	case l.libraries != nil:
-		c = docs.ShelfCatalog(l.libraries.Federation(), l.tools)
+	case l.libraries.Load() != nil:
+		c = docs.ShelfCatalog(l.libraries.Load().Federation(), l.tools)
 	case l.engine != nil:
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
@@ -149,7 +150,7 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 // tellOfIndex logs a warning if the index's vectors are unusable or its
 // description was edited.
 func (l *docsServer) tellOfIndex() {
-	if l.libraries != nil {
+	if l.libraries.Load() != nil {
 		return
 	}
 	if l.engine.Metadata().Edited() {
@@ -178,8 +179,8 @@ func (a *App) recorder(dir string) (func(query string, filters map[string]string
 
 // close closes the index. Call it after the last search.
 func (l *docsServer) close() {
-	if l.libraries != nil {
-		l.libraries.Close()
+	if libraries := l.libraries.Load(); libraries != nil {
+		libraries.Close()
 	}
 	if l.engine == nil {
 		return
@@ -221,8 +222,8 @@ const followEvery = 500 * time.Millisecond
 func (l *docsServer) follow(ctx context.Context) {
 	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
 	shelved := ""
-	if l.libraries != nil {
-		shelved = l.libraries.opened
+	if libraries := l.libraries.Load(); libraries != nil {
+		shelved = libraries.opened
 	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -232,8 +233,12 @@ func (l *docsServer) follow(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if l.libraries != nil {
+		if l.libraries.Load() != nil {
 			shelved = l.followShelf(shelved)
+			continue
+		}
+		if shelf := l.appeared(last); shelf != "" {
+			shelved = l.useShelf(shelf)
 			continue
 		}
 		now := l.look()

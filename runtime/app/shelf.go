@@ -140,8 +140,8 @@ func (l *Libraries) reload() error {
 // docsTools returns the docs tools, or nil if no docs are open.
 func (l *docsServer) docsTools(o docs.Options) []contract.Tool {
 	switch {
-	case l.libraries != nil:
-		return docs.ShelfTools(l.libraries.Federation(), o)
+	case l.libraries.Load() != nil:
+		return docs.ShelfTools(l.libraries.Load().Federation(), o)
 	case l.engine != nil:
 		return docs.Tools(l.engine, o)
 	}
@@ -149,16 +149,75 @@ func (l *docsServer) docsTools(o docs.Options) []contract.Tool {
 }
 
 // hasDocs reports whether docs are open.
-func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries != nil }
+func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries.Load() != nil }
+
+// openShelf opens the libraries in the folder shelf.
+func (l *docsServer) openShelf(shelf string) error {
+	libraries, err := OpenLibraries(shelf, l.only, l.searching, l.log)
+	if err == nil {
+		l.libraries.Store(libraries)
+	}
+	return err
+}
+
+// missing returns the error of the docs tools while there is neither an index nor a
+// library. The agent reads it, because hosts do not show what a server logs.
+func (l *docsServer) missing() error {
+	if l.shelf != "" {
+		return fault.New("no_library", "There are no docs to search: "+l.shelf+" has no libraries.",
+			"Run `deskhand add --deps` for the project's dependencies, or `deskhand add SOURCE`. Then search again.")
+	}
+	return fault.New("no_index", "There are no docs to search: there is no index in "+l.dir+".",
+		"Run `deskhand index DIR` with the folder of the docs, or `deskhand add --deps` for the project's dependencies. Then search again.")
+}
+
+// appeared returns the shelf to serve if no docs were open so far and libraries now exist.
+// Otherwise, it returns "". last is the index that was opened.
+func (l *docsServer) appeared(last folderState) string {
+	if last != (folderState{}) {
+		return ""
+	}
+	if l.shelf != "" {
+		if (&Libraries{shelf: shelf.Shelf{Dir: l.shelf}}).state() == "" {
+			return ""
+		}
+		return l.shelf
+	}
+	if l.shelfLater == nil || l.look().metadata != "" {
+		return ""
+	}
+	dir, err := l.shelfLater()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// useShelf starts to serve a shelf, and returns its state. It returns "" if no library can be
+// opened.
+func (l *docsServer) useShelf(dir string) (state string) {
+	err := l.openShelf(dir)
+	if err == nil {
+		err = l.republish()
+	}
+	if err != nil {
+		l.log.Debug("shelf not served yet", "shelf", dir, "error", err)
+		return ""
+	}
+	libraries := l.libraries.Load()
+	l.log.Info("serving the shelf", "shelf", dir, "libraries", len(libraries.Federation().Libraries()))
+	return libraries.opened
+}
 
 // followShelf reloads the shelf if its state is not before, and returns the state
 // that is now served.
 func (l *docsServer) followShelf(before string) (now string) {
-	now = l.libraries.state()
+	libraries := l.libraries.Load()
+	now = libraries.state()
 	if now == before || now == "" {
 		return before
 	}
-	err := l.libraries.reload()
+	err := libraries.reload()
 	if err == nil {
 		err = l.republish()
 	}
@@ -166,6 +225,6 @@ func (l *docsServer) followShelf(before string) (now string) {
 		l.log.Error("shelf not reloaded, the old libraries serve on", "shelf", l.shelf, "error", err)
 		return before
 	}
-	l.log.Info("shelf reloaded", "shelf", l.shelf, "libraries", len(l.libraries.Federation().Libraries()))
+	l.log.Info("shelf reloaded", "shelf", l.shelf, "libraries", len(libraries.Federation().Libraries()))
 	return now
 }

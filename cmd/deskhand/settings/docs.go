@@ -21,6 +21,7 @@ func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	if d.Shelf, err = s.ServedShelf(); err != nil {
 		return d, err
 	}
+	d.ShelfLater = s.ServedShelf
 	if d.Tools, err = s.docsOptions(); err != nil {
 		return d, err
 	}
