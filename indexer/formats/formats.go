@@ -271,7 +271,7 @@ func gather(all []*work, failed []error) (Result, error) {
 		case errors.Is(err, errNoText), errors.Is(err, errNotOurs):
 			left[Left{Ending: endingOf(w.Path), Reason: err.Error()}]++
 		default:
-			w.problem(0, "left out: %s", oneLine(err.Error()))
+			w.problem(0, "skipped: %s", oneLine(err.Error()))
 		}
 		r.Problems = append(r.Problems, w.problems...)
 	}

@@ -50,7 +50,7 @@ func (u *upstream) why(err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the host " + dns.Name + " is not found"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nothing is listening at " + u.host()
+		return "no server is listening at " + u.host()
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection broke"
 	case errors.As(err, &wrongCert):
@@ -60,7 +60,7 @@ func (u *upstream) why(err error) string {
 	case errors.Is(err, exec.ErrNotFound), len(u.Command) > 0 && errors.Is(err, fs.ErrNotExist):
 		return command + " is not found"
 	case len(u.Command) > 0 && errors.Is(err, os.ErrPermission):
-		return command + " may not be run: permission denied"
+		return command + " cannot be run: permission denied"
 	case errors.As(err, &said) && said.said != "":
 		return command + " exited and printed: " + said.said
 	case len(u.Command) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
@@ -75,7 +75,7 @@ func (u *upstream) why(err error) string {
 	last := strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
 	for code := http.StatusBadRequest; code < 600; code++ {
 		if http.StatusText(code) == last && last != "" {
-			return fmt.Sprintf("it answered %d %s", code, last)
+			return fmt.Sprintf("it returned %d %s", code, last)
 		}
 	}
 	return last

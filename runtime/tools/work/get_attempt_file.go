@@ -44,7 +44,7 @@ func (o Options) getAttemptFile() contract.Tool {
 		name: name, title: "Read a file of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to read a file in its state in an attempt, whole or in part.",
-			next:    "the same with start when truncated, get_attempt_patch for the changes, or follow_up with a correction.",
+			next:    "the same call with start if truncated, get_attempt_patch for the changes, or follow_up with a correction.",
 			avoid:   "an absolute path, or a path without the repository's name; start together with start_line.",
 		},
 		refine: func(s *jsonschema.Schema) {
