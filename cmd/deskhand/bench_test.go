@@ -28,7 +28,7 @@ import (
 
 // BenchmarkCorpus is the table of docs/benchmarks.md: what it costs to build an
 // index of a corpus and to serve it, measured on the real program from outside.
-// BENCH_CORPUS and BENCH_QUERIES pass a folder of markdown and a file of queries,
+// BENCH_CORPUS and BENCH_QUERIES name a folder of markdown and a file of queries,
 // one a line or one JSON object a line; without them a corpus of 33 MB is made.
 // make bench-corpus calls it.
 func BenchmarkCorpus(b *testing.B) {

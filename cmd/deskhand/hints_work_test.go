@@ -75,7 +75,7 @@ func TestHintsOfCommandsHaveTheID(t *testing.T) {
 		{other, "send it with --queue when the agent has finished, or stop the agent first: deskhand tasks stop 0197f3a4-5b6c", running.WithCase(tasks.RunningFollowUp, "attempt", id)},
 		{other, "land with --merge, --squash or --rebase, or update the branch first: deskhand tasks update 0197f3a4-9999", fault.New(worktree.NotFastForward, "m", "h")},
 		{other, "use that version, or another state folder", fault.New("store_newer", "m", "use that version, or another state folder")},
-		{other, "correct limit and retry", fault.New("invalid_argument", "limit is out of range", "").With("field", "limit")},
+		{other, "fix limit and retry", fault.New("invalid_argument", "limit is out of range", "").With("field", "limit")},
 	} {
 		b.Knows("attempt", c.about)
 		once := b.Worded(c.fault)

@@ -50,7 +50,7 @@ func (u *upstream) why(err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the host " + dns.Name + " is not found"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "no server is listening at " + u.host()
+		return "nothing is listening at " + u.host()
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection broke"
 	case errors.As(err, &wrongCert):

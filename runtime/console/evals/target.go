@@ -58,7 +58,7 @@ func (t Target) unreached(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return word(fmt.Sprintf(" did not answer within %v%s", dialTime, said), "check that it is an MCP server: run it in a terminal to see its output")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return word(": no server is listening there", "start the server: deskhand serve --http")
+		return word(": nothing is listening there", "start the server: deskhand serve --http")
 	case t.URL != "" && strings.HasSuffix(err.Error(), http.StatusText(http.StatusUnauthorized)):
 		return word(" requires a different token", "set DESKHAND_TOKEN to the token of that server")
 	case t.URL != "":

@@ -89,7 +89,7 @@ func (r *Redactor) Finds(text []byte) string {
 		for _, at := range k.pattern.FindAllIndex(text, 10) {
 			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // for example in encoded data
 			if !inside && (k.Example == "" || !bytes.HasSuffix(text[at[0]:at[1]], []byte(k.Example))) {
-				return "a value that looks like " + k.Name
+				return "what looks like " + k.Name
 			}
 		}
 	}

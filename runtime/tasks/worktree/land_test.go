@@ -152,10 +152,10 @@ func TestFinishCompletesWhatAKilledProgramBegan(t *testing.T) {
 		done      bool
 		code      string
 	}{
-		"not confirmed; nothing was changed": {func(*testing.T, []Move) {}, false, ""},
-		"the files of the first":             {func(t *testing.T, m []Move) { must(t, m[0].files(t.Context(), m[0].Before, m[0].After)) }, false, ""},
-		"half of the files, and a lock":      {func(t *testing.T, m []Move) { half(t, m[0]) }, false, ""},
-		"all of the first":                   {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w", func(Move) error { return nil })) }, true, ""},
+		"nothing was done":              {func(*testing.T, []Move) {}, false, ""},
+		"the files of the first":        {func(t *testing.T, m []Move) { must(t, m[0].files(t.Context(), m[0].Before, m[0].After)) }, false, ""},
+		"half of the files, and a lock": {func(t *testing.T, m []Move) { half(t, m[0]) }, false, ""},
+		"all of the first":              {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w", func(Move) error { return nil })) }, true, ""},
 		"the first, half of the second": {func(t *testing.T, m []Move) {
 			must(t, m[0].do(t.Context(), "w", func(Move) error { return nil }))
 			half(t, m[1])
