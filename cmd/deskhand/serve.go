@@ -73,7 +73,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	case f.list:
 		return a.explainTools(ctx, f)
 	case f.asJSON:
-		return misuse("--json only applies to --explain-tools, which is missing", "add --explain-tools, or omit --json")
+		return misuse("--json requires --explain-tools", "add --explain-tools, or omit --json")
 	}
 	log, err := a.hiddenLogger()
 	if err != nil {

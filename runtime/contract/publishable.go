@@ -390,7 +390,7 @@ func (s *schemaCheck) header(fields []Field, at string) error {
 	}
 	t := index(fields, "type")
 	if t < 0 || !slices.Contains([]string{`"string"`, `"integer"`, `"boolean"`}, string(fields[t].Value)) {
-		return fmt.Errorf("has x-mcp-header at %s, whose type is not simple", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has x-mcp-header at %s, which is not a string, integer or boolean", textutil.Excerpt(at, maxQuoted))
 	}
 	value := fields[i].Value
 	if value[0] != '"' || !isToken(text(value)) {

@@ -32,7 +32,7 @@ type File struct {
 	blockedWhy
 	Truncated  bool    `json:"truncated" doc:"Whether more of the requested part follows; continue with start at start + bytes."`
 	Start      int64   `json:"start" doc:"Byte offset in the file at which content starts."`
-	Bytes      int     `json:"bytes" doc:"Number of bytes of the file in content."`
+	Bytes      int     `json:"bytes" doc:"Number of the file's bytes in content."`
 	TotalBytes *int64  `json:"total_bytes" doc:"Size of the file in bytes. Null if blocked."`
 	Encoding   string  `json:"encoding" enum:"utf8,base64" doc:"Encoding of content: utf8 for text, base64 for anything else."`
 	Content    *string `json:"content" doc:"The part of the file. Null if blocked."`

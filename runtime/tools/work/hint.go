@@ -69,7 +69,7 @@ var hints = fault.Hints{
 	tasks.StillStopping:   "call get_attempt_status with the attempt_id in a moment",
 	tasks.TaskRunning:     "call stop_attempt with the attempt_id from list_task_attempts, then call delete_task again",
 	tasks.NoSession:       "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
-	tasks.NoSessionEver:   "call get_attempt_status with the attempt_id for failure_summary, then start_task_attempt: latest_session_id of this one stays null",
+	tasks.NoSessionEver:   "call get_attempt_status with the attempt_id and read failure_summary, then call start_task_attempt; this attempt will never have a session",
 	tasks.NotWaiting:      "call get_attempt_status to get its state",
 
 	// Projects and repositories, which only commands can change.

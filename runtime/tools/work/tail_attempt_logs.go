@@ -43,7 +43,7 @@ type LogPage struct {
 	Truncated    bool       `json:"history_truncated" doc:"Whether old entries were deleted to save space."`
 	NextAfter    *int64     `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null if there are no entries."`
 	NextRevision int64      `json:"next_after_revision" doc:"after_revision for the next call."`
-	Cut          bool       `json:"cut" doc:"Whether there are fewer entries than the limit to keep the answer short; continue with the cursor as usual."`
+	Cut          bool       `json:"cut" doc:"Whether the answer was shortened to fewer entries than the limit; continue with the cursor as usual."`
 }
 
 // LogEntry is one entry of a log.
