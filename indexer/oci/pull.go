@@ -164,7 +164,7 @@ func (l *Library) sent(what string, err error) error {
 	case errors.Is(err, content.ErrTrailingData):
 		return l.bad("the registry sent a longer "+what+" than it announced", pushAgain)
 	case err != nil && strings.Contains(err.Error(), "mismatch Content-Length"):
-		return l.bad("the registry announced two different sizes for the "+what+" than it announced", pushAgain)
+		return l.bad("the registry announced two different sizes for the "+what, pushAgain)
 	case errors.Is(err, content.ErrInvalidDescriptorSize), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return l.bad("the registry sent a shorter "+what+" than it announced", "retry; if that does not help, "+pushAgain)
 	}

@@ -77,7 +77,7 @@ func OpenRemote(spec string) (*Remote, error) {
 		m.key, m.secret = urlKey, strings.TrimSpace(os.Getenv(urlKey))
 		m.url = strings.TrimRight(base, "/") + "/chat/completions"
 	default:
-		return nil, fault.New("bad_writer", "unknown source of phrases: "+spec+"", "use agent:NAME, ollama:MODEL, openai:MODEL, http://HOST/v1#MODEL or gaps")
+		return nil, fault.New("bad_writer", "unknown source of phrases: "+spec, "use agent:NAME, ollama:MODEL, openai:MODEL, http://HOST/v1#MODEL or gaps")
 	}
 	if strings.TrimSpace(m.model) == "" {
 		return nil, fault.New("bad_writer", spec+" has no model name", "write it as ollama:llama3.1, openai:gpt-4.1-mini or http://localhost:8080/v1#MODEL")

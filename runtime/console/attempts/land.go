@@ -87,7 +87,7 @@ func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun
 		if f == nil || f.Code != tasks.LandHeld || dryRun || !console.OnTerminal(c.Stdin) {
 			return err
 		}
-		agreed, broken := c.Yes(ctx, console.PainterFor(c.Stderr).Plain(f.Message)+". Land it on your branch anyway?")
+		agreed, broken := c.Yes(ctx, console.PainterFor(c.Stderr).Plain(f.Message)+". Continue anyway?")
 		if broken != nil {
 			return broken
 		}
