@@ -61,7 +61,7 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 		case !facetKey.MatchString(key):
 			reason = fmt.Sprintf("metadata key '%s' contains characters other than letters, digits, '_', '.' and '-'", key)
 		case len(facets) == artifact.MaxFacets:
-			reason = fmt.Sprintf("metadata key '%s' exceeds the %d keys that can be filtered by", key, artifact.MaxFacets)
+			reason = fmt.Sprintf("metadata key '%s' exceeds the limit of %d filterable keys", key, artifact.MaxFacets)
 		}
 		if reason != "" {
 			problems = append(problems, Problem{f.first(key), 0, reason + "; it is not offered as a filter"})

@@ -50,7 +50,7 @@ func indexCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or next to it)")
 	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "JSON Lines file with everyday phrasings by chunk ID; search also matches them")
-	flags.StringVar(&f.options.Description, "description", "", `description of the corpus that completes "Search the ..."`)
+	flags.StringVar(&f.options.Description, "description", "", `what the corpus is about, to complete "Search the ..."`)
 	flags.StringVar(&f.by, "chunk-by", "", "where to split files: h1, h2, h3 or file (default: h2)")
 	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "maximum characters per chunk; longer ones are split further (default: 20000)")
 	flags.IntVar(&f.options.MinChars, "min-chunk-size", 0, "minimum characters per chunk; shorter parts under one heading are merged")

@@ -29,7 +29,7 @@ func initCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.User, "user", false, "connect agents in all your projects, through the files in your home folder")
 	flags.BoolVar(&f.Remove, "remove", false, "remove what init added")
 	flags.StringArrayVar(&f.Clients, "client", nil, "agent to connect, installed or not (repeatable; default: those found)")
-	flags.StringVar(&f.Description, "description", "", `description of the docs that completes "Search the ..." (default: their title)`)
+	flags.StringVar(&f.Description, "description", "", `what the docs are about, to complete "Search the ..." (default: their title)`)
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")
 	return cmd

@@ -73,7 +73,7 @@ func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 		return reply{}, e.refused(resp, answer)
 	}
 	if err != nil {
-		return reply{}, unreached(ctx, fmt.Errorf("the connection broke during the answer: %w", err))
+		return reply{}, unreached(ctx, fmt.Errorf("the connection was lost during the response: %w", err))
 	}
 	return decodeReply(answer, len(texts))
 }

@@ -101,7 +101,7 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 	if !is(s.opts.People.Key, strings.TrimSpace(r.PostFormValue("key"))) {
 		p.Trouble = "That is not the person's key of this installation."
 		if is(s.opts.Token, strings.TrimSpace(r.PostFormValue("key"))) {
-			p.Trouble = "That is the agents' token, which cannot sign in. The person's key is a different one."
+			p.Trouble = "That is the agents' token. To sign in, use the person's key instead."
 		}
 		show(w, r, http.StatusUnauthorized, p)
 		return
