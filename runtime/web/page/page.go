@@ -77,6 +77,7 @@ func New(key []byte) *Shell {
 		"line":   Line,
 		"exact":  Exact,
 		"phrase": Phrase,
+		"dict":   dict,
 	}).ParseFS(templates, "templates/*.html"))
 	files, err := fs.Sub(static, "static")
 	if err != nil {
