@@ -52,12 +52,23 @@ func newShell(in web.People) *webpage.Shell {
 func (p *peoplePages) enter(o *web.Options) {
 	o.Shell, o.Ledger = p.shell, p.app
 	mount(o, p.inbox.Mounts())
+	withNews(o, "/", p.inbox.Count, p.inbox.Find)
 	mount(o, p.inbox.Public())
 	mount(o, map[string]http.Handler{"/ahp": p.ahp})
 	atShutdown(o, func() {
 		p.inbox.Stop()
 		p.ahp.Close()
 	})
+}
+
+// withNews adds a count to the navigation link at path, and a source to the menu of
+// Ctrl+K.
+func withNews(o *web.Options, path string, count func(context.Context) (int, error), find func(context.Context, string, int) ([]webpage.Found, error)) {
+	if o.Shell.Counts == nil {
+		o.Shell.Counts = map[string]func(context.Context) (int, error){}
+		mount(o, o.Shell.News())
+	}
+	o.Shell.Counts[path], o.Shell.Find = count, append(o.Shell.Find, find)
 }
 
 // atShutdown adds end to the front's shutdown, before the functions added earlier.
