@@ -21,13 +21,20 @@ type peoplePages struct {
 	// ahp serves the same questions as shared state, for programs.
 	ahp *ahp.Server
 	in  web.People
+	// withWork reports that the server also has the pages about tasks.
+	withWork bool
 }
 
 // peoplePages creates the pages. With withBoard, questions link to their
 // attempt on the board.
 func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
-	p := &peoplePages{app: a, in: in, shell: newShell(in)}
+	p := &peoplePages{app: a, in: in, shell: newShell(in), withWork: withBoard}
 	options := inbox.Options{Shell: p.shell, Log: a.log, Key: web.Key(in.Key, "answers"), Hub: a.Hub}
+	if sender, err := p.sender(); err != nil {
+		a.log.Warn("cannot send push messages", "error", err)
+	} else {
+		options.PushKey, options.Push = sender.PublicKey(), a.subscriptions
+	}
 	if withBoard {
 		options.Attempt = board.AttemptPath
 	}

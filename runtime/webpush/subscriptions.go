@@ -59,7 +59,10 @@ func (s Subscriptions) DropSession(ctx context.Context, session string) error {
 	return s.drop(ctx, "session", session)
 }
 
-func (s Subscriptions) drop(ctx context.Context, column, value string) error {
+// DropAll removes all browsers.
+func (s Subscriptions) DropAll(ctx context.Context) error { return s.drop(ctx, "1", 1) }
+
+func (s Subscriptions) drop(ctx context.Context, column string, value any) error {
 	return s.DB.Update(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(ctx, "DELETE FROM push_subscriptions WHERE "+column+" = ?", value); err != nil {
 			return fmt.Errorf("delete subscription: %w", err)

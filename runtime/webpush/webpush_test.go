@@ -2,26 +2,20 @@ package webpush
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"io"
 	"math/big"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/webpush/webpushtest"
 )
 
 // The example of RFC 8291, appendix A.
@@ -42,62 +36,13 @@ func TestEncryptsAsTheExampleOfTheStandard(t *testing.T) {
 	}
 }
 
-// service is a double of a push service with one browser behind it.
-type service struct {
-	*httptest.Server
-	browser *ecdh.PrivateKey
-	auth    []byte
-	got     []string // decrypted
-	headers http.Header
-	status  int
-}
-
-func newService(t *testing.T) *service {
-	s := &service{auth: make([]byte, 16), status: http.StatusCreated}
-	rand.Read(s.auth)
-	s.browser, _ = ecdh.P256().GenerateKey(rand.Reader)
-	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		s.headers = r.Header
-		if s.status == http.StatusCreated {
-			s.got = append(s.got, s.decrypt(t, body))
-		}
-		w.WriteHeader(s.status)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *service) subscription() (one Subscription) {
-	one.Endpoint = s.URL + "/to/a-browser"
-	one.Keys.P256DH, one.Keys.Auth = encoding.EncodeToString(s.browser.PublicKey().Bytes()), encoding.EncodeToString(s.auth)
+func subscription(s *webpushtest.Service) (one Subscription) {
+	one.Endpoint, one.Keys.P256DH, one.Keys.Auth = s.Endpoint, s.Key, s.Auth
 	return one
 }
 
-// decrypt does what a browser does, by section 4 of RFC 8291.
-func (s *service) decrypt(t *testing.T, body []byte) string {
-	salt, sender := body[:16], body[21:86]
-	public, err := ecdh.P256().NewPublicKey(sender)
-	if err != nil {
-		t.Error(err)
-		return ""
-	}
-	shared, _ := s.browser.ECDH(public)
-	input, _ := hkdf.Key(sha256.New, shared, s.auth, "WebPush: info\x00"+string(s.browser.PublicKey().Bytes())+string(sender), 32)
-	key, _ := hkdf.Key(sha256.New, input, salt, "Content-Encoding: aes128gcm\x00", 16)
-	nonce, _ := hkdf.Key(sha256.New, input, salt, "Content-Encoding: nonce\x00", 12)
-	block, _ := aes.NewCipher(key)
-	gcm, _ := cipher.NewGCM(block)
-	plain, err := gcm.Open(nil, nonce, body[86:], nil)
-	if err != nil || plain[len(plain)-1] != 2 {
-		t.Errorf("the message cannot be read: %v", err)
-		return ""
-	}
-	return string(plain[:len(plain)-1])
-}
-
 func TestAMessageReachesABrowser(t *testing.T) {
-	service := newService(t)
+	service := webpushtest.New(t)
 	sender, err := New([]byte(strings.Repeat("secret", 8)))
 	if err != nil {
 		t.Fatal(err)
@@ -106,18 +51,19 @@ func TestAMessageReachesABrowser(t *testing.T) {
 	if again, _ := New([]byte(strings.Repeat("secret", 8))); again.PublicKey() != sender.PublicKey() {
 		t.Error("two senders of one secret have two keys")
 	}
-	if err := sender.Send(t.Context(), service.subscription(), []byte("Deploy?"), "high", time.Hour); err != nil {
+	if err := sender.Send(t.Context(), subscription(service), []byte("Deploy?"), "high", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if len(service.got) != 1 || service.got[0] != "Deploy?" || service.headers.Get("TTL") != "3600" || service.headers.Get("Urgency") != "high" || service.headers.Get("Content-Encoding") != "aes128gcm" {
-		t.Errorf("the service got %q with %v", service.got, service.headers)
+	got, headers := service.Got()
+	if len(got) != 1 || got[0] != "Deploy?" || headers.Get("TTL") != "3600" || headers.Get("Urgency") != "high" || headers.Get("Content-Encoding") != "aes128gcm" {
+		t.Errorf("the service got %q with %v", got, headers)
 	}
-	token, key, _ := strings.Cut(strings.TrimPrefix(service.headers.Get("Authorization"), "vapid t="), ", k=")
+	token, key, _ := strings.Cut(strings.TrimPrefix(headers.Get("Authorization"), "vapid t="), ", k=")
 	parts := strings.Split(token, ".")
 	point, _ := decode(key)
 	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	if err != nil || key != sender.PublicKey() || len(parts) != 3 {
-		t.Fatalf("Authorization: %s", service.headers.Get("Authorization"))
+		t.Fatalf("Authorization: %s", headers.Get("Authorization"))
 	}
 	signature, _ := decode(parts[2])
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
@@ -133,12 +79,12 @@ func TestAMessageReachesABrowser(t *testing.T) {
 		t.Errorf("claims %s", text)
 	}
 	for status, gone := range map[int]bool{404: true, 410: true, 403: false, 429: false, 500: false} {
-		service.status = status
-		if err := sender.Send(t.Context(), service.subscription(), []byte("x"), "normal", time.Hour); err == nil || errors.Is(err, ErrGone) != gone || strings.Contains(err.Error(), "a-browser") {
+		service.Answer(status)
+		if err := sender.Send(t.Context(), subscription(service), []byte("x"), "normal", time.Hour); err == nil || errors.Is(err, ErrGone) != gone || strings.Contains(err.Error(), "a-browser") {
 			t.Errorf("%d: %v; want gone %v, and no address", status, err, gone)
 		}
 	}
-	if err := sender.Send(t.Context(), service.subscription(), make([]byte, MaxMessage+1), "normal", time.Hour); err == nil {
+	if err := sender.Send(t.Context(), subscription(service), make([]byte, MaxMessage+1), "normal", time.Hour); err == nil {
 		t.Error("a message that is too long was sent")
 	}
 }
@@ -149,7 +95,7 @@ func TestSubscriptionsAreKeptUntilTheirSessionEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	all, one := Subscriptions{db}, newService(t).subscription()
+	all, one := Subscriptions{db}, subscription(webpushtest.New(t))
 	for _, endpoint := range []string{one.Endpoint, "https://push.example/2", "https://push.example/2", "https://push.example/3"} {
 		s := one
 		s.Endpoint = endpoint

@@ -29,7 +29,7 @@ export const stories = {
       await page.keyboard.press('Shift+ArrowLeft')
       await column(page, ['', 'In progress', 'To do'][n]).getByText('Paint the door').waitFor()
     }
-    const status = async id => JSON.parse(await desk.run('tasks', 'show', id, '--json')).status
+    const status = async id => JSON.parse(await desk.run('tasks', 'ls', '--json')).tasks.find(t => t.task_id === id).status
     assert.deepEqual([await status(first), await status(second)], ['todo', 'inprogress'])
 
     await page.getByRole('link', { name: 'Paint the door' }).press('Enter')

@@ -34,6 +34,9 @@
   addEventListener('online', look);
   document.addEventListener('feed', e => { if (/requested|completed|withdrawn|expired/.test(e.detail.type)) { clearTimeout(timer); timer = setTimeout(look, 300); } });
 
+  // The service worker shows push messages; see the inbox's menu "Alerts".
+  navigator.serviceWorker?.register('/static/worker.js', { scope: '/' }).catch(() => {}); // the page does not need it
+
   // ---- go to
   let dialog, field, list, at = 0, asked = 0;
   const make = () => {
