@@ -36,7 +36,7 @@ func (s sieve) match(c *card) bool {
 		s.Ready && !c.Ready():
 		return false
 	}
-	text := strings.ToLower(c.Title + "\n" + c.Description + "\n" + strings.Join(c.Labels, "\n") + "\n" + c.ID)
+	text := strings.ToLower(c.Title + "\n" + c.Description + "\n" + strings.Join(c.Labels, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(s.Words)) {
 		if !strings.Contains(text, word) {
 			return false

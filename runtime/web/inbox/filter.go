@@ -55,7 +55,7 @@ func (f filter) match(r *elicit.Request) bool {
 	if f.Words == "" {
 		return true
 	}
-	texts := []string{r.Title, r.Message, r.Place(), asker(r), r.Context.Branch, r.ID}
+	texts := []string{r.Title, r.Message, r.Place(), asker(r), r.Context.Branch}
 	if r.Proposal != nil {
 		texts = append(texts, r.Proposal.Text)
 	}
