@@ -44,6 +44,7 @@ var Routes = map[string]access.Level{
 
 	"GET /work":                         access.People,
 	"POST /work":                        access.People,
+	"GET /work/files":                   access.People,
 	"GET /work/projects":                access.People,
 	"POST /work/projects":               access.People, // sets the scripts that run in attempts
 	"GET /work/tasks/{id}":              access.People,

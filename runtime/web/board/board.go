@@ -94,6 +94,7 @@ func (b *Board) Mounts() map[string]http.Handler {
 		"GET " + Path:                              b.page(b.index),
 		"POST " + Path:                             b.page(b.create),
 		"GET " + projectsPath:                      b.page(b.projects),
+		"GET " + filesPath:                         b.page(b.files),
 		"POST " + projectsPath:                     b.page(b.actOnProjects),
 		"GET " + Path + "/tasks/{id}":              b.page(b.oneTask),
 		"POST " + Path + "/tasks/{id}":             b.page(b.actOnTask),

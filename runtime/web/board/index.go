@@ -27,8 +27,11 @@ type boardView struct {
 	Name     string
 	All      bool // all projects are shown
 	New      bool // the form for a new task is open
-	Columns  []column
-	Filled   filled // a form that was refused
+	// Templates are texts that a new task can begin with; Begin is the chosen one.
+	Templates []tasks.Template
+	Begin     tasks.Template
+	Columns   []column
+	Filled    filled // a form that was refused
 
 	Sieve                              sieve
 	States, Agents, Labels, Priorities []choice // the filter's menus
@@ -88,12 +91,29 @@ func (b *Board) showBoard(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 		return err
 	}
 	v.Filled, v.New = f, r.FormValue("new") != ""
+	if err := v.begin(r, m); err != nil {
+		return err
+	}
 	title := "Work"
 	if v.Name != "" {
 		title = page.Line(v.Name) + ": work"
 	}
 	b.write(w, r, f.status(), b.board, title, v)
 	return nil
+}
+
+// begin reads the project's templates, and chooses the one that the address names.
+func (v *boardView) begin(r *http.Request, m *tasks.Manager) (err error) {
+	if v.Project == "" {
+		return nil
+	}
+	v.Templates, err = m.Templates(r.Context(), v.Project)
+	for _, t := range v.Templates {
+		if t.Title == r.FormValue("template") {
+			v.Begin = t
+		}
+	}
+	return err
 }
 
 // allProjects is the ID that selects all projects.
@@ -195,8 +215,19 @@ func (v *boardView) sift() {
 	}
 }
 
-// create creates the task from the form.
+// create creates the task from the form, or a template.
 func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	if r.PostFormValue("act") == "template" {
+		project := r.PostFormValue("project")
+		err := m.PutTemplate(r.Context(), project, tasks.Template{Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description")})
+		if f := fault.Of(err); f != nil {
+			return b.showBoard(w, r, m, filledBy(r, f))
+		}
+		if err != nil {
+			return err
+		}
+		return back(w, r, boardPath(project)+"&new=1")
+	}
 	t, err := m.CreateTask(r.Context(), tasks.NewTask{
 		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
 		RequestID: page.Once(r),

@@ -20,7 +20,8 @@ type projectsView struct {
 
 type projectView struct {
 	tasks.Project
-	Repos []tasks.Repo
+	Repos     []tasks.Repo
+	Templates []tasks.Template
 }
 
 // Refused returns the refused form if it is that of the repository, and an empty form
@@ -47,7 +48,11 @@ func (b *Board) showProjects(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 		if err != nil {
 			return err
 		}
-		v.Projects = append(v.Projects, projectView{p, repos})
+		templates, err := m.Templates(r.Context(), p.ID)
+		if err != nil {
+			return err
+		}
+		v.Projects = append(v.Projects, projectView{p, repos, templates})
 	}
 	b.write(w, r, f.status(), b.projectList, "Projects", v)
 	return nil
@@ -66,6 +71,8 @@ func (b *Board) actOnProjects(w http.ResponseWriter, r *http.Request, m *tasks.M
 		branch, setup, cleanup := typed(r, "branch"), typed(r, "setup"), typed(r, "cleanup")
 		globs := slices.DeleteFunc(strings.Split(typed(r, "copy"), "\n"), func(g string) bool { return strings.TrimSpace(g) == "" })
 		_, err = m.SetRepo(ctx, project, r.PostFormValue("repo"), tasks.RepoChange{TargetBranch: &branch, Setup: &setup, Cleanup: &cleanup, CopyFiles: &globs})
+	case "droptemplate":
+		err = m.DropTemplate(ctx, project, r.PostFormValue("template"))
 	case "removerepo":
 		_, err = m.RemoveRepo(ctx, project, r.PostFormValue("repo"))
 	case "remove":

@@ -106,6 +106,33 @@ export const stories = {
     clean(lit)
   },
 
+  async 'plan: a template, and a file named by @'(desk) {
+    await work(desk, { 'web/header.css': 'a {}\n' })
+    const plain = await desk.window('/work', { javaScriptEnabled: false, ...phone })
+    await plain.getByText('New task').click()
+    await plain.getByLabel('What to do').fill('Release')
+    await plain.getByLabel('Details for the agent').fill('Bump the version.')
+    await plain.getByRole('button', { name: 'Save as a template' }).click()
+    await plain.getByRole('link', { name: 'Release' }).click()
+    assert.deepEqual([await plain.getByLabel('What to do').inputValue(), await plain.getByLabel('Details for the agent').inputValue()], ['Release', 'Bump the version.'])
+    const page = await desk.window('/work?new=1')
+    await page.getByRole('link', { name: 'Release' }).click()
+    const text = page.getByLabel('Details for the agent')
+    await text.press('Control+End')
+    await text.pressSequentially(' Look at @head')
+    await page.getByRole('option', { name: 'web/header.css' }).waitFor()
+    await accessible(page, 'a file named by @')
+    await text.press('Enter')
+    assert.equal(await text.inputValue(), 'Bump the version. Look at @web/header.css ')
+    await page.getByRole('button', { name: 'Add task' }).click()
+    await page.getByRole('heading', { name: 'No attempt yet' }).waitFor()
+    await page.goto(desk.base + '/work/projects')
+    await page.getByText('1 template for tasks').click()
+    await page.getByRole('button', { name: 'Remove the template Release' }).click()
+    await until('it is gone', async () => await page.getByText('template for tasks').count() === 0)
+    clean(page)
+  },
+
   async 'plan: every page has the counts, and says when it is cut off'(desk) {
     await work(desk)
     const page = await desk.window('/work')
