@@ -211,8 +211,8 @@ type work struct {
 	now                     time.Time
 }
 
-// Sweep applies held answers, ends requests past their deadline, marks those whose asker died, and
-// deletes what is older than the history keeps. Any number of processes may
+// Sweep applies held answers, ends requests past their deadline, marks those whose
+// asker died, and deletes what is older than the history keeps. Any number of processes may
 // sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
 	found, err := h.findWork(ctx)
@@ -225,6 +225,9 @@ func (h *Hub) Sweep(ctx context.Context) error {
 	done := 0
 	for action, ids := range map[ActionType][]string{HoldOver: found.held, TimeUp: found.due, AskerLeft: found.orphans, Removed: found.old} {
 		for _, id := range ids {
+			if action == HoldOver {
+				h.settleOne(ctx, id)
+			}
 			_, err := h.dispatch(ctx, Action{Type: action, RequestID: id})
 			if err == nil {
 				done++

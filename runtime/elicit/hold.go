@@ -84,6 +84,17 @@ func (h *Hub) release(ctx context.Context, tx *store.Tx, r *Request) (Change, er
 	return c, err
 }
 
+// settleOne ends the turns of agents that have died before a person's action on an
+// attempt's request is applied; see [Options.Settle].
+func (h *Hub) settleOne(ctx context.Context, id string) {
+	if h.options.Settle == nil {
+		return
+	}
+	if r, err := h.Get(ctx, id); err == nil {
+		h.settle(ctx, &r)
+	}
+}
+
 // nextHold returns when the next held answer takes effect, or zero.
 func nextHold(ctx context.Context, tx *store.Tx) (time.Time, error) {
 	return earliest(ctx, tx, "SELECT MIN(held) FROM requests WHERE held IS NOT NULL")

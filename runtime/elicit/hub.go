@@ -234,11 +234,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if a.Type != CompletedBy && a.Type != AnswerHeld {
 		return h.dispatch(ctx, a)
 	}
-	if h.options.Settle != nil {
-		if r, err := h.Get(ctx, a.RequestID); err == nil {
-			h.settle(ctx, &r)
-		}
-	}
+	h.settleOne(ctx, a.RequestID)
 	if a.Type == AnswerHeld {
 		return h.dispatch(ctx, a)
 	}

@@ -3,7 +3,6 @@ package inbox
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -31,21 +30,6 @@ func filterOf(r *http.Request) filter {
 
 // On reports whether the filter leaves something out.
 func (f filter) On() bool { return f != filter{} }
-
-// Query returns the filter as the query of an address, with its question mark, or
-// "" if it selects all.
-func (f filter) Query() string {
-	v := url.Values{}
-	for name, text := range map[string]string{"q": f.Words, "place": f.Place, "asker": f.Asker, "kind": f.Kind} {
-		if text != "" {
-			v.Set(name, text)
-		}
-	}
-	if len(v) == 0 {
-		return ""
-	}
-	return "?" + v.Encode()
-}
 
 // match reports whether the filter selects a request.
 func (f filter) match(r *elicit.Request) bool {
