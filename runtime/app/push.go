@@ -10,6 +10,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/netguard"
+	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -120,25 +121,36 @@ func (p *peoplePages) deliver(ctx context.Context, sender *webpush.Sender, m pus
 	return failed
 }
 
-// pushEnds sends a message for each attempt that ends, outside of quiet hours.
+// pushEnds sends a message for each attempt that ends outside of quiet hours, until
+// ctx ends or the store is closed.
 func (p *peoplePages) pushEnds(ctx context.Context, sender *webpush.Sender, quiet notify.Quiet) {
 	m, err := p.app.Work(ctx)
 	if err != nil {
 		return
 	}
+	for {
+		err := p.followEnds(ctx, m, sender, quiet)
+		if ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
+			return
+		}
+		p.app.log.Warn("cannot follow the ends of attempts", "error", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (p *peoplePages) followEnds(ctx context.Context, m *tasks.Manager, sender *webpush.Sender, quiet notify.Quiet) error {
 	w, err := m.Watch(ctx, -1, "")
 	if err != nil {
-		p.app.log.Warn("cannot follow the ends of attempts", "error", err)
-		return
+		return err
 	}
 	defer w.Close()
 	for {
 		events, err := w.Next(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
-				p.app.log.Warn("cannot follow the ends of attempts", "error", err)
-			}
-			return
+			return err
 		}
 		for _, e := range events {
 			if e.Type != tasks.ProcessEnded || quiet.Now() {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
 	"github.com/deskhand/deskhand/runtime/webpush"
@@ -100,5 +102,79 @@ func TestASessionThatEndsIsNotPushedTo(t *testing.T) {
 	}
 	if left, err := all.All(t.Context()); err != nil || len(left) != 0 {
 		t.Errorf("after all have signed out: %+v, %v; want none", left, err)
+	}
+}
+
+// The runner of this attempt ends at once, so the attempt fails.
+func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
+	a := Open(house(t))
+	defer a.Close()
+	service := webpushtest.New(t)
+	var one webpush.Subscription
+	one.Endpoint, one.Keys.P256DH, one.Keys.Auth = service.Endpoint, service.Key, service.Auth
+	all, err := a.subscriptions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Put(t.Context(), one, "session"); err != nil {
+		t.Fatal(err)
+	}
+	m, err := a.Work(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := m.Watch(t.Context(), -1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p := a.peoplePages(web.People{Key: strings.Repeat("k", 40)}, true)
+	sender, err := p.sender()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender.Client = service.Client()
+	repo := t.TempDir()
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		if out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	project, _, err := m.AddRepo(t.Context(), "shop", tasks.Repo{Path: repo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := m.CreateTask(t.Context(), tasks.NewTask{ProjectID: project.ID, Title: "Round the prices"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := m.Start(t.Context(), tasks.StartRequest{TaskID: task.ID, Executor: "fake"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	launching := make(chan error, 1)
+	go func() { launching <- m.Launch(ctx) }() // as the launcher's process does
+	defer func() { stop(); <-launching }()
+	for ended := false; !ended; {
+		events, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Type == tasks.ProcessEnded {
+				for range 2 { // as two servers do
+					if err := p.pushEnd(t.Context(), m, sender, e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ended = true
+			}
+		}
+	}
+	got, _ := service.Got()
+	var said pushed
+	if len(got) != 1 || json.Unmarshal([]byte(got[0]), &said) != nil || said.Title != "The attempt has failed: Round the prices" || said.Path != "/work/attempts/"+started.AttemptID {
+		t.Errorf("messages %q; want one of the failed attempt", got)
 	}
 }
