@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/netguard"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
@@ -176,5 +178,25 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 	var said pushed
 	if len(got) != 1 || json.Unmarshal([]byte(got[0]), &said) != nil || said.Title != "The attempt has failed: Round the prices" || said.Path != "/work/attempts/"+started.AttemptID {
 		t.Errorf("messages %q; want one of the failed attempt", got)
+	}
+}
+
+// A browser names the address, so it must not lead into this machine's network.
+func TestAttackDoorsBrowserPushAddresses(t *testing.T) {
+	a := Open(house(t))
+	defer a.Close()
+	p := a.peoplePages(web.People{Key: strings.Repeat("k", 40)}, false)
+	sender, err := p.sender()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := webpushtest.New(t)
+	for _, address := range []string{service.Endpoint, "https://localhost/x", "https://169.254.169.254/latest/meta-data", "https://[::1]/", "https://10.0.0.1/"} {
+		var one webpush.Subscription
+		one.Endpoint, one.Keys.P256DH, one.Keys.Auth = address, service.Key, service.Auth
+		err := sender.Send(t.Context(), one, []byte("x"), "normal", time.Hour)
+		if refused := new(netguard.Refused); !errors.As(err, &refused) {
+			t.Errorf("%s: %v; want it refused", address, err)
+		}
 	}
 }
