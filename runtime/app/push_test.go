@@ -142,7 +142,7 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	project, _, err := m.AddRepo(t.Context(), "shop", tasks.Repo{Path: repo})
+	project, added, err := m.AddRepo(t.Context(), "shop", tasks.Repo{Path: repo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := m.Start(t.Context(), tasks.StartRequest{TaskID: task.ID, Executor: "fake"})
+	started, err := m.Start(t.Context(), tasks.StartRequest{TaskID: task.ID, Executor: "fake", Repos: []tasks.RepoTarget{{RepoID: added.ID}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func New(o Options) *Board {
 		panic(err)
 	}
 	o.Shell.Add(files)
-	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work", What: "running tasks"})
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work", What: "running"})
 	parse := func(name string) *template.Template {
 		return o.Shell.Parse(templates, "templates/parts.html", "templates/review.html", "templates/"+name+".html")
 	}

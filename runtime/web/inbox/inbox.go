@@ -78,7 +78,7 @@ func New(o Options) *Inbox {
 		panic(err)
 	}
 	o.Shell.Add(files)
-	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: "/", Name: "Inbox", What: "open questions"}, page.Link{Path: "/history", Name: "History"})
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: "/", Name: "Inbox", What: "open"}, page.Link{Path: "/history", Name: "History"})
 	in := &Inbox{
 		options:  o,
 		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),

@@ -63,7 +63,8 @@ func (s *Shell) counts(ctx context.Context) map[string]int {
 // Link is a link in the navigation of every page.
 type Link struct {
 	Path, Name string
-	// What describes what the count is about, for example "open questions".
+	// What describes the count after its number, for example "open". If empty, the
+	// link has no count.
 	What string
 }
 

@@ -138,10 +138,10 @@ export const stories = {
     const page = await desk.window('/work')
     await desk.ask('Which name?')
     await page.reload()
-    await page.getByRole('link', { name: 'Inbox 1 open questions' }).waitFor()
+    await page.getByRole('link', { name: 'Inbox 1 open' }).waitFor()
     await desk.ask('Which other name?')
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
-    await page.getByRole('link', { name: 'Inbox 2 open questions' }).waitFor()
+    await page.getByRole('link', { name: 'Inbox 2 open' }).waitFor()
     await page.context().setOffline(true)
     await page.evaluate(() => dispatchEvent(new Event('offline')))
     await page.getByText('The server cannot be reached').waitFor()
@@ -149,7 +149,7 @@ export const stories = {
     await page.context().setOffline(false)
     await page.getByText('The server cannot be reached').waitFor({ state: 'hidden' })
     const plain = await desk.window('/manual', { javaScriptEnabled: false })
-    await plain.getByRole('link', { name: 'Inbox 2 open questions' }).waitFor()
+    await plain.getByRole('link', { name: 'Inbox 2 open' }).waitFor()
     clean(page)
   },
 }
