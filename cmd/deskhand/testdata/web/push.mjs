@@ -42,7 +42,7 @@ export const stories = {
     }, keys)
     await page.reload()
     await page.getByText('Alerts', { exact: true }).click()
-    const box = page.getByLabel('also when deskhand is closed')
+    const box = page.getByLabel('Also when no page is open')
     await box.waitFor()
     await accessible(page, 'the menu of alerts')
     const answered = path => page.waitForResponse(r => r.request().method() === 'POST' && new URL(r.url()).pathname === path)
