@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -56,11 +57,11 @@ func (b *Board) planOf(ctx context.Context, m *tasks.Manager, t tasks.Task) (v p
 		}
 		v.Waits = append(v.Waits, choice{Value: id, Name: one.Title})
 	}
-	page, err := m.Tasks(ctx, tasks.TaskQuery{ProjectID: t.ProjectID, Page: tasks.Page{Limit: mostOthers}})
+	list, err := m.Tasks(ctx, tasks.TaskQuery{ProjectID: t.ProjectID, Page: tasks.Page{Limit: mostOthers}})
 	if err != nil {
 		return v, err
 	}
-	for _, one := range page.Tasks {
+	for _, one := range list.Tasks {
 		if open := one.Status != tasks.Done && one.Status != tasks.Cancelled; one.ID != t.ID && (open || blocks[one.ID]) {
 			v.Others = append(v.Others, choice{one.ID, one.Title, blocks[one.ID]})
 			delete(blocks, one.ID)
@@ -72,6 +73,19 @@ func (b *Board) planOf(ctx context.Context, m *tasks.Manager, t tasks.Task) (v p
 		}
 	}
 	return v, nil
+}
+
+// refill shows what was chosen in a refused form.
+func (v *planView) refill(f filled) {
+	if f.Act != "plan" {
+		return
+	}
+	for i := range v.Priorities {
+		v.Priorities[i].Here = v.Priorities[i].Value == f.fields.Get("priority")
+	}
+	for i := range v.Others {
+		v.Others[i].Here = slices.Contains(f.fields["blocked"], v.Others[i].Value)
+	}
 }
 
 // plan changes a task's plan by its form.

@@ -66,6 +66,7 @@ func (b *Board) showTask(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 		return err
 	}
 	v.Filled = f
+	v.Plan.refill(f)
 	b.write(w, r, f.status(), b.task, v.Title, v)
 	return nil
 }

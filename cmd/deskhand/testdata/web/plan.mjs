@@ -45,6 +45,7 @@ export const stories = {
     await page.getByLabel('Blocked by').selectOption('Paint the door')
     await page.getByRole('button', { name: 'Save plan' }).click()
     await page.getByRole('alert').getByText('The tasks would block each other').waitFor()
+    assert.equal(await page.getByLabel('Blocked by').locator('option:checked').innerText(), 'Paint the door') // it stays to be changed
 
     await add(desk, 'Order nails')
     await page.goto(desk.base + '/work')
