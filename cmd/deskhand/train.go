@@ -44,6 +44,7 @@ func trainCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "vector dimensions (default: 256, or those of the model to adapt)")
 	flags.IntVar(&f.options.Words, "words", 0, "maximum number of words to learn (default: 28500; with --from, 8000 new words)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
+	cmd.AddCommand(trainRankerCommand(a))
 	return cmd
 }
 

@@ -83,7 +83,9 @@ type Hit struct {
 	Path, Title         string
 	Heading, Breadcrumb string
 	// Snippet is plain text around the best evidence, with the matched words in
-	// **bold**, at most about 250 characters.
+	// **bold**, at most about 250 characters. If the ranker found a row (a paragraph,
+	// a list item or a row of a table) that is nearest to the question, it begins
+	// there, unless another place has far more of the question's words.
 	Snippet string
 	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
@@ -245,6 +247,9 @@ func (r *run) hit(s ranked) (Hit, error) {
 			return Hit{}, err
 		}
 		s.evidence.Near = near // the value it was ranked by
+	}
+	if err := r.showRow(&s, c.Heading); err != nil {
+		return Hit{}, err
 	}
 	variants, err := r.otherValues(p.Metadata, s.variants)
 	if err != nil {
