@@ -17,6 +17,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -110,7 +111,7 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema())
+	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema())
 	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema()), surface.Schemas()...)...)
 	if err != nil {
 		tell()

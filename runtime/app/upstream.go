@@ -187,7 +187,7 @@ func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
 	}
 	listening := make(chan net.Addr, 1)
 	o := web.Options{Addr: addr, Token: token, People: in, Logger: d.log, AllowedHosts: d.app.config.Hosts,
-		Ledger: d.app, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
+		Ledger: d.app, Directory: directory{d.app}, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
 	d.enter(&o)
 	server, err := front(o)
 	if err != nil {
