@@ -9,6 +9,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -116,6 +117,10 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	if err != nil {
 		tell()
 		return nil, nil, err
+	}
+	if err := known(ctx, db, a.config.Person); err != nil {
+		tell()
+		return nil, nil, errors.Join(err, db.Close())
 	}
 	a.db, a.hub, a.tell = db, elicit.New(db, options), tell
 	return a.hub, db, nil

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // Register returns the people of this installation's store.
@@ -17,6 +19,33 @@ func (a *App) Register(ctx context.Context) (*people.Register, error) {
 		return nil, err
 	}
 	return people.In(db), nil
+}
+
+// members implements [elicit.Options.People]. It leaves out people who can answer nowhere.
+func (a *App) members(ctx context.Context) (all []elicit.Member, err error) {
+	r, err := a.Register(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.List(ctx)
+	for _, p := range list {
+		if p.Reachable {
+			all = append(all, elicit.Member{Principal: p.Name})
+		}
+	}
+	return all, err
+}
+
+// known refuses a name in the settings that no person has, with code no_person.
+func known(ctx context.Context, db *store.DB, name string) error {
+	if name == "" {
+		return nil
+	}
+	p, err := people.In(db).Person(ctx, name)
+	if err == nil && p.Name != name {
+		err = fault.Misuse("the setting person is "+name+", and the person's name is "+p.Name, "write it the same way")
+	}
+	return err
 }
 
 // InviteLink returns the address at which a browser uses an invitation: at the public

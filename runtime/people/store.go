@@ -199,6 +199,18 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 	return all, rows.Err()
 }
 
+// Person returns the person with a name, in any case. Fails with code [NoPerson].
+func (r *Register) Person(ctx context.Context, name string) (p Person, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		found, err := must(ctx, tx, name)
+		if err == nil {
+			p = found.Person
+		}
+		return err
+	})
+	return p, err
+}
+
 // Session returns the caller of a browser in which a person signed in with an
 // invitation. turn is the number that [Register.Accept] returned then. ok is false if
 // the session is over.
