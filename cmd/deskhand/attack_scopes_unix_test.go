@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,11 +13,12 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// tokenOf creates a token for bob with the command.
-func tokenOf(t *testing.T, state string, scope string, more ...string) string {
+// bobsToken creates a token for bob with the command.
+func bobsToken(t *testing.T, state string, scope string, more ...string) string {
 	t.Helper()
 	got := deskhand(t, t.TempDir(), append([]string{"token", "create", "--for", "bob", "--scope", scope, "--state", state}, more...)...)
 	token := strings.TrimSuffix(got.stdout, "\n")
@@ -26,17 +28,36 @@ func tokenOf(t *testing.T, state string, scope string, more ...string) string {
 	return token
 }
 
-// asks calls a method of MCP without a session.
+// asks calls a method of MCP without a session, and returns the message that answers.
 func (s *socket) asks(token, method, name, params string) (status int, answer string) {
 	s.t.Helper()
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"scopes","version":"1"}}`
-	header := []string{"Authorization: Bearer " + token, "Content-Type: application/json", "Accept: application/json, text/event-stream",
-		"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method}
 	if name != "" {
-		header = append(header, "Mcp-Name: "+name)
 		params = fmt.Sprintf(`"name":%q,"arguments":%s,`, name, params)
 	}
-	return s.sends(http.MethodPost, "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s%s}}`, method, params, meta), header...)
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s%s}}`, method, params, meta)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for header, value := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name} {
+		r.Header.Set(header, value)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(body)) {
+		if line = strings.TrimSpace(strings.TrimPrefix(line, "data: ")); strings.HasPrefix(line, "{") {
+			return response.StatusCode, line
+		}
+	}
+	return response.StatusCode, string(body)
 }
 
 // Every route is asked with a token of every scope: it opens what the tables say, and
@@ -46,9 +67,9 @@ func TestAttackDoorsEveryRouteWithEveryScope(t *testing.T) {
 	done(t, t.TempDir(), "people", "add", "bob", "--state", state)
 	tokens := map[access.Scope]string{}
 	for _, scope := range access.Scopes {
-		tokens[scope] = tokenOf(t, state, string(scope))
+		tokens[scope] = bobsToken(t, state, string(scope))
 	}
-	revoked := tokenOf(t, state, "ask,answer,docs,work:read,work:start,work:land,admin")
+	revoked := bobsToken(t, state, "ask,answer,docs,work:read,work:start,work:land,admin")
 	var all []struct{ ID string }
 	if err := json.Unmarshal([]byte(deskhand(t, t.TempDir(), "token", "list", "--json", "--state", state).stdout), &all); err != nil || len(all) != len(tokens)+1 {
 		t.Fatal(all, err)
@@ -96,8 +117,7 @@ func TestAttackDoorsEveryToolWithEveryScope(t *testing.T) {
 		var got struct {
 			Result struct{ Tools []struct{ Name string } }
 		}
-		body = strings.TrimPrefix(body[strings.Index(body, "{"):], "data: ")
-		if err := json.Unmarshal([]byte(strings.TrimSpace(body)), &got); err != nil || status != http.StatusOK {
+		if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
 			t.Fatalf("%d %v %.300s", status, err, body)
 		}
 		for _, tool := range got.Result.Tools {
@@ -116,7 +136,7 @@ func TestAttackDoorsEveryToolWithEveryScope(t *testing.T) {
 		return access.Ask // of an upstream
 	}
 	for _, scope := range access.Scopes {
-		token := tokenOf(t, state, string(scope))
+		token := bobsToken(t, state, string(scope))
 		seen := listed(token)
 		for _, name := range every {
 			may := scopeOf(name) == scope
@@ -131,7 +151,7 @@ func TestAttackDoorsEveryToolWithEveryScope(t *testing.T) {
 			}
 		}
 	}
-	if status, body := s.asks(tokenOf(t, state, "docs"), "tools/call", "search_docs", `{"query":"token"}`); status != http.StatusOK || strings.Contains(body, "isError") {
+	if status, body := s.asks(bobsToken(t, state, "docs"), "tools/call", "search_docs", `{"query":"token"}`); status != http.StatusOK || strings.Contains(body, "isError") {
 		t.Errorf("search_docs with docs: %d %.300s", status, body)
 	}
 }
@@ -141,7 +161,7 @@ func TestAttackDoorsASessionOfAnotherPerson(t *testing.T) {
 	s, state := fullHouse(t)
 	done(t, t.TempDir(), "people", "add", "bob", "--state", state)
 	done(t, t.TempDir(), "people", "add", "eve", "--state", state)
-	bob := tokenOf(t, state, "ask,docs")
+	bob := bobsToken(t, state, "ask,docs")
 	eve := strings.TrimSpace(deskhand(t, t.TempDir(), "token", "create", "--for", "eve", "--scope", "ask,docs", "--state", state).stdout)
 	id := s.opensSession(t, bob)
 	for what, try := range map[string][]string{
@@ -156,7 +176,7 @@ func TestAttackDoorsASessionOfAnotherPerson(t *testing.T) {
 			}
 		}
 	}
-	status, answer := s.sends("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "Authorization: Bearer "+tokenOf(t, state, "docs"), "Content-Type: application/json",
+	status, answer := s.sends("POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, "Authorization: Bearer "+bobsToken(t, state, "docs"), "Content-Type: application/json",
 		"Accept: application/json, text/event-stream", "Mcp-Session-Id: "+id)
 	if status != http.StatusOK {
 		t.Errorf("bob's own session with another token of bob: %d %.200s", status, answer)
@@ -183,4 +203,52 @@ func (s *socket) opensSession(t *testing.T, token string) string {
 	}
 	t.Fatalf("initialize: %s", response.Status)
 	return ""
+}
+
+// Without the scope answer, an agent answers nothing, and with it under its person's
+// name alone.
+func TestAttackDoorsATokenWithoutAnswer(t *testing.T) {
+	s, state := fullHouse(t)
+	done(t, t.TempDir(), "people", "add", "bob", "--state", state)
+	hub := inboxOf(t, state)
+	open := func(to string) elicit.Request {
+		r, err := hub.Open(t.Context(), elicit.Request{Trigger: elicit.CLI, Audience: elicit.Audience{Principal: to},
+			Questions: []elicit.Question{{ID: "q", Kind: elicit.Boolean, Message: "May I deploy?", Required: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	answer := func(r elicit.Request, token string) (int, string) {
+		return s.sends("POST", "/run/api/elicitation-responses", `{"conversationId":"","elicitationId":"`+r.ID+`","action":"accept","content":{"q":true}}`,
+			"Authorization: Bearer "+token, "Content-Type: application/json")
+	}
+	all, bobs := open(""), open("bob")
+	for _, scope := range []string{"ask", "docs", "work:read", "work:start", "work:land", "admin"} {
+		if status, body := answer(all, bobsToken(t, state, scope)); status != http.StatusForbidden {
+			t.Errorf("with %s: %d %.200s", scope, status, body)
+		}
+	}
+	for name, r := range map[string]elicit.Request{"a question to anyone": all, "a question to bob": bobs} {
+		token := bobsToken(t, state, "answer")
+		status, body := s.sends("POST", "/inbox/"+r.ID, "do.act=send&a.q=yes", "Authorization: Bearer "+token, "Content-Type: application/x-www-form-urlencoded")
+		got, err := hub.Get(t.Context(), r.ID)
+		if err != nil || !got.Accepted() || got.Completion.By != "bob" || got.EndedFrom.SignedIn != access.ByNamed || !strings.HasPrefix(got.EndedFrom.Token, "tok_") {
+			t.Errorf("%s: %d %.200s; %+v %+v, %v", name, status, body, got.Completion, got.EndedFrom, err)
+		}
+	}
+	locals := open("local")
+	token := bobsToken(t, state, "answer")
+	s.sends("POST", "/inbox/"+locals.ID, "do.act=send&a.q=yes", "Authorization: Bearer "+token, "Content-Type: application/x-www-form-urlencoded")
+	if got, err := hub.Get(t.Context(), locals.ID); err != nil || got.Status != elicit.Open {
+		t.Errorf("bob answers a question to the owner: %+v, %v", got.Completion, err)
+	}
+	shown := deskhand(t, t.TempDir(), "ask", "show", bobs.ID, "--json", "--state", state)
+	if !strings.Contains(shown.stdout, `"by": "bob"`) {
+		t.Errorf("ask show = %s %s", shown.stdout, shown.stderr)
+	}
+	refused := deskhand(t, t.TempDir(), "ask", "Who?", "--to", "carol", "--detach", "--state", state)
+	if refused.code == 0 || !strings.Contains(refused.stderr, "bob") || !strings.Contains(refused.stderr, "carol") {
+		t.Errorf("ask --to carol = %d %q", refused.code, refused.stderr)
+	}
 }
