@@ -342,37 +342,42 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil {
 			return nil, err
 		}
-		switch r := result.(type) {
-		case *mcp.InitializeResult:
-			r.Instructions = s.current.Load().instructions
-			s.announceCompletion(r.Capabilities)
-			s.http.opened(req.GetSession(), access.Of(ctx).Name)
-		case *mcp.DiscoverResult:
-			r.Instructions = s.current.Load().instructions
-			s.announceCompletion(r.Capabilities)
-			s.announceTasks(r)
-		case *mcp.CallToolResult:
-			return created(r), nil
-		case *mcp.ListToolsResult:
-			current := s.current.Load()
-			if r.NextCursor == "" {
-				r.Tools = append(r.Tools, current.unannounced...)
-			}
-			order := current.toolOrder
-			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
-			r.Tools = s.openTools(ctx, s.toolsFor(req, r.Tools))
-		case *mcp.ListResourcesResult:
-			r.Resources = s.openResources(ctx, s.resourcesFor(req, r.Resources))
-			return s.listedElsewhere(req, result), nil
-		case *mcp.ListPromptsResult:
-			r.Prompts = s.openPrompts(ctx, r.Prompts)
-			return s.listedElsewhere(req, result), nil
-		case *mcp.ListResourceTemplatesResult:
-			r.ResourceTemplates = openTemplates(ctx, r.ResourceTemplates)
-			return s.listedElsewhere(req, result), nil
-		default:
-			return s.listedElsewhere(req, result), nil
-		}
-		return result, nil
+		return s.shaped(ctx, req, result), nil
 	}
+}
+
+// shaped changes a result for the caller of ctx.
+func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result) mcp.Result {
+	switch r := result.(type) {
+	case *mcp.InitializeResult:
+		r.Instructions = s.current.Load().instructions
+		s.announceCompletion(r.Capabilities)
+		s.http.opened(req.GetSession(), access.Of(ctx).Name)
+	case *mcp.DiscoverResult:
+		r.Instructions = s.current.Load().instructions
+		s.announceCompletion(r.Capabilities)
+		s.announceTasks(r)
+	case *mcp.CallToolResult:
+		return created(r)
+	case *mcp.ListToolsResult:
+		current := s.current.Load()
+		if r.NextCursor == "" {
+			r.Tools = append(r.Tools, current.unannounced...)
+		}
+		order := current.toolOrder
+		slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
+		r.Tools = s.openTools(ctx, s.toolsFor(req, r.Tools))
+	case *mcp.ListResourcesResult:
+		r.Resources = s.openResources(ctx, s.resourcesFor(req, r.Resources))
+		return s.listedElsewhere(req, result)
+	case *mcp.ListPromptsResult:
+		r.Prompts = s.openPrompts(ctx, r.Prompts)
+		return s.listedElsewhere(req, result)
+	case *mcp.ListResourceTemplatesResult:
+		r.ResourceTemplates = openTemplates(ctx, r.ResourceTemplates)
+		return s.listedElsewhere(req, result)
+	default:
+		return s.listedElsewhere(req, result)
+	}
+	return result
 }
