@@ -22,6 +22,14 @@ var notInside = map[string]string{
 	"deskhand ask cancel":         onlyPeople,
 	"deskhand ask extend":         onlyPeople,
 	"deskhand inbox":              onlyPeople,
+	"deskhand people add":         onlyPeople,
+	"deskhand people list":        onlyPeople,
+	"deskhand people invite":      onlyPeople,
+	"deskhand people sign-out":    onlyPeople,
+	"deskhand people remove":      onlyPeople,
+	"deskhand token create":       onlyPeople,
+	"deskhand token list":         onlyPeople,
+	"deskhand token revoke":       onlyPeople,
 	"deskhand gaps":               onlyPeople, // it prints other people's questions
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
@@ -67,7 +75,7 @@ var notInside = map[string]string{
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
 	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand demo",
-	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait",
+	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait", "deskhand people", "deskhand token", // the last two only group commands
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
 	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox",
 	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/people"
 )
 
 // misuse returns an error in the command line or the configuration. Its exit code is 2.
@@ -18,7 +19,7 @@ func misuse(message, hint string) error { return fault.Misuse(message, hint) }
 
 // misuses lists the fault codes with exit code 2: those of cmd, and those that other
 // packages return for values from a command line.
-var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key"}
+var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key", people.BadName, people.BadScope, people.BadTime}
 
 // arguments checks the number of positional arguments.
 func arguments(least, most int, what string) cobra.PositionalArgs {

@@ -104,7 +104,7 @@ var commands = []struct {
 	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand, docsCommand}},
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, phrasesCommand, trainCommand, demoCommand}},
 	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand, pushCommand}},
-	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
+	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand, peopleCommand, tokenCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
 	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},

@@ -15,10 +15,13 @@ import (
 
 // AttemptRoutes lists the routes of an attempt's server, in addition to the
 // front's own.
-var AttemptRoutes = map[string]access.Level{
-	"/mcp": access.Agents, "/mcp/": access.Agents,
-	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: this attempt's questions
+var AttemptRoutes = map[string]access.Rule{
+	"/mcp": attempts, "/mcp/": attempts,
+	askdoor.Path: attempts, askdoor.Path + "/": attempts, // deskhand ask: this attempt's questions
 }
+
+// attempts admits the attempt's token. The server knows no people.
+var attempts = access.Rule{Level: access.Agents, Scope: access.Admin}
 
 // AttemptMay maps each deskhand tool that an attempt may call to a
 // description of what it reaches.

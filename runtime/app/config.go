@@ -33,6 +33,9 @@ type Config struct {
 	Place Part[string]
 	// StateDir is the installation's state folder.
 	StateDir Part[string]
+	// Person is the name of the person who uses this process, or empty for the owner of
+	// the installation.
+	Person string
 	// Members lists the people to whom questions can be addressed.
 	Members Part[[]elicit.Member]
 	// Spans configures where spans are exported. If nil, they are not exported.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gaps"
@@ -127,10 +128,14 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	if l.views != nil && err == nil {
 		l.views.Enter(&c)
 	}
+	if err == nil {
+		scoped(&c, l.tools.Prefix)
+	}
 	if l.door == nil || err != nil {
 		return c, err
 	}
 	for _, t := range l.door.Tools() {
+		t.Scope = access.Ask
 		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
 			l.log.Warn("skipped an upstream's tool because its name is taken: set a prefix for the upstream", "tool", t.Name)
 			continue

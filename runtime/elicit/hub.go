@@ -26,6 +26,10 @@ var ErrClosed = errors.New("the hub is closed")
 // Local is the principal of the person using this machine.
 const Local = "local"
 
+// ByLink is the principal of whoever used a link that answers without signing in, if the
+// installation has people with names. It is not known who that was.
+const ByLink = "link"
+
 // Options configure a Hub. The zero value is ready to use.
 type Options struct {
 	// Principal is the acting principal of actions that name none. If empty, it is
@@ -38,6 +42,9 @@ type Options struct {
 	// Surfaces add the people whom they announce. A request for anyone else is
 	// refused. If nil, any audience is accepted unchecked.
 	Members []Member
+	// People lists the people with names. They need no surface of their own, because
+	// any server has pages for them. It may be nil, and is empty if there are none.
+	People func(context.Context) ([]Member, error)
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
@@ -120,7 +127,7 @@ func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 
 func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
-		r.Audience.Principal = h.options.Principal // a person who opens the page acts as a particular principal
+		r.Audience.Principal = h.principal(ctx) // a person who opens the page acts as a particular principal
 	}
 	r, err := Prepare(r)
 	if err == nil {
@@ -160,7 +167,7 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 		}
 		id := NewID(tx.Now)
 		r.URL = strings.ReplaceAll(r.URL, IDInURL, id)
-		a := Action{Type: Requested, RequestID: id, Request: &r, By: h.options.Principal}
+		a := Action{Type: Requested, RequestID: id, Request: &r, By: h.principal(ctx)}
 		change, err = h.apply(ctx, tx, nil, a)
 		if err == nil {
 			opened = *change.Request
@@ -206,8 +213,8 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	}
 	a.Final, a.Request, a.Again, a.Origin = false, nil, false, nil
 	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
-	if a.By == "" {
-		a.By = h.options.Principal
+	if err := h.act(ctx, &a); err != nil {
+		return Change{}, err
 	}
 	if a.Type == Reassigned && a.Audience != nil {
 		if err := h.addressable(ctx, *a.Audience); err != nil {

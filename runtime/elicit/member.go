@@ -25,6 +25,13 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 		return nil
 	}
 	all := slices.Clone(h.options.Members)
+	if h.options.People != nil {
+		people, err := h.options.People(ctx)
+		if err != nil {
+			return err
+		}
+		all = append(all, people...)
+	}
 	up, err := h.Reach(ctx)
 	if err != nil {
 		return err

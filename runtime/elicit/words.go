@@ -146,7 +146,7 @@ func (c *Completion) why() string {
 // the browser". It does not name the user of this machine, because that is the
 // usual case.
 func Who(by, channel string) (text string) {
-	if by != "" && by != Local {
+	if by != "" && by != Local && by != ByLink {
 		text = " by " + by
 	}
 	switch channel {

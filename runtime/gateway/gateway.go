@@ -41,6 +41,10 @@ type Options struct {
 	// Principal is the person that this server's agents work for. If empty, it is
 	// [elicit.Local].
 	Principal string
+	// For returns the gateway of a person with a name, with the upstreams of
+	// [UserScope], or fails. Calls of an agent of that person, and the pages that the
+	// person opens, use its credentials. If nil, they are refused.
+	For func(person string) (*Gateway, error)
 	// Many explains why agents of several people may call. If set, no call uses a
 	// single person's credential; see [UserScope]. If empty, only Principal's
 	// agents call.

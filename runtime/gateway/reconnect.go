@@ -156,6 +156,9 @@ func (u *upstream) recall(ctx context.Context) {
 // credentials is skipped until someone has connected, because it would only refuse.
 func (u *upstream) look(ctx context.Context) error {
 	c, err := u.usable(ctx)
+	if err != nil && u.forOne() != nil && u.g.options.For != nil {
+		c, err = nil, nil // of what each person may call, only what anyone sees is listed
+	}
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -29,6 +30,9 @@ func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	}
 	if err := u.forOne(); err != nil {
 		return nil, err
+	}
+	if u.anothers(ctx) {
+		return nil, u.notTheirs(access.Of(ctx).Name)
 	}
 	v, err := u.g.open(ctx)
 	if err != nil {

@@ -44,6 +44,11 @@ type ask struct {
 // handle makes a call for its client, or continues the call in which the client was
 // asked.
 func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error) {
+	if own, err := u.of(ctx); err != nil {
+		return contract.Result{}, err
+	} else if own != u {
+		return own.handle(ctx, c)
+	}
 	asked, ok := c.who().Client.(client)
 	if !ok || !asked.Rounds() {
 		defer c.attach(ctx, c.who())()

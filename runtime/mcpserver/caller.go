@@ -68,7 +68,9 @@ func (s *Server) peerOn(req *mcp.CallToolRequest, caller contract.Caller) *peer 
 	if opened == nil || (opened.ProtocolVersion >= modernVersion) != p.Rounds() || p.revision < firstElicitation {
 		return p // the SDK would use the other era's form of asking
 	}
-	p.form, p.url = canElicit(p.revision, req.ClientCapabilities())
+	if s.mayAnswer(req) {
+		p.form, p.url = canElicit(p.revision, req.ClientCapabilities())
+	}
 	return p
 }
 

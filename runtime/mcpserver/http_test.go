@@ -344,15 +344,15 @@ func TestIdleSessionsEnd(t *testing.T) {
 		add("idle")
 		add("polled")
 		add("streaming")
-		_, release := table.hold("streaming")
+		_, release := table.hold("streaming", "")
 		for range 5 {
 			time.Sleep(30 * time.Minute)
-			_, done := table.hold("polled")
+			_, done := table.hold("polled", "")
 			done()
 		}
 		synctest.Wait()
 		for id, want := range map[string]bool{"idle": false, "polled": true, "streaming": true} {
-			s, done := table.hold(id)
+			s, done := table.hold(id, "")
 			done()
 			if (s != nil) != want {
 				t.Errorf("after 2.5 h session %s is there: %v, want %v", id, s != nil, want)

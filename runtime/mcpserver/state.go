@@ -41,6 +41,7 @@ type binding struct {
 	Digest  string `json:"d"` // of the arguments
 	Client  string `json:"c"`
 	Until   int64  `json:"u"` // seconds since 1970
+	Person  string `json:"p,omitempty"`
 }
 
 // stateLife is how long a state stays valid after the deadline, while a user may
@@ -49,7 +50,7 @@ const stateLife = 24 * time.Hour
 
 // binding returns the binding of this call to r, which may be nil.
 func (p *peer) binding(r *elicit.Request) binding {
-	b := binding{Tool: p.req.Params.Name, Digest: digest(p.req.Params.Arguments), Client: p.caller.Name}
+	b := binding{Tool: p.req.Params.Name, Digest: digest(p.req.Params.Arguments), Client: p.caller.Name, Person: p.server.nameOf(p.req)}
 	if r != nil {
 		b.Request, b.Until = r.ID, time.Now().Add(stateLife).Unix()
 		if !r.Deadline.IsZero() {

@@ -60,6 +60,7 @@ var table = []setting{
 	{name: "store", path: true, secret: true, trust: needsTrust,
 		usage: "store for questions and tasks: a folder or postgres://... (default: the state folder)"},
 
+	{name: "person", noFlag: true, trust: needsTrust, usage: "your name among the people of this installation (default: its owner)"},
 	{name: "elicitation.timeout", fallback: "5m", noFlag: true, check: waitTime,
 		usage: "how long ask_user and \"deskhand ask\" wait by default, for example 90s or 10m",
 		trust: whenStricter("it is longer", longer)}, // a question that ends immediately reaches no person

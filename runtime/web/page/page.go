@@ -49,6 +49,9 @@ type Shell struct {
 	// Find returns what a person can go to and whose name contains words, at most
 	// limit items. With no words, it returns what the person is likely to want.
 	Find []func(ctx context.Context, words string, limit int) ([]Found, error)
+	// Who returns the name of the person who is signed in, or "" for the owner of
+	// the installation and for strangers. If nil, no one has a name.
+	Who func(*http.Request) string
 	// Explain describes an expected error that the pages do not recognize, for
 	// example a full disk, and what to do. It returns an empty message for other
 	// errors. If nil, no error is expected.
@@ -115,6 +118,7 @@ type view struct {
 	Token   string
 	SignOut bool
 	waiting map[string]int
+	Who     string
 }
 
 // Once returns a new random value for a form's field "once", so that a form that is
@@ -155,6 +159,9 @@ func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Temp
 	v := view{Page: p, Nav: s.Nav, Token: s.Token(w, r), SignOut: s.SignedIn != nil && s.SignedIn(r)}
 	if v.SignOut && name == "page" {
 		v.waiting = s.counts(r.Context())
+	}
+	if s.Who != nil {
+		v.Who = s.Who(r)
 	}
 	if err := t.ExecuteTemplate(&b, name, v); err != nil {
 		panic(err) // the template does not match its data
