@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // extensions lists the file extensions of pages, in lower case.
@@ -69,7 +71,7 @@ func walk(ctx context.Context, root string, pick selection, gitIgnore, others bo
 func resolveRoot(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fault.New("no_documents", fmt.Sprintf("no markdown files under %s: there is no such folder", dir), "name an existing folder")
+		return "", fault.New("no_documents", fmt.Sprintf("no markdown files under %s: there is no such folder", dir), "name an existing folder"+similar(dir))
 	}
 	if err != nil {
 		return "", fmt.Errorf("read corpus: %w", err)
@@ -85,6 +87,23 @@ func resolveRoot(dir string) (string, error) {
 		return "", fmt.Errorf("read corpus: %w", err)
 	}
 	return real, nil
+}
+
+// similar asks whether a folder beside dir was meant. It is empty if none has a similar
+// name.
+func similar(dir string) string {
+	parent, name := filepath.Split(filepath.Clean(dir))
+	entries, _ := os.ReadDir(cmp.Or(parent, ".")) // without a parent there is nothing similar
+	var folders []string
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != name {
+			folders = append(folders, e.Name())
+		}
+	}
+	if near := textutil.Nearest(name, folders); near != "" {
+		return "; did you mean " + parent + near + "?"
+	}
+	return ""
 }
 
 type walker struct {

@@ -80,8 +80,8 @@ func tasksLandCommand(a *app) *cobra.Command {
 			"checkout. One that is checked out moves with its files; if it has changes of yours, landing is refused. If a\n" +
 			"commit contains what looks like a secret, the command asks at a terminal, and fails elsewhere.\n" +
 			"\"deskhand tasks undo\" undoes the landing.",
-		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
-			"  deskhand tasks land 0197f3a4 --into release",
+		Example: "  deskhand tasks land 3f9c1a --dry-run\n  deskhand tasks land 3f9c1a --squash -m 'Round prices to cents'\n" +
+			"  deskhand tasks land 3f9c1a --into release",
 	}
 	w.flags(cmd, &q)
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "have the attempt's agent resolve conflicts, and ask before landing the result")

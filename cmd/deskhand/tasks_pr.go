@@ -18,7 +18,7 @@ func tasksPullCommand(a *app) *cobra.Command {
 			"tea if installed, otherwise through the forge's API with the token in GITHUB_TOKEN, GITLAB_TOKEN or\n" +
 			"GITEA_TOKEN, or from git's credential helpers. Run again, the command pushes new commits and shows the results\n" +
 			"of checks and reviews. If a pull request was merged, it marks the task as done.",
-		Example: "  deskhand tasks pr 0197f3a4 --draft\n  deskhand tasks pr 0197f3a4 --dry-run",
+		Example: "  deskhand tasks pr 3f9c1a --draft\n  deskhand tasks pr 3f9c1a --dry-run",
 	}
 	f := cmd.Flags()
 	f.BoolVar(&q.Draft, "draft", false, "open it as a draft")

@@ -46,7 +46,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	var f attempts.Start
 	var resume string
 	cmd := &cobra.Command{
-		Use:   "start TASK --executor NAME",
+		Use:   "start TASK",
 		Short: "Start an attempt at a task",
 		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running when\n" +
 			"this command ends. With --follow, the command shows the log and ends with the agent, with exit code 1 if\n" +
@@ -62,8 +62,6 @@ func tasksStartCommand(a *app) *cobra.Command {
 				return resumesAlone(cmd, args)
 			case len(args) == 0:
 				return misuse("the task is missing", "deskhand tasks ls lists them")
-			case f.Executor == "":
-				return misuse("--executor is missing", "deskhand tasks executors lists them")
 			}
 			if err := settings.Exclusive(cmd.Flags(), "follow", "json"); err != nil {
 				return err
@@ -73,7 +71,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.Executor, "executor", "e", "", "coding agent to run")
+	flags.StringVarP(&f.Executor, "executor", "e", "", "coding agent to run (default: the first one that is installed)")
 	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
@@ -110,8 +108,8 @@ func tasksSayCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "say ID MESSAGE",
 		Short: "Tell the agent of an attempt more, in the same conversation",
-		Example: "  deskhand tasks say 0197f3a4-5b6c 'Add a test for negative prices' --follow\n" +
-			"  deskhand tasks say 0197f3a4-5b6c --queue 'Then update the changelog'\n  deskhand tasks say 0197f3a4-5b6c --cancel",
+		Example: "  deskhand tasks say 3f9c1a 'Add a test for negative prices' --follow\n" +
+			"  deskhand tasks say 3f9c1a --queue 'Then update the changelog'\n  deskhand tasks say 3f9c1a --cancel",
 		Args: arguments(1, 1000, "an attempt or a task, and a message"),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			for _, pair := range [][2]string{{"queue", "cancel"}, {"follow", "queue"}, {"follow", "cancel"}, {"follow", "json"}} {

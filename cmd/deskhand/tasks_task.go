@@ -74,7 +74,7 @@ func tasksSetCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "set TASK",
 		Short:   "Change a task's title, description or status",
-		Example: "  deskhand tasks set 0197f3a4-5b6c --status done",
+		Example: "  deskhand tasks set 3f9c1a --status done",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			for name, value := range map[string]string{"title": title, "description": description, "status": status} {
 				if cmd.Flags().Changed(name) {
