@@ -135,8 +135,7 @@ type Report struct {
 	Bytes int64 `json:"bytes"`
 	// Problems are sorted by file, line and reason. It is never nil.
 	Problems []Problem `json:"problems"`
-	// LeftOut counts files that may be docs but did not become pages. It is set only
-	// with Options.Formats.
+	// LeftOut counts files that may be docs but did not become pages.
 	LeftOut []formats.Left `json:"left_out,omitempty"`
 	// Phases are in execution order.
 	Phases []Phase `json:"phases"`
@@ -182,29 +181,12 @@ func (p Problem) String() string {
 // Faults: "no_documents", "not_a_folder", "no_metadata", "bad_metadata", "no_phrases",
 // "bad_option", "out_is_input", "reserved_facet", "locked", and with o.Strict "strict".
 func Build(ctx context.Context, o Options) (Report, error) {
-	if err := amongPages(o); err != nil {
-		return Report{Problems: []Problem{}}, err
-	}
 	b, err := prepare(ctx, o)
 	if err == nil {
 		b.report.Out = o.Out
 		err = b.write(ctx)
 	}
 	return b.finish(err)
-}
-
-// amongPages returns an error if the artifact would lie among pages, unless one already
-// does: its metadata.json means something else there.
-func amongPages(o Options) error {
-	if _, err := artifact.Open(o.Out); err == nil || !artifact.HoldsPages(o.Out) {
-		return nil
-	}
-	from := cmp.Or(o.Dir, ".")
-	if !artifact.HoldsPages(from) {
-		from = o.Out // the two were swapped
-	}
-	return fault.Misuse("the index would be written into "+o.Out+", which holds markdown",
-		fmt.Sprintf("the folder of the docs comes first, and -o is for the index: deskhand index %s -o .deskhand/index", from))
 }
 
 // Check does the same as Build, but does not encode or write anything.

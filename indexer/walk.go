@@ -44,6 +44,21 @@ type found struct {
 	// left counts the Markdown files that globs or .gitignore excluded. Files in
 	// excluded folders are not counted.
 	left int
+	// foreign counts the files in other formats by extension, if the walk leaves them out.
+	foreign map[string]int
+}
+
+// leftOut returns what foreign counts. Libraries read most of these formats.
+func (f *found) leftOut() []formats.Left {
+	var list []formats.Left
+	for ending, n := range f.foreign {
+		l := formats.Left{Ending: ending, Count: n}
+		if _, readable := formats.ByName("a" + ending); readable {
+			l.Reason = "deskhand add reads them"
+		}
+		list = append(list, l)
+	}
+	return formats.Sorted(list)
 }
 
 // walk lists the corpus at root, a folder with its links resolved. It opens manifests
@@ -51,7 +66,7 @@ type found struct {
 // formats. It never follows links to folders, so that loops end and no page is listed
 // twice. It follows a link to a file that is inside root.
 func walk(ctx context.Context, root string, pick selection, gitIgnore, others bool) (*found, error) {
-	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: new(found)}
+	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: &found{foreign: map[string]int{}}}
 	var above ignores
 	if gitIgnore {
 		above = w.ignoresAbove()
@@ -157,6 +172,9 @@ func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores
 
 func (w *walker) entry(ctx context.Context, file string, e fs.DirEntry, m *manifest, ig ignores) error {
 	kind := e.Type()
+	if docs, _ := formats.ByName(e.Name()); docs && !w.others && kind.IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+		w.found.foreign[strings.ToLower(path.Ext(e.Name()))]++
+	}
 	if strings.HasPrefix(e.Name(), ".") || !w.wants(e.Name()) && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
 		return nil
 	}

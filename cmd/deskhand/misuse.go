@@ -55,6 +55,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &needs):
 		return misuse("--"+needs.GetFlag().Name+" needs a value", seeHelp(cmd))
 	case errors.As(err, &invalid):
+		if err := settings.Twice(invalid); err != nil {
+			return err
+		}
 		takes := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
 		return misuse(fmt.Sprintf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue()), seeHelp(cmd))
 	}
@@ -83,7 +86,7 @@ func unknownCommand(root *cobra.Command, err error) error {
 		return err
 	}
 	if instead, ok := settings.MovedCommands[name]; ok {
-		return misuse(fmt.Sprintf("unknown command %q", name), "the command is here: "+instead)
+		return misuse(fmt.Sprintf("unknown command %q", name), "in deskhand this is: "+instead)
 	}
 	return unknownOf(root, name)
 }
