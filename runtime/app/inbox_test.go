@@ -33,7 +33,9 @@ func TestAServerOverStdioOpensNoPortUntilAQuestionIsOpen(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	stdin, client := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- Open(c).Serve(ctx, Service{Groups: []string{"ask"}, Stdin: stdin, Stdout: io.Discard, Tell: func(string) {}}) }()
+	go func() {
+		ended <- Open(c).Serve(ctx, Service{Groups: []string{"ask"}, Stdin: stdin, Stdout: io.Discard, Tell: func(string) {}})
+	}()
 	t.Cleanup(func() {
 		stop()
 		client.Close()

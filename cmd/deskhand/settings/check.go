@@ -93,6 +93,9 @@ var (
 			return strings.TrimSuffix(text, "/") == "" || isURL(strings.TrimSuffix(text, "/"))
 		}))
 
+	baseAddress = unless([]string{""}, fits("not the address of a server", "write it as https://example.org/deskhand",
+		func(text string) bool { return web.CheckBase(text) == nil }))
+
 	toolPrefix = fits("which no tool's name can begin with", fmt.Sprintf("use up to %d of a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")),
 		func(text string) bool { return text == "" || contract.ValidName(text+"_search_docs") })
 	branchPrefix = fits("which no git branch can begin with", "use letters, digits and dashes, as deskhand", func(text string) bool {

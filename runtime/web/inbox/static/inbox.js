@@ -2,7 +2,7 @@
 // Without this script, the page does the same with links.
 'use strict';
 (() => {
-  const { $, $$, ask, current, inField, openQuestion, parsed, put, say, settle, stayAwake } = question;
+  const { $, $$, ask, base, current, inField, openQuestion, parsed, put, say, settle, stayAwake } = question;
   const list = $('#list'), title = document.title.replace(/^\(\d+\) /, '');
 
   // ---- the list
@@ -37,7 +37,7 @@
     return true;
   };
   const reloadList = async () => {
-    const response = await ask('/inbox/list?chosen=' + encodeURIComponent(current() ?? ''));
+    const response = await ask(base + '/inbox/list?chosen=' + encodeURIComponent(current() ?? ''));
     if (!response.ok) return;
     const focused = document.activeElement?.closest?.('li.card')?.dataset.id;
     list.replaceChildren(parsed(await response.text()));
@@ -59,7 +59,7 @@
       refreshing = undefined;
       let all = ids.length > 8 || !$('li', list);
       for (const id of all ? [] : ids) {
-        const response = await ask(`/inbox/${id}/card`), old = cardOf(id);
+        const response = await ask(`${base}/inbox/${id}/card`), old = cardOf(id);
         const card = response.status === 200 && $('li', parsed(await response.text()));
         if (!card) { if (old) drop(old); continue; }
         if (!old) card.classList.add('new');
@@ -76,7 +76,7 @@
   const go = async id => {
     await openQuestion(id);
     document.body.classList.add('single');
-    if (location.pathname !== '/inbox/' + id) history.pushState({}, '', '/inbox/' + id);
+    if (location.pathname !== base + '/inbox/' + id) history.pushState({}, '', base + '/inbox/' + id);
     $('#pane-title')?.focus({ preventScroll: true });
     scrollTo(0, 0);
   };
@@ -166,7 +166,7 @@
     if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === 'Escape') {
       if ($('#alerts[open]')) { $('#alerts').open = false; return $('#alerts summary').focus(); }
-      if (document.body.classList.contains('single')) return settle().then(() => location.assign('/'));
+      if (document.body.classList.contains('single')) return settle().then(() => location.assign(base + '/'));
       return e.target.blur?.();
     }
     if (inField(e)) return;
