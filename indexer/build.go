@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/deskhand/deskhand/chunker"
@@ -181,6 +182,8 @@ func (b *build) checkOut() error {
 	case errors.Is(err, fs.ErrNotExist) && artifact.HoldsPages(out): // the index's metadata.json would mean something else there
 		return fault.New("bad_option", "the index would be written into "+out+", which holds markdown",
 			fmt.Sprintf("the folder of the docs comes first, and -o names the folder of the index: deskhand index %s -o .deskhand/index", out))
+	case errors.Is(err, syscall.ENOTDIR):
+		return fault.New("bad_option", out+" lies below a file", "name another folder for the index with -o")
 	case built || damaged || errors.Is(err, fs.ErrNotExist):
 		return nil
 	}

@@ -24,7 +24,7 @@ type Bar struct {
 
 // NewBar returns a bar that is shown on out.
 func NewBar(out io.Writer) *Bar {
-	b := &Bar{out: out, began: time.Now()}
+	b := &Bar{out: out, began: time.Now(), last: time.Now()}
 	if width, ok := Width(out); ok && !Dumb() {
 		b.width = width
 	}
