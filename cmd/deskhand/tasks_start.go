@@ -46,8 +46,9 @@ func tasksStartCommand(a *app) *cobra.Command {
 	var f attempts.Start
 	var resume string
 	cmd := &cobra.Command{
-		Use:   "start TASK",
-		Short: "Start an attempt at a task",
+		Use:     "start TASK",
+		Example: "  deskhand tasks start newest --follow\n  deskhand tasks start 3f9c1a --executor codex",
+		Short:   "Start an attempt at a task",
 		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running when\n" +
 			"this command ends. With --follow, the command shows the log and ends with the agent, with exit code 1 if\n" +
 			"the attempt failed.\n\n" +
@@ -149,7 +150,7 @@ func tasksSayCommand(a *app) *cobra.Command {
 
 func tasksStopCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{Use: "stop ID", Short: "Stop what runs in an attempt; its changes stay"}
+	cmd := &cobra.Command{Use: "stop ID", Short: "Stop what runs in an attempt; its changes stay", Example: "  deskhand tasks stop newest"}
 	cmd.Flags().BoolVar(&force, "force", false, "kill it at once")
 	return a.onAttempt(cmd, answerOf("stop_attempt"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Stop(ctx, args[0], force)

@@ -102,8 +102,9 @@ func tasksSetCommand(a *app) *cobra.Command {
 func tasksRemoveCommand(a *app) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use:   "rm TASK",
-		Short: "Delete a task with its attempts; branches that have commits stay",
+		Use:     "rm TASK",
+		Example: "  deskhand tasks rm 3f9c1a --keep-ignored",
+		Short:   "Delete a task with its attempts; branches that have commits stay",
 		Long: "Delete a task with its attempts. Uncommitted changes are committed on their branches first, and branches\n" +
 			"with commits stay. If work would be lost, for example in a nested repository or an unfinished merge,\n" +
 			"nothing is deleted. Files that git ignores are deleted, and listed.",
