@@ -174,6 +174,7 @@ var changing = []struct {
 }{
 	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UUID"},
 	{regexp.MustCompile(`\b(attempt|logs|show|diff|start|deskhand/) ?[0-9a-f]{4,6}\b`), "${1} ID"},
+	{regexp.MustCompile(`\btime=\S+`), "time=TIME"},
 	{regexp.MustCompile(`index-[0-9a-f]{16}`), "index-DIGEST"},
 	{regexp.MustCompile(`static:[0-9a-f]{16}`), "static:DIGEST"},
 	{regexp.MustCompile(`elc_[0-9A-Z]{26}`), "elc_ID"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -216,7 +217,7 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 		return nil, err
 	}
 	if s.Watch.Dir == "" && s.lib.opened == (folderState{}) && s.lib.libraries.Load() == nil {
-		s.log.Warn("serving without docs for now", "reason", s.lib.missing())
+		s.log.Warn("serving without docs for now", "reason", s.lib.missing(), "hint", fault.Of(s.lib.missing()).Hint)
 	}
 	s.background.Go(func() { s.lib.follow(ctx) })
 	return stdin, nil
