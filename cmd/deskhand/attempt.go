@@ -75,8 +75,8 @@ var mayInside = []string{
 }
 
 const (
-	onlyPeople  = "a person does this"
-	onlyOutside = "a person, or an agent outside of attempts, does this"
+	onlyPeople  = "only a person may do this"
+	onlyOutside = "only a person, or an agent outside attempts, may do this"
 )
 
 // allowedHere refuses commands that are not allowed inside an attempt.
@@ -101,14 +101,14 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 		return nil
 	}
 	return fault.New("inside_attempt", fmt.Sprintf("%q is refused inside an attempt: %s", doing, reason),
-		"ask a person with deskhand ask, or note further work with deskhand tasks add")
+		"ask a person with \"deskhand ask\", or record further work with \"deskhand tasks add\"")
 }
 
 // ownQuestion returns an error in an attempt if the question does not
 // belong to that attempt.
 func ownQuestion(r *elicit.Request) error {
 	if own := settings.OwnAttempt(); own != "" && r.Context.AttemptID != own {
-		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "deskhand ask list shows the questions of this attempt")
+		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "list this attempt's questions: deskhand ask list")
 	}
 	return nil
 }

@@ -138,9 +138,9 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 		console.Columns(&b, group.Title, rows, width)
 	}
 	console.Columns(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
-	console.Columns(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
+	console.Columns(&b, "Global flags", flagRows(cmd, cmd.InheritedFlags()), width)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more of a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for details about a command.\n", cmd.CommandPath())
 	}
 	if !cmd.HasParent() {
 		b.WriteString("Topics: deskhand help exit-codes, deskhand help environment; all of the manual: deskhand docs\n")

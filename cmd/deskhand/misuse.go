@@ -37,7 +37,7 @@ func within(flag string, n, low, high int) error {
 	if n >= low && n <= high {
 		return nil
 	}
-	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "give a number from "+fmt.Sprintf("%d to %d", low, high))
+	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "use a number from "+fmt.Sprintf("%d to %d", low, high))
 }
 
 // flagError rewords a flag error of the library.
@@ -58,7 +58,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		if err := settings.Twice(invalid); err != nil {
 			return err
 		}
-		takes := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
+		takes := map[string]string{"int": "an integer", "float64": "a number", "bool": "true or false", "duration": "a duration such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
 		return misuse(fmt.Sprintf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue()), seeHelp(cmd))
 	}
 	return misuse(err.Error(), seeHelp(cmd))
@@ -86,7 +86,7 @@ func unknownCommand(root *cobra.Command, err error) error {
 		return err
 	}
 	if instead, ok := settings.MovedCommands[name]; ok {
-		return misuse(fmt.Sprintf("unknown command %q", name), "in deskhand this is: "+instead)
+		return misuse(fmt.Sprintf("unknown command %q", name), "use instead: "+instead)
 	}
 	return unknownOf(root, name)
 }

@@ -56,7 +56,7 @@ func (a *app) root() *cobra.Command {
 	cobra.EnableCommandSorting = false // keep the order of the list
 	root := &cobra.Command{
 		Use:           "deskhand",
-		Short:         "The help desk for coding agents: search docs, ask a person, hand on work",
+		Short:         "The help desk for coding agents: search docs, ask a person, delegate tasks",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),

@@ -30,7 +30,7 @@ var AttemptMay = map[string]string{
 	"await_answer":   "this attempt's questions",
 	"list_questions": "this attempt's questions",
 	"get_context":    "this attempt, its task and its project",
-	"create_task":    "this attempt's project; a person decides who does it",
+	"create_task":    "this attempt's project; a person decides who works on the task",
 }
 
 // onlyWhatAttemptsMay panics if AttemptMay lacks one of the tools, so that no tool is
@@ -42,7 +42,7 @@ func onlyWhatAttemptsMay(prefix string, tools []contract.Tool) []contract.Tool {
 			name = strings.TrimPrefix(name, prefix+"_")
 		}
 		if _, ok := AttemptMay[name]; !ok {
-			panic(fmt.Sprintf("no rule says whether an attempt may call %s", one.Name))
+			panic(fmt.Sprintf("there is no rule for attempts that call %s", one.Name))
 		}
 	}
 	return tools

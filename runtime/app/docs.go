@@ -132,7 +132,7 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	}
 	for _, t := range l.door.Tools() {
 		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
-			l.log.Warn("an upstream's tool is left out because its name is taken: give the upstream a prefix", "tool", t.Name)
+			l.log.Warn("skipped an upstream's tool because its name is taken: set a prefix for the upstream", "tool", t.Name)
 			continue
 		}
 		c.Tools = append(c.Tools, t)
@@ -154,10 +154,10 @@ func (l *docsServer) tellOfIndex() {
 		return
 	}
 	if l.engine.Metadata().Edited() {
-		l.log.Warn("corpus_description in metadata.json was changed after the build and is served as edited; run deskhand index to restore it", "index", l.dir)
+		l.log.Warn("corpus_description in metadata.json was changed after the build; deskhand serves the changed text. To restore it, run: deskhand index", "index", l.dir)
 	}
 	if err := l.engine.Mute(); err != nil {
-		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
+		l.log.Warn("keyword search only", "index", l.dir, "error", err)
 	}
 }
 
@@ -172,7 +172,7 @@ func (a *App) recorder(dir string) (func(query string, filters map[string]string
 	log, failed := gaps.In(state), sync.Once{}
 	return func(query string, filters map[string]string, found search.Found) {
 		if err := log.Add(dir, query, filters, found); err != nil {
-			failed.Do(func() { a.log.Warn("questions that find little are not recorded", "error", err) })
+			failed.Do(func() { a.log.Warn("cannot record questions with poor results", "error", err) })
 		}
 	}, nil
 }
@@ -248,7 +248,7 @@ func (l *docsServer) follow(ctx context.Context) {
 		last = now
 		err := l.reload()
 		if err != nil && (failed == nil || err.Error() != failed.Error()) {
-			l.log.Error("cannot reload the index, serving the old one", "index", l.dir, "error", err)
+			l.log.Error("cannot reload the index; serving the old one", "index", l.dir, "error", err)
 		}
 		failed = err
 	}
@@ -258,7 +258,7 @@ func (l *docsServer) follow(ctx context.Context) {
 func (l *docsServer) logGone(before bool, now folderState) (gone bool) {
 	gone = now.metadata == ""
 	if gone && !before {
-		l.log.Warn("the index folder is gone, serving the index already opened", "index", l.dir)
+		l.log.Warn("the index folder no longer exists; serving the open index", "index", l.dir)
 	}
 	return gone
 }

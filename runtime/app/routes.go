@@ -64,7 +64,7 @@ var Routes = map[string]access.Level{
 func front(o web.Options) (*web.Server, error) {
 	for path := range o.Mounts {
 		if _, ok := Routes[path]; !ok {
-			panic(fmt.Sprintf("no rule says who may call %s", path))
+			panic(fmt.Sprintf("there is no rule for who may call %s", path))
 		}
 	}
 	o.Access = Routes

@@ -90,7 +90,7 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 		Build:  h.build(), Logger: h.log, Ledger: h.App,
 		OnShutdown: func() {
 			if err := h.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
-				h.log.Warn("not all sessions ended", "error", err)
+				h.log.Warn("not all sessions ended in time", "error", err)
 			}
 		},
 	}

@@ -54,7 +54,7 @@ func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger
 	}
 	l.use(entries)
 	if len(l.current.Libraries()) == 0 {
-		return nil, fault.New("no_library", "no library in "+dir+" can be opened", "see why with deskhand list, and build them again with deskhand update")
+		return nil, fault.New("no_library", "no library in "+dir+" can be opened", "see the reasons with \"deskhand list\", then rebuild them: deskhand update")
 	}
 	return l, nil
 }
@@ -77,11 +77,11 @@ func (l *Libraries) use(entries []shelf.Entry) {
 		if engine == nil {
 			var err error
 			if engine, err = search.OpenWith(e.Folder, l.options); err != nil {
-				l.log.Warn("library not served", "library", e.ID(), "error", err)
+				l.log.Warn("cannot serve a library", "library", e.ID(), "error", err)
 				continue
 			}
 		} else if _, err := engine.Reload(); err != nil {
-			l.log.Warn("library not reloaded, the old one serves on", "library", e.ID(), "error", err)
+			l.log.Warn("cannot reload a library; serving the old one", "library", e.ID(), "error", err)
 		}
 		here[e.Folder] = engine
 		all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine})
@@ -226,7 +226,7 @@ func (l *docsServer) followShelf(before string) (now string) {
 		err = l.republish()
 	}
 	if err != nil {
-		l.log.Error("shelf not reloaded, the old libraries serve on", "shelf", l.shelf, "error", err)
+		l.log.Error("cannot reload the shelf; serving the old libraries", "shelf", l.shelf, "error", err)
 		return before
 	}
 	l.log.Info("shelf reloaded", "shelf", l.shelf, "libraries", len(libraries.Federation().Libraries()))

@@ -191,7 +191,7 @@ func (h *Hub) letGo() {
 	}
 	for _, name := range names {
 		if err := h.db.Release(ctx, name, h.instance); err != nil {
-			h.options.Log.Warn("release lease failed", "error", err)
+			h.options.Log.Warn("cannot release a lease", "error", err)
 		}
 	}
 }

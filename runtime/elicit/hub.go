@@ -131,7 +131,7 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	}
 	if secrets := r.secrets(); len(secrets) > 0 {
 		rejected := rejectProblems(InvalidRequest, secrets)
-		rejected.Hint = "answers are shown, passed on and stored: ask the person to put the secret where you can read it, for example in a variable or a file, and ask only whether that is done"
+		rejected.Hint = "ask the person to put the secret where you can read it, for example in a variable or a file, and ask only whether they have done so; answers are displayed, forwarded and stored"
 		return r, rejected
 	}
 	return r, nil
@@ -189,7 +189,7 @@ func (h *Hub) admit(ctx context.Context, tx *store.Tx, s Source) error {
 	if err != nil || n < h.options.Rate {
 		return err
 	}
-	rejected := reject(TooMany, "wait for answers, and ask less often", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
+	rejected := reject(TooMany, "wait for the answers, and ask less often", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
 	rejected.Retryable = true
 	return rejected
 }

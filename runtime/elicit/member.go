@@ -37,7 +37,7 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 			return nil
 		}
 	}
-	return reject(NobodyThere, "ask one of "+names(all)+", or leave the audience open", "no surface reaches %s", who.words())
+	return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "no surface reaches %s", who.words())
 }
 
 // words names the audience for an error.

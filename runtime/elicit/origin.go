@@ -76,7 +76,7 @@ var shown = map[string]string{
 	access.ByBearer: "a program with the person's key",
 	access.ByToken:  "a client with the agents' token, in its own dialog",
 	access.ByAnswer: "a notification's link, valid only for this answer",
-	"":              "anyone who could reach the server, which requires no token",
+	"":              "anyone who can reach the server, which requires no token",
 }
 
 // Words describes where an answer came from, for the history.

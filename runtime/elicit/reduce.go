@@ -73,7 +73,7 @@ var rules = map[ActionType]struct {
 // exist are kept.
 func request(r *Request, a Action) (*Request, error) {
 	if a.Request == nil || a.RequestID == "" {
-		return r, reject(Malformed, "", "requested needs a request and its id")
+		return r, reject(Malformed, "", "the action requested needs a request and its ID")
 	}
 	if r != nil && r.Status == Completed {
 		return r, rejectCompleted(r)
@@ -159,7 +159,7 @@ func change(next *Request, a Action) (bool, error) {
 	}
 	old, given := next.Answers[q.ID]
 	if a.IfRev > 0 && given && old.Meta != nil && old.Meta.Rev > a.IfRev {
-		return false, reject(Stale, "read the request again and decide between the two texts",
+		return false, reject(Stale, "read the request again and choose one of the two texts",
 			"question %q was changed by %s since revision %d", q.ID, somebody(old.Meta.By), a.IfRev)
 	}
 	if a.Answer == nil {
@@ -290,13 +290,13 @@ func extend(next *Request, a Action) (bool, error) {
 
 func reassign(next *Request, a Action) (bool, error) {
 	if a.Audience == nil {
-		return false, reject(Malformed, "", "reassigned needs an audience")
+		return false, reject(Malformed, "", "the action reassigned needs an audience")
 	}
 	if a.Audience.size() > maxAudienceBytes {
-		return false, reject(Malformed, "name a role that all of them have", "the audience exceeds maximum of %d bytes", maxAudienceBytes)
+		return false, reject(Malformed, "use a role that all of them have", "the audience exceeds maximum of %d bytes", maxAudienceBytes)
 	}
 	if next.Mode == URL && a.Audience.Principal == "" {
-		return false, reject(Malformed, "", "a request with a url is for one person: name the person")
+		return false, reject(Malformed, "", "a request with a url is for one person; set the audience to that person")
 	}
 	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) {
 		return false, nil

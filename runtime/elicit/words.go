@@ -35,7 +35,7 @@ func (r *Request) Place() string {
 
 // Wants describes the type of answer a question takes.
 func (q *Question) Wants() string {
-	text := map[Kind]string{Text: "text", Number: "a number", Integer: "a whole number",
+	text := map[Kind]string{Text: "text", Number: "a number", Integer: "an integer",
 		Boolean: "yes or no", SingleSelect: "choose one", MultiSelect: "choose any"}[q.Kind]
 	if q.Format != "" {
 		text += ", " + string(q.Format)

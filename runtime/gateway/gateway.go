@@ -183,7 +183,7 @@ func (g *Gateway) offered() (all []offeredTool) {
 	for _, u := range g.upstreams {
 		for _, t := range u.offer() {
 			if taken[t.Name] {
-				g.log.Warn("a tool is left out because its name is taken: give the upstream another prefix", "upstream", u.Name, "tool", t.Name)
+				g.log.Warn("skipped a tool because its name is taken: use another prefix for the upstream", "upstream", u.Name, "tool", t.Name)
 				continue
 			}
 			taken[t.Name] = true

@@ -136,12 +136,12 @@ func (u *upstream) stayConnected(ctx context.Context) {
 func (u *upstream) recall(ctx context.Context) {
 	v, err := u.g.open(ctx)
 	if err != nil {
-		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot store an upstream's tools", "upstream", u.Name, "error", err)
 		return
 	}
 	offer, known, err := v.remembered(ctx, u.Name, u.principal())
 	if err != nil {
-		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot store an upstream's tools", "upstream", u.Name, "error", err)
 		return
 	}
 	if known {
@@ -189,7 +189,7 @@ func (u *upstream) look(ctx context.Context) error {
 		err = v.remember(ctx, u.Name, u.principal(), offer)
 	}
 	if err != nil {
-		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot store an upstream's tools", "upstream", u.Name, "error", err)
 	}
 	u.know(offer)
 	return nil
@@ -339,7 +339,7 @@ func (u *upstream) unreachable(err error) error {
 	}
 	u.wake()
 	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(u.Title + " cannot be reached: " + u.why(err)),
-		Hint: "call again in a moment; if that does not help, tell the operator of the server " + u.host(), Retryable: true}
+		Hint: "call again in a moment; if that does not help, tell the server's operator " + u.host(), Retryable: true}
 }
 
 // clean replaces in a text what only the upstream may know.

@@ -104,7 +104,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	refused := new(oauth2.RetrieveError)
 	switch {
 	case errors.As(err, &refused) && final(refused):
-		u.g.log.Warn("cannot renew the credential, someone has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
+		u.g.log.Warn("cannot renew the credential; someone has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	case err != nil && time.Now().Before(c.Expires):

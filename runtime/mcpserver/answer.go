@@ -90,7 +90,7 @@ func (s *Server) expected(err error) *fault.Fault {
 func (s *Server) failed(tool *contract.Tool, err error) answer {
 	f := fault.New("internal", s.internal("call tool "+tool.Name, err), "")
 	if tool.Envelope {
-		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, give the server's operator this id, which is in its log", true
+		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, give this ID to the server's operator, who can find it in the log", true
 	}
 	return refusal(tool, f)
 }

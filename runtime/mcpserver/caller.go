@@ -219,7 +219,7 @@ func (p *peer) PageDone(ctx context.Context, id string) {
 		return
 	}
 	if err := p.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {
-		p.server.opts.Logger.Debug("cannot tell the client that the page is done", slog.String("request_id", id), slog.Any("error", err))
+		p.server.opts.Logger.Debug("cannot notify the client that the page is done", slog.String("request_id", id), slog.Any("error", err))
 	}
 }
 

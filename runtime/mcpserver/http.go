@@ -87,7 +87,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // listens.
 func (d *httpDoor) stream(w http.ResponseWriter, r *http.Request, id string) {
 	if !accepts(r, "text/event-stream") {
-		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must hold text/event-stream"))
+		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must contain text/event-stream"))
 		return
 	}
 	if r.Header.Get(resumeHeader) != "" {
@@ -176,7 +176,7 @@ func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	case f.kind == reply || served && kind == f.kind:
 		return false
 	case served:
-		refusal = invalidRequest("%s is a notification, send it without an id", f.method)
+		refusal = invalidRequest("%s is a notification: send it without an id", f.method)
 	default:
 		refusal = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", f.method)}
 	}

@@ -89,7 +89,7 @@ func (s *Server) sign(b binding) (string, error) {
 // verify returns the request ID in a state that was created for this call. Its
 // error is a fault with code bad_state, unless the key is unavailable.
 func (s *Server) verify(state string, call binding) (request string, err error) {
-	refused := fault.New("bad_state", "requestState is not from this server, or from another call", "call again without it to ask the question again")
+	refused := fault.New("bad_state", "requestState was not issued by this server for this call", "call again without it to ask the question again")
 	raw, err := base64.RawURLEncoding.DecodeString(state)
 	if err != nil || len(raw) < sha256.Size {
 		return "", refused

@@ -113,7 +113,7 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 		p.Todo = append(p.Todo, s)
 	}
 	if o.Log != nil && len(p.Todo) > manySections {
-		o.Log(fmt.Sprintf("searching for each of %d sections, to find those that are hard to reach", len(p.Todo)))
+		o.Log(fmt.Sprintf("searching for each of the %d sections, to determine which are hard to find", len(p.Todo)))
 	}
 	if err := rank(ctx, o.Engine, p.Todo); err != nil {
 		return Plan{}, err
@@ -325,7 +325,7 @@ func ParsePrice(text string) (p Price, err error) {
 	p.In, errIn = strconv.ParseFloat(in, 64)
 	p.Out, errOut = strconv.ParseFloat(out, 64)
 	if !ok || errIn != nil || errOut != nil || !(p.In >= 0 && p.Out >= 0) || math.IsInf(p.In+p.Out, 0) {
-		return Price{}, fault.Misuse(fmt.Sprintf("--price is %q", text), "write what a million tokens cost to read and to write, for example 0.4/1.6")
+		return Price{}, fault.Misuse(fmt.Sprintf("--price is %q", text), "write the prices per million input and output tokens, for example 0.4/1.6")
 	}
 	return p, nil
 }

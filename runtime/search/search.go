@@ -180,7 +180,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 
 // byWordsBefore explains why a page is ranked by keyword only although a vector may
 // be available.
-const byWordsBefore = "the previous pages were found by words alone"
+const byWordsBefore = "the previous pages of results came from keyword search only"
 
 // withAnalyzer runs part of a search with one of the engine's analyzers. The
 // analyzer is returned in any case: a fault may end a query, but not the queries of
@@ -311,5 +311,5 @@ func recoverAs(err *error, ed *snapshot) {
 
 func damagedFault(dir string) *fault.Fault {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: its data file changed while it was read", dir),
-		"Build it again with deskhand index; the server switches to it by itself.")
+		"Rebuild it with \"deskhand index\"; the server switches to it automatically.")
 }

@@ -193,12 +193,12 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 	}
 	if c.Level == access.Agents {
 		refuse(w, http.StatusForbidden, "for_people", "only people have access: the agents' token is not accepted",
-			"sign in with the link that deskhand inbox --web prints; programs send the person's key instead of the token")
+			"sign in with a link from \"deskhand inbox --web\"; in programs, send the person's key instead of the token")
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
 	refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
-		sendToken+"; it is DESKHAND_TOKEN as set for the server, or in the file token of its state folder")
+		sendToken+"; it is the value of DESKHAND_TOKEN on the server, or in the file token in its state folder")
 }
 
 // sealed sets the headers that prevent an answer from being framed, sniffed or

@@ -76,7 +76,7 @@ func (s *Settings) serverName() string {
 func (s *Settings) Groups() (served []string, err error) {
 	for name := range strings.SplitSeq(s.get("tools"), ",") {
 		if name = strings.TrimSpace(name); !slices.Contains(app.Groups, name) {
-			return nil, fault.Misuse(fmt.Sprintf("unknown group of tools %q", name), "name some of "+strings.Join(app.Groups, ", ")+", with commas between")
+			return nil, fault.Misuse(fmt.Sprintf("unknown group of tools %q", name), "use one or more of "+strings.Join(app.Groups, ", ")+", separated by commas")
 		}
 		served = append(served, name)
 	}

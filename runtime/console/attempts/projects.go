@@ -38,7 +38,7 @@ func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, 
 	if repos, err := c.Manager.Repos(ctx, p.ID); err == nil && len(repos) > 1 && before == p.ID && r.Created.Equal(r.Updated) {
 		c.Tell(fmt.Sprintf("project %s was there before, and now has %d repositories; each attempt works in all of them unless --repo chooses", p.Name, len(repos)))
 	}
-	return c.Line("%s  project %s has repository %s, attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
+	return c.Line("%s  project %s has repository %s; attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
 }
 
 // Projects prints the projects and their repositories.
@@ -46,7 +46,7 @@ func (c *Command) Projects(ctx context.Context) error {
 	var out work.Projects
 	return c.answer(ctx, "list_projects", map[string]any{"limit": 500}, &out, func() error {
 		if out.Count == 0 {
-			c.Tell("no project yet, make one with deskhand tasks project add PATH --name NAME")
+			c.Tell("there is no project yet; create one: deskhand tasks project add PATH --name NAME")
 			return nil
 		}
 		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
@@ -144,7 +144,7 @@ func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, n
 // printSandbox prints a project's sandbox settings.
 func (c *Command) printSandbox(p tasks.Project) error {
 	mode, network := string(p.Sandbox), strings.Join(p.Network, ", ")
-	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
+	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "from the settings"), cmp.Or(network, "from the settings"))
 }
 
 // landingAnswer is the JSON of a project's landing settings.
@@ -172,7 +172,7 @@ func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.
 		return c.JSON(out)
 	}
 	return c.Line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing,
-		cmp.Or(console.OneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
+		cmp.Or(console.OneLine(out.Template), "default"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "determined by the host"))
 }
 
 // SetRepo changes a project's repository. An empty repo means the project's only one.
@@ -214,7 +214,7 @@ func (c *Command) ShowProject(ctx context.Context, project string) error {
 		}
 	}
 	if len(repos) == 0 {
-		c.Tell("the project has no repository, add one with deskhand tasks project add PATH --name NAME")
+		c.Tell("the project has no repository; add one: deskhand tasks project add PATH --name NAME")
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (c *Command) RemoveProject(ctx context.Context, project, repo string) error
 		if err != nil {
 			return err
 		}
-		return c.Line("%s  %s taken out", brief(r.ID), r.Name)
+		return c.Line("%s  %s removed", brief(r.ID), r.Name)
 	}
 	if err := c.Manager.RemoveProject(ctx, id); err != nil {
 		return err

@@ -77,7 +77,7 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
 		fmt.Fprintf(c.Stderr, "%s\n", console.Usage(*u))
 		if u.CacheProblem != "" {
-			c.Tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
+			c.Tell("the vectors could not be cached, so the next build requests them again: " + u.CacheProblem)
 		}
 	}
 	if m, err := described(r.Out); err == nil && m == indexer.DefaultDescription && !unchanged {
@@ -114,7 +114,7 @@ func Fix(ctx context.Context, c *console.Console, dir string) error {
 		return err
 	}
 	if !wrote {
-		fmt.Fprintf(c.Stdout, "manifest already exists: %s\n", path)
+		fmt.Fprintf(c.Stdout, "the manifest already exists: %s\n", path)
 		return nil
 	}
 	fmt.Fprintf(c.Stdout, "wrote %s\n", path)
@@ -132,6 +132,6 @@ func Verify(c *console.Console, dir string) error {
 		return err
 	}
 	m := r.Metadata()
-	fmt.Fprintf(c.Stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
+	fmt.Fprintf(c.Stdout, "%s is intact: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
 	return nil
 }

@@ -57,7 +57,7 @@ func (*claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 		case "init":
 			t.system("model " + e.Model)
 		case "api_retry":
-			t.failed(fmt.Sprintf("the model does not answer; attempt %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
+			t.failed(fmt.Sprintf("the model does not respond; try %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
 		default:
 			t.system("system: " + e.Subtype)
 		}

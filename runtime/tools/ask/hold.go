@@ -155,7 +155,7 @@ func (d *Toolset) where(ctx context.Context, hub *elicit.Hub) string {
 			}
 		}
 		if err != nil || ctx.Err() != nil || !time.Now().Before(until) {
-			return "Answer with: deskhand inbox"
+			return "Answer it in the terminal: deskhand inbox"
 		}
 		select {
 		case <-ctx.Done():

@@ -182,7 +182,7 @@ func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 }
 
 // tooMany says which chunks a search skipped.
-const tooMany = "Very many chunks contain all of the quoted words; only the best of them were searched for the phrase."
+const tooMany = "Too many chunks contain all of the quoted words; only the best of them were searched for the phrase."
 
 // rooms holds buffers for writing answers. Buffers of more than maxRoom bytes are
 // not kept.

@@ -159,7 +159,7 @@ func forPeople(f *fault.Fault) string {
 	case tasks.NoSession:
 		return "Wait until the agent has started, then send it again. An attempt that ended before needs a new attempt."
 	case tasks.ExecutorMissing:
-		return "Choose another agent, or install this one: deskhand tasks executors shows what is missing."
+		return "Choose another agent, or install this one; to see what is missing, run \"deskhand tasks executors\"."
 	}
 	return f.Hint
 }

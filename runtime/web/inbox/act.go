@@ -22,7 +22,7 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 	}
 	id := r.PathValue("id")
 	if !in.options.Shell.Checked(r) {
-		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open too long. Nothing was sent: check your answer and send it again")
+		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open too long, and nothing was sent: check your answer and send it again")
 	}
 	a := elicit.Action{RequestID: id, Channel: in.channel(), Client: f.client, Note: f.note}
 	switch f.act {
@@ -165,7 +165,7 @@ func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 		if f.sent(now, in.channel()) {
 			return // the page was reloaded
 		}
-		p.Trouble = "Someone else was faster: your answer was not sent."
+		p.Trouble = "Someone else answered first: your answer was not sent."
 		p.Lost = f.lost(now)
 	})
 }

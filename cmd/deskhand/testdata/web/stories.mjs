@@ -290,7 +290,7 @@ export const stories = {
     await page.getByRole('textbox', { name: 'Which name?' }).fill('too late')
     await desk.run('ask', 'answer', id, '#1=first')
     await send(page).click()
-    await page.getByText('Someone else was faster').waitFor()
+    await page.getByText('Someone else answered first').waitFor()
     await page.getByText('answered on the command line').waitFor()
     await page.getByText('too late').waitFor()
     const again = await desk.ask('Which name now?')
