@@ -241,6 +241,7 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 			address := "http://" + ShownAddr(addr, at)
 			announcing.Go(func() { p.announce(ctx, address) })
 			announcing.Go(func() { pages.notify(ctx, address) })
+			announcing.Go(func() { pages.push(ctx) })
 		},
 	}
 	pages.enter(&o)

@@ -20,6 +20,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
 // App is an open installation. Its methods may be called concurrently.
@@ -110,7 +111,7 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 		return nil, nil, err
 	}
 	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema())
-	db, err := store.Open(ctx, place, append(schemas, surface.Schemas()...)...)
+	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema()), surface.Schemas()...)...)
 	if err != nil {
 		tell()
 		return nil, nil, err

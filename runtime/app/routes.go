@@ -35,8 +35,18 @@ var Routes = map[string]access.Level{
 	"GET /history.jsonl":         access.People,
 	"/ahp":                       access.People,
 
+	"GET /counts": access.People,
+	"GET /find":   access.People, // questions and tasks, by their titles
+
+	"GET /push":      access.People,
+	"POST /push":     access.People,
+	"POST /push/off": access.People,
+
 	"GET /work":                         access.People,
 	"POST /work":                        access.People,
+	"GET /work/files":                   access.People,
+	"GET /work/projects":                access.People,
+	"POST /work/projects":               access.People, // sets the scripts that run in attempts
 	"GET /work/tasks/{id}":              access.People,
 	"POST /work/tasks/{id}":             access.People,
 	"GET /work/attempts/{id}":           access.People,

@@ -138,6 +138,7 @@ func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr)
 	if h.pages != nil && h.people.HasInbox() {
 		h.announcing.Go(func() { h.pages.announce(ctx, here) })
 		h.announcing.Go(func() { h.pages.notify(ctx, base) })
+		h.announcing.Go(func() { h.pages.push(ctx) })
 	}
 	h.tellPage(base, o.People)
 }

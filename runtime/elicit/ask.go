@@ -226,7 +226,7 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 				if err := h.comeBack(ctx, id); err != nil {
 					return Request{}, err
 				}
-			case Extended, Requested, PresentedTo:
+			case Extended, Requested, PresentedTo, AnswerHeld:
 				if r, err = h.Get(ctx, id); err != nil {
 					return Request{}, err
 				}

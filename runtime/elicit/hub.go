@@ -228,13 +228,15 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 		answer.Meta = nil
 		a.Answers[id] = answer
 	}
-	if a.Type != CompletedBy {
+	if a.Type == AnswerHeld {
+		a.Origin = h.origin(ctx)
+	}
+	if a.Type != CompletedBy && a.Type != AnswerHeld {
 		return h.dispatch(ctx, a)
 	}
-	if h.options.Settle != nil {
-		if r, err := h.Get(ctx, a.RequestID); err == nil {
-			h.settle(ctx, &r)
-		}
+	h.settleOne(ctx, a.RequestID)
+	if a.Type == AnswerHeld {
+		return h.dispatch(ctx, a)
 	}
 	return h.complete(ctx, a)
 }
@@ -271,6 +273,13 @@ func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 		r, err := readRequest(ctx, tx, a.RequestID)
 		if err != nil {
 			return err
+		}
+		if r.holdOver(tx.Now) {
+			c, err := h.release(ctx, tx, r)
+			if err != nil {
+				return err
+			}
+			changes, r = append(changes, c), c.Request
 		}
 		if r != nil && r.Status == Open && a.Type != TimeUp && !r.Deadline.IsZero() && !tx.Now.Before(r.Deadline.Time) {
 			c, err := h.apply(ctx, tx, r, Action{Type: TimeUp, RequestID: r.ID})
@@ -340,7 +349,12 @@ func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	return tx.Redact(ctx, Topic, id, `{"type":"`+string(AnswerChanged)+`",`, data)
+	for _, t := range []ActionType{AnswerChanged, AnswerHeld} {
+		if err := tx.Redact(ctx, Topic, id, `{"type":"`+string(t)+`",`, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // note logs the change and tells the sweeper the deadline.

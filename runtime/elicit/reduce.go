@@ -56,6 +56,9 @@ var rules = map[ActionType]struct {
 	PresentedTo:    {apply: present, after: true},
 	AnswerChanged:  {apply: change, person: true},
 	CompletedBy:    {apply: complete, person: true},
+	AnswerHeld:     {apply: hold, person: true},
+	TakenBack:      {apply: takeBack, person: true},
+	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied what was held
 	Extended:       {apply: extend, person: true},
 	Reassigned:     {apply: reassign, person: true},
 	Withdrawn:      {apply: withdraw},
@@ -83,7 +86,7 @@ func request(r *Request, a Action) (*Request, error) {
 	}
 	next := *a.Request
 	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
-	next.CreatedAt, next.Deadline, next.Presented, next.Answers = a.At, Time{}, nil, nil
+	next.CreatedAt, next.Deadline, next.Presented, next.Answers, next.Held = a.At, Time{}, nil, nil, nil
 	next.AskerGone, next.HandedBack, next.TurnEnd, next.CollectedAt, next.EndedFrom = false, false, nil, Time{}, nil
 	if r != nil {
 		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
@@ -254,7 +257,7 @@ func (r *Request) accepted(a Action) (map[string]Answer, error) {
 func (r *Request) end(a Action, outcome Outcome) {
 	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, Client: a.Client,
 		At: a.At, Late: r.Status == ExpiredOpen}
-	r.Status = Completed
+	r.Status, r.Held = Completed, nil
 }
 
 // endedBy reports whether a is the action that ended r, from the same person and
@@ -301,7 +304,7 @@ func reassign(next *Request, a Action) (bool, error) {
 	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) {
 		return false, nil
 	}
-	next.Audience = *a.Audience
+	next.Audience, next.Held = *a.Audience, nil
 	return true, nil
 }
 

@@ -124,8 +124,10 @@ func (m *Manager) deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM tasks WHERE id = ?", t.ID); err != nil {
-		return fmt.Errorf("delete task: %w", err)
+	for _, rows := range []string{"DELETE FROM plans WHERE task_id = ?", "DELETE FROM tasks WHERE id = ?"} {
+		if _, err := tx.Exec(ctx, rows, t.ID); err != nil {
+			return fmt.Errorf("delete task: %w", err)
+		}
 	}
 	_, err = note(tx, Event{Type: TaskDeleted, ProjectID: t.ProjectID, TaskID: t.ID})
 	return err

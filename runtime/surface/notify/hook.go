@@ -28,7 +28,17 @@ type Hook struct {
 	path   string   // the program, for command
 	target *url.URL // the address, for ntfy and webhook
 	key    []byte   // signs webhook messages
+	send   func(context.Context, Message) error
 }
+
+// HookTo returns a hook that calls send. If send returns [ErrAway], the message is
+// sent again later.
+func HookTo(kind string, send func(context.Context, Message) error) Hook {
+	return Hook{kind: kind, send: send}
+}
+
+// ErrAway is the error for a failure after which a retry may succeed.
+var ErrAway = errAway
 
 // Name returns the hook's name for logs, without its address, which may contain
 // a secret.
@@ -76,6 +86,9 @@ func ParseHook(text string) (Hook, error) {
 }
 
 func (h Hook) deliver(ctx context.Context, m Message) error {
+	if h.send != nil {
+		return h.send(ctx, m)
+	}
 	switch h.kind {
 	case "desktop":
 		return h.run(desktop(ctx, m), m)

@@ -25,13 +25,21 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open too long, and nothing was sent: check your answer and send it again")
 	}
 	a := elicit.Action{RequestID: id, Channel: in.channel(), Client: f.client, Note: f.note}
+	if f.one != "" {
+		return in.oneTouch(w, r, hub, f, a)
+	}
 	switch f.act {
+	case "undo":
+		a.Type = elicit.TakenBack
 	case "send", "review", "save":
 		return in.submit(w, r, hub, f, a)
 	case "decline", "cancel":
 		a.Type, a.Response = elicit.CompletedBy, elicit.Decline
 		if f.act == "cancel" {
 			a.Response = elicit.Cancel
+		}
+		if f.undo {
+			a.Type = elicit.AnswerHeld
 		}
 	case "extend":
 		one, err := hub.Get(r.Context(), id)
