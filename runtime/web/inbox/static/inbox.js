@@ -161,26 +161,26 @@
   const push = async () => {
     const box = $('#alert-push');
     if (!navigator.serviceWorker || !('PushManager' in window)) return;
-    const { key } = await (await ask('/push')).json();
+    const { key } = await (await ask(base + '/push')).json();
     if (!key) return;
     const bytes = Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0));
     const { pushManager } = await navigator.serviceWorker.ready;
     const had = await pushManager.getSubscription();
     box.checked = !!had;
-    if (had && !(await tell('/push', had)).ok) box.checked = false; // the server forgets it when the session ends
+    if (had && !(await tell(base + '/push', had)).ok) box.checked = false; // the server forgets it when the session ends
     $('#alert-push-row').hidden = false;
     box.addEventListener('change', async () => {
       box.disabled = true;
       try {
         let subscription = await pushManager.getSubscription();
         if (!box.checked) {
-          if (subscription) { await tell('/push/off', subscription); await subscription.unsubscribe(); }
+          if (subscription) { await tell(base + '/push/off', subscription); await subscription.unsubscribe(); }
         } else {
           if (await Notification.requestPermission() !== 'granted') throw new Error();
           const same = subscription && subscription.options?.applicationServerKey && String(new Uint8Array(subscription.options.applicationServerKey)) === String(bytes);
           if (subscription && !same) { await subscription.unsubscribe(); subscription = undefined; }
           subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
-          if (!(await tell('/push', subscription)).ok) throw new Error();
+          if (!(await tell(base + '/push', subscription)).ok) throw new Error();
           say('This device will be notified.');
         }
       } catch {
