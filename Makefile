@@ -24,6 +24,7 @@
 # make release-snapshot [RELEASE="-platforms linux/amd64"]   build archives and packages into dist/ (needs npm)
 # make test-image   run what the server image starts, in a root like its own (needs bwrap)
 # make test-chart  render the Helm chart and check it (needs helm, or Go's proxy)
+# make newcomer   play somebody new with the snapshot's package: install, init, agents, search, question, task (under three minutes)
 # make test-release   install the snapshot's Linux packages and run them (needs npm; dpkg for the deb)
 
 GO ?= go
@@ -37,7 +38,7 @@ SLOWEST = ./cmd/deskhand ./runtime/tasks
 AT_ONCE ?= 3
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release test-chart test-image
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -185,6 +186,13 @@ release-snapshot:
 
 test-release:
 	deploy/release/test.sh dist
+
+# The package of this platform, with the agents that are in bin/agents. Without a
+# snapshot it is made; where that is not possible, the program is the one built here.
+newcomer:
+	@test -f dist/checksums.txt || $(MAKE) release-snapshot RELEASE="-platforms $$($(GO) env GOOS)/$$($(GO) env GOARCH)" || $(MAKE) build
+	@if test -f dist/checksums.txt; then set -- dist; else set -- bin/deskhand; fi; \
+		deploy/newcomer.sh "$$1" "$(or $(AGENTS_BIN),bin/agents/node_modules/.bin)"
 
 test-image: build
 	deploy/release/image.sh bin/deskhand corpus

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/deskhand/deskhand/chunker"
@@ -177,7 +178,13 @@ func (b *build) checkOut() error {
 	file := filepath.Join(out, artifact.MetadataFile)
 	built, err := isBuilt(file)
 	damaged := err != nil && hasDataFile(out)
-	if built || damaged || errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && artifact.HoldsPages(out): // the index's metadata.json would mean something else there
+		return fault.New("bad_option", "the index would be written into "+out+", which holds markdown",
+			fmt.Sprintf("the folder of the docs comes first, and -o names the folder of the index: deskhand index %s -o .deskhand/index", out))
+	case errors.Is(err, syscall.ENOTDIR):
+		return fault.New("bad_option", out+" lies below a file", "name another folder for the index with -o")
+	case built || damaged || errors.Is(err, fs.ErrNotExist):
 		return nil
 	}
 	return fault.New("out_is_input", file+" was not written by a build and would be lost", "pass another folder for the index with -o")

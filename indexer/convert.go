@@ -15,6 +15,7 @@ import (
 // same path, the Markdown page keeps it.
 func (b *build) convert(ctx context.Context, f *found) error {
 	if len(f.others) == 0 {
+		b.report.LeftOut = f.leftOut()
 		return nil
 	}
 	b.phase("convert")

@@ -135,8 +135,7 @@ type Report struct {
 	Bytes int64 `json:"bytes"`
 	// Problems are sorted by file, line and reason. It is never nil.
 	Problems []Problem `json:"problems"`
-	// LeftOut counts files that may be docs but did not become pages. It is set only
-	// with Options.Formats.
+	// LeftOut counts files that may be docs but did not become pages.
 	LeftOut []formats.Left `json:"left_out,omitempty"`
 	// Phases are in execution order.
 	Phases []Phase `json:"phases"`

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // extensions lists the file extensions of pages, in lower case.
@@ -42,6 +44,21 @@ type found struct {
 	// left counts the Markdown files that globs or .gitignore excluded. Files in
 	// excluded folders are not counted.
 	left int
+	// foreign counts the files in other formats by extension, if the walk leaves them out.
+	foreign map[string]int
+}
+
+// leftOut returns what foreign counts. Libraries read most of these formats.
+func (f *found) leftOut() []formats.Left {
+	var list []formats.Left
+	for ending, n := range f.foreign {
+		l := formats.Left{Ending: ending, Count: n}
+		if _, readable := formats.ByName("a" + ending); readable {
+			l.Reason = "deskhand add reads them"
+		}
+		list = append(list, l)
+	}
+	return formats.Sorted(list)
 }
 
 // walk lists the corpus at root, a folder with its links resolved. It opens manifests
@@ -49,7 +66,7 @@ type found struct {
 // formats. It never follows links to folders, so that loops end and no page is listed
 // twice. It follows a link to a file that is inside root.
 func walk(ctx context.Context, root string, pick selection, gitIgnore, others bool) (*found, error) {
-	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: new(found)}
+	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: &found{foreign: map[string]int{}}}
 	var above ignores
 	if gitIgnore {
 		above = w.ignoresAbove()
@@ -69,7 +86,7 @@ func walk(ctx context.Context, root string, pick selection, gitIgnore, others bo
 func resolveRoot(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fault.New("no_documents", fmt.Sprintf("no Markdown files under %s: there is no such folder", dir), "pass an existing folder")
+		return "", fault.New("no_documents", fmt.Sprintf("no Markdown files under %s: there is no such folder", dir), "pass an existing folder"+similar(dir))
 	}
 	if err != nil {
 		return "", fmt.Errorf("read corpus: %w", err)
@@ -85,6 +102,23 @@ func resolveRoot(dir string) (string, error) {
 		return "", fmt.Errorf("read corpus: %w", err)
 	}
 	return real, nil
+}
+
+// similar asks whether a folder beside dir was meant. It is empty if none has a similar
+// name.
+func similar(dir string) string {
+	parent, name := filepath.Split(filepath.Clean(dir))
+	entries, _ := os.ReadDir(cmp.Or(parent, ".")) // without a parent there is nothing similar
+	var folders []string
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != name {
+			folders = append(folders, e.Name())
+		}
+	}
+	if near := textutil.Nearest(name, folders); near != "" {
+		return "; did you mean " + parent + near + "?"
+	}
+	return ""
 }
 
 type walker struct {
@@ -138,6 +172,9 @@ func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores
 
 func (w *walker) entry(ctx context.Context, file string, e fs.DirEntry, m *manifest, ig ignores) error {
 	kind := e.Type()
+	if docs, _ := formats.ByName(e.Name()); docs && !w.others && kind.IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+		w.found.foreign[strings.ToLower(path.Ext(e.Name()))]++
+	}
 	if strings.HasPrefix(e.Name(), ".") || !w.wants(e.Name()) && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
 		return nil
 	}

@@ -34,6 +34,7 @@ func connectCommand(a *app) *cobra.Command {
 func disconnectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "disconnect NAME",
+		Example:           "  deskhand disconnect github",
 		Short:             "Forget the credential for an upstream MCP server",
 		Args:              arguments(1, 1, "an upstream's name"),
 		ValidArgsFunction: a.completeUpstreams,

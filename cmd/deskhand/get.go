@@ -48,6 +48,11 @@ func (a *app) get(id string, context int, asJSON bool) error {
 	}
 	defer engine.Close()
 	text, doc, err := docs.Get(engine, id, context, unbounded)
+	if f := fault.Of(err); f != nil && f.Code == "chunk_not_found" {
+		if near := console.Meant(engine, id); near != "" {
+			return fault.New(f.Code, fmt.Sprintf("'%s' was not found in the index", id), "did you mean "+near+"? paths are relative to the folder that was indexed")
+		}
+	}
 	return a.got(id, text, doc, err, asJSON)
 }
 

@@ -30,7 +30,7 @@ var valueNames = map[string]string{
 	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
 	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
 
-	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "add version": "VERSION", "search library": "NAME",
+	"ask format": "NAME", "ask output": "FORM", "wait output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "add version": "VERSION", "search library": "NAME",
 }
 
 // valueName returns the name of a flag's value, or "" for a flag that is on or off.
@@ -142,7 +142,10 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for details about a command.\n", cmd.CommandPath())
 	}
-	io.WriteString(out, console.PainterFor(out).Plain(b.String()))
+	if !cmd.HasParent() {
+		b.WriteString("Topics: deskhand help exit-codes, deskhand help environment; all of the manual: deskhand docs\n")
+	}
+	io.WriteString(out, console.PainterFor(out).Headings(b.String()))
 }
 
 // takesCommand reports whether cmd does nothing without a subcommand.
@@ -175,5 +178,9 @@ func ownDefault(f *pflag.Flag) string {
 	if slices.Contains([]string{"", "0", "false", "[]", "0s"}, f.DefValue) || strings.Contains(f.Usage, "(default") {
 		return ""
 	}
-	return " (default: " + strings.Trim(f.DefValue, "[]") + ")"
+	value := strings.Trim(f.DefValue, "[]")
+	if f.Value.Type() == "duration" {
+		value = strings.TrimSuffix(strings.TrimSuffix(value, "0s"), "h0m") // 5m, not 5m0s
+	}
+	return " (default: " + value + ")"
 }

@@ -62,7 +62,7 @@ var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 // A hint has the id of what it is about: that of the fault, or else that of the
 // command, as tables show ids.
 func TestHintsOfCommandsHaveTheID(t *testing.T) {
-	const id, other = "0197f3a4-5b6c-7d8e-9f00-112233445566", "0197f3a4-9999-7d8e-9f00-112233445566"
+	const id, other = "0197f3a4-5b6c-7d8e-9f00-112233445566", "0197f3a4-9999-7d8e-9f00-112233999999"
 	b := attempts.New(&console.Console{}, attempts.Options{Hints: workHints})
 	running := fault.New(tasks.AttemptRunning, "attempt is running", "stop it first")
 	for _, c := range []struct {
@@ -70,10 +70,10 @@ func TestHintsOfCommandsHaveTheID(t *testing.T) {
 		fault       *fault.Fault
 	}{
 		{"", "wait until it ends, or stop it first: deskhand tasks stop ATTEMPT", running},
-		{other, "wait until it ends, or stop it first: deskhand tasks stop 0197f3a4-9999", running},
-		{other, "wait until it ends, or stop it first: deskhand tasks stop 0197f3a4-5b6c", running.WithCase("", "attempt", id)},
-		{other, "send it with --queue when the agent has finished, or stop the agent first: deskhand tasks stop 0197f3a4-5b6c", running.WithCase(tasks.RunningFollowUp, "attempt", id)},
-		{other, "land with --merge, --squash or --rebase, or update the branch first: deskhand tasks update 0197f3a4-9999", fault.New(worktree.NotFastForward, "m", "h")},
+		{other, "wait until it ends, or stop it first: deskhand tasks stop 999999", running},
+		{other, "wait until it ends, or stop it first: deskhand tasks stop 445566", running.WithCase("", "attempt", id)},
+		{other, "send it with --queue when the agent has finished, or stop the agent first: deskhand tasks stop 445566", running.WithCase(tasks.RunningFollowUp, "attempt", id)},
+		{other, "land with --merge, --squash or --rebase, or update the branch first: deskhand tasks update 999999", fault.New(worktree.NotFastForward, "m", "h")},
 		{other, "use that version, or another state folder", fault.New("store_newer", "m", "use that version, or another state folder")},
 		{other, "fix limit and retry", fault.New("invalid_argument", "limit is out of range", "").With("field", "limit")},
 	} {

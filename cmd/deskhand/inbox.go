@@ -75,7 +75,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 		_, err := fmt.Fprintln(a.Stdout, in.LoginLink(address, "/"))
 		return err
 	}
-	leave, err := all.KeepInbox(ctx, 0)
+	leave, err := all.KeepInbox(ctx)
 	if err != nil {
 		return err
 	}

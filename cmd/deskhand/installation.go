@@ -32,7 +32,7 @@ func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	leave, err := all.KeepInbox(ctx, 0)
+	leave, err := all.KeepInbox(ctx)
 	if err != nil {
 		all.Close()
 		return nil, nil, err

@@ -56,6 +56,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &needs):
 		return misuse("--"+needs.GetFlag().Name+" needs a value", seeHelp(cmd))
 	case errors.As(err, &invalid):
+		if err := settings.Twice(invalid); err != nil {
+			return err
+		}
 		takes := map[string]string{"int": "an integer", "float64": "a number", "bool": "true or false", "duration": "a duration such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
 		return misuse(fmt.Sprintf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue()), seeHelp(cmd))
 	}

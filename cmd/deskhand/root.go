@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -49,6 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		err = unknownCommand(root, err)
 	}
+	a.Stderr = stderr // an error is told even with --quiet
 	return a.exitCode(err)
 }
 
@@ -63,6 +63,9 @@ func (a *app) root() *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := enter(cmd); err != nil {
 				return err
+			}
+			if quiet, _ := cmd.Flags().GetBool("quiet"); quiet {
+				a.Stderr = io.Discard
 			}
 			if err := a.inherit(cmd); err != nil {
 				return err
@@ -90,10 +93,20 @@ func (a *app) root() *cobra.Command {
 			cmd := command(a)
 			cmd.GroupID = group.title
 			root.AddCommand(cmd)
+			once(cmd)
 		}
 	}
+	settings.Once(root.PersistentFlags())
 	completeFlags(root)
 	return root
+}
+
+// once lets each flag of cmd and its subcommands be given once.
+func once(cmd *cobra.Command) {
+	settings.Once(cmd.Flags())
+	for _, sub := range cmd.Commands() {
+		once(sub)
+	}
 }
 
 // commands lists the commands in the order in which help shows them.
@@ -140,18 +153,11 @@ func (a *app) exitCode(err error) int {
 	if errors.Is(err, errSaid) {
 		return code
 	}
-	paint := console.PainterFor(a.Stderr)
-	fmt.Fprintf(a.Stderr, "deskhand: %s\n", paint.Plain(err.Error()))
 	f := fault.Of(err)
 	if f == nil {
 		f = installation.Expected(err)
 	}
-	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
-		fmt.Fprintf(a.Stderr, "hint: %s\n", paint.Plain(f.Hint))
-	}
-	if paint.OnTerminal() { // scripts only get the two lines they expect
-		a.More(f, err)
-	}
+	a.Failed(f, err)
 	if f != nil && slices.Contains(misuses, f.Code) {
 		return exitMisused
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/console"
@@ -39,7 +40,7 @@ func serveCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
-	for _, name := range []string{"index", "shelf", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "embed-timeout", "cache", "vectors"} {
+	for _, name := range []string{"index", "shelf", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "base-url", "embed", "embed-timeout", "cache", "vectors"} {
 		settings.Declare(flags, name)
 	}
 	f.Declare(flags)
@@ -109,6 +110,9 @@ func noArguments(l *settings.Listen) cobra.PositionalArgs {
 		if len(args) == 1 && l.HTTP == settings.DefaultAddr {
 			l.HTTP = args[0]
 			return nil
+		}
+		if len(args) == 1 && artifact.HoldsPages(args[0]) {
+			return misuse("deskhand serve takes a folder of docs as a flag", "write deskhand serve --watch "+args[0])
 		}
 		return arguments(0, 0, "no arguments")(cmd, args)
 	}

@@ -16,10 +16,10 @@ func tasksCommand(a *app) *cobra.Command {
 		Use:   "tasks COMMAND",
 		Short: "Run coding agents on tasks, each attempt on its own branch",
 		Long: "Run coding agents on tasks. A project has git repositories, a task describes the work, and an attempt is\n" +
-			"one agent working on it, on its own branch and in its own folder. You can shorten IDs to their first\n" +
-			"characters. A command that takes an attempt also accepts a task, and then uses its newest attempt.",
+			"one agent working on it, on its own branch and in its own folder. You can shorten IDs to their last\n" +
+			"characters, as lists show them, or their first ones; newest is the newest task or attempt. A command that takes an attempt also accepts a task, and then uses its newest attempt.",
 		Example: "  deskhand tasks project add . --name shop\n  deskhand tasks add 'Round prices to cents'\n" +
-			"  deskhand tasks start 0197f3a4-5b6c --executor claude --follow\n  deskhand tasks diff 0197f3a4-5b6c",
+			"  deskhand tasks start 3f9c1a --executor claude --follow\n  deskhand tasks diff 3f9c1a",
 		Args: arguments(1, 1000, "a command"),
 		RunE: func(cmd *cobra.Command, args []string) error { return unknownOf(cmd, args[0]) },
 	}
@@ -105,11 +105,14 @@ func (a *app) ids(kinds ...tasks.Kind) cobra.CompletionFunc {
 func (a *app) completeIDs(cmd *cobra.Command, prefix string, kinds ...tasks.Kind) (found []cobra.Completion) {
 	a.completing(cmd, func(m *tasks.Manager) {
 		for _, kind := range kinds {
-			named, _ := m.IDs(cmd.Context(), kind, prefix)
+			named, _ := m.IDs(cmd.Context(), kind, "")
 			for _, n := range named {
-				id := n.ID
-				if kind == tasks.KindProject {
+				id := tasks.ShortID(n.ID)
+				switch {
+				case kind == tasks.KindProject:
 					id = n.Name
+				case prefix != "" && strings.HasPrefix(n.ID, prefix):
+					id = n.ID
 				}
 				found = append(found, cobra.CompletionWithDesc(id, strings.Join(strings.Fields(n.Name), " ")))
 			}

@@ -80,8 +80,8 @@ func tasksLandCommand(a *app) *cobra.Command {
 			"files are updated too; if that checkout has uncommitted changes, landing is refused. If a commit\n" +
 			"contains text that looks like a secret, the command asks at a terminal, and fails otherwise. \"deskhand\n" +
 			"tasks undo\" undoes the landing.",
-		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
-			"  deskhand tasks land 0197f3a4 --into release",
+		Example: "  deskhand tasks land 3f9c1a --dry-run\n  deskhand tasks land 3f9c1a --squash -m 'Round prices to cents'\n" +
+			"  deskhand tasks land 3f9c1a --into release",
 	}
 	w.flags(cmd, &q)
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "have the attempt's agent resolve conflicts, and ask before landing the result")

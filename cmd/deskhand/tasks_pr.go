@@ -19,7 +19,7 @@ func tasksPullCommand(a *app) *cobra.Command {
 			"GITLAB_TOKEN or GITEA_TOKEN, or from git's credential helpers. If you run it again, it pushes new\n" +
 			"commits and shows the results of checks and reviews. If a pull request was merged, it marks the task as\n" +
 			"done.",
-		Example: "  deskhand tasks pr 0197f3a4 --draft\n  deskhand tasks pr 0197f3a4 --dry-run",
+		Example: "  deskhand tasks pr 3f9c1a --draft\n  deskhand tasks pr 3f9c1a --dry-run",
 	}
 	f := cmd.Flags()
 	f.BoolVar(&q.Draft, "draft", false, "open the pull request as a draft")

@@ -17,6 +17,7 @@ func tasksShowCommand(a *app) *cobra.Command {
 		Short: "Show a task with its attempts, or the state of one attempt",
 		Long: "Show a task with its attempts, or the state of one attempt. With --follow, the command continues until\n" +
 			"nothing is running, and its exit code is 1 if the attempt failed.",
+		Example:           "  deskhand tasks show newest\n  deskhand tasks show 3f9c1a --follow",
 		Args:              arguments(1, 1, "a task or an attempt"),
 		ValidArgsFunction: a.ids(tasks.KindTask, tasks.KindAttempt),
 	}
@@ -30,8 +31,9 @@ func tasksLogsCommand(a *app) *cobra.Command {
 	var follow, raw bool
 	limit := 50
 	cmd := &cobra.Command{
-		Use:   "logs ID",
-		Short: "Show what the agent of an attempt says and does",
+		Use:     "logs ID",
+		Short:   "Show what the agent of an attempt says and does",
+		Example: "  deskhand tasks logs newest --follow",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := within("limit", limit, 1, 1000); err != nil {
 				return err
@@ -68,7 +70,8 @@ func tasksDiffCommand(a *app) *cobra.Command {
 		Long: "Show an attempt's changes as a patch against the branch that it started from. PATH is a file or folder,\n" +
 			"as REPOSITORY/path. --json prints the result of get_attempt_changes, or with PATH the result of\n" +
 			"get_attempt_patch.",
-		Args: arguments(1, 101, "an attempt or a task, and up to 100 paths"),
+		Example: "  deskhand tasks diff newest --stat\n  deskhand tasks diff 3f9c1a price.go",
+		Args:    arguments(1, 101, "an attempt or a task, and up to 100 paths"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return settings.Exclusive(cmd.Flags(), "stat", "names", "json")
 		},
@@ -83,9 +86,10 @@ func tasksDiffCommand(a *app) *cobra.Command {
 
 func tasksCatCommand(a *app) *cobra.Command {
 	return a.onAttempt(&cobra.Command{
-		Use:   "cat ID PATH",
-		Short: "Print a file from an attempt's folder",
-		Args:  arguments(2, 2, "an attempt or a task, and REPOSITORY/path"),
+		Use:     "cat ID PATH",
+		Example: "  deskhand tasks cat newest shop/price.go",
+		Short:   "Print a file from an attempt's folder",
+		Args:    arguments(2, 2, "an attempt or a task, and REPOSITORY/path"),
 	}, answerOf("get_attempt_file"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Cat(ctx, args[0], args[1])
 	})

@@ -46,8 +46,9 @@ func tasksStartCommand(a *app) *cobra.Command {
 	var f attempts.Start
 	var resume string
 	cmd := &cobra.Command{
-		Use:   "start TASK --executor NAME",
-		Short: "Start an attempt at a task",
+		Use:     "start TASK",
+		Example: "  deskhand tasks start newest --follow\n  deskhand tasks start 3f9c1a --executor codex",
+		Short:   "Start an attempt at a task",
 		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running\n" +
 			"when this command exits. With --follow, the command shows the log until the agent finishes, and its exit\n" +
 			"code is 1 if the attempt failed.\n\n" +
@@ -62,8 +63,6 @@ func tasksStartCommand(a *app) *cobra.Command {
 				return resumesAlone(cmd, args)
 			case len(args) == 0:
 				return misuse("the task is missing", "list the tasks: deskhand tasks ls")
-			case f.Executor == "":
-				return misuse("--executor is missing", "list the executors: deskhand tasks executors")
 			}
 			if err := settings.Exclusive(cmd.Flags(), "follow", "json"); err != nil {
 				return err
@@ -73,7 +72,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.Executor, "executor", "e", "", "coding agent to run")
+	flags.StringVarP(&f.Executor, "executor", "e", "", "coding agent to run (default: the first one that is installed)")
 	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
@@ -110,8 +109,8 @@ func tasksSayCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "say ID MESSAGE",
 		Short: "Send a message to an attempt's agent in the same conversation",
-		Example: "  deskhand tasks say 0197f3a4-5b6c 'Add a test for negative prices' --follow\n" +
-			"  deskhand tasks say 0197f3a4-5b6c --queue 'Then update the changelog'\n  deskhand tasks say 0197f3a4-5b6c --cancel",
+		Example: "  deskhand tasks say 3f9c1a 'Add a test for negative prices' --follow\n" +
+			"  deskhand tasks say 3f9c1a --queue 'Then update the changelog'\n  deskhand tasks say 3f9c1a --cancel",
 		Args: arguments(1, 1000, "an attempt or a task, and a message"),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			for _, pair := range [][2]string{{"queue", "cancel"}, {"follow", "queue"}, {"follow", "cancel"}, {"follow", "json"}} {
@@ -151,7 +150,7 @@ func tasksSayCommand(a *app) *cobra.Command {
 
 func tasksStopCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{Use: "stop ID", Short: "Stop an attempt's running process; its changes stay"}
+	cmd := &cobra.Command{Use: "stop ID", Short: "Stop an attempt's running process; its changes stay", Example: "  deskhand tasks stop newest"}
 	cmd.Flags().BoolVar(&force, "force", false, "kill the process immediately")
 	return a.onAttempt(cmd, answerOf("stop_attempt"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Stop(ctx, args[0], force)

@@ -74,7 +74,7 @@ func tasksSetCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "set TASK",
 		Short:   "Change a task's title, description or status",
-		Example: "  deskhand tasks set 0197f3a4-5b6c --status done",
+		Example: "  deskhand tasks set 3f9c1a --status done",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			for name, value := range map[string]string{"title": title, "description": description, "status": status} {
 				if cmd.Flags().Changed(name) {
@@ -102,8 +102,9 @@ func tasksSetCommand(a *app) *cobra.Command {
 func tasksRemoveCommand(a *app) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use:   "rm TASK",
-		Short: "Delete a task and its attempts; branches with commits stay",
+		Use:     "rm TASK",
+		Example: "  deskhand tasks rm 3f9c1a --keep-ignored",
+		Short:   "Delete a task and its attempts; branches with commits stay",
 		Long: "Delete a task and its attempts. Uncommitted changes are committed on their branches first, and branches\n" +
 			"with commits stay. If work would be lost, for example in a nested repository or an unfinished merge,\n" +
 			"nothing is deleted. Files that git ignores are deleted and listed.",

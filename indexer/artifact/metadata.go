@@ -27,7 +27,7 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 	path := filepath.Join(dir, MetadataFile)
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return m, digest, fault.New("no_artifact", "there is no index in "+dir, "build one: deskhand index DIR -o "+dir)
+		return m, digest, noArtifact(dir)
 	}
 	if err != nil {
 		return m, digest, fmt.Errorf("open metadata: %w", err)
@@ -41,9 +41,56 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 		return m, digest, damaged(dir, fmt.Sprintf("metadata.json is larger than %d bytes", MaxMetadataBytes))
 	}
 	if m, err = Decode(text, dir); err != nil {
+		if HoldsPages(dir) && !holdsData(dir) { // the metadata.json is that of a corpus
+			err = noArtifact(dir)
+		}
 		return m, digest, err
 	}
 	return m, sha256.Sum256(text), nil
+}
+
+// noArtifact returns the fault for a folder without an index. Many people first name the
+// folder of their docs.
+func noArtifact(dir string) error {
+	if HoldsPages(dir) {
+		return fault.New("no_artifact", dir+" holds markdown, not an index", fmt.Sprintf("build the index of it: deskhand index %s; or serve it as it changes: deskhand serve --watch %s", dir, dir))
+	}
+	return fault.New("no_artifact", "there is no index in "+dir, "build one: deskhand index DIR -o "+dir)
+}
+
+// mostLooked bounds the entries of a folder that HoldsPages looks at.
+const mostLooked = 2000
+
+// HoldsPages reports whether there is a markdown file in dir or in a folder in it. It
+// skips names that begin with a dot, and looks at no more than 2,000 entries.
+func HoldsPages(dir string) bool {
+	looked, found := 0, false
+	_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error { // what cannot be read holds none
+		looked++
+		switch {
+		case err != nil && e != nil && e.IsDir():
+			return filepath.SkipDir
+		case err != nil || looked > mostLooked:
+			return filepath.SkipAll
+		case path != dir && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		ending := strings.ToLower(filepath.Ext(e.Name()))
+		if found = !e.IsDir() && (ending == ".md" || ending == ".markdown" || ending == ".mdx"); found {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// holdsData reports whether an artifact's data file is in dir.
+func holdsData(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return DataFile.MatchString(e.Name()) })
 }
 
 // Decode parses the text of a metadata.json whose artifact is not in a folder, and

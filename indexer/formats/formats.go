@@ -134,6 +134,16 @@ func of(name string) *format {
 	return &formats[i]
 }
 
+// ByName reports whether a file with this name is surely docs, by its extension alone, and
+// whether a [Converter] makes pages of it.
+func ByName(name string) (docs, readable bool) {
+	f := of(name)
+	if f == nil || f.maybe || !Wants(name) {
+		return false, false
+	}
+	return true, f.pages != nil
+}
+
 // Wants reports whether a file with this name may be docs in one of the formats.
 func Wants(name string) bool {
 	base := strings.ToLower(path.Base(name))

@@ -27,6 +27,8 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // Channel identifies A2A in the record of an answer.
@@ -160,11 +162,7 @@ func (s *Server) Card() http.Handler {
 			http.Error(w, "read the agent card with GET", http.StatusMethodNotAllowed)
 			return
 		}
-		scheme := "http://"
-		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-			scheme = "https://"
-		}
-		data, err := s.cardFor(r.Context(), scheme+r.Host)
+		data, err := s.cardFor(r.Context(), page.Address(r))
 		if err != nil {
 			s.o.Log.Error("cannot create the agent card", "error", err)
 			http.Error(w, "internal error", http.StatusInternalServerError)

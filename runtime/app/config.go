@@ -66,6 +66,9 @@ type Config struct {
 	// PublicURL is the pages' public address. If empty, it is the address
 	// they are served at.
 	PublicURL string
+	// BaseURL is the address of a server over HTTP behind a proxy. It may have a path,
+	// and is empty if there is none.
+	BaseURL string
 }
 
 // Part is a value read from the settings, or the error found in them: a fault that names

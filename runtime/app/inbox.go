@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
@@ -43,9 +44,14 @@ type peer struct {
 	addr string // from the settings; if empty, the previous address or InboxAddr
 }
 
-// KeepInbox waits for the delay after, and then serves the inbox or stands by for the
-// process that serves it. It runs until stop is called.
-func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), err error) {
+// KeepInbox serves the inbox or stands by for the process that serves it. It runs until
+// stop is called.
+func (a *App) KeepInbox(ctx context.Context) (stop func(), err error) {
+	return a.keepInbox(ctx, func(context.Context) {})
+}
+
+// keepInbox is like [App.KeepInbox], but begins when first has returned.
+func (a *App) keepInbox(ctx context.Context, first func(context.Context)) (stop func(), err error) {
 	people, err := a.config.People.Get()
 	if err != nil {
 		return nil, err
@@ -60,10 +66,59 @@ func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), 
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		pause(ctx, after)
-		p.run(ctx)
+		if first(ctx); ctx.Err() == nil {
+			p.run(ctx)
+		}
 	})
 	return func() { cancel(); running.Wait() }, nil
+}
+
+// questionAsked returns when a question of this store is open, or when ctx ends. Until
+// then, a server over stdio opens no port. It leaves the store alone for the delay
+// inboxAfter.
+func (a *App) questionAsked(ctx context.Context) {
+	pause(ctx, inboxAfter)
+	for ctx.Err() == nil {
+		open, err := a.awaitQuestion(ctx)
+		if open || errors.Is(err, elicit.ErrClosed) {
+			return
+		}
+		if err != nil && !errors.Is(err, store.ErrGone) && ctx.Err() == nil {
+			a.log.Warn("cannot see whether a question is open", "error", err)
+		}
+		pause(ctx, peerGlance)
+	}
+}
+
+// noQuestionYet is logged by a server that opens no port until a question is open.
+const noQuestionYet = "the inbox opens a port when a question is open"
+
+// awaitQuestion waits until a question is open. The error is [store.ErrGone] if the feed
+// no longer has what followed the list; then call it again.
+func (a *App) awaitQuestion(ctx context.Context) (open bool, err error) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return false, err
+	}
+	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Open}, Limit: 1})
+	if err != nil || len(list.Requests) > 0 {
+		return err == nil, err
+	}
+	w, err := hub.Watch(ctx, list.Seq, "")
+	if err != nil {
+		return false, err
+	}
+	defer w.Close()
+	a.log.Debug(noQuestionYet)
+	for {
+		changes, err := w.Next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(changes, func(c elicit.Change) bool { return c.Action.Type == elicit.Requested }) {
+			return true, nil
+		}
+	}
 }
 
 // run alternates between standing by and serving the inbox until ctx ends.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -41,8 +42,12 @@ type Service struct {
 }
 
 // inboxAfter is how long a server first answers its client before it opens the
-// store for the inbox.
+// store to see whether a question is open.
 const inboxAfter = 200 * time.Millisecond
+
+// inboxComes is how long a call waits for the inbox of its own server to listen before it
+// tells where a person can answer.
+const inboxComes = 500 * time.Millisecond
 
 // server holds the state of one server while it starts and serves.
 type server struct {
@@ -150,16 +155,25 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 		return err
 	}
 	p := s.people
+	lazy := alone && p.Inbox == InboxAuto && p.HasInbox() // a port only once it is needed
+	var comes time.Duration
+	if lazy {
+		comes = inboxComes
+	}
 	s.toolset = asktools.New(asktools.Options{
 		Open: func(ctx context.Context) (*elicit.Hub, func(), error) {
 			hub, err := s.Hub(ctx)
 			return hub, s.App.Close, err
 		},
 		Prefix: s.lib.tools.Prefix, Context: s.asksFor(alone), Wait: p.Wait, RefSchema: p.Ref,
-		Hold: p.Hold, Stopping: ctx.Done(), Views: views,
+		Hold: p.Hold, Stopping: ctx.Done(), Views: views, PageComes: comes,
 	})
 	if p.HasInbox() && (alone || p.Inbox != InboxAuto) {
-		if s.leave, err = s.KeepInbox(ctx, inboxAfter); err != nil {
+		first := func(ctx context.Context) { pause(ctx, inboxAfter) }
+		if lazy {
+			first = s.questionAsked
+		}
+		if s.leave, err = s.keepInbox(ctx, first); err != nil {
 			s.leave = func() {}
 			return err
 		}
@@ -203,7 +217,7 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 		return nil, err
 	}
 	if s.Watch.Dir == "" && s.lib.opened == (folderState{}) && s.lib.libraries.Load() == nil {
-		s.log.Warn("serving without docs for now", "reason", s.lib.missing())
+		s.log.Warn("serving without docs for now", "reason", s.lib.missing(), "hint", fault.Of(s.lib.missing()).Hint)
 	}
 	s.background.Go(func() { s.lib.follow(ctx) })
 	return stdin, nil

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/deskhand/deskhand/runtime/web"
@@ -46,11 +49,36 @@ func (s *server) serveHTTP(ctx context.Context) error {
 	if at, err := url.Parse(s.config.PublicURL); err == nil && at.Scheme == "https" && o.Shell != nil {
 		o.Shell.TLSHost = at.Hostname()
 	}
+	if err := s.behind(&o); err != nil {
+		return err
+	}
 	server, err := front(o)
 	if err != nil {
 		return err
 	}
 	return server.Serve(ctx)
+}
+
+// behind lets a front be reached at BaseURL. Its own pages may call it from there, even if
+// the proxy does not pass on the Host header.
+func (a *App) behind(o *web.Options) error {
+	if a.config.BaseURL == "" {
+		return nil
+	}
+	if err := web.CheckBase(a.config.BaseURL); err != nil {
+		return err
+	}
+	base, err := url.Parse(a.config.BaseURL)
+	if err != nil {
+		return err
+	}
+	o.Base = base
+	o.AllowedHosts = append(slices.Clip(o.AllowedHosts), base.Hostname())
+	o.AllowedOrigins = append(slices.Clip(o.AllowedOrigins), base.Scheme+"://"+base.Host)
+	if base.Scheme == "https" && o.Shell != nil {
+		o.Shell.TLSHost = base.Hostname()
+	}
+	return nil
 }
 
 // front returns the front's options, which decide who may connect.
@@ -101,13 +129,14 @@ func (h *httpServer) enter(o *web.Options) {
 
 // listening reports the pages' addresses once the server accepts connections.
 func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr) {
-	base := "http://" + ShownAddr(h.Addr, at)
+	here := "http://" + ShownAddr(h.Addr, at)
+	base := cmp.Or(strings.TrimSuffix(h.config.BaseURL, "/"), here)
 	if h.lib.door != nil {
 		h.lib.door.at(base)
 	}
 	h.Tell(fmt.Sprintf("serving MCP at %s/mcp%s", base, h.where))
 	if h.pages != nil && h.people.HasInbox() {
-		h.announcing.Go(func() { h.pages.announce(ctx, base) })
+		h.announcing.Go(func() { h.pages.announce(ctx, here) })
 		h.announcing.Go(func() { h.pages.notify(ctx, base) })
 		h.announcing.Go(func() { h.pages.push(ctx) })
 	}
@@ -148,8 +177,11 @@ func (h *httpServer) tellPage(base string, in web.People) {
 func ShownAddr(asked string, at net.Addr) string {
 	host, _, err := net.SplitHostPort(asked)
 	_, port, atErr := net.SplitHostPort(at.String())
-	if err != nil || atErr != nil || host == "" {
+	switch {
+	case err != nil || atErr != nil:
 		return at.String()
+	case host == "" || net.ParseIP(host).IsUnspecified():
+		host = "127.0.0.1" // a browser opens no address that means all of them
 	}
 	return net.JoinHostPort(host, port)
 }

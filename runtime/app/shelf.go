@@ -167,6 +167,10 @@ func (l *docsServer) missing() error {
 		return fault.New("no_library", "There are no docs to search: "+l.shelf+" has no libraries.",
 			"Run `deskhand add --deps` for the project's dependencies, or `deskhand add SOURCE`. Then search again.")
 	}
+	if artifact.HoldsPages(l.dir) {
+		return fault.New("no_index", "There are no docs to search: "+l.dir+" holds markdown, not an index.",
+			"Run `deskhand index "+l.dir+"`, or serve the folder with `deskhand serve --watch "+l.dir+"`. Then search again.")
+	}
 	return fault.New("no_index", "There are no docs to search: there is no index in "+l.dir+".",
 		"Run `deskhand index DIR` with the folder of the docs, or `deskhand add --deps` for the project's dependencies. Then search again.")
 }

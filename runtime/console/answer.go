@@ -46,11 +46,25 @@ func (c *Console) Answer(r elicit.Request, form string) error {
 		return nil
 	}
 	var b strings.Builder
-	for _, one := range asktools.OutputOf(&r).Answers {
+	for _, one := range asktools.OutputOf(byIDs(r)).Answers {
 		writeAnswer(&b, one, form)
 	}
 	_, err := io.WriteString(c.Stdout, PainterFor(c.Stdout).Plain(b.String()))
 	return err
+}
+
+// byIDs returns r with each option's ID in place of its label, for scripts. An option
+// without an ID of its own has its label as ID.
+func byIDs(r elicit.Request) *elicit.Request {
+	r.Questions = slices.Clone(r.Questions)
+	for i := range r.Questions {
+		options := slices.Clone(r.Questions[i].Options)
+		for j := range options {
+			options[j].Label = options[j].ID
+		}
+		r.Questions[i].Options = options
+	}
+	return &r
 }
 
 func writeAnswer(b *strings.Builder, a asktools.Answer, form string) {

@@ -53,9 +53,22 @@ func (c *Console) Topic(name string) error {
 	return err
 }
 
-// More prints the manual topic that explains an error, if there is one. f is the
-// error's fault, or nil.
-func (c *Console) More(f *fault.Fault, err error) {
+// Failed prints err, the next step for the user and, on a terminal, the manual topic that
+// explains it. f is the error's fault, or nil. Scripts get only the two lines that they
+// expect, without colours.
+func (c *Console) Failed(f *fault.Fault, err error) {
+	paint := PainterFor(c.Stderr)
+	fmt.Fprintf(c.Stderr, "%s %s\n", paint.Code("deskhand:", "1;31"), paint.Plain(err.Error()))
+	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
+		fmt.Fprintf(c.Stderr, "%s %s\n", paint.Code("hint:", "1;36"), paint.Plain(f.Hint))
+	}
+	if paint.OnTerminal() {
+		c.more(f, err)
+	}
+}
+
+// more prints the manual topic that explains an error, if there is one.
+func (c *Console) more(f *fault.Fault, err error) {
 	code := ""
 	if f != nil {
 		code = f.Code

@@ -53,6 +53,22 @@ func (p Paint) Code(text, code string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// Headings is like Plain, and prints each line in bold that is a heading of help: one that
+// is not indented and ends with a colon.
+func (p Paint) Headings(text string) string {
+	text = p.Plain(text)
+	if !p.colours {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " ") {
+			lines[i] = p.Bold(line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Bold, Dim and Path return text that is highlighted, dimmed, or coloured as a path.
 func (p Paint) Bold(text string) string { return p.Code(text, "1") }
 func (p Paint) Dim(text string) string  { return p.Code(text, "2") }

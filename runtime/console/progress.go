@@ -11,19 +11,20 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Bar shows the progress of a build: an animated bar on a terminal, or one line
-// per phase elsewhere.
+// Bar shows the progress of a build: an animated bar on a terminal, or elsewhere, in a
+// build that takes more than two seconds, one line per phase.
 type Bar struct {
 	out   io.Writer
 	width int // in columns; 0 if only lines can be printed
 	phase string
+	began time.Time
 	last  time.Time
 	drawn bool
 }
 
 // NewBar returns a bar that is shown on out.
 func NewBar(out io.Writer) *Bar {
-	b := &Bar{out: out}
+	b := &Bar{out: out, began: time.Now(), last: time.Now()}
 	if width, ok := Width(out); ok && !Dumb() {
 		b.width = width
 	}
@@ -33,6 +34,8 @@ func NewBar(out io.Writer) *Bar {
 const (
 	// redraw is the minimum time between two drawings of a bar.
 	redraw = 50 * time.Millisecond
+	// quick is how long a build prints nothing if there is no bar.
+	quick = 2 * time.Second
 	// relate is how often a build that waits for the network reports its progress
 	// if there is no bar.
 	relate = 10 * time.Second
@@ -45,7 +48,7 @@ func (b *Bar) Show(p indexer.Progress) {
 	began := p.Phase != b.phase
 	b.phase = p.Phase
 	if b.width == 0 {
-		if began {
+		if began && time.Since(b.began) > quick {
 			fmt.Fprintln(b.out, phaseName(p.Phase))
 			b.last = time.Now()
 		} else if p.Usage != nil && time.Since(b.last) > relate {

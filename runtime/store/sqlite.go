@@ -87,7 +87,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	}
 	db.place = folder
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("create folder: %w", err)
+		return fmt.Errorf("%w: %w", errFolder, err)
 	}
 	file := filepath.Join(folder, sqliteFile)
 	if err := private(file); err != nil {

@@ -44,6 +44,9 @@ var postgresTroubles = []struct {
 	{"08", away}, {"28", away}, {"3D", away}, {"53", away}, {"57P", away},
 }
 
+// errFolder is the error of a store whose folder cannot be made.
+var errFolder = errors.New("create folder")
+
 // TroubleOf returns the Trouble that err stands for, or false if err does not
 // mean that the store is unusable.
 func TroubleOf(err error) (Trouble, bool) {
@@ -54,6 +57,8 @@ func TroubleOf(err error) (Trouble, bool) {
 		return away, true
 	case errors.As(err, new(*NewerError)):
 		return newer, true
+	case errors.Is(err, errFolder):
+		return shut, true
 	case errors.As(err, new(*ReadOnlyError)):
 		return sealed, true
 	case errors.As(err, &lite):

@@ -168,7 +168,7 @@ func (m *Manager) attemptsDir() string {
 	return dir
 }
 
-// Kind is a kind of record that people name by a prefix of its ID.
+// Kind is a kind of record that people name by a part of its ID.
 type Kind string
 
 // Kinds of records.
@@ -179,45 +179,64 @@ const (
 	KindSession Kind = "session"
 )
 
-// Find returns the ID that begins with prefix; for projects, prefix may also be
+// Find returns the ID that begins or ends with part; for projects, part may also be
 // the name. Faults: not_found, ambiguous_id.
-func (m *Manager) Find(ctx context.Context, kind Kind, prefix string) (string, error) {
-	found, err := m.IDs(ctx, kind, prefix)
+func (m *Manager) Find(ctx context.Context, kind Kind, part string) (string, error) {
+	found, err := m.IDs(ctx, kind, part)
 	switch {
 	case err != nil:
 		return "", err
 	case len(found) == 1:
 		return found[0].ID, nil
 	case len(found) == 0:
-		return "", refuse(NotFound, "", "there is no %s %q", kind, brief(prefix))
+		return "", refuse(NotFound, "", "there is no %s %q", kind, brief(part))
 	}
-	return "", refuse(AmbiguousID, "use more of the ID, for example "+found[0].ID+" or "+found[1].ID, "several %ss begin with %q", kind, brief(prefix))
+	return "", refuse(AmbiguousID, "use more of the ID, for example "+found[0].ID+" or "+found[1].ID, "several %ss begin or end with %q", kind, brief(part))
 }
 
 // Named is an ID with the name that people know the record by.
 type Named struct{ ID, Name string }
 
-// IDs returns the records whose ID begins with prefix: at most 100, newest first. A
-// project is also found by its full name.
-func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Named, err error) {
+// ShortID returns an ID as people read and type it: its last six characters, which are
+// random. The first characters are a time, which the records of one minute share. Text
+// that is not an ID is returned unchanged.
+func ShortID(id string) string {
+	if len(id) != 36 {
+		return id
+	}
+	return id[len(id)-shortID:]
+}
+
+const (
+	shortID   = 6
+	leastPart = 4 // an ID's end with fewer characters names nothing
+)
+
+// IDs returns the records whose ID begins with part, or else those whose ID ends with
+// it: at most 100, newest first. A project's full name selects that project; an empty
+// part selects all.
+func (m *Manager) IDs(ctx context.Context, kind Kind, part string) (found []Named, err error) {
 	query := map[Kind]string{
-		KindProject: "SELECT id, name FROM projects WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
-		KindTask:    "SELECT id, title FROM tasks WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
-		KindAttempt: "SELECT id, branch FROM attempts WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
-		KindSession: "SELECT id, executor FROM sessions WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
+		KindProject: "SELECT id, name FROM projects WHERE %s ORDER BY created_at DESC, id DESC LIMIT 100",
+		KindTask:    "SELECT id, title FROM tasks WHERE %s ORDER BY created_at DESC, id DESC LIMIT 100",
+		KindAttempt: "SELECT id, branch FROM attempts WHERE %s ORDER BY created_at DESC, id DESC LIMIT 100",
+		KindSession: "SELECT id, executor FROM sessions WHERE %s ORDER BY created_at DESC, id DESC LIMIT 100",
 	}[kind]
-	if checkText("id", prefix, maxName) != nil {
+	if checkText("id", part, maxName) != nil {
 		return nil, nil // no record has such an ID or name
 	}
-	low := strings.ToLower(strings.TrimSpace(prefix))
+	low := strings.ToLower(strings.TrimSpace(part))
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		if kind == KindProject && low != "" {
-			found, err = all(ctx, tx, scanNamed, "SELECT id, name FROM projects WHERE name = ?", strings.TrimSpace(prefix))
+			found, err = all(ctx, tx, scanNamed, "SELECT id, name FROM projects WHERE name = ?", strings.TrimSpace(part))
 			if err != nil || len(found) > 0 {
 				return err
 			}
 		}
-		found, err = all(ctx, tx, scanNamed, query, low, low+"g") // g sorts after every hex digit and dash
+		found, err = all(ctx, tx, scanNamed, fmt.Sprintf(query, "id >= ? AND id < ?"), low, low+"g") // g sorts after every hex digit and dash
+		if err == nil && len(found) == 0 && len(low) >= leastPart && strings.Trim(low, "0123456789abcdef-") == "" {
+			found, err = all(ctx, tx, scanNamed, fmt.Sprintf(query, "id LIKE ?"), "%"+low)
+		}
 		return err
 	})
 	if err != nil {

@@ -49,9 +49,9 @@ func (r *run) script(dir, script string) ending {
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, afterExit
-	tail := &textutil.Tail{Max: maxTail}
-	cmd.Stdout = outputWriter{r, logs.Stdout, io.Discard}
-	cmd.Stderr = outputWriter{r, logs.Stderr, tail}
+	said := &textutil.Complaint{}
+	cmd.Stdout = outputWriter{r, logs.Stdout, said}
+	cmd.Stderr = outputWriter{r, logs.Stderr, said}
 	group, err := proc.Start(cmd)
 	if err != nil {
 		return failed("cannot start: " + err.Error())
@@ -71,8 +71,17 @@ func (r *run) script(dir, script string) ending {
 		return failed(err.Error())
 	}
 	r.await(done, group)
-	return scriptEnding(ended, brief(tail.LastLine()))
+	e := scriptEnding(ended, textutil.Shorten(said.Reason(), mostOfReason))
+	if text := said.Text(lastOfScript); e.State == Failed && text != "" {
+		r.log.Append(logs.Failed(text))
+	}
+	return e
 }
+
+const (
+	mostOfReason = 160 // characters of a script's error in the attempt's failure
+	lastOfScript = 10  // lines of the end of its output that the log repeats
+)
 
 // controls can stop a process group.
 type controls interface {

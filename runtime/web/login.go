@@ -109,7 +109,7 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 	if !s.opts.People.atHome(r) {
 		// A redirect does not work: the page's policy forbids its form to lead
 		// elsewhere.
-		p.Onward = s.opts.People.LoginLink("http://"+r.Host, p.To)
+		p.Onward = s.opts.People.LoginLink("http://"+r.Host+page.Prefix(r.Context()), p.To)
 		w.Header().Set("Refresh", "1; url="+p.Onward)
 		show(w, r, http.StatusOK, p)
 		return

@@ -79,7 +79,7 @@ func (p People) atHome(r *http.Request) bool {
 
 // homeOf returns the request's address at the host that sessions belong to.
 func (p People) homeOf(r *http.Request) string {
-	return p.Home("http://"+r.Host) + r.URL.RequestURI()
+	return p.Home("http://"+r.Host) + page.Prefix(r.Context()) + r.URL.RequestURI()
 }
 
 // Ledger records used links and ended sessions, for all processes that accept the

@@ -17,6 +17,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,12 @@ type Options struct {
 	// AllowedOrigins lists additional origins whose pages may call, for example
 	// https://inspector.example. The server's own origin is always allowed.
 	AllowedOrigins []string
+
+	// Base is the address at which browsers and clients reach this server behind a
+	// proxy, for example https://example.org/deskhand. The proxy may remove its path
+	// from requests or keep it. If nil, the server is reached directly, or at the root
+	// of a host.
+	Base *url.URL
 
 	// Mounts holds the handlers by path: "/mcp" matches only that path, "/inbox/"
 	// everything below it. Handlers check methods themselves.
@@ -176,6 +183,9 @@ func New(opts Options) (*Server, error) {
 		opts.Shell.SignedIn = func(r *http.Request) bool { return access.Of(r.Context()).Session != "" }
 		opts.Shell.Who = func(r *http.Request) string { return access.Of(r.Context()).Name }
 	}
+	if err := s.checkBase(); err != nil {
+		return nil, err
+	}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -204,7 +214,7 @@ func (s *Server) routes() http.Handler {
 	for path, h := range s.mounted() {
 		mux.Handle(path, s.counted(path, s.admitting(s.ruleOf(path), h)))
 	}
-	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))
+	return s.bounded(s.recovered(s.based(sealed(s.ours(s.sameOrigin(mux))))))
 }
 
 // mounted returns all handlers by path, including the front's own.

@@ -53,5 +53,8 @@ func (l *Listen) Address(flags *pflag.FlagSet) (string, error) {
 	case addr == "":
 		addr = DefaultAddr
 	}
+	if n, err := strconv.Atoi(addr); err == nil && n >= 0 {
+		addr = net.JoinHostPort("127.0.0.1", addr) // a port alone
+	}
 	return addr, web.CheckAddr(addr)
 }

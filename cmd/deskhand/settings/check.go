@@ -93,6 +93,9 @@ var (
 			return strings.TrimSuffix(text, "/") == "" || isURL(strings.TrimSuffix(text, "/"))
 		}))
 
+	baseAddress = unless([]string{""}, fits("not the address of a server", "write it as https://example.org/deskhand",
+		func(text string) bool { return web.CheckBase(text) == nil }))
+
 	toolPrefix = fits("not a valid start of a tool name", fmt.Sprintf("use at most %d characters from a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")),
 		func(text string) bool { return text == "" || contract.ValidName(text+"_search_docs") })
 	branchPrefix = fits("not a valid start of a git branch name", "use letters, digits and dashes, for example deskhand", func(text string) bool {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 
@@ -27,7 +28,7 @@ func (s *Settings) Config(run Run) app.Config {
 		Upstreams: app.PartOf(s.upstreams()), Agents: app.PartOf(s.others()), Notices: app.PartOf(s.notices()),
 		Surfaces: app.PartOf(s.surfaces(run.Log)), Spans: app.PartOf(s.spans(run)),
 		Token: app.PartOf(s.token()), Visitors: app.PartOf(s.visitors()),
-		Hosts: s.list("allow-host"), Origins: s.list("allow-origin"), PublicURL: s.get("public-url"),
+		Hosts: s.list("allow-host"), Origins: s.list("allow-origin"), PublicURL: cmp.Or(s.get("public-url"), s.get("base-url")), BaseURL: s.get("base-url"),
 	}
 	if OwnAttempt() == "" { // in an attempt, the agent controls the environment
 		c.Person = s.get("person")

@@ -1,16 +1,38 @@
 package settings
 
-// These tables list what docs-mcp names differently or only docs-mcp has,
-// with the replacement.
+// These tables list what docs-mcp and other programs name differently, or what only
+// docs-mcp has, with the replacement.
 
-// MovedCommands maps docs-mcp commands to their replacements.
+// MovedCommands maps commands of docs-mcp, and words that people try first, to what they
+// mean in deskhand.
 var MovedCommands = map[string]string{
 	"build":      "deskhand index DIR -o OUT",
 	"validate":   "deskhand index DIR --check",
 	"fix":        "deskhand index DIR --fix",
-	"run":        "deskhand eval CASES.json",
-	"benchmark":  "deskhand eval CASES.json --server 'deskhand serve --index DIR' (once for each index)",
-	"playground": "deskhand serve --http (and open /search in a browser)",
+	"run":        "deskhand tasks run PROMPT for an agent; deskhand eval CASES.json to measure search",
+	"benchmark":  "deskhand eval CASES.json, with --server for each index",
+	"playground": "deskhand serve --http, and /search in the browser",
+
+	"status":    "deskhand doctor for the installation; deskhand tasks ls for the work",
+	"check":     "deskhand doctor for the installation; deskhand index DIR --check for docs",
+	"ls":        "deskhand tasks ls for tasks; deskhand list for libraries; deskhand ask list for questions",
+	"query":     "deskhand search QUERY",
+	"find":      "deskhand search QUERY",
+	"grep":      "deskhand search QUERY",
+	"mcp":       "deskhand serve",
+	"server":    "deskhand serve",
+	"start":     "deskhand serve for the server; deskhand tasks start TASK for an agent",
+	"watch":     "deskhand serve --watch DIR",
+	"setup":     "deskhand init",
+	"install":   "deskhand init, or deskhand add for a library",
+	"upgrade":   "the package manager that installed it; deskhand update builds libraries again",
+	"uninstall": "deskhand init --remove, then the package manager that installed it",
+	"questions": "deskhand ask list",
+	"answer":    "deskhand ask answer ID VALUE",
+	"agents":    "deskhand tasks executors",
+	"settings":  "deskhand config",
+	"man":       "deskhand help TOPIC",
+	"manual":    "deskhand docs",
 }
 
 const (

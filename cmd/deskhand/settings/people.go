@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"net/url"
@@ -87,7 +88,7 @@ func (s *Settings) notices() (n app.Notices, err error) {
 	if n.Quiet, err = notify.ParseQuiet(s.get("quiet-hours")); err != nil {
 		return n, fault.Misuse("quiet-hours: "+err.Error(), "correct "+s.origin("quiet-hours"))
 	}
-	n.Base = strings.TrimSuffix(s.get("public-url"), "/")
+	n.Base = strings.TrimSuffix(cmp.Or(s.get("public-url"), s.get("base-url")), "/")
 	return n, s.check("public-url")
 }
 

@@ -42,6 +42,7 @@ const ByDefault = "default"
 func Flags(f *pflag.FlagSet) {
 	f.BoolP("help", "h", false, "show help")
 	f.String("config", "", "configuration file (default: the nearest deskhand.yaml in this or a parent folder, and your own)")
+	f.BoolP("quiet", "q", false, "print only the result and errors")
 	for _, name := range everywhere {
 		Declare(f, name)
 	}

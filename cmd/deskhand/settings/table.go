@@ -109,6 +109,8 @@ var table = []setting{
 	{name: "notify", list: true, secret: true, noFlag: true, trust: needsTrust,
 		usage: "how to notify you of new questions: desktop, ntfy:URL, webhook:URL or command:PROGRAM"},
 	{name: "quiet-hours", noFlag: true, trust: needsTrust, usage: "time of day when only urgent questions cause notifications, for example 22:00-07:00"},
+	{name: "base-url", called: "URL", check: baseAddress, trust: needsTrust,
+		usage: "address of serve --http behind a proxy, for example https://example.org/deskhand"},
 	{name: "public-url", noFlag: true, check: publicAddress, trust: needsTrust,
 		usage: "address of the inbox in notifications, for example https://desk.example.org"},
 

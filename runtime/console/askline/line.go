@@ -127,8 +127,9 @@ func (l *Line) question(text string) (elicit.Question, error) {
 		if l.Multi {
 			q.Kind = elicit.MultiSelect
 		}
-		for _, text := range l.Options {
-			q.Options = append(q.Options, asktools.ReadOption(text))
+		var err error
+		if q.Options, err = options(l.Options); err != nil {
+			return q, err
 		}
 	case l.Multi:
 		return q, fault.Misuse("--multi needs options", "pass each choice with --option")
@@ -146,6 +147,22 @@ func (l *Line) question(text string) (elicit.Question, error) {
 		q.Max = &l.Max
 	}
 	return q, nil
+}
+
+// options parses the values of --option. Two options may have the same label only if each
+// has an ID, because the answer would not tell them apart.
+func options(texts []string) (list []elicit.Option, err error) {
+	for _, text := range texts {
+		o := asktools.ReadOption(text)
+		for _, other := range list {
+			if o.Label == other.Label && (o.ID == o.Label || other.ID == other.Label || o.ID == other.ID) {
+				return nil, fault.Misuse(fmt.Sprintf("two options are called %q, and the answer would not tell them apart", o.Label),
+					fmt.Sprintf("give each an id of its own, which is then printed: -o '%s=first' -o '%s=second'", o.Label, o.Label))
+			}
+		}
+		list = append(list, o)
+	}
+	return list, nil
 }
 
 // maxQuestionsBytes is larger than any valid request, in bytes.

@@ -71,19 +71,19 @@ func TestATaskFromItsMakingToItsEnd(t *testing.T) {
 	if err := d.List(t.Context(), "shop", "", 10); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.printed(); !strings.Contains(got, "ID") || !strings.Contains(got, id[:13]) || !strings.Contains(got, "todo") || !strings.Contains(got, "Round prices") {
+	if got := d.printed(); !strings.Contains(got, "ID") || !strings.Contains(got, tasks.ShortID(id)) || !strings.Contains(got, "todo") || !strings.Contains(got, "Round prices") {
 		t.Errorf("List prints %q, want the task %s", got, id)
 	}
-	if err := d.Set(t.Context(), id[:13], map[string]any{"status": "done"}); err != nil {
+	if err := d.Set(t.Context(), tasks.ShortID(id), map[string]any{"status": "done"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.printed(), id[:13]+"  done  Round prices\n"; got != want {
+	if got, want := d.printed(), tasks.ShortID(id)+"  done  Round prices\n"; got != want {
 		t.Errorf("Set prints %q, want %q", got, want)
 	}
 	if err := d.Remove(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.printed(), id[:13]+"  deleted\n"; got != want {
+	if got, want := d.printed(), tasks.ShortID(id)+"  deleted\n"; got != want {
 		t.Errorf("Remove prints %q, want %q", got, want)
 	}
 }

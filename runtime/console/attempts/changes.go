@@ -25,6 +25,9 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 	if err != nil {
 		return err
 	}
+	if paths, err = c.inRepo(ctx, id, paths); err != nil {
+		return err
+	}
 	if len(paths) > 0 && c.AsJSON {
 		var out work.Patch
 		return c.answer(ctx, "get_attempt_patch", map[string]any{"attempt_id": id, "paths": paths, "force": f.Force, "max_bytes": mostPatch}, &out, nil)
@@ -63,6 +66,24 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 		}
 		return nil
 	})
+}
+
+// inRepo adds the repository to paths that lack it, if the attempt has only one.
+func (c *Command) inRepo(ctx context.Context, id string, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	at, err := c.Manager.Context(ctx, id)
+	if err != nil || len(at.Attempt.Repos) != 1 {
+		return paths, err
+	}
+	full := slices.Clone(paths)
+	for i, p := range full {
+		if name := at.Attempt.Repos[0].Name; p != name && !strings.HasPrefix(p, name+"/") {
+			full[i] = name + "/" + p
+		}
+	}
+	return full, nil
 }
 
 // heldBack describes changes that the guard withholds. The lines are unknown if the

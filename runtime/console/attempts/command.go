@@ -78,14 +78,8 @@ func (c *Command) answer(ctx context.Context, tool string, args map[string]any, 
 	return table()
 }
 
-// brief returns an ID as tables show it: the first 13 characters, which contain the
-// creation time in milliseconds.
-func brief[T ~string](id T) string {
-	if len(id) != 36 {
-		return string(id)
-	}
-	return string(id[:13])
-}
+// brief returns an ID as tables show it.
+func brief[T ~string](id T) string { return tasks.ShortID(string(id)) }
 
 // briefOr is like brief, but returns the text otherwise if the ID is nil.
 func briefOr[T ~string](id *T, otherwise string) string {

@@ -67,7 +67,7 @@ func discardLines(all []tasks.Discarded, dryRun bool) string {
 // Pick lands an attempt and discards the task's other attempts. It first asks,
 // unless yes is set.
 func (c *Command) Pick(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
-	id, err := c.Manager.Find(ctx, tasks.KindAttempt, prefix)
+	id, err := c.find(ctx, tasks.KindAttempt, prefix)
 	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound { // a task ID does not select one of its attempts
 		err = fault.New(f.Code, f.Message, "pass one of the task's attempts; list them: deskhand tasks show TASK")
 	}

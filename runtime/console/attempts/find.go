@@ -9,10 +9,37 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// attempt returns the ID of the attempt with this ID prefix. If the prefix is a task's,
+// newest names the newest task or attempt in place of its ID.
+const newest = "newest"
+
+// find returns the ID of the task or attempt that begins or ends with part, or of the
+// newest one.
+func (c *Command) find(ctx context.Context, kind tasks.Kind, part string) (string, error) {
+	if part != newest {
+		return c.Manager.Find(ctx, kind, part)
+	}
+	all, err := c.Manager.IDs(ctx, kind, "")
+	if err == nil && len(all) == 0 {
+		hint := "add one: deskhand tasks add TITLE"
+		if kind == tasks.KindAttempt {
+			hint = "start one: deskhand tasks start TASK"
+		}
+		err = fault.New(tasks.NotFound, fmt.Sprintf("there is no %s yet", kind), hint)
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[0].ID, nil
+}
+
+// attempt returns the ID of the attempt with this part of its ID. If the part is a task's,
 // it returns the task's newest attempt.
 func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
-	id, err := c.Manager.Find(ctx, tasks.KindAttempt, prefix)
+	id, err := c.find(ctx, tasks.KindAttempt, prefix)
+	if prefix == newest {
+		c.Knows("attempt", id)
+		return id, err
+	}
 	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
 		c.Knows("attempt", id)
 		return id, err
@@ -29,7 +56,7 @@ func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
 		return "", err
 	}
 	if len(attempts) == 0 {
-		return "", fault.New(tasks.NotFound, "task "+brief(task)+" has no attempt yet", "start one: deskhand tasks start "+brief(task)+" --executor NAME")
+		return "", fault.New(tasks.NotFound, "task "+brief(task)+" has no attempt yet", "start one: deskhand tasks start "+brief(task))
 	}
 	c.Knows("task", task)
 	c.Knows("attempt", attempts[0].ID)
@@ -37,8 +64,8 @@ func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
 }
 
 func (c *Command) task(ctx context.Context, prefix string) (string, error) {
-	id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
-	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
+	id, err := c.find(ctx, tasks.KindTask, prefix)
+	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound && prefix != newest {
 		return "", fault.New(f.Code, fmt.Sprintf("there is no task %q", prefix), "list the tasks: deskhand tasks ls")
 	}
 	c.Knows("task", id)

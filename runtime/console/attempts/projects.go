@@ -18,6 +18,7 @@ import (
 // AddRepo adds a repository to the project with this name, and creates the project if
 // necessary. none holds the fields to clear.
 func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, none tasks.RepoChange) error {
+	before, _ := c.Manager.Find(ctx, tasks.KindProject, project) // AddRepo reports what is wrong
 	p, r, err := c.Manager.AddRepo(ctx, project, repo)
 	if err == nil && none != (tasks.RepoChange{}) {
 		r, err = c.Manager.SetRepo(ctx, p.ID, r.Name, none)
@@ -33,6 +34,9 @@ func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, 
 			RepoName     string        `json:"repo_name"`
 			TargetBranch string        `json:"default_target_branch"`
 		}{contract.UUID(p.ID), p.Name, contract.UUID(r.ID), r.Name, r.TargetBranch})
+	}
+	if repos, err := c.Manager.Repos(ctx, p.ID); err == nil && len(repos) > 1 && before == p.ID && r.Created.Equal(r.Updated) {
+		c.Tell(fmt.Sprintf("project %s was there before, and now has %d repositories; each attempt works in all of them unless --repo chooses", p.Name, len(repos)))
 	}
 	return c.Line("%s  project %s has repository %s; attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
 }
@@ -72,7 +76,7 @@ func (c *Command) Executors(ctx context.Context) error {
 		fmt.Fprintln(w, "EXECUTOR\tKIND\tVARIANTS\tSTATE")
 		paint := console.PainterFor(c.Stdout)
 		for _, e := range out.Executors {
-			state := "ready"
+			state := paint.Code("ready", "32")
 			if e.UnavailableReason != nil {
 				state = paint.Plain(*e.UnavailableReason)
 			}

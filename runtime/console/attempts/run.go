@@ -20,13 +20,11 @@ import (
 var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream", "codex-stream", "opencode-stream", "gemini-stream"}
 
 // Run starts an agent with a prompt in the working directory's repository, and follows it
-// to the end unless detach is set. If agent is empty, Run takes the first installed one.
+// to the end unless detach is set. An empty agent means the first installed one.
 func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
-	if agent == "" {
-		var err error
-		if agent, err = c.installed(ctx); err != nil {
-			return err
-		}
+	agent, err := c.executor(ctx, agent)
+	if err != nil {
+		return err
 	}
 	project, repo, err := c.Manager.ProjectAt(ctx, ".")
 	if err != nil {
@@ -77,7 +75,7 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 			return e.ID, nil
 		}
 	}
-	return "", fault.New("no_executor", "no coding agent is installed", "install one, or pass one with --agent; list them: deskhand tasks executors")
+	return "", fault.New("no_executor", "no coding agent is installed", "list them and how to install them: deskhand tasks executors; --executor fake runs without one")
 }
 
 // splitPrompt splits a prompt into a task's title, which is the first line,

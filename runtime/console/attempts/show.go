@@ -16,7 +16,7 @@ import (
 // every change of an attempt until no process runs.
 func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 	if !follow {
-		id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
+		id, err := c.find(ctx, tasks.KindTask, prefix)
 		if err == nil {
 			return c.showTask(ctx, id)
 		}

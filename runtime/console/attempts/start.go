@@ -29,6 +29,13 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	if err != nil {
 		return err
 	}
+	chosen := f.Executor
+	if f.Executor, err = c.executor(ctx, chosen); err != nil {
+		return err
+	}
+	if chosen == "" {
+		c.Tell("executor: " + f.Executor + "; --executor names another")
+	}
 	repos, err := c.repos(ctx, task.ProjectID, f.Repos)
 	if err != nil {
 		return err
@@ -45,6 +52,46 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 		c.Tell(fmt.Sprintf("attempt %s started on branch %s", brief(out.AttemptID), out.Branch))
 		return c.followToEnd(ctx, string(out.AttemptID))
 	})
+}
+
+// executor returns the executor to start: the given one; if that cannot be started here,
+// the one with another way to run the same agent; if none is given, the first one that is
+// installed. It tells if it took another one than given.
+func (c *Command) executor(ctx context.Context, given string) (string, error) {
+	if given == "" {
+		return c.installed(ctx)
+	}
+	all, err := c.Manager.Executors(ctx)
+	if err != nil {
+		return "", err
+	}
+	id, why := instead(all, given)
+	if why != "" {
+		c.Tell(fmt.Sprintf("%s, so %s runs instead", why, id))
+	}
+	return id, nil
+}
+
+// streamed is the end of the names of executors that run an agent's own program where the
+// executor without it needs an adapter.
+const streamed = "-stream"
+
+// instead returns the executor for the one named: itself, or its twin if it cannot be
+// started here and the twin can. Then why is the reason.
+func instead(all []tasks.Executor, named string) (id, why string) {
+	missing := map[string]string{}
+	for _, e := range all {
+		missing[e.ID] = e.Missing
+	}
+	twin, ok := strings.CutSuffix(named, streamed)
+	if !ok {
+		twin += streamed
+	}
+	if why, known := missing[twin]; missing[named] == "" || !known || why != "" {
+		return named, ""
+	}
+	why, _, _ = strings.Cut(missing[named], ";") // without how to install it
+	return twin, fmt.Sprintf("executor %s cannot be started: %s", named, why)
 }
 
 // repos returns the project's repositories that --repo selects, or all if none is given.

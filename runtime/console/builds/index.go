@@ -4,6 +4,7 @@ package builds
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/console"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -63,11 +65,14 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 	if r.FilesReused > 0 {
 		fmt.Fprintf(c.Stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
 	}
+	if r.FilesReused == 0 && r.FilesDeleted > 0 {
+		c.Tell(fmt.Sprintf("this replaced the index of another folder, with %s; to keep both, name another folder for one with -o", textutil.Count(r.FilesDeleted, "file")))
+	}
 	if n := len(r.Problems); n > 0 {
 		fmt.Fprintf(c.Stderr, "completed with %s\n", textutil.Count(n, "problem"))
 	}
 	if e := r.Embedding; e != nil {
-		fmt.Fprintf(c.Stderr, "embedding model: %s, %d dimensions\n", e, e.Dimensions)
+		fmt.Fprintf(c.Stderr, "embedding model: %s\n", modelName(e))
 	}
 	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
 		fmt.Fprintf(c.Stderr, "%s\n", console.Usage(*u))
@@ -75,11 +80,31 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 			c.Tell("the vectors could not be cached, so the next build requests them again: " + u.CacheProblem)
 		}
 	}
+	if m, err := described(r.Out); err == nil && m == indexer.DefaultDescription && !unchanged {
+		c.Tell(fmt.Sprintf("agents read \"Search the %s.\"; say what these docs are with --description, such as 'Acme handbook'", m))
+	}
 	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
 	if unchanged {
 		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
 	}
 	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
+}
+
+// modelName returns an embedding model's name for people.
+func modelName(e *artifact.Embedding) string {
+	if own, err := embed.Open(embed.Default); err == nil && own.Name() == e.String() {
+		return "built-in"
+	}
+	return fmt.Sprintf("%s, %d dimensions", e, e.Dimensions)
+}
+
+// described returns what the index in dir tells agents that its corpus is.
+func described(dir string) (string, error) {
+	var m struct {
+		Description string `json:"corpus_description"`
+	}
+	err := json.Unmarshal(Metadata(dir), &m)
+	return m.Description, err
 }
 
 // Fix writes a manifest into the corpus in dir, unless it already has one.

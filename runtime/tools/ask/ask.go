@@ -54,6 +54,10 @@ type Options struct {
 	// Hold is how long a call is held, for every client. Zero means the client's
 	// value in [clients.Of].
 	Hold time.Duration
+	// PageComes is how long a call waits for the address of a page on which a person can
+	// answer, if there is none yet. It is for servers that open the page with the first
+	// question. Zero means that no page is coming.
+	PageComes time.Duration
 	// Stopping, when closed, ends the held calls. Each returns the request ID for a
 	// later call. It may be nil.
 	Stopping <-chan struct{}

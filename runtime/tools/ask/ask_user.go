@@ -180,7 +180,7 @@ func (d *Toolset) report(ctx context.Context, hub *elicit.Hub, caller contract.C
 	}
 	more := ""
 	if r.Status == elicit.Open {
-		more = where(ctx, hub) + "."
+		more = d.where(ctx, hub) + "."
 		if d.stopping() {
 			more = "This server is stopping: call again when it is back. " + more
 		}

@@ -61,7 +61,7 @@ func (d *Toolset) await(ctx context.Context, caller contract.Caller, in awaitAns
 		return contract.Result{}, err
 	}
 	if r.Status != elicit.Completed && timeout > 0 {
-		h := holding{hub: hub, caller: caller, limit: timeout, total: timeout}
+		h := holding{hub: hub, caller: caller, where: d.where, limit: timeout, total: timeout}
 		if limit := d.limit(caller); limit > 0 {
 			h.limit = min(timeout, limit)
 		}

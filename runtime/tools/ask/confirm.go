@@ -96,7 +96,7 @@ func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirm
 	case report.Outcome == unreachable:
 		done.Verdict = Unreachable
 	default:
-		done.Verdict, done.Reach = Waiting, where(ctx, hub)
+		done.Verdict, done.Reach = Waiting, d.where(ctx, hub)
 		return done, nil
 	}
 	return done, d.usedUp(ctx, hub, said, done.RequestID)

@@ -28,11 +28,13 @@ type holding struct {
 	// waiting for a person, and where to answer.
 	says func() string
 	wait func(context.Context) (elicit.Request, error)
+	// where is [Toolset.where].
+	where func(context.Context, *elicit.Hub) string
 }
 
 // holding returns the holding of a call by caller for r.
 func (d *Toolset) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Request) holding {
-	return holding{hub: hub, caller: caller, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
+	return holding{hub: hub, caller: caller, where: d.where, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
 }
 
 // limit returns how long a call may be held for a client; 0 means for as long as
@@ -130,7 +132,7 @@ func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	if h.says != nil {
 		p.Message = h.says()
 	} else {
-		p.Message = "Waiting for a person. " + where(ctx, h.hub)
+		p.Message = "Waiting for a person. " + h.where(ctx, h.hub)
 	}
 	if h.total > 0 {
 		p.Total = h.total.Seconds()
@@ -139,17 +141,27 @@ func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	h.caller.Progress(ctx, p)
 }
 
-// where returns a sentence on how a person can answer the question.
-func where(ctx context.Context, hub *elicit.Hub) string {
-	up, err := hub.Reach(ctx)
-	if err == nil {
+// pagePoll is how often a call checks whether the page that is coming is there.
+const pagePoll = 10 * time.Millisecond
+
+// where returns a sentence on how a person can answer the question. It waits for a page
+// that is about to open, but no longer than Options.PageComes.
+func (d *Toolset) where(ctx context.Context, hub *elicit.Hub) string {
+	for until := time.Now().Add(d.options.PageComes); ; {
+		up, err := hub.Reach(ctx)
 		for _, s := range up {
 			if s.Address != "" {
 				return "Answer at " + s.Address
 			}
 		}
+		if err != nil || ctx.Err() != nil || !time.Now().Before(until) {
+			return "Answer it in the terminal: deskhand inbox"
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pagePoll):
+		}
 	}
-	return "Answer it in the terminal: deskhand inbox"
 }
 
 // worded converts errors that a caller can act on to faults.

@@ -204,7 +204,7 @@ func (k pendingCalls) pending(ctx context.Context, hub *elicit.Hub, caller contr
 		p.Result, p.Err = k.d.report(ctx, hub, caller, r.ID)
 		return p, nil
 	}
-	p.Message = "Waiting for a person. " + where(ctx, hub)
+	p.Message = "Waiting for a person. " + k.d.where(ctx, hub)
 	return p, nil
 }
 

@@ -132,6 +132,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Write answers with a page, or with one of its templates if name is not empty.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
 	body := s.execute(w, r, t, cmp.Or(name, "page"), p).Bytes()
+	if at := Prefix(r.Context()); at != "" {
+		body = below(body, at)
+	}
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
 	h.Add("Vary", "Sec-Fetch-Site")

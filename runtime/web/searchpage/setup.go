@@ -3,6 +3,8 @@ package searchpage
 import (
 	"net/http"
 	"strings"
+
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // setup is what to paste into a client so that its agent can search these docs.
@@ -14,11 +16,7 @@ type setup struct {
 // setups returns the configurations, with the server's address that the browser
 // used. They never contain the token, which comes from the client's environment.
 func (p *Page) setups(r *http.Request) []setup {
-	scheme := "http://"
-	if r.TLS != nil {
-		scheme = "https://"
-	}
-	fill := strings.NewReplacer("NAME", p.options.Name, "URL", scheme+r.Host+"/mcp")
+	fill := strings.NewReplacer("NAME", p.options.Name, "URL", page.Address(r)+"/mcp")
 	header := func(text string) string {
 		if p.options.NoToken {
 			return ""

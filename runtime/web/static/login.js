@@ -7,6 +7,6 @@ try {
   if (home) localStorage.setItem('deskhand-home', new URL(home.dataset.home).origin)
   if (away) {
     const at = new URL(localStorage.getItem('deskhand-home'))
-    if (at.hostname.endsWith('.localhost') && at.port === location.port) location.replace(at.origin + '/login' + location.search)
+    if (at.hostname.endsWith('.localhost') && at.port === location.port) location.replace(at.origin + location.pathname + location.search)
   }
 } catch { /* nothing is stored, or storage is not allowed: the person can use the form */ }

@@ -26,7 +26,7 @@
     if (status === 'cancelled' && 'running' in card.dataset && !confirm('An agent is at work. Cancel the task and stop it?')) return;
     const focused = card.contains(document.activeElement), title = $('a', card).textContent, name = nameOf(column);
     try {
-      const response = await fetch('/work/tasks/' + id, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ act: 'status', status, token }) });
+      const response = await fetch((document.documentElement.dataset.base ?? '') + '/work/tasks/' + id, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ act: 'status', status, token }) });
       if (response.type !== 'opaqueredirect') throw new Error(response.status);
       await fresh();
       say(`${title}: ${name}`);

@@ -32,7 +32,7 @@ for (const area of document.querySelectorAll('textarea[data-project]')) {
     const typed = word(), mine = ++asked;
     if (typed === undefined) return close();
     let files = [];
-    try { files = await (await fetch(`/work/files?project=${encodeURIComponent(area.dataset.project)}&q=${encodeURIComponent(typed.replaceAll('/', ' '))}`)).json(); } catch { /* typed without help */ }
+    try { files = await (await fetch(`${document.documentElement.dataset.base ?? ''}/work/files?project=${encodeURIComponent(area.dataset.project)}&q=${encodeURIComponent(typed.replaceAll('/', ' '))}`)).json(); } catch { /* typed without help */ }
     if (mine !== asked) return;
     if (!files.length) return close();
     list.replaceChildren(...files.map((path, i) => {

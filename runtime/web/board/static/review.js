@@ -8,7 +8,7 @@
   if (!$('.file') && !$('.remark')) return;
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; for (const n of t.content.querySelectorAll('noscript')) n.remove(); return t.content; };
   const token = $('meta[name=token]').content;
-  const attempt = location.pathname.match(/^\/work\/attempts\/[^/]+/)[0];
+  const attempt = location.pathname.match(/^.*?\/work\/attempts\/[^/]+/)[0];
   const ask = (path, more = {}) => fetch(path, { ...more, headers: { 'Deskhand-Part': '1', 'Deskhand-Token': token, ...more.headers } });
 
   // ---- lines

@@ -13,11 +13,12 @@ const question = (() => {
   const token = $('meta[name=token]').content;
   const client = 'web_' + [...crypto.getRandomValues(new Uint8Array(8))].map(b => b.toString(16).padStart(2, '0')).join('');
   const open = $('#open');
+  const base = document.documentElement.dataset.base ?? ''; // path below which the pages lie, behind a proxy
   const carrier = globalThis.deskhandCarrier ?? {
     ready: undefined, // or a promise that is resolved when the question is there
     fetch: (path, init) => fetch(path, init),
-    events: after => new EventSource('/inbox/events?after=' + after),
-    there: () => fetch('/healthz').then(r => r.ok, () => false),
+    events: after => new EventSource(base + '/inbox/events?after=' + after),
+    there: () => fetch(base + '/healthz').then(r => r.ok, () => false),
     again: () => location.reload(),
     leave: to => location.assign(to),
     mayFocus: () => true, // false in a view without focus, so that it takes no focus from the conversation
@@ -74,9 +75,9 @@ const question = (() => {
     setTimeout(present);
   };
   const present = () => {
-    if (!document.hidden && $('#form')?.checkVisibility?.()) post(`/inbox/${current()}/presented`, {}).catch(() => {});
+    if (!document.hidden && $('#form')?.checkVisibility?.()) post(`${base}/inbox/${current()}/presented`, {}).catch(() => {});
   };
-  const pageOf = id => '/inbox/' + id + (open.dataset.attempt ? '?do.at=attempt' : '');
+  const pageOf = id => base + '/inbox/' + id + (open.dataset.attempt ? '?do.at=attempt' : '');
   const openQuestion = async id => {
     await settle();
     const response = await ask(pageOf(id));
@@ -200,7 +201,7 @@ const question = (() => {
     p.sent = Date.now();
     let stored = 0; // the question's revision in the response
     try {
-      const response = await post(`/inbox/${id}/draft`, { question, fields: fieldsOf(el), skip: skips(el), ifRev: p.since || 0 }, { ...more, signal: AbortSignal.timeout(8000) });
+      const response = await post(`${base}/inbox/${id}/draft`, { question, fields: fieldsOf(el), skip: skips(el), ifRev: p.since || 0 }, { ...more, signal: AbortSignal.timeout(8000) });
       const out = await response.json();
       stored = out.rev ?? 0;
       if (id !== current()) return;
@@ -311,9 +312,9 @@ const question = (() => {
     if (note !== undefined) body.set('do.note', note); // the field is in the other form
     if (button) button.disabled = true;
     try {
-      const response = await ask('/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });
+      const response = await ask(base + '/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });
       const html = await response.text();
-      if (response.status === 401) return carrier.leave('/login?to=' + encodeURIComponent('/inbox/' + id));
+      if (response.status === 401) return carrier.leave(base + '/login?to=' + encodeURIComponent('/inbox/' + id));
       show(html);
       if (response.ok) forget(id);
       const focus = $('[data-focus]', open) ?? $('#pane-title');
@@ -424,5 +425,5 @@ const question = (() => {
     connect();
     document.documentElement.dataset.ready = '1';
   });
-  return { $, $$, ask, current, inField, openQuestion, parsed, put, say, settle, stayAwake: on => { wakeful = on; } };
+  return { $, $$, ask, base, current, inField, openQuestion, parsed, put, say, settle, stayAwake: on => { wakeful = on; } };
 })();

@@ -2,7 +2,7 @@
 // Without this script, the page does the same with links.
 'use strict';
 (() => {
-  const { $, $$, ask, current, inField, openQuestion, parsed, put, say, settle, stayAwake } = question;
+  const { $, $$, ask, base, current, inField, openQuestion, parsed, put, say, settle, stayAwake } = question;
   const list = $('#list'), filter = $('#filter'), title = document.title.replace(/^\(\d+\) /, '');
 
   // ---- the list
@@ -74,7 +74,7 @@
     return true;
   };
   const reloadList = async () => {
-    const response = await ask('/inbox/list?chosen=' + encodeURIComponent(current() ?? '') + '&' + query());
+    const response = await ask(base + '/inbox/list?chosen=' + encodeURIComponent(current() ?? '') + '&' + query());
     if (!response.ok) return;
     const focused = document.activeElement?.closest?.('li.card')?.dataset.id;
     list.replaceChildren(parsed(await response.text()));
@@ -96,7 +96,7 @@
       refreshing = undefined;
       let all = filtered() || ids.length > 8 || !$('li', list);
       for (const id of all ? [] : ids) {
-        const response = await ask(`/inbox/${id}/card`), old = cardOf(id);
+        const response = await ask(`${base}/inbox/${id}/card`), old = cardOf(id);
         const card = response.status === 200 && $('li', parsed(await response.text()));
         if (!card) { if (old) drop(old); continue; }
         if (!old) card.classList.add('new');
@@ -114,7 +114,7 @@
   const go = async id => {
     await openQuestion(id);
     document.body.classList.add('single');
-    if (location.pathname !== '/inbox/' + id) history.pushState({}, '', '/inbox/' + id);
+    if (location.pathname !== base + '/inbox/' + id) history.pushState({}, '', base + '/inbox/' + id);
     $('#pane-title')?.focus({ preventScroll: true });
     scrollTo(0, 0);
   };
@@ -161,26 +161,26 @@
   const push = async () => {
     const box = $('#alert-push');
     if (!navigator.serviceWorker || !('PushManager' in window)) return;
-    const { key } = await (await ask('/push')).json();
+    const { key } = await (await ask(base + '/push')).json();
     if (!key) return;
     const bytes = Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0));
     const { pushManager } = await navigator.serviceWorker.ready;
     const had = await pushManager.getSubscription();
     box.checked = !!had;
-    if (had && !(await tell('/push', had)).ok) box.checked = false; // the server forgets it when the session ends
+    if (had && !(await tell(base + '/push', had)).ok) box.checked = false; // the server forgets it when the session ends
     $('#alert-push-row').hidden = false;
     box.addEventListener('change', async () => {
       box.disabled = true;
       try {
         let subscription = await pushManager.getSubscription();
         if (!box.checked) {
-          if (subscription) { await tell('/push/off', subscription); await subscription.unsubscribe(); }
+          if (subscription) { await tell(base + '/push/off', subscription); await subscription.unsubscribe(); }
         } else {
           if (await Notification.requestPermission() !== 'granted') throw new Error();
           const same = subscription && subscription.options?.applicationServerKey && String(new Uint8Array(subscription.options.applicationServerKey)) === String(bytes);
           if (subscription && !same) { await subscription.unsubscribe(); subscription = undefined; }
           subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
-          if (!(await tell('/push', subscription)).ok) throw new Error();
+          if (!(await tell(base + '/push', subscription)).ok) throw new Error();
           say('This device will be notified.');
         }
       } catch {
@@ -239,7 +239,7 @@
     if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === 'Escape') {
       if ($('#alerts[open]')) { $('#alerts').open = false; return $('#alerts summary').focus(); }
-      if (document.body.classList.contains('single')) return settle().then(() => location.assign('/'));
+      if (document.body.classList.contains('single')) return settle().then(() => location.assign(base + '/'));
       return e.target.blur?.();
     }
     if (inField(e)) return;

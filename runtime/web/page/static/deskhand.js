@@ -5,6 +5,8 @@
 (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
 
+  const base = document.documentElement.dataset.base ?? ''; // path below which the pages lie, behind a proxy
+
   // ---- counts, and whether the server is there
   const every = 10000; // milliseconds
   const banner = () => $('#offline') ?? $('#unreached'); // a form has its own, which says what happens to the text
@@ -12,7 +14,7 @@
   const look = async () => {
     clearTimeout(timer);
     try {
-      const response = await fetch('/counts', { signal: AbortSignal.timeout(8000) });
+      const response = await fetch(base + '/counts', { signal: AbortSignal.timeout(8000) });
       if (!response.ok) throw new Error(response.status);
       for (const [path, n] of Object.entries(await response.json())) {
         const badge = $(`.waits[data-path="${CSS.escape(path)}"]`);
@@ -35,7 +37,7 @@
   document.addEventListener('feed', e => { if (/requested|completed|withdrawn|expired/.test(e.detail.type)) { clearTimeout(timer); timer = setTimeout(look, 300); } });
 
   // The service worker shows push messages; see the inbox's menu "Alerts".
-  navigator.serviceWorker?.register('/static/worker.js', { scope: '/' }).catch(() => {}); // the page does not need it
+  navigator.serviceWorker?.register(base + '/static/worker.js', { scope: base + '/' }).catch(() => {}); // the page does not need it
 
   // ---- go to
   let dialog, field, list, at = 0, asked = 0;
@@ -70,14 +72,14 @@
   };
   const places = words => {
     const own = [...document.querySelectorAll('.bar nav a')].map(a => ({ name: a.firstChild.textContent.trim(), path: a.getAttribute('href'), kind: 'page' }));
-    if (own.some(p => p.path === '/work')) own.push({ name: 'New task', path: '/work?new=1#new', kind: 'action' }, { name: 'Projects', path: '/work/projects', kind: 'page' });
+    if (own.some(p => p.path === base + '/work')) own.push({ name: 'New task', path: base + '/work?new=1#new', kind: 'action' }, { name: 'Projects', path: base + '/work/projects', kind: 'page' });
     return own.filter(p => words.split(/\s+/).every(w => p.name.toLowerCase().includes(w.toLowerCase())));
   };
   const find = async () => {
     const mine = ++asked, words = field.value.trim();
     let found = places(words);
     fill(found);
-    try { found = [...found, ...await (await fetch('/find?q=' + encodeURIComponent(words))).json()]; } catch { return; }
+    try { found = [...found, ...(await (await fetch(base + '/find?q=' + encodeURIComponent(words))).json()).map(f => ({ ...f, path: base + f.path }))]; } catch { return; }
     if (mine === asked) fill(found);
   };
   const fill = found => {

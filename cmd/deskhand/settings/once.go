@@ -1,0 +1,55 @@
+package settings
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// once is the value of a flag that is given at most once. Without it, the last of two
+// values would count and the first be forgotten.
+type once struct {
+	pflag.Value
+	given bool
+}
+
+// errTwice is the error of a flag that is given again.
+var errTwice = errors.New("given twice")
+
+// Set implements [pflag.Value].
+func (o *once) Set(text string) error {
+	if o.given {
+		return errTwice
+	}
+	o.given = true
+	return o.Value.Set(text)
+}
+
+// Once lets each flag that has a single value be given only once.
+func Once(f *pflag.FlagSet) {
+	f.VisitAll(func(f *pflag.Flag) {
+		_, list := f.Value.(pflag.SliceValue)
+		if _, already := f.Value.(*once); !already && !list && !strings.HasPrefix(f.Value.Type(), "stringTo") && f.Value.Type() != "count" {
+			f.Value = &once{Value: f.Value}
+		}
+	})
+}
+
+// Twice returns the error of a flag that was given again, or nil if e is another error.
+func Twice(e *pflag.InvalidValueError) error {
+	if !errors.Is(e, errTwice) {
+		return nil
+	}
+	name := e.GetFlag().Name
+	hint := "leave one of them out"
+	switch {
+	case name == "index":
+		hint = "a server and a search have one index; to have several libraries in one, use deskhand add"
+	case e.GetFlag().Value.Type() != "bool":
+		hint = "leave out " + e.GetFlag().Value.String() + " or " + e.GetValue()
+	}
+	return fault.Misuse("--"+name+" is given twice", hint)
+}
