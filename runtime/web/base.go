@@ -32,7 +32,7 @@ func (s *Server) checkBase() error {
 		return nil
 	}
 	first, _, _ := strings.Cut(strings.Trim(s.opts.Base.Path, "/"), "/")
-	for path := range paths(s.opts.Mounts, own) {
+	for path := range paths(s.opts.Mounts, Own) {
 		_, path, _ = strings.Cut(path, "/") // without a method
 		if top, _, _ := strings.Cut(path, "/"); first != "" && top == first {
 			return fault.New("bad_address", "the server has pages of its own below /"+first, "choose another path for --base-url, for example /deskhand")
@@ -42,7 +42,7 @@ func (s *Server) checkBase() error {
 }
 
 // paths returns the paths that a server answers.
-func paths(mounts map[string]http.Handler, own map[string]access.Level) iter.Seq[string] {
+func paths(mounts map[string]http.Handler, own map[string]access.Rule) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for path := range mounts {
 			if !yield(path) {
