@@ -147,11 +147,17 @@ func (m *Manager) madeHere(dir string, removed bool) bool {
 	return removed && filepath.Dir(dir) == m.attemptsDir()
 }
 
-// diedHere reports whether the runner of p was on this machine and has exited. If
-// several machines share the store, a runner from another boot counts as dead only when
-// its lease has expired, like runners on other machines.
+// diedHere reports whether the runner of p was on this machine and has exited.
 func (m *Manager) diedHere(p process) bool {
-	return p.host == m.host && p.runner.Exited() && (m.host == "" || !p.runner.OtherBoot())
+	return p.host == m.host && m.exited(p.runner)
+}
+
+// exited reports whether a process with this machine's ID has exited. If several machines
+// share the store, a process from another boot counts as exited only when its lease has
+// expired, like processes on other machines, because the state folder may be a copy. A
+// process in another container may be running.
+func (m *Manager) exited(l proc.Leader) bool {
+	return l.Exited() && (!l.OtherBoot() || m.host == "" && !l.OtherContainer())
 }
 
 // Prefixes of lease names. Each machine has a host lease, whose data is its name, and a
