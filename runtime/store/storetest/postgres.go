@@ -75,10 +75,22 @@ func (s *Server) Database() string {
 	return s.server.database(s.t)
 }
 
-// Stop stops the server immediately, as by a crash, which ends its connections.
+// Stop stops the server, which ends its connections.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if err := s.server.process.Process.Signal(syscall.SIGQUIT); err != nil { // PostgreSQL's immediate shutdown
+	s.end(syscall.SIGINT) // PostgreSQL's fast shutdown
+}
+
+// Crash ends the server as a crash of its processes does: what it wrote without waiting for
+// the disk may be lost.
+func (s *Server) Crash() {
+	s.t.Helper()
+	s.end(syscall.SIGQUIT) // PostgreSQL's immediate shutdown
+}
+
+func (s *Server) end(by os.Signal) {
+	s.t.Helper()
+	if err := s.server.process.Process.Signal(by); err != nil {
 		s.t.Fatal(err)
 	}
 	s.server.process.Wait()
