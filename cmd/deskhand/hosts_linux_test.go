@@ -35,8 +35,8 @@ func TestReadinessFollowsTheDatabase(t *testing.T) {
 		}
 	}
 	within("at first", time.Minute, http.StatusOK)
-	for range 2 {
-		postgres.Stop()
+	for _, end := range []func(){postgres.Stop, postgres.Crash} {
+		end()
 		within("without the database", 5*time.Second, http.StatusServiceUnavailable)
 		if status, _ := s.get("/healthz"); status != http.StatusOK {
 			t.Errorf("GET /healthz = %d without the database, want 200: the process is alive", status)
