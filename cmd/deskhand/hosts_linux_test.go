@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -157,5 +158,67 @@ func TestAHostIsItsStateFolder(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "lost") {
 		t.Errorf("the attempt ended: %s", out)
+	}
+}
+
+// runner starts deskhand runner on the host, until the test ends it.
+func (h host) runner(flags ...string) (out *waittest.Log, kill func()) {
+	h.t.Helper()
+	cmd := h.command(append([]string{"runner"}, flags...)...)
+	out = &waittest.Log{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() { cmd.Process.Kill(); cmd.Wait() })
+	h.t.Cleanup(kill)
+	eventually(h.t, "the runner on "+h.name, func() error {
+		if !strings.Contains(out.String(), "taking queued attempts") {
+			return fmt.Errorf("it says %q", out)
+		}
+		return nil
+	})
+	return out, kill
+}
+
+// An attempt queued on one host runs on another that has its labels, in a clone of the
+// repository's remote.
+func TestAQueuedAttemptRunsOnAHostWithItsLabels(t *testing.T) {
+	on := oneDatabase(t)
+	a, b, c := on("a", t.TempDir()), on("b", t.TempDir()), on("c", t.TempDir())
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	remote := filepath.Join(t.TempDir(), "shop.git")
+	git(t, repo, "clone", "--quiet", "--bare", repo, remote)
+	git(t, repo, "remote", "add", "origin", remote)
+	a.run("tasks", "project", "add", repo, "--name", "shop")
+	task := strings.TrimSpace(a.run("tasks", "add", "shop", "Build it"))
+	said := a.run("tasks", "start", task, "-e", "fake", "--on", "gpu", "--prompt", "write a.txt x")
+	if !strings.Contains(said, "no machine with these labels") {
+		t.Errorf("tasks start without a runner says %q", said)
+	}
+	if err := os.Rename(repo, repo+"-of-a"); err != nil { // only host a has this checkout
+		t.Fatal(err)
+	}
+	other, _ := b.runner("--labels", "arm")
+	out, _ := c.runner("--labels", "gpu,big", "--places", "2")
+	eventually(t, "the attempt", func() error {
+		if shown := c.run("tasks", "show", task); !strings.Contains(shown, "completed") {
+			return fmt.Errorf("it is shown as:\n%s\nc says %s, b says %s", shown, out, other)
+		}
+		return nil
+	})
+	if diff := c.run("tasks", "diff", task); !strings.Contains(diff, "a.txt") {
+		t.Errorf("the diff on c is %q", diff)
+	}
+	if refused, err := a.command("tasks", "diff", task).CombinedOutput(); err == nil || !strings.Contains(string(refused), " is on c") {
+		t.Errorf("the diff on a: %v, %s; want it to name c", err, refused)
+	}
+	if strings.Contains(other.String(), "was taken") {
+		t.Errorf("b took an attempt that is not for it: %s", other)
+	}
+	// A second attempt shares the clone.
+	c.run("tasks", "start", task, "-e", "fake", "--on", "gpu", "--on", "big", "--prompt", "write b.txt y", "--follow")
+	if clones, err := filepath.Glob(filepath.Join(c.state, "tasks", "clones", "*")); err != nil || len(clones) != 1 {
+		t.Errorf("clones on c: %q, %v; want one", clones, err)
 	}
 }

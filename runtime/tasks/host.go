@@ -267,6 +267,9 @@ func (s hostInfo) since(now time.Time) string {
 }
 
 func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s hostInfo, err error) {
+	if host == anyHost {
+		return hostInfo{name: "no machine yet, because it is queued for any"}, nil
+	}
 	if !hostIDs.MatchString(host) {
 		return hostInfo{name: host}, nil // the name of a machine, from before machines had IDs
 	}
@@ -289,7 +292,7 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 	}
 	patience := 30 * m.options.Lease
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		waiting, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host <> ? AND p.updated_at < ? ORDER BY p.ordinal",
+		waiting, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host <> ? AND p.wants = '' AND p.updated_at < ? ORDER BY p.ordinal",
 			Queued, m.host, millis(tx.Now.Add(-patience)))
 		if err != nil {
 			return err
