@@ -38,7 +38,7 @@ func (s *server) ready() error {
 // ready returns why the docs tools cannot search, without private details.
 func (l *docsServer) ready() error {
 	switch {
-	case l.libraries != nil:
+	case l.libraries.Load() != nil:
 		return nil // a shelf without libraries is not served
 	case l.engine == nil || l.engine.Ready() != nil:
 		return errors.New("the index is not ready: it is being built, or it is damaged")

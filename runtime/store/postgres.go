@@ -193,15 +193,13 @@ const readPosition = "SELECT seq, clock_timestamp() FROM feed WHERE id = 1"
 const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 
 // setLocal sets the settings of one transaction. Without synchronous_commit, the
-// commit may not be on disk yet when it returns.
-const setLocal = "SELECT set_config('lock_timeout', $1, true), set_config('synchronous_commit', $2, true)"
+// commit may not be on disk yet when it returns. A firm commit waits for what the
+// database's administrator has configured, for example a replica.
+const setLocal = `SELECT set_config('lock_timeout', $1, true),
+	set_config('synchronous_commit', CASE WHEN $2 THEN current_setting('synchronous_commit') ELSE 'off' END, true)`
 
 func localSettings(firm bool) []any {
-	synchronous := "off"
-	if firm {
-		synchronous = "on"
-	}
-	return []any{strconv.FormatInt(lockWait.Milliseconds(), 10), synchronous}
+	return []any{strconv.FormatInt(lockWait.Milliseconds(), 10), firm}
 }
 
 func (s *postgresStore) read(ctx context.Context) (transaction, position, error) {
@@ -388,6 +386,7 @@ func (s *postgresStore) listen(ctx context.Context, wake func()) {
 	s.mu.Lock()
 	s.wake = wake
 	s.mu.Unlock()
+	wake() // the connection may have received notifications before
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -319,8 +319,8 @@ func (m *Manager) requeue(ctx context.Context) error {
 		return err
 	}
 	return m.db.Update(ctx, func(tx *store.Tx) error {
-		for _, p := range stuck {
-			done, err := tx.Exec(ctx, "UPDATE processes SET host = ?, launched_at = 0 WHERE id = ? AND state = ? AND host = ? AND launched_at = ?",
+		for _, p := range stuck { // without its origin, no runner that is late claims it
+			done, err := tx.Exec(ctx, "UPDATE processes SET host = ?, origin = '', launched_at = 0 WHERE id = ? AND state = ? AND host = ? AND launched_at = ?",
 				anyHost, p.ID, Queued, p.host, millis(p.launched))
 			if err != nil {
 				return err

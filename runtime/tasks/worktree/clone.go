@@ -38,7 +38,7 @@ func (r Repo) Origin(ctx context.Context) string {
 func Clone(ctx context.Context, address, path string) error {
 	if _, err := os.Stat(filepath.Join(path, ".git")); err == nil {
 		return Repo{Name: filepath.Base(path), Path: path}.alone(ctx, func() error {
-			return overNetwork(ctx, path, address, "fetch", "--quiet", "--prune", "--no-recurse-submodules", "origin")
+			return overNetwork(ctx, path, address, "fetch", "--quiet", "--prune", "--no-recurse-submodules", "--", address, "+refs/heads/*:refs/remotes/origin/*") // not what an agent may have set as the remote
 		})
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
