@@ -50,8 +50,8 @@ type QueueOptions struct {
 // maxPlaces far exceeds what a machine can run.
 const maxPlaces = 1000
 
-// maxLabel is the maximum length of a label.
-const maxLabel = 64
+// maxHostLabel is the maximum length of a label.
+const maxHostLabel = 64
 
 // parseLabels returns labels in lower case, sorted, each once. A value may contain several,
 // separated by commas.
@@ -62,7 +62,7 @@ func parseLabels(given []string) (labels []string, err error) {
 			plain := func(r rune) bool {
 				return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r)
 			}
-			if label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(r rune) bool { return !plain(r) }) {
+			if label == "" || len(label) > maxHostLabel || strings.ContainsFunc(label, func(r rune) bool { return !plain(r) }) {
 				return nil, refuse(InvalidArgument, "use 1 to 64 of the letters a-z, digits, dots, dashes and underscores, for example gpu", "%q is not a label", brief(label))
 			}
 			labels = append(labels, label)
