@@ -30,6 +30,7 @@ var sleepers = map[string]string{
 	"cmd/deskhand/waits":                                              "polls for a test script, which has no testing.TB",
 	"indexer/embed/TestRemoteLetsRequestsEndThatArePaidFor":           "an embedder that answers a little after it refused",
 	"runtime/gateway/token":                                           "an issuer that takes time, so that renewals meet",
+	"runtime/store/storetest/delayed":                                 "a network that takes time",
 	"runtime/store/storetest/ready":                                   "starts a database, before any test",
 	"runtime/tasks/TestAKilledRunnerLosesNothing":                     "the moment of a kill",
 	"runtime/tasks/TestAStoreThatWasCutOffIsWhole":                    "the moment of a kill",

@@ -76,6 +76,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
+	flags.StringSliceVar(&f.On, "on", nil, "queue it for any machine with this label that runs deskhand runner (repeatable; any: every machine)")
 	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeatable; default: all of the project)")
 	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: a retry with the same key does not start a second attempt")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "show the log until the attempt has ended")
@@ -91,7 +92,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 
 // resumesAlone returns an error for flags that cannot be combined with --resume.
 func resumesAlone(cmd *cobra.Command, args []string) error {
-	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "json"} {
+	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "on", "json"} {
 		if err := settings.Exclusive(cmd.Flags(), "resume", other); err != nil {
 			return err
 		}

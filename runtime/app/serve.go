@@ -60,6 +60,10 @@ type server struct {
 	background sync.WaitGroup
 	stop       func() // stops background
 	leave      func() // stops serving the inbox
+
+	place    sync.Mutex // guards what placeReady has found
+	placeAt  time.Time
+	placeErr error
 }
 
 func (s *server) has(group string) bool { return slices.Contains(s.Groups, group) }

@@ -43,8 +43,8 @@ func (s *server) serveHTTP(ctx context.Context) error {
 	agents.mount(&o)
 	if s.asks() || s.has("work") {
 		s.mountChat(&o)
-		o.Ready = s.ready
 	}
+	o.Ready = s.ready
 	o.OnListen = func(at net.Addr) { h.listening(ctx, &o, at) }
 	if at, err := url.Parse(s.config.PublicURL); err == nil && at.Scheme == "https" && o.Shell != nil {
 		o.Shell.TLSHost = at.Hostname()

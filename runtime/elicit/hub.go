@@ -80,6 +80,7 @@ type Hub struct {
 	sweeper    sweeper
 	decoder    decoder
 	unsure     unsure
+	recent     recent
 }
 
 // New starts a hub over a store opened with [Schema].
@@ -270,10 +271,12 @@ func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 
 // dispatch applies an action, which may be one of the hub's own.
 func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
-	update := h.db.Update
-	switch a.Type {
-	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, HandBack, Collected:
-		update = h.db.UpdateFast // they are frequent, and losing those of the last second in a crash is acceptable
+	if c, done, err := h.dispatchPlanned(ctx, a); done {
+		return c, err
+	}
+	update := h.db.UpdateFast
+	if firm(a.Type) {
+		update = h.db.Update
 	}
 	var changes []Change
 	err := update(ctx, func(tx *store.Tx) error {
@@ -318,6 +321,16 @@ func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 	return last, nil
 }
 
+// firm reports whether an action's change must be on disk. The others are frequent, and
+// losing those of the last second in a crash is acceptable.
+func firm(t ActionType) bool {
+	switch t {
+	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, HandBack, Collected:
+		return false
+	}
+	return true
+}
+
 // apply reduces the action, writes the row and appends to the feed.
 func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Change, error) {
 	a.At = At(tx.Now)
@@ -331,23 +344,37 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 	if err := writeRequest(ctx, tx, r, next); err != nil {
 		return Change{}, err
 	}
-	if a.Type == CompletedBy {
-		// Unsent answers are deleted; this event has the sent ones.
-		a.Answers, a.Final = next.Answers, true
-	}
-	if next == nil || next.Status == Completed && r != nil && r.Status != Completed {
+	if ends(r, next) {
 		if err := forgetDrafts(ctx, tx, a.RequestID); err != nil {
 			return Change{}, err
 		}
+	}
+	data, err := a.event(next)
+	if err != nil {
+		return Change{}, err
+	}
+	return Change{Seq: tx.Append(Topic, a.RequestID, data), Action: a, Request: next}, nil
+}
+
+// ends reports whether a change from r to next ends or deletes the request.
+func ends(r, next *Request) bool {
+	return next == nil || next.Status == Completed && r != nil && r.Status != Completed
+}
+
+// event completes an action that has led to next, and returns it as JSON for the feed.
+func (a *Action) event(next *Request) ([]byte, error) {
+	if a.Type == CompletedBy {
+		// Unsent answers are deleted; this event has the sent ones.
+		a.Answers, a.Final = next.Answers, true
 	}
 	if next != nil {
 		a.Rev = next.Rev
 	}
 	data, err := json.Marshal(a)
 	if err != nil {
-		return Change{}, fmt.Errorf("encode action: %w", err)
+		return nil, fmt.Errorf("encode action: %w", err)
 	}
-	return Change{Seq: tx.Append(Topic, a.RequestID, data), Action: a, Request: next}, nil
+	return data, nil
 }
 
 // forgetDrafts removes what people typed from a request's events.
@@ -356,13 +383,16 @@ func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range []ActionType{AnswerChanged, AnswerHeld} {
-		if err := tx.Redact(ctx, Topic, id, `{"type":"`+string(t)+`",`, data); err != nil {
+	for _, prefix := range draftEvents {
+		if err := tx.Redact(ctx, Topic, id, prefix, data); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// draftEvents are the beginnings of the events that hold what people typed.
+var draftEvents = []string{`{"type":"` + string(AnswerChanged) + `",`, `{"type":"` + string(AnswerHeld) + `",`}
 
 // note logs the change and tells the sweeper the deadline.
 func (h *Hub) note(c Change) {

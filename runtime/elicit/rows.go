@@ -68,20 +68,31 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 	if err != nil {
 		return err
 	}
-	changing := []any{next.Status, slices.Index(priorities, next.Priority), next.Asker, bit(next.AskerGone), milliseconds(next.Deadline),
-		milliseconds(next.endedAt()), bit(next.Undelivered()), milliseconds(next.heldUntil()), string(data)}
 	if old != nil {
-		_, err = tx.Exec(ctx, `UPDATE requests SET status = ?, rank = ?, asker = ?, asker_gone = ?, deadline = ?,
-			ended_at = ?, uncollected = ?, held = ?, data = ? WHERE id = ?`, append(changing, next.ID)...)
+		change := changeOf(next, data)
+		_, err = tx.Exec(ctx, change.Query, change.Args...)
 		return err
 	}
 	c := next.Context
 	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, held, data,
 		id, asked, source, session, conversation, attempt, turn, once, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append(changing, next.ID, tx.Seq+1, next.Source.Name, c.SessionID, c.ConversationID, c.AttemptID, c.TurnID,
+		append(next.columns(data), next.ID, tx.Seq+1, next.Source.Name, c.SessionID, c.ConversationID, c.AttemptID, c.TurnID,
 			sql.NullString{String: onceKey(*next), Valid: next.Key != ""}, digest(*next))...)
 	return err
+}
+
+// columns returns the values of the columns that change with a request. data is the
+// request as JSON.
+func (r *Request) columns(data []byte) []any {
+	return []any{r.Status, slices.Index(priorities, r.Priority), r.Asker, bit(r.AskerGone), milliseconds(r.Deadline),
+		milliseconds(r.endedAt()), bit(r.Undelivered()), milliseconds(r.heldUntil()), string(data)}
+}
+
+// changeOf returns the statement that replaces a request's row by next.
+func changeOf(next *Request, data []byte) store.Statement {
+	return store.Statement{Query: `UPDATE requests SET status = ?, rank = ?, asker = ?, asker_gone = ?, deadline = ?,
+		ended_at = ?, uncollected = ?, held = ?, data = ? WHERE id = ?`, Args: append(next.columns(data), next.ID), Rows: 1}
 }
 
 func (r *Request) endedAt() Time {

@@ -36,7 +36,7 @@ func TestAnAnswerWhoseCommitIsLostIsNotRefusedBecauseOfItself(t *testing.T) {
 }
 
 // cutting starts a proxy between a hub and its PostgreSQL. It breaks the connection
-// after the server has done the next breaks commits.
+// after the server has committed the next breaks answers.
 func cutting(t *testing.T, place string) (through string, breaks *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(place)
@@ -81,7 +81,8 @@ func relay(client net.Conn, path string, breaks *atomic.Int64) {
 			if err != nil {
 				return
 			}
-			if bytes.Contains(bytes.ToLower(b[:n]), []byte("commit\x00")) && breaks.Load() > 0 {
+			// The event of an answer is sent together with the commit.
+			if bytes.Contains(b[:n], []byte(`{"type":"`+string(CompletedBy)+`"`)) && breaks.Load() > 0 {
 				breaks.Add(-1)
 				cut.Store(true)
 			}

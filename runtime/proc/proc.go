@@ -58,10 +58,18 @@ func (l Leader) Boot() string {
 }
 
 // OtherBoot reports whether the process belongs to another system boot than this
-// process: to an earlier one of this machine, or to another machine whose state was
-// copied. The process ID then means nothing here. OtherBoot returns false if either
+// process: to an earlier one of this machine, to another container, or to another machine
+// whose state was copied. The process ID then means nothing here. OtherBoot returns false if either
 // boot is unknown.
 func (l Leader) OtherBoot() bool {
 	theirs, ours := l.Boot(), Self().Boot()
 	return theirs != "" && ours != "" && theirs != ours
+}
+
+// OtherContainer reports whether the process belongs to the same system boot as this
+// process, but to another PID namespace: it may be running, and its ID means nothing here.
+func (l Leader) OtherContainer() bool {
+	theirs, _, _ := strings.Cut(l.Boot(), ".")
+	ours, _, _ := strings.Cut(Self().Boot(), ".")
+	return l.OtherBoot() && theirs == ours
 }

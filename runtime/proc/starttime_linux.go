@@ -10,11 +10,19 @@ import (
 	"syscall"
 )
 
+// firstNamespace is the initial PID namespace, PROC_PID_INIT_INO in the kernel.
+const firstNamespace = "pid:[4026531836]"
+
 // bootID returns the ID of this system boot, from which the start times of processes
-// count.
+// count. In a container, it also contains the PID namespace, because process IDs of one
+// container mean nothing in another.
 var bootID = sync.OnceValue(func() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(id))
+	boot := strings.TrimSpace(string(id))
+	if space, err := os.Readlink("/proc/self/ns/pid"); err == nil && space != firstNamespace {
+		boot += "." + strings.Trim(space, "pid:[]")
+	}
+	return boot
 })
 
 // StartTime returns the start time of the process pid as opaque text. Two processes

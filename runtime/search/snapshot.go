@@ -86,6 +86,15 @@ func OpenLater(dir string, o Options, why func() error) *Engine {
 	return e
 }
 
+// Ready returns nil if there is an index that can be searched, and otherwise the reason.
+func (e *Engine) Ready() error {
+	_, done, err := e.use()
+	if err == nil {
+		done()
+	}
+	return err
+}
+
 func newEngine(dir string, o Options, ed *snapshot) *Engine {
 	e := &Engine{dir: dir, options: o, current: ed}
 	n := runtime.GOMAXPROCS(0)

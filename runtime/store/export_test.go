@@ -20,11 +20,18 @@ func NoBell(t testing.TB) {
 // HoldReaders takes every connection that reads use: until release, who reads
 // waits.
 func HoldReaders(db *DB) (release func()) {
-	pool, free := db.read, func() {}
-	if s, ok := db.dialect.(*sqliteStore); ok {
-		s.turn <- struct{}{}
-		pool, free = s.others, func() { <-s.turn }
+	var pool *sql.DB
+	var turn chan struct{}
+	switch s := db.dialect.(type) {
+	case *sqliteStore:
+		pool, turn = s.others, s.turn
+	case *postgresStore:
+		pool, turn = s.others, s.turn
+		s.wanted.Add(1) // the listener hands over
+		defer s.wanted.Add(-1)
+		s.interrupt()
 	}
+	turn <- struct{}{}
 	var held []*sql.Conn
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
@@ -36,7 +43,7 @@ func HoldReaders(db *DB) (release func()) {
 		held = append(held, conn)
 	}
 	return func() {
-		free()
+		<-turn
 		for _, conn := range held {
 			conn.Close()
 		}

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -110,5 +113,41 @@ func TestAnEventOfAnotherProcessComesSoon(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Each agent has its own process. Twenty of them that wait for events, and that write now
+// and then, hold at most 25 of the server's connections.
+func TestTwentyProcessesThatWaitHoldFewConnections(t *testing.T) {
+	place := storetest.Postgres(t)
+	checker, err := sql.Open("pgx", place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer checker.Close()
+	count := func() (n int) {
+		t.Helper()
+		if err := checker.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var all []*store.DB
+	var watchers []*store.Watcher
+	for range 20 {
+		db := open(t, place, notes)
+		all, watchers = append(all, db), append(watchers, watch(t, db, 0, store.Filter{}))
+	}
+	for round := range 3 {
+		for i, db := range all {
+			mustWrite(t, db, fmt.Sprint(i), "here")
+		}
+		for _, w := range watchers {
+			read(t, w, len(all), true)
+		}
+		waittest.Until(t, "at most 25 connections", func() (bool, any) { n := count(); return n <= 25, n })
+		if n := count(); n < 20 {
+			t.Errorf("round %d: %d connections for 20 processes that listen", round, n)
+		}
 	}
 }

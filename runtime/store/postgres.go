@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,12 +25,21 @@ const channel = "deskhand_feed"
 // ASCII.
 const migrationKey = 0x6465736b68616e64
 
+// postgresStore uses one connection while it can, because each agent and each
+// attempt has its own process, and a PostgreSQL server allows 100 connections by
+// default. The same connection waits for notifications. Others are opened when
+// the first one is busy for longer than laneWait, and closed soon after.
 type postgresStore struct {
-	config *pgx.ConnConfig
-	firm   *sql.DB // commits are on disk when they return
-	fast   *sql.DB // commits may not be on disk yet when they return
-	reader *sql.DB
-	bound  sync.Map // query with ? -> query with $n
+	first  *sql.DB       // one connection, for the goroutine that occupies turn
+	others *sql.DB       // for those that do not get first within laneWait
+	turn   chan struct{} // capacity 1
+	bound  sync.Map      // query with ? -> query with $n
+
+	wanted    atomic.Int32 // goroutines that wait for turn
+	mu        sync.Mutex
+	yield     func()    // ends the listener's wait; nil if it does not wait
+	wake      func()    // called for each notification; nil if nobody listens
+	listening *pgx.Conn // where LISTEN was last executed
 }
 
 func (db *DB) openPostgres(ctx context.Context, place string) error {
@@ -37,46 +48,250 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	fast := config.Copy()
-	fast.RuntimeParams["synchronous_commit"] = "off"
-	s := &postgresStore{
-		config: config,
-		firm:   pool(config, 2), // two, because a migration also holds a lock
-		fast:   pool(fast, 1),
-		reader: pool(config, 4),
-	}
-	db.pools = []*sql.DB{s.reader, s.fast, s.firm}
-	db.read, db.dialect = s.reader, s
+	s := &postgresStore{turn: make(chan struct{}, 1)}
+	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { s.notified() }
+	s.first, s.others = pool(config, 1, idleFor), pool(config, maxLanes, laneIdle)
+	db.pools = []*sql.DB{s.others, s.first}
+	db.read, db.dialect = s.first, s
 	_, err = again(ctx, func() (struct{}, error) { return struct{}{}, db.read.PingContext(ctx) })
 	return err
 }
 
-// idleFor is how long an idle connection is kept open. Each agent and each
-// attempt has its own process, and a PostgreSQL server allows 100 connections
-// by default, so an idle process should hold only two or three. It is a
-// variable only for tests.
+// idleFor is how long an idle first connection is kept open. It is a variable only
+// for tests.
 var idleFor = 10 * time.Second
 
-// connectionPatience is how long an operation waits for a free connection. Other
-// processes close idle connections after idleFor.
-const connectionPatience = 20 * time.Second
+const (
+	// maxLanes is the maximum number of connections in addition to the first.
+	maxLanes = 7
+	// laneWait is how long a transaction waits for the first connection before it
+	// uses another one. A transaction on a near database takes less.
+	laneWait = 5 * time.Millisecond
+	// laneIdle is how long other connections are kept open.
+	laneIdle = 2 * time.Second
+	// connectionPatience is how long an operation waits for a free connection of
+	// the server. Other processes close idle connections after idleFor.
+	connectionPatience = 20 * time.Second
+)
 
-func pool(config *pgx.ConnConfig, connections int) *sql.DB {
+func pool(config *pgx.ConnConfig, connections int, idle time.Duration) *sql.DB {
 	p := stdlib.OpenDB(*config)
 	p.SetMaxOpenConns(connections)
 	p.SetMaxIdleConns(connections)
-	p.SetConnMaxIdleTime(idleFor)
+	p.SetConnMaxIdleTime(idle)
 	return p
 }
 
-func (s *postgresStore) goose() gooseDialect { return goose.DialectPostgres }
-
-func (s *postgresStore) read(ctx context.Context) (*sql.Tx, func(), error) {
-	tx, err := again(ctx, func() (*sql.Tx, error) {
-		return s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
-	})
-	return tx, func() {}, err
+// lane returns a connection for one transaction. The caller must call done with
+// it.
+func (s *postgresStore) lane(ctx context.Context) (conn *sql.Conn, done func(), err error) {
+	leave := func() { <-s.turn }
+	pool := s.first
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		if pool, err = s.otherLane(ctx); err != nil {
+			return nil, nil, err
+		}
+		if pool == s.others {
+			leave = func() {}
+		}
+	}
+	if conn, err = pool.Conn(ctx); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return conn, func() { conn.Close(); leave() }, nil
 }
+
+// otherLane waits for the first connection, which it then occupies, or returns
+// the others.
+func (s *postgresStore) otherLane(ctx context.Context) (*sql.DB, error) {
+	if s.others.Stats().Idle > 0 {
+		return s.others, nil
+	}
+	s.wanted.Add(1)
+	defer s.wanted.Add(-1)
+	s.interrupt()
+	late := time.NewTimer(laneWait)
+	defer late.Stop()
+	select {
+	case s.turn <- struct{}{}:
+		return s.first, nil
+	case <-late.C:
+		return s.others, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// interrupt makes the listener hand over the first connection.
+func (s *postgresStore) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.yield != nil {
+		s.yield()
+	}
+}
+
+// pgTx is a transaction of PostgreSQL. Its begin and its end are one round trip
+// each.
+type pgTx struct {
+	*sql.Conn
+	s     *postgresStore
+	done  func()
+	ended bool
+}
+
+// raw calls f with the connection below conn.
+func raw(conn *sql.Conn, f func(*pgx.Conn) error) error {
+	return conn.Raw(func(c any) error { return f(c.(*stdlib.Conn).Conn()) })
+}
+
+// flight sends the statements of b in one round trip, and calls row for the rows
+// of the statement with the index of.
+func flight(ctx context.Context, c *pgx.Conn, b *pgx.Batch, of int, row ...any) error {
+	results := c.SendBatch(ctx, b)
+	var err error
+	for i := range b.Len() {
+		var e error
+		if i == of {
+			e = results.QueryRow().Scan(row...)
+		} else {
+			_, e = results.Exec()
+		}
+		err = cmp.Or(err, e)
+	}
+	return cmp.Or(err, results.Close())
+}
+
+// start runs the statements that begin a transaction, of which the last one reads
+// the position.
+func (s *postgresStore) start(ctx context.Context, b *pgx.Batch) (t transaction, at position, err error) {
+	t, err = again(ctx, func() (transaction, error) {
+		conn, done, err := s.lane(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t := &pgTx{Conn: conn, s: s, done: done}
+		if err := raw(conn, func(c *pgx.Conn) error { return flight(ctx, c, b, b.Len()-1, &at.seq, &at.now) }); err != nil {
+			t.rollback()
+			return nil, err
+		}
+		return t, nil
+	})
+	return t, at, err
+}
+
+// readPosition reads the clock in a statement of its own, because a wait for the
+// lock in an earlier one may have taken a while.
+const readPosition = "SELECT seq, clock_timestamp() FROM feed WHERE id = 1"
+
+// lockWriters locks the row that every writer locks before it changes what others
+// may change. Only one transaction writes at a time, so that sequence numbers appear
+// in order and no deadlock is possible.
+const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
+
+// setLocal sets the settings of one transaction. Without synchronous_commit, the
+// commit may not be on disk yet when it returns. A firm commit waits for what the
+// database's administrator has configured, for example a replica.
+const setLocal = `SELECT set_config('lock_timeout', $1, true),
+	set_config('synchronous_commit', CASE WHEN $2 THEN current_setting('synchronous_commit') ELSE 'off' END, true)`
+
+func localSettings(firm bool) []any {
+	return []any{strconv.FormatInt(lockWait.Milliseconds(), 10), firm}
+}
+
+func (s *postgresStore) read(ctx context.Context) (transaction, position, error) {
+	b := &pgx.Batch{}
+	b.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+	b.Queue(readPosition)
+	return s.start(ctx, b)
+}
+
+func (s *postgresStore) begin(ctx context.Context, firm bool) (transaction, position, error) {
+	b := &pgx.Batch{}
+	b.Queue("BEGIN")
+	b.Queue(setLocal, localSettings(firm)...)
+	b.Queue(lockWriters)
+	b.Queue(readPosition)
+	return s.start(ctx, b)
+}
+
+func (t *pgTx) commit(ctx context.Context, events []Event) error {
+	b := &pgx.Batch{}
+	if len(events) > 0 {
+		queueEvents(b, events)
+	}
+	b.Queue("COMMIT")
+	err := raw(t.Conn, func(c *pgx.Conn) error {
+		err := flight(ctx, c, b, -1)
+		if err == nil && c.PgConn().TxStatus() != 'I' {
+			err = errors.New("the transaction did not end")
+		}
+		return err
+	})
+	if err == nil {
+		t.close()
+		return nil
+	}
+	return notSure(err)
+}
+
+// notSure marks err as uncertain unless the server has refused a statement.
+func notSure(err error) error {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && !broken(err) || pgconn.SafeToRetry(err) {
+		return err
+	}
+	return &uncertain{err}
+}
+
+// queueEvents adds the statement that appends events to the feed and notifies the
+// listeners of the commit. It assigns the sequence numbers, which are those after
+// the newest event: the row of the newest number stays locked until the commit, so
+// the numbers have no gaps and become visible in order.
+func queueEvents(b *pgx.Batch, events []Event) *pgx.QueuedQuery {
+	var at []int64
+	var topics, keys, data []string
+	for _, e := range events {
+		at, topics = append(at, e.At.UnixMilli()), append(topics, e.Topic)
+		keys, data = append(keys, e.Key), append(data, string(e.Data))
+	}
+	return b.Queue(`WITH numbers AS (UPDATE feed SET seq = seq + $1 WHERE id = 1 RETURNING seq - $1 AS before),
+		added AS (INSERT INTO events (seq, at, topic, key, data) SELECT before + n, at, topic, key, data
+			FROM numbers, unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS e (at, topic, key, data, n))
+		SELECT before, pg_notify('`+channel+`', '') FROM numbers`, int64(len(events)), at, topics, keys, data)
+}
+
+func (t *pgTx) rollback() {
+	if t.ended {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)
+	defer cancel()
+	raw(t.Conn, func(c *pgx.Conn) error {
+		if c.PgConn().TxStatus() == 'I' && !c.PgConn().IsBusy() {
+			return nil
+		}
+		if _, err := c.Exec(ctx, "ROLLBACK"); err != nil {
+			c.Close(ctx)
+		}
+		return nil
+	})
+	t.close()
+}
+
+// rollbackTime is how long a rollback may take before its connection is closed
+// instead.
+const rollbackTime = 3 * time.Second
+
+func (t *pgTx) close() {
+	t.ended = true
+	t.done()
+}
+
+func (s *postgresStore) goose() gooseDialect { return goose.DialectPostgres }
 
 // again calls begin, and repeats the call while it fails because of a broken
 // connection, for example after a restart of the server. It must be used only
@@ -106,6 +321,9 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 // 57P means that the server is stopping or starting.
 func broken(err error) bool {
 	var e *pgconn.PgError
+	if errors.As(err, new(*sent)) {
+		return false
+	}
 	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || tooManyConnections(err)
 }
 
@@ -136,49 +354,8 @@ func (s *postgresStore) bind(query string) string {
 	return b.String()
 }
 
-func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
-	w := s.fast
-	if firm {
-		w = s.firm
-	}
-	return again(ctx, func() (*sql.Tx, error) {
-		tx, err := w.BeginTx(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.lockWriters(ctx, tx); err != nil {
-			tx.Rollback()
-			return nil, err
-		}
-		return tx, nil
-	})
-}
-
-// lockWriters locks the row that every writer locks first. Only one transaction
-// writes at a time, so that sequence numbers appear in order and no deadlock is
-// possible.
-func (s *postgresStore) lockWriters(ctx context.Context, tx *sql.Tx) error {
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds())); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE")
-	return err
-}
-
-// head reads the clock after the lock was taken, because waiting for the lock
-// may have taken a while.
-func (s *postgresStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT seq, clock_timestamp() FROM feed WHERE id = 1").Scan(&seq, &now)
-	return seq, now, err
-}
-
-func (s *postgresStore) notify(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, "NOTIFY "+channel)
-	return err
-}
-
 func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
-	conn, err := again(ctx, func() (*sql.Conn, error) { return s.firm.Conn(ctx) })
+	conn, err := again(ctx, func() (*sql.Conn, error) { return s.others.Conn(ctx) })
 	if err != nil {
 		return err
 	}
@@ -187,40 +364,87 @@ func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error
 		return fmt.Errorf("lock migrations: %w", err)
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrationKey))
-	return f(s.firm)
+	return f(s.others)
 }
 
 // listenAgain is the interval at which the feed is checked without a
 // notification, because notifications can be lost with their connection.
 const listenAgain = 5 * time.Second
 
-func (s *postgresStore) listen(ctx context.Context, wake func()) {
-	for ctx.Err() == nil {
-		s.listenOnce(ctx, wake)
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-		}
+// notified passes on a notification, which may arrive with the result of any
+// statement.
+func (s *postgresStore) notified() {
+	s.mu.Lock()
+	wake := s.wake
+	s.mu.Unlock()
+	if wake != nil {
+		wake()
 	}
 }
 
-func (s *postgresStore) listenOnce(ctx context.Context, wake func()) {
-	conn, err := pgx.ConnectConfig(ctx, s.config.Copy())
-	if err != nil {
-		return
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return
-	}
-	for {
-		wake()
-		wait, cancel := context.WithTimeout(ctx, listenAgain)
-		_, err := conn.WaitForNotification(wait)
-		late := wait.Err() != nil && ctx.Err() == nil
-		cancel()
-		if err != nil && !late {
-			return
+func (s *postgresStore) listen(ctx context.Context, wake func()) {
+	s.mu.Lock()
+	s.wake = wake
+	s.mu.Unlock()
+	wake() // the connection may have received notifications before
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wake = nil
+	}()
+	for ctx.Err() == nil {
+		if s.listenOnce(ctx, wake) == nil {
+			continue
 		}
+		sleep(ctx, 200*time.Millisecond)
 	}
+}
+
+// listenOnce waits on the first connection until another goroutine needs it, or for
+// listenAgain.
+func (s *postgresStore) listenOnce(ctx context.Context, wake func()) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil
+	}
+	defer func() { <-s.turn }()
+	conn, err := s.first.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return raw(conn, func(c *pgx.Conn) error {
+		if s.listening != c || c.IsClosed() {
+			if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+				return err
+			}
+			s.listening = c
+			wake()
+		}
+		wait, cancel := context.WithTimeout(ctx, listenAgain)
+		defer cancel()
+		s.setYield(cancel)
+		defer s.setYield(nil)
+		if s.wanted.Load() > 0 {
+			return nil
+		}
+		for {
+			switch err := c.PgConn().WaitForNotification(wait); {
+			case errors.Is(wait.Err(), context.DeadlineExceeded):
+				wake() // a notification may have been lost
+				return nil
+			case wait.Err() != nil && !c.IsClosed():
+				return nil
+			case err != nil:
+				return err
+			}
+		}
+	})
+}
+
+func (s *postgresStore) setYield(yield func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.yield = yield
 }

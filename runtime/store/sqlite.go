@@ -152,18 +152,67 @@ func (s *sqliteStore) goose() gooseDialect { return goose.DialectSQLite3 }
 
 func (s *sqliteStore) bind(query string) string { return query }
 
+// liteTx is a transaction of SQLite.
+type liteTx struct {
+	*sql.Tx
+	done func()
+}
+
+// rowsAtOnce is the maximum number of rows in an INSERT. SQLite allows 32,766
+// parameters, but longer statements gain nothing.
+const rowsAtOnce = 64
+
+func (t *liteTx) commit(ctx context.Context, events []Event) error {
+	for rest := events; len(rest) > 0; {
+		n := min(len(rest), rowsAtOnce)
+		args := make([]any, 0, 5*n)
+		for _, e := range rest[:n] {
+			args = append(args, e.Seq, e.At.UnixMilli(), e.Topic, e.Key, string(e.Data))
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?), ", n), ", ")
+		if _, err := t.ExecContext(ctx, "INSERT INTO events (seq, at, topic, key, data) VALUES "+values, args...); err != nil {
+			return fmt.Errorf("append to feed: %w", err)
+		}
+		rest = rest[n:]
+	}
+	if len(events) > 0 {
+		if _, err := t.ExecContext(ctx, "UPDATE feed SET seq = ? WHERE id = 1", events[len(events)-1].Seq); err != nil {
+			return fmt.Errorf("append to feed: %w", err)
+		}
+	}
+	if err := t.Commit(); err != nil {
+		return &uncertain{err}
+	}
+	return nil
+}
+
+func (t *liteTx) rollback() {
+	t.Rollback() // does nothing after Commit
+	t.done()
+}
+
+// open reads the newest sequence number. It has no clock.
+func (t *liteTx) open(ctx context.Context) (transaction, position, error) {
+	var at position
+	if err := t.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&at.seq); err != nil {
+		t.rollback()
+		return nil, at, fmt.Errorf("read feed: %w", err)
+	}
+	return t, at, nil
+}
+
 // read sets no isolation level, because every SQLite transaction is a snapshot.
-func (s *sqliteStore) read(ctx context.Context) (*sql.Tx, func(), error) {
+func (s *sqliteStore) read(ctx context.Context) (transaction, position, error) {
 	pool, done, err := s.lane(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, position{}, err
 	}
 	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		done()
-		return nil, nil, err
+		return nil, position{}, err
 	}
-	return tx, done, nil
+	return (&liteTx{tx, done}).open(ctx)
 }
 
 // lane returns the pool that a reader uses until it calls done.
@@ -186,20 +235,17 @@ func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err 
 	}
 }
 
-func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // other processes watch its log or poll
-
-func (s *sqliteStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
-	return seq, now, err
-}
-
 // begin retries with short random pauses. SQLite's own pauses grow to 100 ms
 // each, and it serves latecomers first.
-func (s *sqliteStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
+func (s *sqliteStore) begin(ctx context.Context, firm bool) (transaction, position, error) {
 	if err := s.commitTo(ctx, firm); err != nil {
-		return nil, err
+		return nil, position{}, err
 	}
-	return s.beginOn(ctx, s.writer)
+	tx, err := s.beginOn(ctx, s.writer)
+	if err != nil {
+		return nil, position{}, err
+	}
+	return (&liteTx{tx, func() {}}).open(ctx)
 }
 
 // commitTo sets whether the writer's commits are durable. A connection that

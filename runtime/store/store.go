@@ -53,6 +53,7 @@ type DB struct {
 	queue   chan struct{} // capacity 1: one Update at a time in this process
 	feed    feed
 	probe   probe
+	clock   clock
 	now     func() time.Time
 	close   sync.Once
 }
@@ -66,20 +67,31 @@ type dialect interface {
 	// the transaction's commit is on disk when it returns; otherwise only a
 	// crash of the machine can lose it. Only one transaction is started at a
 	// time.
-	begin(ctx context.Context, firm bool) (*sql.Tx, error)
-	// head reads the newest sequence number and the database's clock. The clock
-	// is zero if the process's own clock should be used.
-	head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error)
-	// read starts a transaction whose statements all see the same state. The
-	// caller must call done after the transaction has ended.
-	read(ctx context.Context) (tx *sql.Tx, done func(), err error)
-	// notify wakes the other processes when tx commits.
-	notify(ctx context.Context, tx *sql.Tx) error
+	begin(ctx context.Context, firm bool) (transaction, position, error)
+	// read starts a transaction whose statements all see the same state.
+	read(ctx context.Context) (transaction, position, error)
 	// bind replaces each ? with the driver's placeholders.
 	bind(query string) string
 	// listen calls wake whenever the feed may have grown, until ctx is done. It
 	// survives connection failures.
 	listen(ctx context.Context, wake func())
+}
+
+// transaction is a running transaction.
+type transaction interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	// commit appends events to the feed, commits and wakes other processes.
+	commit(ctx context.Context, events []Event) error
+	// rollback ends the transaction. It does nothing after commit.
+	rollback()
+}
+
+// position is where the feed was when a transaction began.
+type position struct {
+	seq int64     // of the newest event
+	now time.Time // the database's clock; zero if the process's own clock should be used
 }
 
 // Open opens the store at place, which is a folder or a postgres:// URL, and

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -19,7 +18,7 @@ type Tx struct {
 	// sees, including its own events.
 	Seq int64
 
-	tx     *sql.Tx
+	tx     transaction
 	db     *DB
 	events []Event
 	after  []func()
@@ -50,23 +49,17 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	raw, err := db.dialect.begin(ctx, firm)
+	raw, at, err := db.dialect.begin(ctx, firm)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	defer raw.Rollback() // does nothing after Commit
-	tx, err := db.open(ctx, raw)
-	if err != nil {
-		return err
-	}
+	defer raw.rollback()
+	tx := db.open(raw, at)
 	if err := f(tx); err != nil {
 		return err
 	}
-	if err := tx.flush(ctx); err != nil {
-		return fmt.Errorf("append to feed: %w", err)
-	}
-	if err := raw.Commit(); err != nil {
-		return &uncertain{err}
+	if err := raw.commit(ctx, tx.events); err != nil {
+		return err
 	}
 	db.feed.publish(tx.events)
 	for _, f := range tx.after {
@@ -92,28 +85,21 @@ func (u *uncertain) Is(target error) bool { return target == ErrUncertain }
 // View runs f in a read-only transaction on one snapshot of the store. It never
 // waits for an Update.
 func (db *DB) View(ctx context.Context, f func(*Tx) error) error {
-	raw, done, err := db.dialect.read(ctx)
+	raw, at, err := db.dialect.read(ctx)
 	if err != nil {
 		return fmt.Errorf("begin reading: %w", err)
 	}
-	defer done()
-	defer raw.Rollback()
-	tx, err := db.open(ctx, raw)
-	if err != nil {
-		return err
-	}
-	return f(tx)
+	defer raw.rollback()
+	return f(db.open(raw, at))
 }
 
-func (db *DB) open(ctx context.Context, raw *sql.Tx) (*Tx, error) {
-	seq, now, err := db.dialect.head(ctx, raw)
-	if err != nil {
-		return nil, fmt.Errorf("read feed: %w", err)
+func (db *DB) open(raw transaction, at position) *Tx {
+	if at.now.IsZero() {
+		at.now = db.now()
+	} else {
+		db.clock.set(at.now)
 	}
-	if now.IsZero() {
-		now = db.now()
-	}
-	return &Tx{Now: now.UTC().Truncate(time.Millisecond), Seq: seq, tx: raw, db: db}, nil
+	return &Tx{Now: at.now.UTC().Truncate(time.Millisecond), Seq: at.seq, tx: raw, db: db}
 }
 
 // Exec runs a statement. Every ? in query is a placeholder, even inside quotes,
@@ -150,31 +136,4 @@ func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) 
 		return 0, fmt.Errorf("remove events of %s: %w", key, err)
 	}
 	return tx.Append(topic, key, data), nil
-}
-
-// rowsAtOnce is the maximum number of rows in an INSERT. SQLite allows 32,766
-// parameters, but longer statements gain nothing.
-const rowsAtOnce = 64
-
-// flush writes the appended events.
-func (tx *Tx) flush(ctx context.Context) error {
-	if len(tx.events) == 0 {
-		return nil
-	}
-	for rest := tx.events; len(rest) > 0; {
-		n := min(len(rest), rowsAtOnce)
-		args := make([]any, 0, 5*n)
-		for _, e := range rest[:n] {
-			args = append(args, e.Seq, e.At.UnixMilli(), e.Topic, e.Key, string(e.Data))
-		}
-		values := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?), ", n), ", ")
-		if _, err := tx.Exec(ctx, "INSERT INTO events (seq, at, topic, key, data) VALUES "+values, args...); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
-	if _, err := tx.Exec(ctx, "UPDATE feed SET seq = ? WHERE id = 1", tx.Seq); err != nil {
-		return err
-	}
-	return tx.db.dialect.notify(ctx, tx.tx)
 }

@@ -157,7 +157,9 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO leftovers (attempt_id, host, data) VALUES (?, ?, ?)", a.ID, a.host, string(data)); err != nil {
+	if a.host == anyHost { // no host has anything of it
+		a.host = ""
+	} else if _, err := tx.Exec(ctx, "INSERT INTO leftovers (attempt_id, host, data) VALUES (?, ?, ?)", a.ID, a.host, string(data)); err != nil {
 		return fmt.Errorf("record the attempt's remaining files: %w", err)
 	}
 	for _, query := range []string{

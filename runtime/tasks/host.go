@@ -147,11 +147,17 @@ func (m *Manager) madeHere(dir string, removed bool) bool {
 	return removed && filepath.Dir(dir) == m.attemptsDir()
 }
 
-// diedHere reports whether the runner of p was on this machine and has exited. If
-// several machines share the store, a runner from another boot counts as dead only when
-// its lease has expired, like runners on other machines.
+// diedHere reports whether the runner of p was on this machine and has exited.
 func (m *Manager) diedHere(p process) bool {
-	return p.host == m.host && p.runner.Exited() && (m.host == "" || !p.runner.OtherBoot())
+	return p.host == m.host && m.exited(p.runner)
+}
+
+// exited reports whether a process with this machine's ID has exited. If several machines
+// share the store, a process from another boot counts as exited only when its lease has
+// expired, like processes on other machines, because the state folder may be a copy. A
+// process in another container may be running.
+func (m *Manager) exited(l proc.Leader) bool {
+	return l.Exited() && (!l.OtherBoot() || m.host == "" && !l.OtherContainer())
 }
 
 // Prefixes of lease names. Each machine has a host lease, whose data is its name, and a
@@ -261,6 +267,9 @@ func (s hostInfo) since(now time.Time) string {
 }
 
 func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s hostInfo, err error) {
+	if host == anyHost {
+		return hostInfo{name: "no machine yet, because it is queued for any"}, nil
+	}
 	if !hostIDs.MatchString(host) {
 		return hostInfo{name: host}, nil // the name of a machine, from before machines had IDs
 	}
@@ -283,7 +292,7 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 	}
 	patience := 30 * m.options.Lease
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		waiting, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host <> ? AND p.updated_at < ? ORDER BY p.ordinal",
+		waiting, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host <> ? AND p.wants = '' AND p.updated_at < ? ORDER BY p.ordinal",
 			Queued, m.host, millis(tx.Now.Add(-patience)))
 		if err != nil {
 			return err

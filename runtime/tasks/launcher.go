@@ -28,7 +28,7 @@ func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string
 	alive = map[string]bool{}
 	for _, l := range leases {
 		leader, here := m.leaderOf(l.Holder)
-		alive[l.Name[len(launcherLease):]] = !here || !leader.Exited()
+		alive[l.Name[len(launcherLease):]] = !here || !m.exited(leader)
 	}
 	return alive, nil
 }
@@ -52,7 +52,7 @@ func (m *Manager) Launch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if leader, here := m.leaderOf(held.Holder); !ok && here && leader.Exited() {
+		if leader, here := m.leaderOf(held.Holder); !ok && here && m.exited(leader) {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 				}
 			}, nil
 		}
-		if leader, here := m.leaderOf(held.Holder); here && leader.Exited() && (m.host == "" || !leader.OtherBoot()) {
+		if leader, here := m.leaderOf(held.Holder); here && m.exited(leader) {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return nil, err
 			}

@@ -39,6 +39,9 @@ func (r *run) prepare() error {
 	}
 	switch {
 	case !r.c.made():
+		if err := r.fetchClones(); err != nil {
+			return err
+		}
 		bases, err := r.c.tree.Add(r.ctx)
 		if err != nil {
 			return err

@@ -43,7 +43,10 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 	if r.TaskID, err = parseID("task_id", r.TaskID); err != nil {
 		return r, "", err
 	}
-	if r.Executor, r.Variant, err = m.choose(ctx, r.Executor, r.Variant); err != nil {
+	if r.On, err = parseLabels(r.On); err != nil {
+		return r, "", err
+	}
+	if r.Executor, r.Variant, err = m.choose(ctx, r.Executor, r.Variant, len(r.On) == 0); err != nil {
 		return r, "", err
 	}
 	r.Prompt = strings.TrimSpace(r.Prompt)
@@ -109,7 +112,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 // begin stores an attempt with its first process.
 func (m *Manager) begin(ctx context.Context, req request, r StartRequest, project string) (Started, error) {
 	a, setup, err := m.plan(ctx, r)
-	if err == nil {
+	if err == nil && len(r.On) == 0 {
 		err = m.ensureHostName(ctx)
 	}
 	if err != nil {
@@ -144,6 +147,11 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 		if err := insertProcess(ctx, tx, &p, project); err != nil {
 			return Started{}, err
 		}
+		if a.host == anyHost {
+			if err := enqueue(ctx, tx, p, r.wants()); err != nil {
+				return Started{}, err
+			}
+		}
 		if err := moveTask(ctx, tx, t, InProgress, Statuses...); err != nil {
 			return Started{}, err
 		}
@@ -155,6 +163,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 // branches exist. setup reports whether a script runs before the agent.
 func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bool, err error) {
 	var t Task
+	var known []Repo
 	var repos []worktree.Repo
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		if t, err = readTask(ctx, tx, r.TaskID); err != nil {
@@ -162,9 +171,13 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 		}
 		for _, target := range r.Repos {
 			repo, err := readRepo(ctx, tx, target.RepoID)
+			if err == nil {
+				err = repoAt(ctx, tx, &repo, m.host)
+			}
 			if err != nil {
 				return err
 			}
+			known = append(known, repo)
 			setup = setup || repo.Setup != ""
 			a.Repos = append(a.Repos, AttemptRepo{RepoID: repo.ID, Name: repo.Name, TargetBranch: target.TargetBranch})
 			repos = append(repos, worktree.Repo{Name: repo.Name, Path: repo.Path, Target: target.TargetBranch})
@@ -174,19 +187,35 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	if err != nil {
 		return a, false, err
 	}
+	a.ID, a.TaskID, a.host = newID(), t.ID, m.host
+	name := a.ID[len(a.ID)-4:] + "-" + worktree.Slug(t.Title)
+	if len(r.On) > 0 {
+		// The host that takes it checks its repositories. All digits of the ID that are
+		// random make the branch unique there.
+		a.host, a.Branch = anyHost, m.options.BranchPrefix+"/"+a.ID[len(a.ID)-12:]+"-"+worktree.Slug(t.Title)
+		a.Dir = filepath.Join(m.attemptsDir(), a.ID[len(a.ID)-12:]+"-"+worktree.Slug(t.Title))
+		return a, setup, m.noteRemotes(ctx, known)
+	}
 	for _, repo := range repos {
 		if _, err := repo.Resolve(ctx, repo.Target); err != nil {
 			return a, false, m.explainMissingRepo(repo, err)
 		}
 	}
-	a.ID, a.TaskID, a.host = newID(), t.ID, m.host
-	name := a.ID[len(a.ID)-4:] + "-" + worktree.Slug(t.Title)
 	if a.Branch, err = worktree.FreeBranch(ctx, repos, m.options.BranchPrefix+"/"+name); err != nil {
 		return a, false, err
 	}
 	// Two titles may give the same slug, but the last twelve digits of IDs differ.
 	a.Dir = filepath.Join(m.attemptsDir(), a.ID[len(a.ID)-12:]+"-"+worktree.Slug(t.Title))
 	return a, setup, nil
+}
+
+// wants returns what a host must have to take the request's attempt.
+func (r StartRequest) wants() wants {
+	w := wants{Labels: r.On, Executor: r.Executor}
+	for _, target := range r.Repos {
+		w.Repos = append(w.Repos, target.RepoID)
+	}
+	return w
 }
 
 func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time, error) {
@@ -199,8 +228,8 @@ func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time,
 }
 
 // choose finds an executor and a variant. It ignores case, and treats underscores in
-// their names as dashes.
-func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
+// their names as dashes. If here, the executor must be available on this host.
+func (m *Manager) choose(ctx context.Context, id, variant string, here bool) (string, string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", "", refuse(MissingRequired, "name an executor", "executor is missing").WithCase(WhichExecutor)
 	}
@@ -212,7 +241,7 @@ func (m *Manager) choose(ctx context.Context, id, variant string) (string, strin
 		if spelling(e.ID) != spelling(id) {
 			continue
 		}
-		if e.Missing != "" {
+		if e.Missing != "" && here {
 			return "", "", refuse(ExecutorMissing, "use an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(ExecutorNotHere)
 		}
 		variant, err := e.choose(variant)

@@ -278,6 +278,10 @@ type StartRequest struct {
 	Prompt           string // if empty, the task's title and description
 	Repos            []RepoTarget
 	RequestID        string
+	// On queues the attempt for any host that has these labels and the executor, and that
+	// has or can clone the repositories; see [Manager.ServeQueue]. The label any is every
+	// host's. If On is empty, the attempt runs on this host.
+	On []string `json:",omitempty"`
 }
 
 // RepoTarget is a repository and the branch to start from. If TargetBranch is

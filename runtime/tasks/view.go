@@ -28,6 +28,9 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 	c.tree = worktree.Tree{Dir: c.attempt.Dir, Branch: c.attempt.Branch, Stored: c.removed != 0 || c.landed != nil && c.landed.State == LandingDone}
 	for _, part := range c.attempt.Repos {
 		r, err := readRepo(ctx, tx, part.RepoID)
+		if err == nil {
+			err = repoAt(ctx, tx, &r, c.host)
+		}
 		if err != nil {
 			return c, err
 		}

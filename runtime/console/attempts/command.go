@@ -22,6 +22,7 @@ type Command struct {
 	*console.Console
 	Options
 	tools map[string]contract.Tool
+	on    []string          // labels of the hosts that may run what this command starts; empty: this one
 	about map[string]string // IDs of the attempt and the task, for hints
 }
 
@@ -42,7 +43,7 @@ type Options struct {
 func New(c *console.Console, o Options) *Command {
 	own := &Command{Console: c, Options: o, tools: map[string]contract.Tool{}}
 	for _, tool := range work.Tools(work.Options{
-		Open:      func(context.Context) (work.Manager, error) { return o.Manager, nil },
+		Open:      func(context.Context) (work.Manager, error) { return own.manager(), nil },
 		Questions: o.Questions, Pauses: o.Pauses, MaxAnswerBytes: 64 << 20,
 		Hint: func(_ string, f *fault.Fault) string { return f.Hint }, // Worded adds the commands
 	}) {

@@ -16,6 +16,41 @@ type Start struct {
 	Executor, Variant, Prompt, RequestID string
 	Repos                                []string // each NAME or NAME=BRANCH
 	Follow                               bool     // follow the attempt to its end
+	On                                   []string // queue it for any host with these labels; empty: run it here
+}
+
+// onLabels is a manager that queues what it starts for any host with labels.
+type onLabels struct {
+	*tasks.Manager
+	labels []string
+}
+
+func (m onLabels) Start(ctx context.Context, r tasks.StartRequest) (tasks.Started, error) {
+	r.On = m.labels
+	return m.Manager.Start(ctx, r)
+}
+
+func (c *Command) manager() work.Manager {
+	if len(c.on) == 0 {
+		return c.Manager
+	}
+	return onLabels{c.Manager, c.on}
+}
+
+// warnOfQueue tells the person if no host takes what they have queued.
+func (c *Command) warnOfQueue(ctx context.Context) error {
+	takers, err := c.Manager.Takers(ctx, c.on)
+	if err == nil && len(c.on) > 0 && len(takers) == 0 {
+		c.Tell("no machine with these labels takes attempts now; on one that should: deskhand runner --labels " + strings.Join(c.on, ","))
+	}
+	return err
+}
+
+// ServeQueue takes queued attempts until ctx ends.
+func (c *Command) ServeQueue(ctx context.Context, o tasks.QueueOptions) error {
+	o.Tell = c.Tell
+	c.Tell("taking queued attempts; Ctrl-C ends this, and what runs goes on")
+	return c.Manager.ServeQueue(ctx, o)
 }
 
 // Start starts an attempt at the task whose ID begins with prefix, and prints the
@@ -43,9 +78,12 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	args := withoutEmpty(map[string]any{
 		"task_id": id, "executor": f.Executor, "variant": f.Variant, "prompt": f.Prompt, "request_id": f.RequestID,
 	})
-	args["repos"] = repos
+	args["repos"], c.on = repos, f.On
 	var out work.Started
 	return c.answer(ctx, "start_task_attempt", args, &out, func() error {
+		if err := c.warnOfQueue(ctx); err != nil {
+			return err
+		}
 		if !f.Follow {
 			return c.Line("%s  started on branch %s", brief(out.AttemptID), out.Branch)
 		}

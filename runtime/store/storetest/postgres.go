@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,14 +37,84 @@ func Each(t *testing.T, test func(t *testing.T, place string)) {
 func Postgres(t testing.TB) string {
 	t.Helper()
 	start.Do(func() { startErr = cluster.start() })
-	if startErr != nil {
-		if os.Getenv("DESKHAND_TEST_POSTGRES") == "require" {
-			t.Fatalf("no PostgreSQL to test with: %v", startErr)
-		}
-		t.Skipf("NOT TESTED on PostgreSQL: %v; install the package postgresql (set DESKHAND_TEST_POSTGRES=require to make this a failure)", startErr)
+	needed(t, startErr)
+	return cluster.database(t)
+}
+
+// needed ends the test if there is no PostgreSQL.
+func needed(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("DESKHAND_TEST_POSTGRES") == "require":
+		t.Fatalf("no PostgreSQL to test with: %v", err)
+	default:
+		t.Skipf("NOT TESTED on PostgreSQL: %v; install the package postgresql (set DESKHAND_TEST_POSTGRES=require to make this a failure)", err)
 	}
+}
+
+// Server is a PostgreSQL server of one test, which may stop it and start it again.
+type Server struct {
+	t      testing.TB
+	server server
+}
+
+// NewServer starts a PostgreSQL server with additional options for its program, and
+// removes it when the test ends. It skips the test as [Postgres] does.
+func NewServer(t testing.TB, options ...string) *Server {
+	t.Helper()
+	s := &Server{t: t, server: server{options: options}}
+	t.Cleanup(s.server.remove)
+	needed(t, s.server.start())
+	return s
+}
+
+// Database returns the URL of an empty database.
+func (s *Server) Database() string {
+	s.t.Helper()
+	return s.server.database(s.t)
+}
+
+// Stop stops the server, which ends its connections.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.end(syscall.SIGINT) // PostgreSQL's fast shutdown
+}
+
+// Crash ends the server as a crash of its processes does: what it wrote without waiting for
+// the disk may be lost.
+func (s *Server) Crash() {
+	s.t.Helper()
+	s.end(syscall.SIGQUIT) // PostgreSQL's immediate shutdown
+}
+
+func (s *Server) end(by os.Signal) {
+	s.t.Helper()
+	if err := s.server.process.Process.Signal(by); err != nil {
+		s.t.Fatal(err)
+	}
+	s.server.process.Wait()
+}
+
+// Start starts a stopped server.
+func (s *Server) Start() {
+	s.t.Helper()
+	_, postgres, err := binaries()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), starting)
+		defer cancel()
+		err = s.server.run(ctx, postgres)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// database creates an empty database and returns its URL.
+func (s *server) database(t testing.TB) string {
+	t.Helper()
 	name := fmt.Sprintf("t%d", databases.Add(1))
-	pool, err := sql.Open("pgx", cluster.url("postgres"))
+	pool, err := sql.Open("pgx", s.url("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +122,7 @@ func Postgres(t testing.TB) string {
 	if _, err := pool.Exec("CREATE DATABASE " + name); err != nil {
 		t.Fatalf("create database: %v", err)
 	}
-	return cluster.url(name)
+	return s.url(name)
 }
 
 var (
@@ -64,6 +135,7 @@ var (
 // server is a PostgreSQL server that listens on a socket in its own folder.
 type server struct {
 	dir     string
+	options []string // of the program
 	process *exec.Cmd
 }
 
@@ -89,12 +161,18 @@ func (s *server) start() error {
 	if out, err := demoted(first, s.dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	log, err := os.Create(filepath.Join(s.dir, "log"))
+	return s.run(ctx, postgres)
+}
+
+// run starts the server on its data.
+func (s *server) run(ctx context.Context, postgres string) error {
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	s.process = exec.Command(postgres, "-D", data, "-k", s.dir, "-h", "", "-F", "-c", "max_connections=200")
+	args := append([]string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-h", "", "-F", "-c", "max_connections=200"}, s.options...)
+	s.process = exec.Command(postgres, args...)
 	s.process.Stdout, s.process.Stderr = log, log
 	if err := demoted(s.process, s.dir).Start(); err != nil {
 		return fmt.Errorf("start postgres: %w", err)
@@ -125,14 +203,17 @@ func (s *server) url(database string) string {
 	return "postgres://deskhand@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// stop stops the server immediately and deletes its folder.
-func stop() {
-	if cluster.process != nil && cluster.process.Process != nil {
-		cluster.process.Process.Signal(os.Interrupt) // PostgreSQL's fast shutdown
-		cluster.process.Wait()
+// stop removes the server that all tests share.
+func stop() { cluster.remove() }
+
+// remove stops the server and deletes its folder.
+func (s *server) remove() {
+	if s.process != nil && s.process.Process != nil {
+		s.process.Process.Signal(os.Interrupt) // PostgreSQL's fast shutdown
+		s.process.Wait()
 	}
-	if cluster.dir != "" {
-		os.RemoveAll(cluster.dir)
+	if s.dir != "" {
+		os.RemoveAll(s.dir)
 	}
 }
 

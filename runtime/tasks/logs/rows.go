@@ -57,12 +57,8 @@ var ErrTaken = errors.New("another writer has taken over the log")
 // writeHead replaces the row old with next. It returns ErrTaken if the row has changed
 // since.
 func writeHead(ctx context.Context, tx *store.Tx, old, next head) error {
-	ended := 0
-	if next.ended {
-		ended = 1
-	}
-	res, err := tx.Exec(ctx, `UPDATE logs SET next_index = ?, revision = ?, first_index = ?, bytes = ?, spooled = ?, ended = ?
-		WHERE id = ? AND revision = ?`, next.next, next.revision, next.first, next.bytes, next.spooled, ended, old.id, old.revision)
+	s := headChange(old, next)
+	res, err := tx.Exec(ctx, s.Query, s.Args...)
 	if err != nil {
 		return fmt.Errorf("write log: %w", err)
 	}
@@ -70,6 +66,16 @@ func writeHead(ctx context.Context, tx *store.Tx, old, next head) error {
 		return ErrTaken
 	}
 	return nil
+}
+
+// headChange returns the statement that replaces the row old with next.
+func headChange(old, next head) store.Statement {
+	ended := 0
+	if next.ended {
+		ended = 1
+	}
+	return store.Statement{Query: `UPDATE logs SET next_index = ?, revision = ?, first_index = ?, bytes = ?, spooled = ?, ended = ?
+		WHERE id = ? AND revision = ?`, Args: []any{next.next, next.revision, next.first, next.bytes, next.spooled, ended, old.id, old.revision}, Rows: 1}
 }
 
 // item is an entry to write.
@@ -108,8 +114,8 @@ func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64
 		return 0, nil
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, "UPDATE log_entries SET revision = ?, size = ?, entry = ? WHERE log_id = ? AND entry_index = ?",
-			i.revision, len(i.entry), string(i.entry), log, i.index)
+		s := replacement(log, i)
+		_, err = tx.Exec(ctx, s.Query, s.Args...)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("replace log entry: %w", err)
@@ -117,13 +123,25 @@ func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64
 	return int64(len(i.entry)) - size, nil
 }
 
+// replacement returns the statement that replaces a stored entry, if it was not dropped.
+func replacement(log int64, i item) store.Statement {
+	return store.Statement{Query: "UPDATE log_entries SET revision = ?, size = ?, entry = ? WHERE log_id = ? AND entry_index = ?",
+		Args: []any{i.revision, len(i.entry), string(i.entry), log, i.index}, Rows: -1}
+}
+
+// full reports whether entries must be dropped.
+func (h *head) full(limit Limit, least int64) bool {
+	entries := h.next - h.first
+	return (entries > limit.Entries || h.bytes > limit.Bytes) && entries > least
+}
+
 // trim drops the oldest entries, a tenth of the limit, if the log exceeds limit. It
 // always keeps at least least entries.
 func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64) error {
-	entries := h.next - h.first
-	if entries <= limit.Entries && h.bytes <= limit.Bytes || entries <= least {
+	if !h.full(limit, least) {
 		return nil
 	}
+	entries := h.next - h.first
 	first := h.first
 	if entries > limit.Entries {
 		first = h.next - limit.Entries*9/10
@@ -165,13 +183,17 @@ func Delete(ctx context.Context, tx *store.Tx, process string) error {
 
 // note appends an event to the feed that reports the logs' new revisions, or their end.
 func note(ctx context.Context, tx *store.Tx, process string, revisions map[Channel]int64, ended bool) error {
-	data, err := json.Marshal(struct {
-		Revisions map[Channel]int64 `json:"revisions"`
-		Ended     bool              `json:"ended,omitempty"`
-	}{revisions, ended})
+	data, err := noteData(revisions, ended)
 	if err != nil {
 		return err
 	}
 	_, err = tx.AppendLatest(ctx, Topic, process, data)
 	return err
+}
+
+func noteData(revisions map[Channel]int64, ended bool) ([]byte, error) {
+	return json.Marshal(struct {
+		Revisions map[Channel]int64 `json:"revisions"`
+		Ended     bool              `json:"ended,omitempty"`
+	}{revisions, ended})
 }

@@ -76,6 +76,7 @@ type Writer struct {
 	closing bool
 
 	heads      map[Channel]head // stored heads; used only by storeLoop
+	sizes      map[int64]int    // sizes of the newest normalized entries in the store; used only by storeLoop
 	wake       chan struct{}    // capacity 1
 	hurry      chan struct{}    // capacity 1: a caller is waiting in Flush
 	stop       func()
@@ -421,24 +422,17 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	if len(raw)+len(normal) == 0 {
 		return false, nil
 	}
-	heads := map[Channel]head{}
-	err = w.db.UpdateFast(ctx, func(tx *store.Tx) error {
-		revisions := map[Channel]int64{}
-		for c, items := range map[Channel][]item{Normalized: normal, Raw: raw} {
-			if len(items) == 0 {
-				continue
-			}
-			h, err := w.store(ctx, tx, c, items)
-			if err != nil {
-				return err
-			}
-			heads[c], revisions[c] = h, h.revision
-		}
-		return note(ctx, tx, w.process, revisions, false)
-	})
+	heads, err := w.storePlanned(ctx, raw, normal)
+	if err == nil && heads == nil {
+		heads, err = w.storeItems(ctx, raw, normal)
+	}
+	if errors.Is(err, store.ErrUncertain) {
+		err = w.settle(ctx, heads, err)
+	}
 	if err != nil {
 		return false, err
 	}
+	w.remember(normal)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c, h := range heads {
@@ -452,6 +446,25 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	w.done += int64(len(raw))
 	w.changed.Broadcast()
 	return len(w.raw)+len(w.normal) > 0, nil
+}
+
+// storeItems writes items of both channels in a transaction, and returns the new heads.
+func (w *Writer) storeItems(ctx context.Context, raw, normal []item) (heads map[Channel]head, err error) {
+	heads = map[Channel]head{}
+	return heads, w.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		revisions := map[Channel]int64{}
+		for c, items := range map[Channel][]item{Normalized: normal, Raw: raw} {
+			if len(items) == 0 {
+				continue
+			}
+			h, err := w.store(ctx, tx, c, items)
+			if err != nil {
+				return err
+			}
+			heads[c], revisions[c] = h, h.revision
+		}
+		return note(ctx, tx, w.process, revisions, false)
+	})
 }
 
 // dropStored removes stored normalized entries from the buffer. An entry that was
@@ -485,38 +498,51 @@ func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []ite
 	if now == nil || now.revision != old.revision {
 		return head{}, ErrTaken
 	}
-	h := old
-	fresh := make([]item, 0, len(items))
+	h, fresh, replaced := old.add(c, items)
+	for _, i := range replaced {
+		longer, err := replace(ctx, tx, h.id, i)
+		if err != nil {
+			return head{}, err
+		}
+		h.bytes += longer
+	}
+	if err := insert(ctx, tx, h.id, fresh); err != nil {
+		return head{}, err
+	}
+	limit, least := w.limit(c)
+	if err := h.trim(ctx, tx, limit, least); err != nil {
+		return head{}, err
+	}
+	return h, writeHead(ctx, tx, old, h)
+}
+
+// limit returns a channel's limit, and the number of entries that always stay.
+func (w *Writer) limit(c Channel) (limit Limit, least int64) {
+	if c == Raw {
+		return w.options.Raw, 1
+	}
+	return w.options.Normalized, leastNormalized
+}
+
+// add returns the head after items were added, and which of them are new entries and which
+// replace stored ones. The head's size does not include what replacements change.
+func (h head) add(c Channel, items []item) (next head, fresh, replaced []item) {
 	for _, i := range items {
 		h.revision++
 		i.revision = h.revision
 		if c == Raw {
 			i.index = h.next
+			h.spooled = max(h.spooled, i.spooled)
 		}
 		if i.index < h.next {
-			longer, err := replace(ctx, tx, h.id, i)
-			if err != nil {
-				return head{}, err
-			}
-			h.bytes += longer
+			replaced = append(replaced, i)
 			continue
 		}
 		h.next = i.index + 1
 		h.bytes += int64(len(i.entry))
 		fresh = append(fresh, i)
 	}
-	if err := insert(ctx, tx, h.id, fresh); err != nil {
-		return head{}, err
-	}
-	limit, least := w.options.Normalized, int64(leastNormalized)
-	if c == Raw {
-		limit, least = w.options.Raw, 1
-		h.spooled = max(h.spooled, items[len(items)-1].spooled)
-	}
-	if err := h.trim(ctx, tx, limit, least); err != nil {
-		return head{}, err
-	}
-	return h, writeHead(ctx, tx, old, h)
+	return h, fresh, replaced
 }
 
 // firstItems returns the first items: at most n, with about the given number of bytes.
