@@ -25,9 +25,12 @@ func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 func (r *run) agent() ending {
 	r.log.Append(logs.User(r.p.Prompt))
 	spec := executor.Spec{ID: r.p.ID, Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
-		Log: activityLog{r.log, r}, Session: r.agentSession}
+		Log: activityLog{r.log, r}, Session: r.agentSession, Usage: r.reported}
 	var err error
 	if spec.Resume, spec.Before, err = r.resumeSession(); err != nil {
+		return failed(err.Error())
+	}
+	if spec.Used, err = r.usedBefore(spec.Resume); err != nil {
 		return failed(err.Error())
 	}
 	if r.url != "" {
@@ -52,6 +55,7 @@ func (r *run) agent() ending {
 // turn starts the agent and waits until it exits. It calls begin once the agent is
 // running.
 func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool) {
+	r.prepareUsage()
 	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
 	if err != nil {
 		r.log.Append(logs.Failed(errorText(err)))
@@ -61,19 +65,21 @@ func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool)
 	if pid := run.Pid(); pid > 0 {
 		leader = proc.LeaderOf(pid)
 	}
-	if err := errors.Join(r.noteAgent(leader), begin()); err != nil {
+	if err := errors.Join(r.noteAgent(leader), begin(), r.beginUsage()); err != nil {
 		run.Kill()
 		run.Wait()
 		return failed(err.Error()), false
 	}
 	r.await(run.Done(), run)
 	res := run.Wait()
+	if err := r.storeUsage(context.WithoutCancel(r.ctx)); err != nil {
+		r.m.options.Log.Warn("cannot store what an agent consumed", "attempt_id", r.attemptID, "error", err)
+	}
 	return agentEnding(res), res.Lost
 }
 
 func agentEnding(res executor.Result) ending {
-	e := ending{State: Completed, ExitCode: res.Exit, Summary: res.Summary,
-		Usage: Usage{TokensIn: res.Usage.TokensIn, TokensOut: res.Usage.TokensOut, Cost: res.Usage.Cost}}
+	e := ending{State: Completed, ExitCode: res.Exit, Summary: res.Summary}
 	if res.Failure == "" {
 		return e
 	}

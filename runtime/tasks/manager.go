@@ -13,6 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // Options configures a Manager. Dir is required.
@@ -42,6 +43,9 @@ type Options struct {
 	MaxOutput int64
 	// Agents holds the agents that can be started. Nil means the built-in ones.
 	Agents *executor.Table
+	// Prices is used for runs whose agents do not report their cost. Nil means the
+	// built-in prices.
+	Prices usage.Table
 	// Env names additional environment variables for scripts and agents. A * at the end
 	// of a name matches any rest.
 	Env []string
@@ -163,6 +167,13 @@ func (o Options) filled() Options {
 			panic(err) // a test covers the built-in agents
 		}
 		o.Agents = shipped
+	}
+	if o.Prices == nil {
+		shipped, err := usage.NewTable(nil)
+		if err != nil {
+			panic(err) // a test covers the built-in prices
+		}
+		o.Prices = shipped
 	}
 	if o.Guard == nil {
 		guard := worktree.Balanced

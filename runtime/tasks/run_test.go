@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -46,16 +47,21 @@ type settings struct {
 	Elsewhere  string // address of the remote agent, over A2A; empty if there is none
 	Sandbox    box.Mode
 	Write      []string // additional paths that agents may write
+	Prices     map[string]string
 }
 
 func (s settings) options(place string) Options {
 	job, _ := json.Marshal(s)
+	prices, err := usage.NewTable(s.Prices)
+	if err != nil {
+		panic(err)
+	}
 	agents, err := executor.New(map[string]executor.Config{"far": {Kind: "a2a", URL: s.Elsewhere, Disabled: s.Elsewhere == ""}})
 	if err != nil {
 		panic(err)
 	}
 	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
-		Sandbox: s.Sandbox, SandboxWrite: s.Write,
+		Prices: prices, Sandbox: s.Sandbox, SandboxWrite: s.Write,
 		Runner: []string{os.Args[0], "runner"}, Launcher: []string{os.Args[0], "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 	if s.Answer != "" {
 		o.Ask = func(ctx context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {
