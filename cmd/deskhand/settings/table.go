@@ -101,6 +101,9 @@ var table = []setting{
 	{name: "tasks.wrap", noFlag: true, tree: true, trust: needsTrust,
 		usage: "command to prefix every agent with, for example your own sandbox"},
 
+	{name: "prices", noFlag: true, tree: true, check: pricesValid, trust: needsTrust,
+		usage: "what a million tokens of a model cost in US dollars, as IN/OUT or IN/OUT/CACHE-READ/CACHE-WRITE"},
+
 	{name: "slack.channel", noFlag: true, trust: needsTrust,
 		usage: "ID of the Slack channel or person to send questions to (default: no Slack)"},
 	{name: "slack.people", list: true, noFlag: true, trust: needsTrust, usage: "who may answer in Slack, for example U012ABCDEF=local"},

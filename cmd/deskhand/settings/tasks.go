@@ -41,6 +41,9 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	if o.Agents, err = s.agents(); err != nil {
 		return o, err
 	}
+	if o.Prices, err = s.Prices(); err != nil {
+		return o, err
+	}
 	if err = s.sandboxOptions(&o); err != nil {
 		return o, err
 	}
