@@ -265,9 +265,9 @@ func TestTheBudgetIsKept(t *testing.T) {
 		t.Errorf("%+v, %v", again, err)
 	}
 	for what, err := range map[string]error{
-		"--each":     Options{Each: 11}.Check("ollama:x", false),
-		"negative":   Options{Each: 1, MaxTokens: -1}.Check("ollama:x", false),
-		"a price":    Options{Each: 1, MaxCost: 1}.Check("ollama:x", false),
+		"--each":    Options{Each: 11}.Check("ollama:x", false),
+		"negative":  Options{Each: 1, MaxTokens: -1}.Check("ollama:x", false),
+		"a price":   Options{Each: 1, MaxCost: 1}.Check("ollama:x", false),
 		"--price: ": func() error { _, _, err := PriceOf("0.4", "", nil); return err }(),
 	} {
 		wantFault(t, err, "misuse", what)

@@ -27,6 +27,9 @@ type Options struct {
 	// waiting for a person do not count. Zero means one per CPU, and at least 4. If it
 	// is negative, this manager starts none.
 	MaxRunning int
+	// MaxRunningOf limits the slots of single executors, by ID. Missing ones have no
+	// limit of their own.
+	MaxRunningOf map[string]int
 	// Guard limits what is listed of changes. Nil means [worktree.Balanced].
 	Guard *worktree.Guard
 	// Retain is how long an attempt's worktree stays after its last use, by the status
@@ -46,6 +49,8 @@ type Options struct {
 	// Prices is used for runs whose agents do not report their cost. Nil means the
 	// built-in prices.
 	Prices usage.Table
+	// Budgets limits what agents may consume before a person is asked.
+	Budgets Budgets
 	// Env names additional environment variables for scripts and agents. A * at the end
 	// of a name matches any rest.
 	Env []string

@@ -37,7 +37,7 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1)}
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1), budgetUsed: make(chan struct{}, 1)}
 	r.clock.begin(time.Now())
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
@@ -66,9 +66,12 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 	if !p.launched.Before(old) {
 		return true, nil
 	}
-	var busy int
-	err = tx.QueryRow(ctx, occupiedSlots, m.host, p.ID, millis(old)).Scan(&busy)
-	return busy < p.slots, err
+	of, err := busySlots(ctx, tx, m.host, p.ID, millis(old))
+	busy := 0
+	for _, n := range of {
+		busy += n
+	}
+	return busy < p.slots && (p.ofExecutor == 0 || of[p.Executor] < p.ofExecutor), err
 }
 
 // claim makes this process the runner of a queued process. It returns nil if the
@@ -126,8 +129,9 @@ type run struct {
 	gone           bool          // the process was stopped because of errGone
 	force          sync.Once
 
-	usageMu sync.Mutex // lock after mu
-	spent   turnUsage
+	usageMu    sync.Mutex // lock after mu
+	spent      turnUsage
+	budgetUsed chan struct{} // tells the current turn that a budget is used up
 }
 
 // runChain runs the attempt's chain, with its heartbeat and deskhand's tools for the

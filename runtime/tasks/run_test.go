@@ -48,6 +48,9 @@ type settings struct {
 	Sandbox    box.Mode
 	Write      []string // additional paths that agents may write
 	Prices     map[string]string
+	Budgets    []string
+	Of         map[string]int // slots of single executors
+	Executors  []string       // additional fake executors
 }
 
 func (s settings) options(place string) Options {
@@ -56,12 +59,20 @@ func (s settings) options(place string) Options {
 	if err != nil {
 		panic(err)
 	}
-	agents, err := executor.New(map[string]executor.Config{"far": {Kind: "a2a", URL: s.Elsewhere, Disabled: s.Elsewhere == ""}})
+	budgets, err := ParseBudgets(s.Budgets)
+	if err != nil {
+		panic(err)
+	}
+	configs := map[string]executor.Config{"far": {Kind: "a2a", URL: s.Elsewhere, Disabled: s.Elsewhere == ""}}
+	for _, id := range s.Executors {
+		configs[id] = executor.Config{Kind: "fake"}
+	}
+	agents, err := executor.New(configs)
 	if err != nil {
 		panic(err)
 	}
 	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
-		Prices: prices, Sandbox: s.Sandbox, SandboxWrite: s.Write,
+		Prices: prices, Budgets: budgets, MaxRunningOf: s.Of, Sandbox: s.Sandbox, SandboxWrite: s.Write,
 		Runner: []string{os.Args[0], "runner"}, Launcher: []string{os.Args[0], "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 	if s.Answer != "" {
 		o.Ask = func(ctx context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {

@@ -193,7 +193,9 @@ func (r *run) flushUsage(ctx context.Context) {
 	}
 	if err := r.storeUsage(ctx); err != nil && ctx.Err() == nil {
 		r.m.options.Log.Warn("cannot store what an agent consumed", "attempt_id", r.attemptID, "error", err)
+		return
 	}
+	r.checkBudget(ctx)
 }
 
 // storeUsage stores the report of the current turn. Storing the same report again

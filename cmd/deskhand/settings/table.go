@@ -77,6 +77,8 @@ var table = []setting{
 	{name: "tasks.executors", noFlag: true, tree: true, trust: needsTrust, usage: "additional coding agents, by id"},
 	{name: "tasks.max-running", fallback: "0", noFlag: true, check: number(0), trust: whenStricter("it is lower", fewerRunning),
 		usage: "how many attempt processes run concurrently (0: one for each CPU, at least 4)"},
+	{name: "tasks.max-running-of", noFlag: true, list: true, check: runningOfValid, trust: needsTrust,
+		usage: "how many processes of a coding agent run concurrently, for example claude=2,codex=1 (default: tasks.max_running)"},
 	{name: "tasks.time-limit", fallback: "6h", noFlag: true, check: long, trust: whenStricter("it is shorter", shorter),
 		usage: "how long a run of an agent may take"},
 	{name: "tasks.idle-limit", fallback: "30m", noFlag: true, check: long, trust: whenStricter("it is shorter", shorter),
@@ -88,6 +90,8 @@ var table = []setting{
 		usage: "prefix for branch names"},
 	{name: "tasks.retain", noFlag: true, list: true, trust: needsTrust, // a shorter time deletes worktrees sooner
 		usage: "how long tasks gc keeps unused worktrees, by status (default: done=7d,cancelled=7d,inreview=30d)"},
+	{name: "tasks.budgets", noFlag: true, list: true, check: budgetsValid, trust: needsTrust,
+		usage: "what agents may consume before a person is asked, for example attempt=$5,project=$100,day=2M"},
 	{name: "tasks.env", noFlag: true, list: true, trust: needsTrust, usage: "additional environment variables for agents and scripts"},
 	{name: "tasks.sandbox", fallback: string(box.Auto), noFlag: true, check: sandboxMode, trust: needsTrust,
 		usage: "sandbox for agents: auto, bwrap, landlock, container or none"},

@@ -44,6 +44,12 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	if o.Prices, err = s.Prices(); err != nil {
 		return o, err
 	}
+	if o.MaxRunningOf, err = s.runningOf(); err != nil {
+		return o, err
+	}
+	if o.Budgets, err = tasks.ParseBudgets(s.list("tasks.budgets")); err != nil {
+		return o, err
+	}
 	if err = s.sandboxOptions(&o); err != nil {
 		return o, err
 	}

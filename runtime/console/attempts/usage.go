@@ -14,14 +14,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// used returns the line with what the selected runs consumed, or "" if there was no run.
+// used returns the lines with what the selected runs consumed and an attempt's budgets, or "" if there was no run.
 func (c *Command) used(ctx context.Context, q tasks.UsageQuery) string {
 	q.By = tasks.UsageByAgent
 	_, total, err := c.Manager.Usage(ctx, q)
 	if err != nil || total.Runs == 0 {
 		return "" // the rest of the answer is complete without it
 	}
-	return "usage     " + total.Words() + "\n"
+	text := "usage     " + total.Words() + "\n"
+	if q.AttemptID == "" {
+		return text
+	}
+	budgets, err := c.Manager.Budgets(ctx, q.AttemptID)
+	for _, b := range budgets {
+		if err == nil {
+			text += "budget    " + b.Words() + "\n"
+		}
+	}
+	return text
 }
 
 // costs returns the usage of each group, by key. It returns nil if that is unknown.
