@@ -70,7 +70,7 @@ func TestTheQuestionOfABudgetCanBeAsked(t *testing.T) {
 		t.Fatalf("requestOf = %+v, %v", r, err)
 	}
 	one := r.Questions[0]
-	if one.Kind != elicit.SingleSelect || !one.AllowFreeform || len(one.Options) != 2 || one.Options[0].Label != "Allow $5.00 more" || one.Options[1].ID != "stop" {
+	if one.Kind != elicit.SingleSelect || !one.AllowFreeform || len(one.Options) != 2 || one.Options[0].Label != "Allow $5.02 more" || one.Options[1].ID != "stop" {
 		t.Errorf("question = %+v", one)
 	}
 	if r, err = elicit.Prepare(r); err != nil || r.WaitMS >= 0 {

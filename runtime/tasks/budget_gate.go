@@ -176,10 +176,10 @@ func chosen(a executor.Answer) (choice, own string) {
 	return choice, strings.TrimSpace(own)
 }
 
-// step is what one press allows: as much as the budget.
+// step is what one press allows: as much as the budget, in addition to what was used.
 func (s Spent) step() Amount {
-	_, allowed := s.relevant()
-	step := s.Limit
+	used, allowed := s.relevant()
+	step := s.Limit.plus(Amount{max(0, used.Cost-allowed.Cost), max(0, used.Tokens-allowed.Tokens)})
 	if allowed.Cost == 0 {
 		step.Cost = 0
 	}

@@ -43,7 +43,7 @@ func TestAnAgentOverBudgetIsInterruptedAndContinues(t *testing.T) {
 		t.Errorf("Status = %s %s, %+v; want it completed in two turns", s.State, s.Failure, s.Usage)
 	}
 	log := strings.Join(d.entries(started.AttemptID, Normalized), "\n")
-	for _, want := range []string{"a budget is used up, so the agent is interrupted", "asking a person whether the agent may continue", "a person allowed $0.25 more", "Continue where you stopped"} {
+	for _, want := range []string{"a budget is used up, so the agent is interrupted", "asking a person whether the agent may continue", "a person allowed $0.30 more", "Continue where you stopped"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
@@ -51,7 +51,7 @@ func TestAnAgentOverBudgetIsInterruptedAndContinues(t *testing.T) {
 	if got := d.changes(started.AttemptID); !slices.Equal(got, []string{d.repo.Name + "/a.txt"}) {
 		t.Errorf("changed %q", got)
 	}
-	if over, err := d.Budgets(t.Context(), started.AttemptID); err != nil || over[0].Allowed.Cost != 500_000 || over[0].Over() {
+	if over, err := d.Budgets(t.Context(), started.AttemptID); err != nil || over[0].Allowed.Cost != 550_000 || over[0].Over() {
 		t.Errorf("Budgets = %+v, %v; want what was allowed stored", over, err)
 	}
 }

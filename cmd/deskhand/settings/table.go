@@ -114,6 +114,8 @@ var table = []setting{
 	{name: "slack.api", fallback: slack.DefaultAPI, noFlag: true, trust: needsTrust, usage: "base address of Slack's API"},
 	{name: "notify", list: true, secret: true, noFlag: true, trust: needsTrust,
 		usage: "how to notify of new questions: desktop, ntfy:URL, webhook:URL or command:PROGRAM"},
+	{name: "notify-ends", fallback: app.EndsAll, noFlag: true, trust: needsTrust, check: oneOf("not all, failed or off", "", app.EndsAll, app.EndsFailed, app.EndsOff),
+		usage: "which ends of attempts to notify of, by the same ways and in Slack: all, failed or off"},
 	{name: "quiet-hours", noFlag: true, trust: needsTrust, usage: "when to notify only of urgent questions, for example 22:00-07:00"},
 	{name: "public-url", noFlag: true, check: publicAddress, trust: needsTrust,
 		usage: "address of the inbox in notifications, for example https://desk.example.org"},

@@ -2,7 +2,6 @@ package attempts
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,9 +148,5 @@ func (c *Command) usageAsJSON(by string, since time.Time, groups []tasks.UsageGr
 		one.Key, one.Name, one.Last = g.Key, g.Name, &g.Last
 		out.Groups = append(out.Groups, one)
 	}
-	data, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	return c.Line("%s", data)
+	return c.printJSON(out)
 }

@@ -24,10 +24,16 @@ import (
 
 // Hook is one way to deliver a message to a person.
 type Hook struct {
-	kind   string   // desktop, command, ntfy or webhook
-	path   string   // the program, for command
-	target *url.URL // the address, for ntfy and webhook
-	key    []byte   // signs webhook messages
+	kind   string                               // desktop, command, ntfy or webhook
+	path   string                               // the program, for command
+	target *url.URL                             // the address, for ntfy and webhook
+	key    []byte                               // signs webhook messages
+	send   func(context.Context, Message) error // for a hook of HookOf
+}
+
+// HookOf returns a hook that calls send. It is not retried.
+func HookOf(kind string, send func(context.Context, Message) error) Hook {
+	return Hook{kind: kind, send: send}
 }
 
 // Name returns the hook's name for logs, without its address, which may contain
@@ -76,6 +82,9 @@ func ParseHook(text string) (Hook, error) {
 }
 
 func (h Hook) deliver(ctx context.Context, m Message) error {
+	if h.send != nil {
+		return h.send(ctx, m)
+	}
 	switch h.kind {
 	case "desktop":
 		return h.run(desktop(ctx, m), m)
