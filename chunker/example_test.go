@@ -48,7 +48,7 @@ mcp_chunking_hint:
 	}
 	// Output:
 	// Signing in go
-	// 6 chunk_by "h9" is none of h1, h2, h3 and file and is ignored
+	// 6 chunk_by "h9" is not h1, h2, h3 or file and is ignored
 }
 
 func ExampleParseID() {

@@ -133,7 +133,7 @@ func TestMetadata(t *testing.T) {
 		"mcp_metadata wins":         {"metadata: {a: 1, b: 2}\nmcp_metadata: {a: 3}", "a=3 b=2", ""},
 		"mcp_metadata stands first": {"mcp_metadata: {a: 3}\nmetadata: {a: 1}", "a=3", ""},
 		"numbers and booleans":      {"metadata: {a: 1.10, b: true, c: 0x1F, d: 2024-01-02, e: no}", "a=1.10 b=true c=0x1F d=2024-01-02 e=no", ""},
-		"a list":                    {"metadata:\n  a: 1\n  b: [x]\n  c: {d: e}", "a=1", "4: metadata.b is not one value and is skipped\n5: metadata.c is not one value and is skipped\n"},
+		"a list":                    {"metadata:\n  a: 1\n  b: [x]\n  c: {d: e}", "a=1", "4: metadata.b is not a single value and is skipped\n5: metadata.c is not a single value and is skipped\n"},
 		"empty values":              {"metadata:\n  a:\n  b: ''\n  ' ': x\n  d: ~", "", "3: metadata.a is empty and is skipped\n4: metadata.b is empty and is skipped\n5: metadata. is empty and is skipped\n6: metadata.d is empty and is skipped\n"},
 		"no mapping":                {"metadata: go", "", "2: metadata is not a list of key: value pairs and is ignored\n"},
 		"null":                      {"metadata:", "", ""},

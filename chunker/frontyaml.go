@@ -162,7 +162,7 @@ func (f *frontMatter) readMetadata(key, value *yaml.Node) {
 		text := strings.TrimSpace(v.Value)
 		switch {
 		case v.Kind != yaml.ScalarNode:
-			f.problem(k.Line, "%s.%s is not one value and is skipped", key.Value, shorten(name))
+			f.problem(k.Line, "%s.%s is not a single value and is skipped", key.Value, shorten(name))
 		case name == "" || text == "" || v.Tag == "!!null":
 			f.problem(k.Line, "%s.%s is empty and is skipped", key.Value, shorten(name))
 		default:
@@ -189,7 +189,7 @@ func (f *frontMatter) readStrategy(key, value *yaml.Node) {
 		case "min_chunk_size":
 			strategy.MinChars = f.size(k, v)
 		default:
-			f.problem(k.Line, "mcp_strategy has no %q; its keys are chunk_by, max_chunk_size and min_chunk_size", shorten(k.Value))
+			f.problem(k.Line, "mcp_strategy has the unknown key %q; its keys are chunk_by, max_chunk_size and min_chunk_size", shorten(k.Value))
 		}
 	}
 	f.strategy = &strategy

@@ -27,14 +27,14 @@ const (
 	maxBlockEffort = maxEffort / 4
 )
 
-const readByLine = "; the file is read line by line and cut at # headings only"
+const readByLine = "; the file is read line by line and split only at # headings"
 
 // beyondLimits returns the reason why goldmark must not parse body, and the offset
 // where the problem starts, or -1 if it concerns all of body. The reason is empty if
 // body is within the limits.
 func beyondLimits(body []byte) (at int, reason string) {
 	if len(body) > maxBodyBytes {
-		return -1, fmt.Sprintf("file of over %d MiB", maxBodyBytes>>20) + readByLine
+		return -1, fmt.Sprintf("the file is larger than %d MiB", maxBodyBytes>>20) + readByLine
 	}
 	for n := 0; at < len(body); n++ {
 		length := bytes.IndexByte(body[at:], '\n')
@@ -42,10 +42,10 @@ func beyondLimits(body []byte) (at int, reason string) {
 			length = len(body) - at - 1
 		}
 		if length > maxLineBytes {
-			return at, fmt.Sprintf("line of over %d KiB", maxLineBytes>>10) + readByLine
+			return at, fmt.Sprintf("a line is longer than %d KiB", maxLineBytes>>10) + readByLine
 		}
 		if n == maxLines {
-			return at, fmt.Sprintf("more than %d lines", maxLines) + readByLine
+			return at, fmt.Sprintf("the file has more than %d lines", maxLines) + readByLine
 		}
 		at += length + 1
 	}
@@ -76,10 +76,10 @@ func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
 			g.at = at
 		}
 		if len(blocks) > maxNesting {
-			panic(tooMuch(fmt.Sprintf("blocks nested more than %d deep", maxNesting) + readByLine))
+			panic(tooMuch(fmt.Sprintf("blocks are nested more than %d levels deep", maxNesting) + readByLine))
 		}
 		if g.nodes++; g.nodes > maxNodes {
-			panic(tooMuch(fmt.Sprintf("more than %d blocks", maxNodes) + readByLine))
+			panic(tooMuch(fmt.Sprintf("the file has more than %d blocks", maxNodes) + readByLine))
 		}
 	}
 	g.Context.SetOpenedBlocks(blocks)
@@ -89,7 +89,7 @@ func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
 func (g *guard) asText(offset int) {
 	if !g.limited {
 		g.limited = true
-		g.problems = append(g.problems, outlineProblem{offset, "too much markup in one place, some of it is read as text"})
+		g.problems = append(g.problems, outlineProblem{offset, "too much markup in one place; some of it is read as text"})
 	}
 }
 

@@ -118,12 +118,12 @@ func TestTenThousandHeadingsAreAllCut(t *testing.T) {
 func TestFilesBeyondTheLimitsAreCutAtHashHeadings(t *testing.T) {
 	rest := "## A\n\ntext\n\n```sh\n## no\n```\n\n  ### B ##\n\n## C#\n\n#no\n"
 	for name, c := range map[string]struct{ src, reason string }{
-		"nested":      {strings.Repeat(">", 1000) + "\n\n" + rest, "1: blocks nested more than 64 deep"},
-		"nested late": {"a\n\n" + strings.Repeat("+ ", 100) + "a\n\n" + rest, "3: blocks nested more than 64 deep"},
-		"long line":   {"a\n" + strings.Repeat("x", maxLineBytes+1) + "\n\n" + rest, "2: line of over 1024 KiB"},
-		"many lines":  {strings.Repeat("x\n", maxLines) + rest, "1048577: more than 1048576 lines"},
-		"large":       {strings.Repeat(strings.Repeat("x", 1000)+"\n", maxBodyBytes/1000) + rest, "0: file of over 16 MiB"},
-		"many blocks": {strings.Repeat("- a\n", maxNodes/2) + rest, ": more than 524288 blocks"},
+		"nested":      {strings.Repeat(">", 1000) + "\n\n" + rest, "1: blocks are nested more than 64 levels deep"},
+		"nested late": {"a\n\n" + strings.Repeat("+ ", 100) + "a\n\n" + rest, "3: blocks are nested more than 64 levels deep"},
+		"long line":   {"a\n" + strings.Repeat("x", maxLineBytes+1) + "\n\n" + rest, "2: a line is longer than 1024 KiB"},
+		"many lines":  {strings.Repeat("x\n", maxLines) + rest, "1048577: the file has more than 1048576 lines"},
+		"large":       {strings.Repeat(strings.Repeat("x", 1000)+"\n", maxBodyBytes/1000) + rest, "0: the file is larger than 16 MiB"},
+		"many blocks": {strings.Repeat("- a\n", maxNodes/2) + rest, ": the file has more than 524288 blocks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			page := split(t, c.src, Options{})
@@ -146,7 +146,7 @@ func TestTooMuchMarkupInOnePlaceIsReadAsText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			page := split(t, "## A\n\n"+hard+"\n\n## B\n\n*b* [l](u)\n", Options{})
-			if want := "3: too much markup in one place, some of it is read as text\n"; problems(page) != want {
+			if want := "3: too much markup in one place; some of it is read as text\n"; problems(page) != want {
 				t.Errorf("problems = %q, want %q", problems(page), want)
 			}
 			if last := page.Chunks[len(page.Chunks)-1]; last.Text != "B\nb l" {

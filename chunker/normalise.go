@@ -30,11 +30,11 @@ func normalise(src []byte) ([]byte, []Problem) {
 		text = bytes.ReplaceAll(text, []byte("\r"), newline)
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
-		problems = append(problems, Problem{1 + countNewlines(text[:at]), "NUL byte, read as U+FFFD"})
+		problems = append(problems, Problem{1 + countNewlines(text[:at]), "NUL bytes are read as U+FFFD"})
 		text = bytes.ReplaceAll(text, []byte{0}, []byte("\uFFFD"))
 	}
 	if at := firstInvalid(text); at >= 0 {
-		problems = append(problems, Problem{1 + countNewlines(text[:at]), "not valid UTF-8, unreadable bytes are read as U+FFFD"})
+		problems = append(problems, Problem{1 + countNewlines(text[:at]), "not valid UTF-8; invalid bytes are read as U+FFFD"})
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
 	return text, problems

@@ -6,14 +6,14 @@ import (
 )
 
 func TestBytesAreNormalisedAndLinesKeepTheirNumbers(t *testing.T) {
-	const invalid = ": not valid UTF-8, unreadable bytes are read as U+FFFD\n"
+	const invalid = ": not valid UTF-8; invalid bytes are read as U+FFFD\n"
 	for name, c := range map[string]struct{ src, want, problems string }{
 		"clean":             {"a\nb\n", "a\nb\n", ""},
 		"byte-order mark":   {"\ufeffa\n## b", "a\n## b", ""},
 		"CRLF":              {"a\r\nb\r\n", "a\nb\n", ""},
 		"lone CR":           {"a\rb\r\rc", "a\nb\n\nc", ""},
 		"mixed":             {"a\r\n\rb\n\r", "a\n\nb\n\n", ""},
-		"NUL":               {"a\nb\x00c\x00\n", "a\nb\uFFFDc\uFFFD\n", "2: NUL byte, read as U+FFFD\n"},
+		"NUL":               {"a\nb\x00c\x00\n", "a\nb\uFFFDc\uFFFD\n", "2: NUL bytes are read as U+FFFD\n"},
 		"Latin-1":           {"a\r\ncaf\xe9\n\xe9\n", "a\ncaf\uFFFD\n\uFFFD\n", "2" + invalid},
 		"cut off":           {"a\n\xe6\x97", "a\n\uFFFD", "2" + invalid},
 		"a real U+FFFD":     {"\uFFFD\n", "\uFFFD\n", ""},

@@ -102,7 +102,7 @@ func (o *outline) addHeading(start, level int, title, forID string) {
 	if len(o.headings) == maxHeadings {
 		if !o.full {
 			o.full = true
-			o.problem(start, "more than %d headings; from here on they are read as text", maxHeadings)
+			o.problem(start, "more than %d headings; the rest are read as text", maxHeadings)
 		}
 		return
 	}

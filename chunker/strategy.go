@@ -90,5 +90,5 @@ func readHint(body []byte) (by By, problems []outlineProblem) {
 }
 
 func badChunkBy(value string) string {
-	return fmt.Sprintf("chunk_by %q is none of h1, h2, h3 and file and is ignored", shorten(value))
+	return fmt.Sprintf("chunk_by %q is not h1, h2, h3 or file and is ignored", shorten(value))
 }

@@ -38,7 +38,7 @@ func TestStrategyOfTheFileWins(t *testing.T) {
 }
 
 func TestBadStrategyIsAProblemAndIgnored(t *testing.T) {
-	const unknown = " is none of h1, h2, h3 and file and is ignored\n"
+	const unknown = " is not h1, h2, h3 or file and is ignored\n"
 	const malformed = "the chunking hint is not {\"chunk_by\":\"h1|h2|h3|file\"} and is ignored\n"
 	for name, c := range map[string]struct{ src, want string }{
 		"hint, unknown":      {"\n<!-- mcp_chunking_hint: {\"chunk_by\":\"h4\"} -->\n", "2: chunk_by \"h4\"" + unknown},
@@ -54,7 +54,7 @@ func TestBadStrategyIsAProblemAndIgnored(t *testing.T) {
 			"---\nmcp_strategy:\n  max_chunk_size: 0\n  min_chunk_size: 1.5\n---\n",
 			"3: max_chunk_size \"0\" is not a positive integer and is ignored\n4: min_chunk_size \"1.5\" is not a positive integer and is ignored\n",
 		},
-		"strategy, misspelt": {"---\nmcp_strategy: {chunkby: h3}\n---\n", "2: mcp_strategy has no \"chunkby\"; its keys are chunk_by, max_chunk_size and min_chunk_size\n"},
+		"strategy, misspelt": {"---\nmcp_strategy: {chunkby: h3}\n---\n", "2: mcp_strategy has the unknown key \"chunkby\"; its keys are chunk_by, max_chunk_size and min_chunk_size\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := c.src + "# A\n\n## B\n\n### C\n"

@@ -85,7 +85,7 @@ func prepare(ctx context.Context, o Options) (*build, error) {
 func (b *build) checkOptions() error {
 	o := &b.options
 	if _, known := chunker.ParseBy(string(o.By)); o.By != "" && !known {
-		return fault.New("bad_option", fmt.Sprintf("cannot cut by '%s'", o.By), "cut by h1, h2, h3 or file")
+		return fault.New("bad_option", fmt.Sprintf("cannot split pages by '%s'", o.By), "use h1, h2, h3 or file")
 	}
 	if o.MaxChars < 0 || o.MinChars < 0 {
 		return fault.New("bad_option", "chunk sizes must not be negative", "omit them to use the defaults")
@@ -137,9 +137,9 @@ func noDocuments(dir string, f *found, left []formats.Left) error {
 		hint = formats.LeftOut(left)
 	}
 	if f.left > 0 {
-		hint = fmt.Sprintf("include and exclude globs or .gitignore exclude %d files; loosen them", f.left)
+		hint = fmt.Sprintf("the include and exclude globs or .gitignore exclude %d files; change them", f.left)
 	}
-	return fault.New("no_documents", "no markdown files under "+dir, hint)
+	return fault.New("no_documents", "no Markdown files under "+dir, hint)
 }
 
 // apply sets each page's settings and merges the texts and taxonomies of the manifests
@@ -169,10 +169,10 @@ func (b *build) apply() {
 func (b *build) checkOut() error {
 	out := b.options.Out
 	if out == "" {
-		return fault.New("bad_option", "no output folder", "name one with -o")
+		return fault.New("bad_option", "the output folder is missing", "pass one with -o")
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
-		return fault.New("bad_option", out+" is a file, not a folder", "name a folder for the index with -o")
+		return fault.New("bad_option", out+" is a file, not a folder", "pass a folder for the index with -o")
 	}
 	file := filepath.Join(out, artifact.MetadataFile)
 	built, err := isBuilt(file)
@@ -180,7 +180,7 @@ func (b *build) checkOut() error {
 	if built || damaged || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fault.New("out_is_input", file+" was not written by a build and would be lost", "name another folder for the index with -o")
+	return fault.New("out_is_input", file+" was not written by a build and would be lost", "pass another folder for the index with -o")
 }
 
 // isBuilt reports whether the metadata.json in file belongs to an artifact. It returns

@@ -264,7 +264,7 @@ func dataFile(t *testing.T, out string) string {
 func TestBuildNeedsDocuments(t *testing.T) {
 	empty, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	_, err := Build(t.Context(), Options{Dir: empty, Out: out})
-	wantFault(t, err, "no_documents", "no markdown files under "+empty)
+	wantFault(t, err, "no_documents", "no Markdown files under "+empty)
 	_, err = Build(t.Context(), Options{Dir: filepath.Join(empty, "x"), Out: out})
 	wantFault(t, err, "no_documents", "no such folder")
 	file := filepath.Join(corpus(t, map[string]string{"a.md": "# A"}), "a.md")
@@ -272,7 +272,7 @@ func TestBuildNeedsDocuments(t *testing.T) {
 	wantFault(t, err, "not_a_folder", "a.md is a file, not a folder")
 	left := corpus(t, map[string]string{"a.md": "# A"})
 	_, err = Check(t.Context(), Options{Dir: left, Exclude: []string{"*"}})
-	wantFault(t, err, "no_documents", "no markdown files under")
+	wantFault(t, err, "no_documents", "no Markdown files under")
 	big := corpus(t, map[string]string{"a.md": "# A long one"})
 	r, err := Build(t.Context(), Options{Dir: big, Out: out, MaxFileBytes: 3})
 	wantFault(t, err, "no_documents", "could be read")
@@ -483,7 +483,7 @@ func TestPanicOfOnePageIsItsProblem(t *testing.T) {
 	if err != nil || r.Files != 2 {
 		t.Errorf("build = %+v, %v; want 2 of 4 files", r, err)
 	}
-	wantProblems(t, r.Problems, "b.md: skipped: cutting it failed: cut", "c.md: skipped: encoding it failed: encode")
+	wantProblems(t, r.Problems, "b.md: skipped: splitting it failed: cut", "c.md: skipped: encoding it failed: encode")
 	if r := built(t, Options{Dir: dir, Out: out}); r.Files != 4 {
 		t.Errorf("next build = %+v, want all 4 files", r)
 	}

@@ -43,7 +43,7 @@ func (c *checker) object(n *node, what string, known ...string) *members {
 	}
 	for _, key := range m.keys {
 		if len(known) > 0 && !slices.Contains(known, key) {
-			c.warn(m.lines[key], "%s has no key '%s'; known are %s", what, shorten(key), strings.Join(known, ", "))
+			c.warn(m.lines[key], "%s has the unknown key '%s'; valid keys are %s", what, shorten(key), strings.Join(known, ", "))
 		}
 	}
 	return m

@@ -77,7 +77,7 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 		sources = append(sources, all[i])
 	}
 	if len(sources) == 0 {
-		return nil, fault.New("no_documents", "no markdown file under "+b.options.named()+" could be read", "see the problems reported")
+		return nil, fault.New("no_documents", "no Markdown file under "+b.options.named()+" could be read", "fix the reported problems")
 	}
 	return sources, nil
 }
@@ -112,7 +112,7 @@ func (p *page) source(h hash.Hash, c language.Code, src []byte) artifact.Source 
 func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 	defer func() {
 		if r := recover(); r != nil {
-			problem = &Problem{p.path, 0, fmt.Sprintf("skipped: cutting it failed: %v", r)}
+			problem = &Problem{p.path, 0, fmt.Sprintf("skipped: splitting it failed: %v", r)}
 		}
 	}()
 	src, err := readFile(p.open, b.options.MaxFileBytes, nil)
@@ -157,7 +157,7 @@ func (b *build) check(ctx context.Context) error {
 	}
 	b.note(b.phrases.stale(known))
 	if b.report.Files == 0 {
-		return fault.New("no_documents", "no markdown file under "+b.options.named()+" could be read", "see the problems reported")
+		return fault.New("no_documents", "no Markdown file under "+b.options.named()+" could be read", "fix the reported problems")
 	}
 	if _, err := b.metadata(ctx, values); err != nil {
 		return err

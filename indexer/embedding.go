@@ -54,7 +54,7 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 			return err
 		}
 		if len(vectors) != len(texts) {
-			return fmt.Errorf("embed: %d vectors for %d chunks", len(vectors), len(texts))
+			return fmt.Errorf("embed: got %d vectors for %d chunks", len(vectors), len(texts))
 		}
 		for i, v := range vectors {
 			if err := b.sized(len(v)); err != nil {
@@ -93,7 +93,7 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 // first vector.
 func (b *build) sized(n int) error {
 	if n == 0 || n > artifact.MaxDimensions {
-		return fmt.Errorf("embed: a vector has %d dimensions, want 1 to %d", n, artifact.MaxDimensions)
+		return fmt.Errorf("embed: a vector has %d dimensions; want 1 to %d", n, artifact.MaxDimensions)
 	}
 	if b.dimensions.CompareAndSwap(0, int64(n)) || b.dimensions.Load() == int64(n) {
 		return nil

@@ -125,7 +125,7 @@ func TestFixEndsWithItsContext(t *testing.T) {
 
 func TestFixNeedsPages(t *testing.T) {
 	_, wrote, err := Fix(t.Context(), t.TempDir())
-	wantFault(t, err, "no_documents", "no markdown files under")
+	wantFault(t, err, "no_documents", "no Markdown files under")
 	_, missing, err := Fix(t.Context(), filepath.Join(t.TempDir(), "x"))
 	wantFault(t, err, "no_documents", "no such folder")
 	if wrote || missing {

@@ -46,9 +46,9 @@ func checkGlob(glob string) string {
 	case len(glob) > maxGlobBytes:
 		return fmt.Sprintf("glob '%s' is longer than %d bytes", shorten(glob), maxGlobBytes)
 	case extendedGlob.MatchString(glob):
-		return fmt.Sprintf("glob '%s' uses an extended form; only *, **, ?, [...] and {a,b} are known", shorten(glob))
+		return fmt.Sprintf("glob '%s' uses unsupported syntax; only *, **, ?, [...] and {a,b} are supported", shorten(glob))
 	case !doublestar.ValidatePattern(glob):
-		return fmt.Sprintf("glob '%s' is not closed", shorten(glob))
+		return fmt.Sprintf("glob '%s' has an unclosed bracket or brace", shorten(glob))
 	case globForms(glob) > maxGlobForms:
 		return fmt.Sprintf("glob '%s' has too many alternatives in braces", shorten(glob))
 	}

@@ -72,7 +72,7 @@ func TestBadManifestSaysNothing(t *testing.T) {
 		"metadata empty":   {`{"version":"1","metadata":{"a":"  "}}`, ":1: metadata.a must not be empty"},
 		"metadata no key":  {`{"version":"1","metadata":{" ":"x"}}`, ":1: metadata has an empty key"},
 		"override text":    {`{"version":"1","overrides":["x"]}`, ":1: override must be an object"},
-		"override glob":    {"{\"version\":\"1\",\"overrides\":[\n{\"pattern\":\"[a\"}]}", ":2: override.pattern: glob '[a' is not closed"},
+		"override glob":    {"{\"version\":\"1\",\"overrides\":[\n{\"pattern\":\"[a\"}]}", ":2: override.pattern: glob '[a' has an unclosed bracket or brace"},
 		"overrides object": {`{"version":"1","overrides":{}}`, ":1: overrides must be an array"},
 		"collapse":         {`{"version":"1","taxonomy":{"a":{"vector_collapse":"yes"}}}`, ":1: taxonomy.a.vector_collapse must be true or false"},
 		"instructions":     {`{"version":"1","mcpServerInstructions":[]}`, ":1: mcpServerInstructions must be a string"},
@@ -92,7 +92,7 @@ func TestBadManifestSaysNothing(t *testing.T) {
 
 func TestManifestWarnsOfUnknownKeysAndKeepsTheRest(t *testing.T) {
 	m, problems := parseManifest(manifestFile, []byte("{\"version\":\"1\",\n\"metdata\":{},\n\"metadata\":{\"a\":\"b\"}}"))
-	wantProblems(t, problems, ".docs-mcp.json:2: manifest has no key 'metdata'; known are version, strategy, metadata, overrides, taxonomy, mcpServerInstructions, tool_descriptions, $schema")
+	wantProblems(t, problems, ".docs-mcp.json:2: manifest has the unknown key 'metdata'; valid keys are version, strategy, metadata, overrides, taxonomy, mcpServerInstructions, tool_descriptions, $schema")
 	if m.metadata["a"] != "b" {
 		t.Errorf("metadata = %v, want a: b", m.metadata)
 	}

@@ -52,26 +52,26 @@ var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descr
 // for such a folder.
 func Find(dir string) (corpus, metadata string, err error) {
 	file := filepath.Join(dir, artifact.MetadataFile)
-	hint := "name your docs folder: deskhand index DIR"
+	hint := "pass your docs folder: deskhand index DIR"
 	src, err := readSettings(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s does not exist", file), hint)
+		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder was given, and %s does not exist", file), hint)
 	}
 	if err != nil {
-		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s cannot be read: %s", file, cause(err)), hint)
+		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder was given, and %s cannot be read: %s", file, cause(err)), hint)
 	}
 	a, ours, problems := parseAbout(file, src)
 	if !ours {
-		reason := "it has no key of a corpus"
+		reason := "it has no key that describes a corpus"
 		if len(problems) > 0 {
 			reason = problems[0].String()
 		}
-		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s describes no corpus: %s", file, reason), hint)
+		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder was given, and %s does not describe a corpus: %s", file, reason), hint)
 	}
 	corpus = filepath.Join(dir, filepath.FromSlash(a.corpus))
 	if outside(dir, corpus) {
-		return "", "", fault.New("corpus_outside", fmt.Sprintf("%s names %s as the corpus, outside of its folder", file, a.corpus),
-			"to index that folder, name it: deskhand index "+corpus+" --metadata "+file)
+		return "", "", fault.New("corpus_outside", fmt.Sprintf("%s sets the corpus to %s, which is outside its folder", file, a.corpus),
+			"to index that folder, pass it explicitly: deskhand index "+corpus+" --metadata "+file)
 	}
 	return corpus, file, nil
 }
@@ -102,11 +102,11 @@ func findAbout(dir, given string) (*about, []Problem, error) {
 	if given != "" {
 		src, err := readSettings(given)
 		if err != nil {
-			return nil, nil, fault.New("no_metadata", fmt.Sprintf("%s cannot be read: %s", given, cause(err)), "name an existing metadata.json")
+			return nil, nil, fault.New("no_metadata", fmt.Sprintf("%s cannot be read: %s", given, cause(err)), "pass an existing metadata.json")
 		}
 		a, ours, problems := parseAbout(given, src)
 		if !ours {
-			reason := given + ": has no key of a corpus"
+			reason := given + ": it has no key that describes a corpus"
 			if len(problems) > 0 {
 				reason = problems[0].String()
 			}
@@ -272,7 +272,7 @@ func (a *about) notes(pages []*page) (map[string]string, []Problem) {
 	for _, dir := range slices.Sorted(maps.Keys(a.folders)) {
 		n := a.folders[dir]
 		if !seen[dir] {
-			problems = append(problems, Problem{a.file, n.line, fmt.Sprintf("folders: no page lies in '%s'", shorten(dir))})
+			problems = append(problems, Problem{a.file, n.line, fmt.Sprintf("folders: there is no page in '%s'", shorten(dir))})
 			continue
 		}
 		texts[dir] = n.text

@@ -141,15 +141,15 @@ func TestMetadataMistakesAreReportedAndTheRestIsUsed(t *testing.T) {
 		"metadata.json:2: corpus_description must be a string",
 		"metadata.json:3: corpus must be relative to this file's folder",
 		"metadata.json:4: folders.b must be a string",
-		"metadata.json:4: folders: no page lies in 'nowhere'",
+		"metadata.json:4: folders: there is no page in 'nowhere'",
 		"metadata.json:5: strategy.chunk_by must be one of h1, h2, h3, file",
 		"metadata.json:6: exclude must be a string",
 		"metadata.json:6: exclude: a glob must not be empty",
-		"metadata.json:6: exclude: glob '[' is not closed",
+		"metadata.json:6: exclude: glob '[' has an unclosed bracket or brace",
 		"metadata.json:7: gitignore must be true or false",
-		"metadata.json:8: metadata.json has no key 'typo'; known are metadata_version, $schema, corpus_description, corpus, taxonomy, tool_descriptions, mcpServerInstructions, folders, strategy, include, exclude, gitignore, phrases",
+		"metadata.json:8: metadata.json has the unknown key 'typo'; valid keys are metadata_version, $schema, corpus_description, corpus, taxonomy, tool_descriptions, mcpServerInstructions, folders, strategy, include, exclude, gitignore, phrases",
 		"metadata.json:9: taxonomy config key 'kind' does not match any chunk metadata",
-		"metadata.json:9: taxonomy.kind has no key 'values'; known are description, vector_collapse, properties")
+		"metadata.json:9: taxonomy.kind has the unknown key 'values'; valid keys are description, vector_collapse, properties")
 }
 
 func TestFindReadsTheCorpusOfAFolder(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFindReadsTheCorpusOfAFolder(t *testing.T) {
 	for name, metadata := range map[string]string{"not JSON": "{", "another's": `{"name":"x"}`, "artifact's": `{"corpus_description":"x","index":{}}`} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Find(corpus(t, map[string]string{"metadata.json": metadata}))
-			wantFault(t, err, "no_corpus", "describes no corpus")
+			wantFault(t, err, "no_corpus", "does not describe a corpus")
 		})
 	}
 	_, _, err := Find(t.TempDir())

@@ -48,7 +48,7 @@ func PhrasesPath(o Options) (string, error) {
 	}
 	file := filepath.Join(a.dir, filepath.FromSlash(a.phrases))
 	if outside(a.dir, file) {
-		return "", fault.New("bad_metadata", fmt.Sprintf("%s names %s, which leads outside of its folder", a.file, file), "name a file below the folder of metadata.json")
+		return "", fault.New("bad_metadata", fmt.Sprintf("%s sets phrases to %s, which is outside its folder", a.file, file), "use a file below the folder of metadata.json")
 	}
 	return file, nil
 }
@@ -86,7 +86,7 @@ func unfitPhrases(dir, file string) string {
 		return fmt.Sprintf("%s cannot be read: %s", file, cause(err))
 	}
 	if outside(dir, file) {
-		return file + " is not used: it leads outside of its folder"
+		return file + " is not used: it is outside its folder"
 	}
 	return ""
 }
@@ -98,7 +98,7 @@ func ReadPhrases(file string) (Phrases, []Problem, error) {
 	src, err := readFile(file, maxPhrasesBytes, nil)
 	if err != nil {
 		return Phrases{}, nil, fault.New("no_phrases", fmt.Sprintf("the phrases in %s cannot be read: %s", file, cause(err)),
-			"name a file of JSON lines with --phrases, or omit it")
+			"pass a JSON Lines file with --phrases, or omit it")
 	}
 	p, problems := ParsePhrases(file, src)
 	return p, problems, nil
@@ -135,7 +135,7 @@ func (p *Phrases) add(line []byte, n int) (reason string) {
 	}
 	id := *given.ID
 	if _, _, err := chunker.ParseID(id); err != nil {
-		return fmt.Sprintf("not used: '%s' is not a chunk id", shorten(id))
+		return fmt.Sprintf("not used: '%s' is not a chunk ID", shorten(id))
 	}
 	if p.lines[id] == 0 {
 		p.lines[id] = n
@@ -149,10 +149,10 @@ func (p *Phrases) add(line []byte, n int) (reason string) {
 		case phrase == "" || !utf8.ValidString(phrase):
 			reason = fmt.Sprintf("a phrase of '%s' is not used: it is blank", shorten(id))
 		case len(phrase) > maxPhraseBytes:
-			reason = fmt.Sprintf("a phrase of '%s' is not used: it has more than %d bytes", shorten(id), maxPhraseBytes)
+			reason = fmt.Sprintf("a phrase of '%s' is not used: it is longer than %d bytes", shorten(id), maxPhraseBytes)
 		case slices.Contains(p.Of[id], phrase):
 		case len(p.Of[id]) == maxPhrases:
-			reason = fmt.Sprintf("'%s' has more than %d phrases: the first %d are used", shorten(id), maxPhrases, maxPhrases)
+			reason = fmt.Sprintf("'%s' has more than %d phrases; only the first %d are used", shorten(id), maxPhrases, maxPhrases)
 		default:
 			p.Of[id] = append(p.Of[id], phrase)
 		}
@@ -178,7 +178,7 @@ func (p *Phrases) stale(known map[string]bool) []Problem {
 	var problems []Problem
 	for _, id := range slices.Sorted(maps.Keys(p.lines)) {
 		if !known[id] {
-			problems = append(problems, Problem{p.file, p.lines[id], fmt.Sprintf("stale: no chunk has the id '%s'", shorten(id))})
+			problems = append(problems, Problem{p.file, p.lines[id], fmt.Sprintf("stale: no chunk has the ID '%s'", shorten(id))})
 		}
 	}
 	return problems

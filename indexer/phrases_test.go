@@ -80,8 +80,8 @@ func TestPhrasesThatAreStaleAreReportedByID(t *testing.T) {
 		``,
 		`{"chunk_id": "gone.md#x", "phrases": ["nothing"]}`}, "\n"))
 	want := []string{
-		o.PhrasesPath + ":2: stale: no chunk has the id 'tides.md#tides/pump'",
-		o.PhrasesPath + ":4: stale: no chunk has the id 'gone.md#x'",
+		o.PhrasesPath + ":2: stale: no chunk has the ID 'tides.md#tides/pump'",
+		o.PhrasesPath + ":4: stale: no chunk has the ID 'gone.md#x'",
 	}
 	check := func(what string, report Report, err error) {
 		t.Helper()
@@ -183,7 +183,7 @@ func TestAFileOfPhrasesThatMetadataNamesBadlyIsAProblem(t *testing.T) {
 		"../phrases.jsonl": "metadata.json:1: phrases must be a file below this file's folder",
 		"/etc/passwd":      "metadata.json:1: phrases must be a file below this file's folder",
 		"none.jsonl":       "cannot be read",
-		"link.jsonl":       "leads outside of its folder",
+		"link.jsonl":       "outside its folder",
 		"folder":           "cannot be read",
 	} {
 		t.Run(path, func(t *testing.T) {

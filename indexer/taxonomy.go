@@ -41,7 +41,7 @@ func (f facetValues) refuseReserved(source func(page, key string) string) error 
 	for _, key := range artifact.ReservedFacets {
 		if len(f[key]) > 0 {
 			return fault.New("reserved_facet",
-				fmt.Sprintf("%s: metadata key '%s' has the name of an argument of search_docs", source(f.first(key), key), key),
+				fmt.Sprintf("%s: metadata key '%s' has the same name as an argument of search_docs", source(f.first(key), key), key),
 				fmt.Sprintf("rename the key, for example to 'doc_%s'", key))
 		}
 	}
@@ -61,7 +61,7 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 		case !facetKey.MatchString(key):
 			reason = fmt.Sprintf("metadata key '%s' contains characters other than letters, digits, '_', '.' and '-'", key)
 		case len(facets) == artifact.MaxFacets:
-			reason = fmt.Sprintf("metadata key '%s' exceeds the %d keys that can be filtered by", key, artifact.MaxFacets)
+			reason = fmt.Sprintf("metadata key '%s' exceeds the limit of %d filterable keys", key, artifact.MaxFacets)
 		}
 		if reason != "" {
 			problems = append(problems, Problem{f.first(key), 0, reason + "; it is not offered as a filter"})
@@ -96,7 +96,7 @@ func (f facetValues) values(key string) ([]string, []Problem) {
 		offered = append(offered, value)
 	}
 	if n := len(offered); n > artifact.MaxFacetValues {
-		problems = append(problems, Problem{f[key][offered[artifact.MaxFacetValues]], 0, fmt.Sprintf("metadata '%s' has %d values; those from '%s' on, over the limit of %d, are not offered as a filter", key, n, shorten(offered[artifact.MaxFacetValues]), artifact.MaxFacetValues)})
+		problems = append(problems, Problem{f[key][offered[artifact.MaxFacetValues]], 0, fmt.Sprintf("metadata '%s' has %d values; the values from '%s' on exceed the limit of %d and are not offered as filters", key, n, shorten(offered[artifact.MaxFacetValues]), artifact.MaxFacetValues)})
 		offered = offered[:artifact.MaxFacetValues]
 	}
 	return offered, problems

@@ -92,9 +92,9 @@ func TestFacetLimits(t *testing.T) {
 	}
 	wantProblems(t, problems,
 		"long.md: metadata key 'a b' contains characters other than letters, digits, '_', '.' and '-'; it is not offered as a filter",
-		"v511.md: metadata 'key000' has 516 values; those from 'value511' on, over the limit of 512, are not offered as a filter",
+		"v511.md: metadata 'key000' has 516 values; the values from 'value511' on exceed the limit of 512 and are not offered as filters",
 		"long.md: metadata 'key001' has a value longer than 128 characters; it is not offered as a filter",
-		"many.md: metadata key 'key064' exceeds the 64 keys that can be filtered by; it is not offered as a filter",
-		"many.md: metadata key 'key065' exceeds the 64 keys that can be filtered by; it is not offered as a filter",
+		"many.md: metadata key 'key064' exceeds the limit of 64 filterable keys; it is not offered as a filter",
+		"many.md: metadata key 'key065' exceeds the limit of 64 filterable keys; it is not offered as a filter",
 		"long.md: metadata key '"+strings.Repeat("k", 65)+"' is longer than 64 characters; it is not offered as a filter")
 }

@@ -146,7 +146,7 @@ func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
 		return nil, problems
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Rest)) {
-		problems = append(problems, lineError{f.Rest[key].Line, fmt.Sprintf("a prompt has no key '%s'; known are title, description, arguments and, in YAML, messages", shorten(key))})
+		problems = append(problems, lineError{f.Rest[key].Line, fmt.Sprintf("a prompt has the unknown key '%s'; valid keys are title, description, arguments and, in YAML, messages", shorten(key))})
 	}
 	if !asYAML {
 		f.Messages = []promptMessage{{Role: "user", Content: promptContent{"text", strings.TrimSpace(string(body))}}}

@@ -107,7 +107,7 @@ func TestPromptsMayBeLargerThanSettings(t *testing.T) {
 
 func TestTemplateWarnsOfUnknownKeys(t *testing.T) {
 	prompts, problems := promptsOf(t, map[string]string{"x.template.md": "---\ntitle: x\nargs: []\n---\ntext"})
-	wantProblems(t, problems, "x.template.md:3: a prompt has no key 'args'; known are title, description, arguments and, in YAML, messages")
+	wantProblems(t, problems, "x.template.md:3: a prompt has the unknown key 'args'; valid keys are title, description, arguments and, in YAML, messages")
 	if len(prompts) != 1 {
 		t.Errorf("prompts = %v, want the one", prompts)
 	}

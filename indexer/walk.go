@@ -69,13 +69,13 @@ func walk(ctx context.Context, root string, pick selection, gitIgnore, others bo
 func resolveRoot(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fault.New("no_documents", fmt.Sprintf("no markdown files under %s: there is no such folder", dir), "name an existing folder")
+		return "", fault.New("no_documents", fmt.Sprintf("no Markdown files under %s: there is no such folder", dir), "pass an existing folder")
 	}
 	if err != nil {
 		return "", fmt.Errorf("read corpus: %w", err)
 	}
 	if !info.IsDir() {
-		return "", fault.New("not_a_folder", fmt.Sprintf("%s is a file, not a folder", dir), "name the folder it lies in: "+filepath.Dir(dir))
+		return "", fault.New("not_a_folder", fmt.Sprintf("%s is a file, not a folder", dir), "pass its folder: "+filepath.Dir(dir))
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -198,7 +198,7 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	case err != nil:
 		w.problem(file, "is a link that cannot be followed: %s", cause(err))
 	case !inside && real != w.root && (wanted || info.IsDir()):
-		w.problem(file, "is a link that leads out of the corpus")
+		w.problem(file, "is a link that points outside the corpus")
 	case inside && wanted && !info.IsDir():
 		return real, info.Mode().Type()
 	}

@@ -48,9 +48,9 @@ func TestWalkReportsLinksThatLeadOutOrNowhere(t *testing.T) {
 	wantPaths(t, "pages", pages, "good.md")
 	wantProblems(t, f.problems,
 		"broken.md: is a broken link",
-		"folder: is a link that leads out of the corpus",
-		"null.md: is a link that leads out of the corpus",
-		"out.md: is a link that leads out of the corpus")
+		"folder: is a link that points outside the corpus",
+		"null.md: is a link that points outside the corpus",
+		"out.md: is a link that points outside the corpus")
 }
 
 func TestWalkEndsOnLinkLoops(t *testing.T) {

@@ -68,7 +68,7 @@ func TestAdviceNamesTermsOfTheCorpusOnly(t *testing.T) {
 			t.Errorf("%q: no hint with hits %+v", query, page.Hits[:1])
 			continue
 		}
-		_, terms, found := strings.Cut(strings.TrimSuffix(page.Hint.Message, "."), "such as: ")
+		_, terms, found := strings.Cut(strings.TrimSuffix(page.Hint.Message, "."), "for example: ")
 		if !found {
 			t.Errorf("%q: hint %q names no terms", query, page.Hint.Message)
 			continue

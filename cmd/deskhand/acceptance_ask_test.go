@@ -611,7 +611,7 @@ func TestTimeIsUp(t *testing.T) {
 		if got.code != 0 || !strings.Contains(got.stderr, "after the deadline") {
 			t.Errorf("ask answer: exit %d, %s; want that it is late", got.code, got.stderr)
 		}
-		stated(t, "guides/ask-a-person.md", "After the deadline the agent is told that nobody answered.")
+		stated(t, "guides/ask-a-person.md", "After the deadline, deskhand tells the agent that nobody answered.")
 	})
 }
 

@@ -271,7 +271,7 @@ func TestChunkIDs(t *testing.T) {
 		if got := whole.chunkIDs("whole.md"); !slices.Equal(got, []string{"whole.md"}) {
 			t.Errorf("cut by file: ids %q, want the path alone", got)
 		}
-		stated(t, "reference/chunk-ids.md", "`_preamble`", "With the strategy `file` it is the bare path")
+		stated(t, "reference/chunk-ids.md", "`_preamble`", "With the strategy `file`, the id is only the path")
 	})
 	t.Run("D-066 odd file names", func(t *testing.T) {
 		names := []string{
@@ -297,7 +297,7 @@ func TestChunkIDs(t *testing.T) {
 				}
 			}
 		})
-		stated(t, "reference/chunk-ids.md", "Spaces, quotes and letters of any script stay as they are")
+		stated(t, "reference/chunk-ids.md", "Spaces, quotes and letters of any script stay unchanged")
 	})
 }
 

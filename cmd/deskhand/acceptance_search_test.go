@@ -104,7 +104,7 @@ func TestSearchDocsAnswers(t *testing.T) {
 					t.Errorf("snippet of %s has %d characters", h.ChunkID, n)
 				}
 			}
-			stated(t, "reference/tools/search_docs.md", "some 220 characters")
+			stated(t, "reference/tools/search_docs.md", "about 220 characters")
 		})
 		d.line("D-030 filepath", func(t *testing.T, d door) {
 			if want := "guides/authentication.md"; login.Filepath != want {
@@ -210,7 +210,7 @@ func TestSearchDocsAnswers(t *testing.T) {
 			if n := len(d.search(map[string]any{"query": "widget", "limit": 5, "cursor": next}).Hits); n != 5 {
 				t.Errorf("another limit with the same cursor: %d hits, want 5", n)
 			}
-			stated(t, "concepts/how-search-works.md", "A cursor belongs to its query and filters")
+			stated(t, "concepts/how-search-works.md", "A cursor is valid only for its own query and filters")
 		})
 		d.line("D-038 no hint with hits", func(t *testing.T, d door) {
 			for _, query := range []string{"widget", "jitter", "jiter"} {

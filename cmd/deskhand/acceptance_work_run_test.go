@@ -247,7 +247,7 @@ func TestWorkStatus(t *testing.T) {
 }
 
 // idle is an attempt of which nothing has run: no tool makes one, so its
-// processes are taken out of the store.
+// processes are removed from the store.
 func (w *workDesk) idle(t *testing.T) string {
 	t.Helper()
 	id := w.ran("completed", "say one")

@@ -53,14 +53,14 @@ func meantCommand(cmd *cobra.Command, args []string) error {
 	}
 	if near := textutil.Nearest(args[0], known); near != "" {
 		return misuse(fmt.Sprintf("%q looks like the command %s, misspelled", args[0], near),
-			"write deskhand ask "+near+", or a question of several words")
+			"run: deskhand ask "+near+"; or ask a question of several words")
 	}
 	return nil
 }
 
 func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, question string) error {
 	if f.unreachable != "fail" && f.unreachable != "wait" {
-		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
+		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "use fail or wait")
 	}
 	r, err := f.request(flags, question, a.Stdin)
 	if err != nil {
@@ -142,7 +142,7 @@ func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 		return err
 	}
 	return fault.New(elicit.NoSurface, "no person can be reached from here",
-		"open deskhand inbox on this store and ask again, or use --unreachable wait; with --assume, a script continues without a person")
+		"run \"deskhand inbox\" on this store and ask again, or use --unreachable wait; with --assume, a script continues without a person")
 }
 
 // assumed reads the answers given with --assume. It returns nil if there are none.
@@ -155,7 +155,7 @@ func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
 		return nil, err
 	}
 	if r.Answers = answers; f.Confirm && yes(r) {
-		return nil, misuse("--assume says yes to --confirm", "only a person's yes is one: assume no, or leave --confirm out")
+		return nil, misuse("--assume says yes to --confirm", "only a person can say yes: assume no, or omit --confirm")
 	}
 	return answers, nil
 }
@@ -205,7 +205,7 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
 		// An earlier command with the same key got no answer in time.
 		// This one waits again.
-		q.Tell("asked before as " + asked.ID + ", waiting for a late answer")
+		q.Tell("already asked as " + asked.ID + "; waiting for a late answer")
 		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)
@@ -244,6 +244,6 @@ func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	if address := installation.AwaitInbox(ctx, h, inboxComes); address != "" {
 		where += " or " + a.inboxLink(address, "/inbox/"+r.ID)
 	}
-	a.Tell("asked as " + r.ID + ", answer it in " + where)
+	a.Tell("asked as " + r.ID + "; answer it in " + where)
 	<-ctx.Done()
 }

@@ -21,7 +21,7 @@ func askAnswerCommand(a *app) *cobra.Command {
 		Example: "  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE region=eu-central-1\n" +
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'\n" +
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE yes --note 'but only after 18:00'",
-		Args: arguments(1, 1000, "an id and answers"),
+		Args: arguments(1, 1000, "an ID and answers"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return managing(a.withQuestion(cmd.Context(), args[0], func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
 				answers, err := console.ReadAnswers(&r, args[1:])
@@ -41,7 +41,7 @@ func noteFlag(cmd *cobra.Command, note *string) {
 }
 
 func askDeclineCommand(a *app) *cobra.Command {
-	return endingCommand(a, "decline", "Say that a question will not be answered", elicit.Decline)
+	return endingCommand(a, "decline", "Decline to answer a question", elicit.Decline)
 }
 
 func askCancelCommand(a *app) *cobra.Command {
@@ -73,9 +73,9 @@ func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.H
 	}
 	switch text := console.StateOf(*c.Request); {
 	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
-		a.Tell(text + ": the agent had finished, and this starts a follow-up")
+		a.Tell(text + "; the agent had finished, so the answer starts a follow-up")
 	case c.Request.Completion.Late:
-		a.Tell(text + ", after the deadline: it is kept for the asker")
+		a.Tell(text + ", after the deadline; the answer is kept for the asker")
 	default:
 		a.Tell(text)
 	}
@@ -88,11 +88,11 @@ func askExtendCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeQuestions,
 		Short:             "Give a question more time",
 		Example:           "  deskhand ask extend elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE 10m",
-		Args:              arguments(2, 2, "an id and a duration"),
+		Args:              arguments(2, 2, "an ID and a duration"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			more, err := time.ParseDuration(args[1])
 			if err != nil || more <= 0 {
-				return misuse(fmt.Sprintf("%q is not a duration", args[1]), "write a time such as 90s, 10m or 2h")
+				return misuse(fmt.Sprintf("%q is not a duration", args[1]), "write a duration, for example 90s, 10m or 2h")
 			}
 			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
 				return a.extend(cmd.Context(), hub, r, more)

@@ -27,7 +27,7 @@ func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFla
 	ways := askdoor.Ways{NoInbox: f.noInbox, Patient: f.unreachable == "wait", Detach: f.detach, Assumed: assumed}
 	asked, err := attempt.Ask(ctx, r, ways, func(r elicit.Request) {
 		if !f.detach {
-			a.Tell("asked as " + r.ID + ", a person answers it in deskhand inbox")
+			a.Tell("asked as " + r.ID + "; a person answers it in \"deskhand inbox\"")
 		}
 	})
 	q := quest{waiter: w, flags: f}
@@ -42,7 +42,7 @@ func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFla
 	case err == nil && f.detach:
 		return q.id(asked, nil)
 	case err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began):
-		q.Tell("asked before as " + asked.ID + ", waiting for a late answer")
+		q.Tell("already asked as " + asked.ID + "; waiting for a late answer")
 		return q.wait(ctx, asked, time.Duration(asked.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)

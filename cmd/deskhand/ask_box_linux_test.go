@@ -54,7 +54,7 @@ func TestAttackBoxDeskhandAsk(t *testing.T) {
 					stderr, _ := os.ReadFile(filepath.Join(dir, "err"))
 					t.Errorf("the script said\n%s\nwant\n%s\nand on stderr\n%s", said, want, stderr)
 				}
-				for file, words := range map[string]string{"gone": "ask_user", "left": "the question stays open: deskhand ask wait elc_"} {
+				for file, words := range map[string]string{"gone": "ask_user", "left": "the question stays open; wait for the answer: deskhand ask wait elc_"} {
 					if text, _ := os.ReadFile(filepath.Join(dir, file)); !strings.Contains(string(text), words) {
 						t.Errorf("%s has %q, want %q", file, text, words)
 					}

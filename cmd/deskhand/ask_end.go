@@ -35,7 +35,7 @@ type ending struct {
 func (e *ending) Unwrap() error { return e.error }
 
 // errSaid suppresses the message on stderr, because stdout already contains the answer.
-var errSaid = errors.New("the answer says it")
+var errSaid = errors.New("the answer was already printed")
 
 func end(code int, message, hint string) error {
 	return &ending{fault.New("ended", message, hint), code}
@@ -46,7 +46,7 @@ func end(code int, message, hint string) error {
 func outcome(r elicit.Request, confirm bool) error {
 	c := r.Completion
 	if c == nil {
-		return end(exitTimedOut, "no answer yet", "the question stays open: deskhand ask wait "+r.ID)
+		return end(exitTimedOut, "no answer yet", "the question stays open; wait for the answer: deskhand ask wait "+r.ID)
 	}
 	switch c.Outcome {
 	case elicit.Accept:
@@ -55,11 +55,11 @@ func outcome(r elicit.Request, confirm bool) error {
 		}
 		return nil
 	case elicit.Decline:
-		return end(exitDeclined, console.By("declined", c), "go on without an answer, and do not assume one")
+		return end(exitDeclined, console.By("declined", c), "continue without an answer, and do not assume one")
 	case elicit.Cancel:
 		return end(exitCancelled, console.By("cancelled", c), "ask again if the answer is still needed")
 	case elicit.Timeout:
-		return end(exitTimedOut, "nobody answered in time", "a late answer is kept: deskhand ask wait "+r.ID)
+		return end(exitTimedOut, "no one answered in time", "a late answer is kept; wait for it: deskhand ask wait "+r.ID)
 	}
 	return end(exitAbandoned, console.By("withdrawn", c), "")
 }
@@ -102,7 +102,7 @@ func managing(err error) error {
 	f := fault.Of(err)
 	if r := new(elicit.Rejection); errors.As(err, &r) && r.Winner != nil && r.Winner.Outcome == elicit.Abandoned {
 		own := *f
-		own.Hint = "no one is waiting for the answer any more; to tell the attempt's agent something, use deskhand tasks say"
+		own.Hint = "no one is waiting for the answer any more; to send the attempt's agent a message, use \"deskhand tasks say\""
 		err = &own
 	}
 	err = asking(err)
@@ -115,8 +115,8 @@ func managing(err error) error {
 // nextSteps maps fault codes to hints. It is used for faults without a hint, because the
 // packages below cmd do not know the commands.
 var nextSteps = map[string]string{
-	elicit.UnknownRequest:   "see deskhand ask list --all",
-	elicit.AlreadyCompleted: "deskhand ask show, with the same id, has the answer",
-	elicit.NotYours:         "see deskhand ask show, with the same id, for whom it is",
-	elicit.InvalidAnswers:   "see deskhand ask show, with the same id, for its questions and options",
+	elicit.UnknownRequest:   "list all questions: deskhand ask list --all",
+	elicit.AlreadyCompleted: "show the answer: deskhand ask show ID",
+	elicit.NotYours:         "show who may answer: deskhand ask show ID",
+	elicit.InvalidAnswers:   "show its questions and options: deskhand ask show ID",
 }

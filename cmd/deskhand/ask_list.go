@@ -29,7 +29,7 @@ func askListCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "include the history, newest first")
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of questions, 1 to 1000")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print an array of requests")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the request as JSONs as a JSON array")
 	return cmd
 }
 
@@ -39,13 +39,13 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 		return err
 	}
 	if list.More {
-		defer a.Tell(fmt.Sprintf("only %d are listed, --limit takes up to 1000", limit))
+		defer a.Tell(fmt.Sprintf("only the first %d are listed; raise --limit (at most 1000)", limit))
 	}
 	if asJSON {
 		return a.JSON(append([]elicit.Request{}, list.Requests...)) // [] and not null
 	}
 	if len(list.Requests) == 0 {
-		a.Tell("no question waits for an answer")
+		a.Tell("no open questions")
 		return nil
 	}
 	return a.Questions(list.Requests)
@@ -109,7 +109,7 @@ func askShowCommand(a *app) *cobra.Command {
 			return managing(a.withRequest(cmd.Context(), args[0], show))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the request")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the request as JSON")
 	return cmd
 }
 

@@ -21,7 +21,7 @@ func askWaitCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
-				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait forever")
+				return misuse("--timeout is negative", "give a duration, for example 90s, or 0 to wait forever")
 			}
 			wait := func(desk answerDesk, r elicit.Request) error {
 				form, err := console.FormOf(output, len(r.Questions))
@@ -42,7 +42,7 @@ func askWaitCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&output, "output", "", console.OutputUsage)
-	cmd.Flags().DurationVar(&timeout, "timeout", elicit.DefaultWait, "how long to wait for the end, or for a late answer; 0: forever")
+	cmd.Flags().DurationVar(&timeout, "timeout", elicit.DefaultWait, "how long to wait for the answer, even a late one; 0 waits forever")
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 	case err != nil:
 		return err
 	case interrupted:
-		return end(exitInterrupted, "interrupted", "the question stays open: deskhand ask wait "+r.ID)
+		return end(exitInterrupted, "interrupted", "the question stays open; wait for the answer: deskhand ask wait "+r.ID)
 	}
 	return outcome(ended, w.confirm)
 }

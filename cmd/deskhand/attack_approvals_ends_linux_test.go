@@ -259,7 +259,7 @@ func (a *askedTurn) stays() {
 		t.Errorf("tasks show says %s", shown)
 	}
 	out := deskhand(t, a.repo, "ask", "answer", a.request, "#1=the blue one")
-	if out.code != 0 || !strings.Contains(out.stderr, "answered: the agent had finished, and this starts a follow-up") {
+	if out.code != 0 || !strings.Contains(out.stderr, "answered; the agent had finished, so the answer starts a follow-up") {
 		t.Errorf("answering it: exit %d, %q", out.code, out.stderr)
 	}
 	eventually(t, "the follow-up", func() error {
@@ -290,7 +290,7 @@ func TestAttackApprovalsAStaleQuestionDisablesNothing(t *testing.T) {
 			began := time.Now()
 			done(t, a.repo, "tasks", "say", a.attempt, "do:while :; do sleep 1; done")
 			eventually(t, "the idle limit to end the second run", func() error {
-				if shown := done(t, a.repo, "tasks", "show", a.attempt); !strings.Contains(shown, "it said nothing for too long") {
+				if shown := done(t, a.repo, "tasks", "show", a.attempt); !strings.Contains(shown, "it produced no output for too long") {
 					return fmt.Errorf("after %v: %s", time.Since(began), shown)
 				}
 				return nil

@@ -180,7 +180,7 @@ func TestAttackDoorsAnEditedMetadataIsSaid(t *testing.T) {
 			for _, args := range [][]string{{"index", "--verify", index}, {"search", "pagination", "--index", index}, {"serve", "--index", index}} {
 				got := deskhand(t, t.TempDir(), args...)
 				if got.code != 1 || !strings.Contains(got.stderr, "the index in "+index+" is damaged: metadata.json: it ") ||
-					!strings.Contains(got.stderr, "\nhint: build it again: deskhand index DIR -o "+index) || !strings.Contains(got.stderr, "the corpus's own metadata.json") {
+					!strings.Contains(got.stderr, "\nhint: rebuild it: deskhand index DIR -o "+index) || !strings.Contains(got.stderr, "the corpus's own metadata.json") {
 					t.Errorf("deskhand %q: exit %d, %s; want a refusal with a hint", args, got.code, got.stderr)
 				}
 			}

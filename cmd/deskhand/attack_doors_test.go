@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -103,10 +104,14 @@ func (s *socket) signedIn() (cookie, host string) {
 	return "", ""
 }
 
-// ownRoutes are those of the front, which the front itself has a table of.
-var ownRoutes = map[string]access.Level{
-	"/healthz": access.Anyone, "/readyz": access.Anyone, "/nope": access.Anyone, "/static/deskhand.css": access.Anyone, "/login": access.Anyone,
-	"/metrics": access.Agents, "POST /logout": access.People,
+// ownRoutes are those of the front, at paths that exist.
+func ownRoutes() map[string]access.Rule {
+	routes := maps.Clone(web.Own)
+	for pattern, path := range map[string]string{"/": "/nope", "/static/": "/static/deskhand.css"} {
+		routes[path] = routes[pattern]
+		delete(routes, pattern)
+	}
+	return routes
 }
 
 // Every route is asked with every credential: who may come in is what the table
@@ -134,8 +139,9 @@ func TestAttackDoorsEveryRouteWithEveryCredential(t *testing.T) {
 		"the person's key":                 {[]string{"Authorization: Bearer " + personKey}, access.People},
 	}
 	asked := map[string]bool{}
-	for _, table := range []map[string]access.Level{installation.Routes, ownRoutes} {
-		for route, level := range table {
+	for _, table := range []map[string]access.Rule{installation.Routes, ownRoutes()} {
+		for route, rule := range table {
+			level := rule.Level
 			method, path, named := strings.Cut(route, " ")
 			if !named {
 				method, path = http.MethodPost, route
@@ -410,7 +416,7 @@ func TestAttackDoorsBodiesThatAreTooBigAtEveryRoute(t *testing.T) {
 			continue
 		}
 		path = strings.NewReplacer("{id}", "elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE", "{code}", "x").Replace(path)
-		json := level == access.Agents || strings.HasPrefix(path, "/run/") || strings.HasSuffix(path, "/draft") || strings.HasSuffix(path, "/presented")
+		json := level.Level == access.Agents || strings.HasPrefix(path, "/run/") || strings.HasSuffix(path, "/draft") || strings.HasSuffix(path, "/presented")
 		big := form
 		if json {
 			big = object
@@ -617,7 +623,7 @@ func TestAttackDoorsWhatAnAttemptsTokenMay(t *testing.T) {
 				t.Errorf("%d %.200s; in its table: %v", status, body, may)
 			}
 		})
-		if installation.Routes[route] > access.Anyone {
+		if installation.Routes[route].Level > access.Anyone {
 			t.Run("at the server: "+route, func(t *testing.T) {
 				if status, body := s.sends(method, path, "{}", "Authorization: Bearer "+token); !keptOut(status, body) {
 					t.Errorf("%d %.200s, want to be kept out", status, body)
@@ -634,7 +640,7 @@ func TestAttackDoorsWhatAnAttemptsTokenMay(t *testing.T) {
 			})
 		}
 		t.Run("its door "+route+" with its token", func(t *testing.T) {
-			if status, body := door.sends("POST", route, "{}", "Authorization: Bearer "+token); level != access.Agents || keptOut(status, body) {
+			if status, body := door.sends("POST", route, "{}", "Authorization: Bearer "+token); level.Level != access.Agents || keptOut(status, body) {
 				t.Errorf("%d %.200s, want to be let in", status, body)
 			}
 		})

@@ -325,7 +325,7 @@ func TestAttackDoorsTrustOfAnotherOwner(t *testing.T) {
 	if err := os.Chown(filepath.Join(dir, settings.ConfigName), 54321, -1); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("its settings", func(t *testing.T) { heldOut(t, dir, bait, "belongs to the user 54321", "name the file with --config") })
+	t.Run("its settings", func(t *testing.T) { heldOut(t, dir, bait, "belongs to the user 54321", "pass the file with --config") })
 	t.Run("trust --yes", func(t *testing.T) {
 		if r := deskhand(t, dir, "trust", "--yes"); r.code != 2 || !strings.Contains(r.stderr, "belongs to the user 54321") || !strings.Contains(r.stderr, "\nhint: ") {
 			t.Errorf("exit %d, stderr %q", r.code, r.stderr)

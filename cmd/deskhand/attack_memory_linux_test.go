@@ -1,9 +1,10 @@
 package main
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // mostMemory is what a server may have while strangers and agents do their worst,
@@ -224,6 +223,50 @@ case $line in
 esac
 done`
 
+// largeOverHTTP is such a server over streamable HTTP. It writes its answers by hand:
+// the SDK would encode the 15 MB in this process, which the race detector slows down.
+func largeOverHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&asked) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case asked.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case asked.Method == "initialize":
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}}`, asked.ID)
+	case asked.Method == "tools/list":
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"all","description":"says much","inputSchema":{"type":"object"}}]}}`, asked.ID)
+	case asked.Method == "tools/call":
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`, asked.ID, fifteenMB())
+	default:
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, asked.ID)
+	}
+}
+
+var fifteenMB = sync.OnceValue(func() string { return strings.Repeat("x", 15_000_000) })
+
+// getsLarge calls the tool large_all and fails unless its answer comes whole.
+func getsLarge(t *testing.T, s *socket) {
+	t.Helper()
+	response, err := s.withoutSession().post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large_all","arguments":{},`+meta+`}}`,
+		map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "large_all"})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if all := bytes.Contains(body, []byte(fifteenMB())); err != nil || !all || response.StatusCode != http.StatusOK {
+		t.Errorf("status %s, %d bytes, the whole answer %v, error %v: %.400s", response.Status, len(body), all, err, body)
+	}
+}
+
 // answersAreLarge is a limited server with an upstream whose tool large_all answers
 // with 15 MB: one over HTTP, or a command.
 func answersAreLarge(t *testing.T, command bool) *socket {
@@ -232,12 +275,7 @@ func answersAreLarge(t *testing.T, command bool) *socket {
 	if command {
 		upstream["command"] = []string{"sh", "-c", largeCommand}
 	} else {
-		large := mcp.NewServer(&mcp.Implementation{Name: "large", Version: "1"}, nil)
-		large.AddTool(&mcp.Tool{Name: "all", Description: "says much", InputSchema: json.RawMessage(`{"type":"object"}`)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 15_000_000)}}}, nil
-			})
-		serving := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return large }, nil))
+		serving := httptest.NewServer(http.HandlerFunc(largeOverHTTP))
 		t.Cleanup(func() { serving.CloseClientConnections(); serving.Close() })
 		upstream["url"] = serving.URL
 	}
@@ -262,17 +300,16 @@ func answersAreLarge(t *testing.T, command bool) *socket {
 func TestAttackDoorsMemoryOfAnswersIsBounded(t *testing.T) {
 	for _, from := range []string{"http", "a command"} {
 		s := answersAreLarge(t, from == "a command")
-		for _, c := range []struct{ atOnce, most int }{{1, 160}, {4, 300}, {8, 300}, {16, 300}} { // MiB more than before
+		cases := []struct{ atOnce, most int }{{1, 160}, {8, 300}} // MiB more than before
+		if wholeAttack() {
+			cases = append(cases, struct{ atOnce, most int }{4, 300}, struct{ atOnce, most int }{16, 300})
+		}
+		for _, c := range cases {
 			t.Run(fmt.Sprintf("%d at once from %s", c.atOnce, from), func(t *testing.T) {
 				before := peak(t, s.cmd.Process.Pid)
 				var all sync.WaitGroup
 				for range c.atOnce {
-					all.Go(func() {
-						m, err := s.withoutSession().ask("tools/call", `{"name":"large_all","arguments":{}}`)
-						if err != nil || m.Error != nil || len(m.Result) < 15_000_000 {
-							t.Errorf("%d bytes, %+v, %v", len(m.Result), m.Error, err)
-						}
-					})
+					all.Go(func() { getsLarge(t, s) })
 				}
 				all.Wait()
 				now := peak(t, s.cmd.Process.Pid)
@@ -320,10 +357,7 @@ func TestAttackDoorsMemoryOfAnswersThatNobodyReads(t *testing.T) {
 	for _, conn := range idle {
 		conn.Close()
 	}
-	m, err := s.withoutSession().ask("tools/call", `{"name":"large_all","arguments":{}}`)
-	if err != nil || m.Error != nil || len(m.Result) < 15_000_000 {
-		t.Errorf("after the others have gone: %d bytes, %.400s, %+v, %v", len(m.Result), m.Result, m.Error, err)
-	}
+	getsLarge(t, s)
 	if now := peak(t, s.cmd.Process.Pid); now > mostMemory {
 		t.Errorf("the server had %d MiB, want at most %d", now, mostMemory)
 	}

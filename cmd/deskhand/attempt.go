@@ -22,6 +22,14 @@ var notInside = map[string]string{
 	"deskhand ask cancel":         onlyPeople,
 	"deskhand ask extend":         onlyPeople,
 	"deskhand inbox":              onlyPeople,
+	"deskhand people add":         onlyPeople,
+	"deskhand people list":        onlyPeople,
+	"deskhand people invite":      onlyPeople,
+	"deskhand people sign-out":    onlyPeople,
+	"deskhand people remove":      onlyPeople,
+	"deskhand token create":       onlyPeople,
+	"deskhand token list":         onlyPeople,
+	"deskhand token revoke":       onlyPeople,
 	"deskhand gaps":               onlyPeople, // it prints other people's questions
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
@@ -67,7 +75,7 @@ var notInside = map[string]string{
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
 	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand demo",
-	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait",
+	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait", "deskhand people", "deskhand token", // the last two only group commands
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
 	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox",
 	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",
@@ -75,8 +83,8 @@ var mayInside = []string{
 }
 
 const (
-	onlyPeople  = "a person does this"
-	onlyOutside = "a person, or an agent outside of attempts, does this"
+	onlyPeople  = "only a person may do this"
+	onlyOutside = "only a person, or an agent outside attempts, may do this"
 )
 
 // allowedHere refuses commands that are not allowed inside an attempt.
@@ -101,14 +109,14 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 		return nil
 	}
 	return fault.New("inside_attempt", fmt.Sprintf("%q is refused inside an attempt: %s", doing, reason),
-		"ask a person with deskhand ask, or note further work with deskhand tasks add")
+		"ask a person with \"deskhand ask\", or record further work with \"deskhand tasks add\"")
 }
 
 // ownQuestion returns an error in an attempt if the question does not
 // belong to that attempt.
 func ownQuestion(r *elicit.Request) error {
 	if own := settings.OwnAttempt(); own != "" && r.Context.AttemptID != own {
-		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "deskhand ask list shows the questions of this attempt")
+		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "list this attempt's questions: deskhand ask list")
 	}
 	return nil
 }

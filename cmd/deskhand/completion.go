@@ -25,7 +25,7 @@ func completionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for your shell",
-		Long:  "Print the script that completes commands, flags and ids in bash, zsh, fish or powershell.",
+		Long:  "Print a script that completes commands, flags and IDs in bash, zsh, fish or powershell.",
 		Example: "  source <(deskhand completion bash)\n  deskhand completion zsh > \"${fpath[1]}/_deskhand\"\n" +
 			"  deskhand completion fish > ~/.config/fish/completions/deskhand.fish",
 		Args:              arguments(1, 1, "the name of a shell"),
@@ -34,7 +34,7 @@ func completionCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := shells[args[0]]
 			if !ok {
-				return misuse("there is no completion for "+args[0], "name one of "+strings.Join(names, ", "))
+				return misuse("completion is not supported for "+args[0], "use one of "+strings.Join(names, ", "))
 			}
 			return write(cmd.Root(), a)
 		},

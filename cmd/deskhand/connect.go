@@ -17,10 +17,11 @@ func connectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "connect NAME",
 		Short: "Connect your account at an upstream MCP server",
-		Long: "Connect an upstream of the configuration file: sign in in a browser, by the link that is printed, or give\n" +
-			"the key of one that takes a key: at a terminal it is asked for and not shown, else it is read from stdin.",
+		Long: "Connect your account at an upstream from the configuration file. If the upstream uses a browser sign-in,\n" +
+			"open the printed link. If it uses a key, deskhand prompts for the key at a terminal without showing it,\n" +
+			"and otherwise reads it from stdin.",
 		Example:           "  deskhand connect linear\n  pass show linear/token | deskhand connect linear",
-		Args:              arguments(1, 1, "the name of an upstream"),
+		Args:              arguments(1, 1, "an upstream's name"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDoor(func(all *installation.App, g *gateway.Gateway) error {
@@ -34,7 +35,7 @@ func disconnectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "disconnect NAME",
 		Short:             "Forget the credential for an upstream MCP server",
-		Args:              arguments(1, 1, "the name of an upstream"),
+		Args:              arguments(1, 1, "an upstream's name"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDoor(func(_ *installation.App, d *gateway.Gateway) error {
@@ -42,7 +43,7 @@ func disconnectCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				said := args[0] + " is disconnected"
+				said := args[0] + " has been disconnected"
 				if !was {
 					said = args[0] + " was not connected"
 				}
@@ -61,7 +62,7 @@ func connectionsCommand(a *app) *cobra.Command {
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if list, err := a.settings.Upstreams(); err == nil && len(list) == 0 {
-				a.Tell("no upstream is configured, name one under upstreams in deskhand.yaml")
+				a.Tell("no upstream is configured; add one under upstreams in deskhand.yaml")
 				if asJSON {
 					return a.JSON([]gateway.Connection{})
 				}
@@ -96,7 +97,7 @@ func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error 
 		return err
 	}
 	if g == nil {
-		return misuse("no upstream is configured", "name one under upstreams in deskhand.yaml")
+		return misuse("no upstream is configured", "add one under upstreams in deskhand.yaml")
 	}
 	defer end()
 	return f(all, g)

@@ -43,7 +43,7 @@ func demoCommand(a *app) *cobra.Command {
 func (a *app) demo(ctx context.Context, questions []string) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
+		return fmt.Errorf("find the running program: %w", err)
 	}
 	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: []string{self, "serve", "--index", a.settings.Index()}})
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *app) demoAsk(ctx context.Context, r remote.Server, question string) err
 	paint := console.PainterFor(a.Stdout)
 	fmt.Fprintf(a.Stdout, "\n%s\n", paint.Bold("? "+question))
 	if question == byMeaning {
-		fmt.Fprintf(a.Stdout, "  %s\n", paint.Dim("(no page has one of these words: found by meaning)"))
+		fmt.Fprintf(a.Stdout, "  %s\n", paint.Dim("(no page contains any of these words; the hits match the meaning)"))
 	}
 	if len(hits) == 0 {
 		return fmt.Errorf("no answer to %q", question)

@@ -23,10 +23,11 @@ func doctorCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the installation, and whether each coding agent can connect",
+		Short: "Check the installation and whether each coding agent can connect",
 		Long: "Check the installation: version, settings, index, embedding model, store, ports, executors and sandbox.\n" +
-			"For each coding agent with an entry for deskhand, start the server exactly as the entry says and list\n" +
-			"its tools. Each line is ok, a warning, or failed with what to do; the exit code is 1 if any has failed.",
+			"For each coding agent that has an entry for deskhand, start the server exactly as in the entry and list\n" +
+			"its tools. Each check is ok, a warning, or failed, with the next step. The exit code is 1 if any check\n" +
+			"failed.",
 		Example: "  deskhand doctor\n  deskhand doctor --json | jq '.checks[] | select(.status != \"ok\")'",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), asJSON) },

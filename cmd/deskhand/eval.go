@@ -32,16 +32,16 @@ func evalCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval CASES.json...",
 		Short: "Measure how good search is, with graded queries",
-		Long: "Ask the index every query of the case files and report NDCG@5, MRR, recall and times by category.\n" +
-			"With --server or --url another MCP server is asked instead; several give one column each,\n" +
-			"and so do several kinds of evidence to rank by.",
+		Long: "Search the index with every query in the case files, and report NDCG@5, MRR, recall and times by\n" +
+			"category. With --server or --url, query another MCP server instead. If several servers or several values\n" +
+			"of --by are given, the report has a column for each.",
 		Example: "  deskhand eval corpus/eval/manual.json\n" +
 			"  deskhand eval cases.json --baseline last.json --max-drop 0.01\n" +
 			"  deskhand eval cases.json --by words,meaning,both --chart ranking.svg\n" +
 			"  deskhand eval cases.json --server 'deskhand serve --index a' --server 'deskhand serve --index b'",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.recorded {
-				return arguments(0, 0, "no case files with --from-logs")(cmd, args)
+				return arguments(0, 0, "no case files if --from-logs is given")(cmd, args)
 			}
 			return arguments(1, 1000, "one or more case files")(cmd, args)
 		},
@@ -58,7 +58,7 @@ func evalCommand(a *app) *cobra.Command {
 	settings.Declare(flags, "embed-timeout")
 	flags.StringArrayVar(&f.servers, "server", nil, "command of an MCP server to measure over stdio (repeatable)")
 	flags.StringArrayVar(&f.urls, "url", nil, "address of an MCP server to measure over HTTP (repeatable)")
-	flags.StringSliceVar(&f.by, "by", nil, "rank by words, meaning or both; separate several with commas to compare them in columns (default: both)")
+	flags.StringSliceVar(&f.by, "by", nil, "rank by words, meaning or both; several values, separated by commas, are compared in columns (default: both)")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier report (JSON) or scores file to compare with")
 	flags.Float64Var(&f.minNDCG, "min-ndcg", 0, "fail if NDCG is lower")
 	flags.Float64Var(&f.maxDrop, "max-drop", -1, "fail if NDCG dropped by more than this since the baseline (default: never)")
@@ -70,8 +70,8 @@ func evalCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.worst, "worst", 0, "list this many of the worst queries")
 	flags.IntVar(&f.warmup, "warmup", 0, "number of unmeasured queries to run first")
 	flags.BoolVar(&f.collapse, "collapse", false, "count translations of one answer once")
-	flags.BoolVar(&f.asked, "asked", false, "add a column for each reader's phrasings (default: in a table)")
-	flags.BoolVar(&f.recorded, "from-logs", false, "rerun the recorded questions that had poor results, and count those that still do (see deskhand gaps)")
+	flags.BoolVar(&f.asked, "asked", false, "add a column for each reader's phrasings (default: only in tables)")
+	flags.BoolVar(&f.recorded, "from-logs", false, "rerun the recorded questions that had poor results, and count those that still do (see \"deskhand gaps\")")
 	return cmd
 }
 
@@ -129,11 +129,11 @@ func (f *evalFlags) check() error {
 	case f.format != "table" && f.format != "markdown" && f.format != "json":
 		return misuse(fmt.Sprintf("unknown --format %q", f.format), "use table, markdown or json")
 	case f.maxDrop >= 0 && f.baseline == "":
-		return misuse("--max-drop needs --baseline", "name an earlier report with --baseline FILE")
+		return misuse("--max-drop needs --baseline", "pass an earlier report with --baseline FILE")
 	case !(f.minNDCG >= 0 && f.minNDCG <= 1): // the negated form also rejects NaN
-		return misuse(fmt.Sprintf("--min-ndcg must be between 0 and 1, not %v", f.minNDCG), "the best NDCG there is, is 1")
+		return misuse(fmt.Sprintf("--min-ndcg must be between 0 and 1, not %v", f.minNDCG), "use a number from 0 to 1")
 	case f.worst < 0 || f.warmup < 0:
-		return misuse("--worst and --warmup must not be negative", "leave them out for none")
+		return misuse("--worst and --warmup must not be negative", "omit them, or use 0 or more")
 	}
 	return within("limit", f.limit, 1, search.MaxLimit)
 }
@@ -141,7 +141,7 @@ func (f *evalFlags) check() error {
 // kinds returns the values of --by. No value means the default ranking, without a name.
 func (f *evalFlags) kinds() (kinds []search.By, err error) {
 	if len(f.by) > 0 && len(f.servers)+len(f.urls) > 0 {
-		return nil, misuse("--by is for an index, not for a server", "leave out --by, or --server and --url")
+		return nil, misuse("--by works only with an index, not with --server or --url", "omit --by, or omit --server and --url")
 	}
 	for _, given := range f.by {
 		by, err := readBy(given)
@@ -149,7 +149,7 @@ func (f *evalFlags) kinds() (kinds []search.By, err error) {
 			return nil, err
 		}
 		if slices.Contains(kinds, by) {
-			return nil, misuse(fmt.Sprintf("--by names %s twice", by), "leave one out")
+			return nil, misuse(fmt.Sprintf("--by contains %s twice", by), "remove one")
 		}
 		kinds = append(kinds, by)
 	}

@@ -42,14 +42,14 @@ func (a *app) targets(f *evalFlags) ([]evals.Target, error) {
 	for _, line := range f.servers {
 		words, err := shellwords.Parse(line)
 		if err != nil || len(words) == 0 {
-			return nil, misuse(fmt.Sprintf("--server %q is not a command", line), "write it as in a shell, without pipes and variables")
+			return nil, misuse(fmt.Sprintf("--server %q is not a command", line), "write it as in a shell, but without pipes or variables")
 		}
 		targets = append(targets, evals.Target{Target: mcpserver.Target{Command: words}, Name: line})
 	}
 	for _, address := range f.urls {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, misuse(fmt.Sprintf("--url %q is no address", address), "write it as http://127.0.0.1:20310/mcp")
+			return nil, misuse(fmt.Sprintf("--url %q is not an address", address), "write it, for example, as http://127.0.0.1:20310/mcp")
 		}
 		targets = append(targets, evals.Target{Target: mcpserver.Target{URL: address, Token: a.settings.TokenFor(u)}, Name: address})
 	}

@@ -21,11 +21,11 @@ func gapsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gaps",
 		Short: "List the questions that the docs did not answer",
-		Long: "List the questions to which search_docs found little, grouped by meaning: how often they were asked,\n" +
-			"the nearest section, and a draft for the docs' author. Every question is asked again, of the current index;\n" +
-			"those that find something now are only counted.\n\n" +
-			"If search.log is on (off by default), questions are recorded in a file in the state folder.\n" +
-			"Nothing leaves this machine.",
+		Long: "List the questions for which search_docs had poor results, grouped by meaning. Each group shows how\n" +
+			"often its questions were asked, the nearest section, and a draft for the docs' author. Every question is\n" +
+			"asked again with the current index; questions that have good results now are only counted.\n\n" +
+			"If search.log is on (off by default), questions are recorded in a file in the state folder. Nothing\n" +
+			"leaves this machine.",
 		Example: "  DESKHAND_SEARCH_LOG=on deskhand serve\n  deskhand gaps\n  deskhand gaps --since 168h --json",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gaps(cmd.Context(), since, limit, asJSON) },
@@ -71,7 +71,7 @@ func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report,
 		return r, "", err
 	}
 	if skipped > 0 {
-		a.Tell(fmt.Sprintf("%d lines of %s cannot be read and are left out", skipped, log.Path()))
+		a.Tell(fmt.Sprintf("skipped %d lines of %s that cannot be read", skipped, log.Path()))
 	}
 	dir, err := filepath.Abs(a.settings.Index())
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *app) evalRecorded(ctx context.Context, format string) error {
 		return a.JSON(map[string]int{"asked": report.Asked, "distinct": report.Distinct, "answered": report.Answered,
 			"unsure": counts[search.FoundUnsure], "absent": counts[search.FoundAbsent], "nothing": counts[search.FoundNothing]})
 	case "table", "markdown":
-		fmt.Fprintf(a.Stdout, "questions recorded in %s: %d, without repetitions %d\n\n| today | questions |\n|---|---|\n| found | %d |\n| unsure | %d |\n| probably absent | %d |\n| nothing | %d |\n",
+		fmt.Fprintf(a.Stdout, "questions recorded in %s: %d (%d without duplicates)\n\n| today | questions |\n|---|---|\n| found | %d |\n| unsure | %d |\n| probably absent | %d |\n| nothing | %d |\n",
 			path, report.Asked, report.Distinct, report.Answered, counts[search.FoundUnsure], counts[search.FoundAbsent], counts[search.FoundNothing])
 		return nil
 	}

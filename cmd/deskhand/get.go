@@ -19,13 +19,13 @@ func getCommand(a *app) *cobra.Command {
 		Use:     "get CHUNK|PATH",
 		Short:   "Print a chunk or a page of the index",
 		Example: "  deskhand get reference/commands/index.md\n  deskhand get 'reference/commands/serve.md#deskhand-serve/over-http' --context 1",
-		Args:    arguments(1, 1, "one chunk id or path"),
+		Args:    arguments(1, 1, "one chunk ID or path"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.get(args[0], context, asJSON) },
 	}
 	settings.Declare(cmd.Flags(), "index")
 	settings.Declare(cmd.Flags(), "shelf")
 	cmd.Flags().IntVar(&context, "context", 0, "number of neighbouring chunks on each side, 0 to 5")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the text and its location as JSON")
 	return cmd
 }
 
@@ -73,9 +73,9 @@ func notGot(id string, err error) error {
 	case f == nil:
 	case f.Code == "chunk_not_found":
 		return fault.New(f.Code, fmt.Sprintf("'%s' was not found in the index", id),
-			"find its id with deskhand search; paths are relative to the folder that was indexed")
+			"find its ID with \"deskhand search\"; paths are relative to the indexed folder")
 	case f.Code == "invalid_argument":
-		return misuse(fmt.Sprintf("'%s' is neither a chunk id nor a path", id), "write PATH, or PATH#HEADING as deskhand search shows it")
+		return misuse(fmt.Sprintf("'%s' is neither a chunk ID nor a path", id), "write PATH, or PATH#HEADING as \"deskhand search\" prints it")
 	}
 	return err
 }

@@ -14,11 +14,12 @@ func healthCommand(a *app) *cobra.Command {
 	var ready bool
 	cmd := &cobra.Command{
 		Use:   "health [URL]",
-		Short: "Ask a running HTTP server whether it is alive",
-		Long: "Ask a server that runs with serve --http for /healthz, or with --ready for /readyz, and print its answer. " +
-			"The exit code is 0 if the server is healthy, else 1. An image without a shell can use this as its health check.",
+		Short: "Check whether a running HTTP server is healthy",
+		Long: "Request /healthz from a server started with \"deskhand serve --http\", or /readyz with --ready, and print\n" +
+			"the response. The exit code is 0 if the server is healthy, and 1 otherwise. An image without a shell can\n" +
+			"use this command as its health check.",
 		Example:           "  deskhand health\n  deskhand health --ready http://127.0.0.1:8080",
-		Args:              arguments(0, 1, "the address of a server, or none"),
+		Args:              arguments(0, 1, "at most one address"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no settings
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,6 +35,6 @@ func healthCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&ready, "ready", false, "ask whether the server can answer requests, not only whether it is alive")
+	cmd.Flags().BoolVar(&ready, "ready", false, "check whether the server can answer requests, not only whether it is running")
 	return cmd
 }

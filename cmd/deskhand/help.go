@@ -28,7 +28,7 @@ var valueNames = map[string]string{
 	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
 	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
-	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "watch": "DIR",
+	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "usage by": "WORD", "usage since": "TIME", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "add version": "VERSION", "search library": "NAME",
 }
@@ -138,9 +138,9 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 		console.Columns(&b, group.Title, rows, width)
 	}
 	console.Columns(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
-	console.Columns(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
+	console.Columns(&b, "Global flags", flagRows(cmd, cmd.InheritedFlags()), width)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more of a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for details about a command.\n", cmd.CommandPath())
 	}
 	io.WriteString(out, console.PainterFor(out).Plain(b.String()))
 }

@@ -72,10 +72,10 @@ func TestHintsOfCommandsHaveTheID(t *testing.T) {
 		{"", "wait until it ends, or stop it first: deskhand tasks stop ATTEMPT", running},
 		{other, "wait until it ends, or stop it first: deskhand tasks stop 0197f3a4-9999", running},
 		{other, "wait until it ends, or stop it first: deskhand tasks stop 0197f3a4-5b6c", running.WithCase("", "attempt", id)},
-		{other, "use --queue to send it when the agent has finished; or stop the agent first: deskhand tasks stop 0197f3a4-5b6c", running.WithCase(tasks.RunningFollowUp, "attempt", id)},
-		{other, "update the branch first: deskhand tasks update 0197f3a4-9999, or land with --merge, --squash or --rebase", fault.New(worktree.NotFastForward, "m", "h")},
+		{other, "send it with --queue when the agent has finished, or stop the agent first: deskhand tasks stop 0197f3a4-5b6c", running.WithCase(tasks.RunningFollowUp, "attempt", id)},
+		{other, "land with --merge, --squash or --rebase, or update the branch first: deskhand tasks update 0197f3a4-9999", fault.New(worktree.NotFastForward, "m", "h")},
 		{other, "use that version, or another state folder", fault.New("store_newer", "m", "use that version, or another state folder")},
-		{other, "correct limit and try again", fault.New("invalid_argument", "limit is out of range", "").With("field", "limit")},
+		{other, "fix limit and retry", fault.New("invalid_argument", "limit is out of range", "").With("field", "limit")},
 	} {
 		b.Knows("attempt", c.about)
 		once := b.Worded(c.fault)

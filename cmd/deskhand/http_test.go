@@ -28,7 +28,7 @@ func TestHTTPIsClosedToStrangers(t *testing.T) {
 		"a page that is allowed":    {map[string]string{"Origin": "https://tools.example.com"}, 200, ""},
 		"a sandboxed page":          {map[string]string{"Origin": "null"}, 403, "may not call"},
 		"a form":                    {map[string]string{"Content-Type": "text/plain"}, 415, "Content-Type must be application/json"},
-		"a browser's Accept":        {map[string]string{"Accept": "text/html"}, 406, "Accept must hold application/json and text/event-stream"},
+		"a browser's Accept":        {map[string]string{"Accept": "text/html"}, 406, "Accept must contain application/json and text/event-stream"},
 		"everything in order":       {nil, 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

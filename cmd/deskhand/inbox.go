@@ -20,8 +20,8 @@ func inboxCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "Show all agents' questions, and answer them",
-		Long: "Show the open questions of all agents and scripts of this installation, and answer them in the terminal, or\n" +
-			"with --web in a browser.",
+		Long: "Show the open questions of all agents and scripts of this installation, and answer them in the terminal,\n" +
+			"or with --web in a browser.",
 		Example: "  deskhand inbox\n  deskhand inbox --web\n  deskhand inbox --sign-out",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,9 +37,9 @@ func inboxCommand(a *app) *cobra.Command {
 			return managing(a.inbox(cmd.Context(), plain))
 		},
 	}
-	cmd.Flags().BoolVar(&plain, "plain", false, "line by line, for example for a screen reader")
-	cmd.Flags().BoolVar(&browser, "web", false, "print a link that opens it in a browser, once; serve it if no other process does")
-	cmd.Flags().BoolVar(&out, "sign-out", false, "end the sessions of all browsers, and exit")
+	cmd.Flags().BoolVar(&plain, "plain", false, "ask line by line, for example for a screen reader")
+	cmd.Flags().BoolVar(&browser, "web", false, "print a single-use link that opens the inbox in a browser; serve it if no other process does")
+	cmd.Flags().BoolVar(&out, "sign-out", false, "sign out all browsers, and exit")
 	return cmd
 }
 
@@ -50,7 +50,7 @@ func (a *app) signOut(ctx context.Context) error {
 	if err := all.EndAll(ctx); err != nil {
 		return err
 	}
-	a.Tell("all browsers are signed out; deskhand inbox --web prints a new link")
+	a.Tell("all browsers are signed out; for a new link, run: deskhand inbox --web")
 	return nil
 }
 
@@ -82,12 +82,12 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	defer leave()
 	address := installation.AwaitInbox(ctx, hub, 5*time.Second)
 	if address == "" {
-		return fault.New("no_inbox", "the inbox could not be served", "try deskhand serve --http, or free the address that inbox is set to")
+		return fault.New("no_inbox", "cannot serve the inbox", "run \"deskhand serve --http\", or stop the program that uses the address in the setting inbox")
 	}
 	if _, err := fmt.Fprintln(a.Stdout, in.LoginLink(address, "/")); err != nil {
 		return err
 	}
-	a.Tell("open it within 10 minutes; serving until Ctrl+C")
+	a.Tell("open the link within 10 minutes; press Ctrl-C to stop serving")
 	<-ctx.Done()
 	return nil
 }
@@ -95,7 +95,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 func (a *app) inbox(ctx context.Context, plain bool) error {
 	device, err := terminal.Open()
 	if err != nil {
-		return misuse("deskhand inbox needs a terminal", "without one: deskhand inbox --web, or deskhand ask list and deskhand ask answer")
+		return misuse("deskhand inbox needs a terminal", "without a terminal, use \"deskhand inbox --web\", or \"deskhand ask list\" and \"deskhand ask answer\"")
 	}
 	defer device.Close()
 	people, err := a.settings.People()

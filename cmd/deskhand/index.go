@@ -30,10 +30,10 @@ func indexCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "index [DIR | ADDRESS]",
 		ValidArgsFunction: folder,
-		Short:             "Build the index of a folder of markdown",
-		Long: "Build the index of DIR, a folder of markdown. Without DIR it is the corpus that metadata.json\n" +
-			"in the working directory names, else the working directory itself. ADDRESS is that of a git\n" +
-			"repository, an archive, a site or an llms.txt, as deskhand add takes it.",
+		Short:             "Build an index from a folder of Markdown",
+		Long: "Build an index from DIR, a folder of Markdown. If DIR is omitted, deskhand indexes the corpus from\n" +
+			"metadata.json in the working directory, or the working directory itself if there is none. ADDRESS is the\n" +
+			"address of a git repository, an archive, a site or an llms.txt, as in \"deskhand add\".",
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
 		Args:    arguments(0, 1, "one folder or address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,34 +44,34 @@ func indexCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringP("output", "o", settings.Default("index"), "folder of the index")
+	flags.StringP("output", "o", settings.Default("index"), "folder for the index")
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or next to it)")
-	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "file of everyday phrasings by chunk id (JSON lines); search finds chunks by them")
-	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
+	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "JSON Lines file with everyday phrasings by chunk ID; search also matches them")
+	flags.StringVar(&f.options.Description, "description", "", `what the corpus is about, to complete "Search the ..."`)
 	flags.StringVar(&f.by, "chunk-by", "", "where to split files: h1, h2, h3 or file (default: h2)")
-	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "maximum characters in a chunk; longer ones are split further (default: 20000)")
-	flags.IntVar(&f.options.MinChars, "min-chunk-size", 0, "minimum characters in a chunk; shorter parts of one heading are merged")
-	flags.StringArrayVar(&f.options.Include, "include", nil, "glob of files to index (repeatable; default: all)")
-	flags.StringArrayVar(&f.options.Exclude, "exclude", nil, "glob of files and folders to leave out (repeatable)")
-	flags.BoolVar(&f.options.GitIgnore, "gitignore", false, "skip the files that .gitignore names")
+	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "maximum characters per chunk; longer ones are split further (default: 20000)")
+	flags.IntVar(&f.options.MinChars, "min-chunk-size", 0, "minimum characters per chunk; shorter parts under one heading are merged")
+	flags.StringArrayVar(&f.options.Include, "include", nil, "glob for files to index (repeatable; default: all)")
+	flags.StringArrayVar(&f.options.Exclude, "exclude", nil, "glob for files and folders to exclude (repeatable)")
+	flags.BoolVar(&f.options.GitIgnore, "gitignore", false, "skip files that .gitignore excludes")
 	flags.BoolVar(&f.options.Strict, "strict", false, "fail on any problem")
 	flags.BoolVar(&f.check, "check", false, "check the files and write nothing")
 	flags.BoolVar(&f.fix, "fix", false, "write DIR/.docs-mcp.json with a strategy for each file")
-	flags.BoolVar(&f.verify, "verify", false, "check every byte of the index DIR (default: of the one at -o)")
+	flags.BoolVar(&f.verify, "verify", false, "verify every byte of the index in DIR (default: the one at -o)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
-	flags.StringVar(&f.options.SearchDescription, "tool-description-search", "", "text of search_docs for the model")
-	flags.StringVar(&f.options.GetDocDescription, "tool-description-get-doc", "", "text of get_doc for the model")
-	flags.StringVar(&f.options.Instructions, "mcp-server-instructions", "", "text that clients get when they connect")
+	flags.StringVar(&f.options.SearchDescription, "tool-description-search", "", "description of search_docs for the model")
+	flags.StringVar(&f.options.GetDocDescription, "tool-description-get-doc", "", "description of get_doc for the model")
+	flags.StringVar(&f.options.Instructions, "mcp-server-instructions", "", "instructions that clients receive when they connect")
 	return cmd
 }
 
 func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	if f.docsDir != "" {
 		if len(args) > 0 {
-			return misuse("DIR is given twice, as argument and as --docs-dir", "leave one of them out")
+			return misuse("DIR is given both as an argument and as --docs-dir", "omit one of them")
 		}
 		args = []string{f.docsDir}
 	}

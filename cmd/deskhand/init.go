@@ -15,21 +15,21 @@ func initCommand(a *app) *cobra.Command {
 	var f onboarding.Flags
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Set up this project: docs, index and the coding agents that you have",
-		Long: "Find the docs of the project in the working directory, build their index, and connect the coding agents\n" +
-			"that are installed. Files of agents keep their comments and other entries; you see the changes first.\n" +
-			"Files in the project work for everyone who clones it; --user writes to your own files instead.\n" +
+		Short: "Set up this project: docs, index and your coding agents",
+		Long: "Find the docs of the project in the working directory, build their index, and connect the installed coding\n" +
+			"agents. deskhand shows all changes before it writes them, and keeps comments and other entries in the agents'\n" +
+			"files. Files in the project work for everyone who clones it; --user writes to your own files instead.\n" +
 			"Agents: " + strings.Join(setup.IDs(), ", ") + ".",
 		Example: "  deskhand init\n  deskhand init --yes --client claude --client codex\n  deskhand init --user\n  deskhand init --remove",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.setUp(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.Yes, "yes", false, "write without asking, and describe the docs by their title")
-	flags.BoolVar(&f.User, "user", false, "connect agents in all your projects, by the files in your home folder")
+	flags.BoolVar(&f.Yes, "yes", false, "write without asking, and use the docs' title as their description")
+	flags.BoolVar(&f.User, "user", false, "connect agents in all your projects, through the files in your home folder")
 	flags.BoolVar(&f.Remove, "remove", false, "remove what init added")
 	flags.StringArrayVar(&f.Clients, "client", nil, "agent to connect, installed or not (repeatable; default: those found)")
-	flags.StringVar(&f.Description, "description", "", `what the docs are, completing "Search the ..." (default: their title)`)
+	flags.StringVar(&f.Description, "description", "", `what the docs are about, to complete "Search the ..." (default: their title)`)
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")
 	return cmd

@@ -58,7 +58,7 @@ func (a *app) engine() (*search.Engine, error) {
 
 // mute returns the warning that an index is searched only by words.
 func mute(err error) string {
-	text := "searching by words alone: " + err.Error()
+	text := "keyword search only: " + err.Error()
 	if f := fault.Of(err); f != nil && f.Hint != "" {
 		text += "; " + f.Hint
 	}

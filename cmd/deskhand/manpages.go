@@ -15,7 +15,7 @@ import (
 func manPagesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "man-pages DIR",
-		Short:             "Write a manual page for each command into a folder",
+		Short:             "Write a man page for each command into a folder",
 		Hidden:            true,
 		Args:              arguments(1, 1, "a folder"),
 		ValidArgsFunction: folder,
@@ -28,10 +28,10 @@ func manPagesCommand(a *app) *cobra.Command {
 // deskhand.1, deskhand-ask.1 and so on.
 func writeManPages(cmd *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder of the manual pages: %w", err)
+		return fmt.Errorf("create the folder for man pages: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644); err != nil {
-		return fmt.Errorf("write a manual page: %w", err)
+		return fmt.Errorf("write a man page: %w", err)
 	}
 	for _, sub := range cmd.Commands() {
 		if !sub.IsAvailableCommand() || sub.Name() == "help" {
@@ -64,7 +64,7 @@ func manPage(cmd *cobra.Command) string {
 	}
 	manRows(&b, "COMMANDS", manCommands(cmd))
 	manRows(&b, "OPTIONS", manFlags(cmd, cmd.LocalFlags()))
-	manRows(&b, "OPTIONS OF EVERY COMMAND", manFlags(cmd, cmd.InheritedFlags()))
+	manRows(&b, "GLOBAL OPTIONS", manFlags(cmd, cmd.InheritedFlags()))
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
 	}

@@ -119,7 +119,7 @@ func flagNames(set *pflag.FlagSet) (names []string) {
 func TestEveryFlagIsInTheManual(t *testing.T) {
 	root := commandTree()
 	global := "corpus/reference/commands/deskhand.md"
-	sameNames(t, global, firstColumn(pageNamed(t, global).section("Flags of every command")), flagNames(root.PersistentFlags()))
+	sameNames(t, global, firstColumn(pageNamed(t, global).section("Global flags")), flagNames(root.PersistentFlags()))
 	var listed []string
 	for _, m := range regexp.MustCompile("\\[`deskhand ([a-z]+)`\\]").FindAllStringSubmatch(pageNamed(t, global).section("Commands"), -1) {
 		listed = append(listed, m[1])

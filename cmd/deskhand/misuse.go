@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/people"
 )
 
 // misuse returns an error in the command line or the configuration. Its exit code is 2.
@@ -18,7 +19,7 @@ func misuse(message, hint string) error { return fault.Misuse(message, hint) }
 
 // misuses lists the fault codes with exit code 2: those of cmd, and those that other
 // packages return for values from a command line.
-var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key"}
+var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key", people.BadName, people.BadScope, people.BadTime}
 
 // arguments checks the number of positional arguments.
 func arguments(least, most int, what string) cobra.PositionalArgs {
@@ -37,7 +38,7 @@ func within(flag string, n, low, high int) error {
 	if n >= low && n <= high {
 		return nil
 	}
-	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "give a number from "+fmt.Sprintf("%d to %d", low, high))
+	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "use a number from "+fmt.Sprintf("%d to %d", low, high))
 }
 
 // flagError rewords a flag error of the library.
@@ -55,7 +56,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &needs):
 		return misuse("--"+needs.GetFlag().Name+" needs a value", seeHelp(cmd))
 	case errors.As(err, &invalid):
-		takes := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
+		takes := map[string]string{"int": "an integer", "float64": "a number", "bool": "true or false", "duration": "a duration such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
 		return misuse(fmt.Sprintf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue()), seeHelp(cmd))
 	}
 	return misuse(err.Error(), seeHelp(cmd))
@@ -83,7 +84,7 @@ func unknownCommand(root *cobra.Command, err error) error {
 		return err
 	}
 	if instead, ok := settings.MovedCommands[name]; ok {
-		return misuse(fmt.Sprintf("unknown command %q", name), "the command is here: "+instead)
+		return misuse(fmt.Sprintf("unknown command %q", name), "use instead: "+instead)
 	}
 	return unknownOf(root, name)
 }

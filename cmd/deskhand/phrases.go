@@ -26,12 +26,12 @@ func phrasesCommand(a *app) *cobra.Command {
 	var f phrasesFlags
 	cmd := &cobra.Command{
 		Use:   "phrases [FILE]",
-		Short: "Write everyday phrasings of the docs' sections, for search to find them by",
-		Long: "Write everyday phrasings of the docs' sections into FILE, the file of deskhand index --phrases, with a model\n" +
-			"or a coding agent. Without FILE it is the one that metadata.json in the working directory names, else\n" +
-			"phrases.jsonl. Sections that have phrases are left alone, unless they have changed since; lines that a\n" +
-			"person wrote always are. The sections that are hardest to reach come first.\n\n" +
-			"Ctrl-C keeps what was written; the same command goes on from there.",
+		Short: "Write everyday phrasings of the docs' sections for search to match",
+		Long: "Write everyday phrasings of the docs' sections into FILE with a model or a coding agent. \"deskhand index\n" +
+			"--phrases FILE\" adds them to the index. The default FILE is the one in metadata.json in the working\n" +
+			"directory, or phrases.jsonl. Sections with phrases are skipped unless they have changed since; lines\n" +
+			"written by a person are never changed. The sections that are hardest to find come first.\n\n" +
+			"Ctrl-C keeps all phrases written so far; run the same command again to continue.",
 		Example: "  deskhand phrases --dry-run\n  deskhand phrases --by ollama:llama3.1 --limit 100\n" +
 			"  OPENAI_API_KEY=... deskhand phrases --by openai:gpt-4.1-mini --price 0.4/1.6 --max-cost 1\n" +
 			"  deskhand phrases --by agent:claude --max-tokens 500000\n  deskhand phrases --by gaps",
@@ -40,14 +40,14 @@ func phrasesCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settings.Declare(flags, "index")
-	flags.StringVar(&f.by, "by", "", "what writes: agent:NAME, ollama:MODEL, openai:MODEL, URL#MODEL, or gaps for recorded questions")
+	flags.StringVar(&f.by, "by", "", "source of the phrases: agent:NAME, ollama:MODEL, openai:MODEL, URL#MODEL, or gaps (recorded questions)")
 	flags.IntVarP(&f.limit, "limit", "n", 0, "number of sections to write (default: all)")
-	flags.IntVar(&f.Each, "each", phrases.DefaultEach, "phrases a section, 1 to 10")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be written and its cost, without asking a model")
+	flags.IntVar(&f.Each, "each", phrases.DefaultEach, "number of phrases per section, 1 to 10")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its cost without asking a model")
 	flags.Int64Var(&f.MaxTokens, "max-tokens", 0, "maximum tokens to spend (default: no limit)")
-	flags.Float64Var(&f.MaxCost, "max-cost", 0, "maximum US dollars to spend, by --price or as agents report (default: no limit)")
-	flags.StringVar(&f.price, "price", "", "US dollars for a million tokens read and written, for example 0.4/1.6 (default: the model's list price)")
-	flags.BoolVar(&f.prune, "prune", false, "remove the lines whose chunk is gone")
+	flags.Float64Var(&f.MaxCost, "max-cost", 0, "maximum US dollars to spend, according to --price or the agent's report (default: no limit)")
+	flags.StringVar(&f.price, "price", "", "US dollars per million input and output tokens, for example 0.4/1.6 (default: the model's list price)")
+	flags.BoolVar(&f.prune, "prune", false, "remove lines whose chunk no longer exists")
 	flags.BoolVar(&f.asJSON, "json", false, "print the plan or the report as JSON")
 	return cmd
 }
@@ -64,9 +64,9 @@ func (f *phrasesFlags) check(s *settings.Settings) (err error) {
 	}
 	switch {
 	case f.limit < 0:
-		return misuse(fmt.Sprintf("--limit is %d", f.limit), "leave it out for all sections")
+		return misuse(fmt.Sprintf("--limit is %d", f.limit), "use 1 or more, or omit it for all sections")
 	case f.by == "" && !f.dryRun && !f.prune:
-		return misuse("--by is missing", "name what writes, as --by agent:claude or --by ollama:llama3.1; --dry-run shows what there is to do")
+		return misuse("--by is missing", "pass it, for example --by agent:claude or --by ollama:llama3.1; --dry-run shows what is missing")
 	}
 	return f.Check(f.by, priced)
 }
@@ -95,7 +95,7 @@ func (a *app) phrases(ctx context.Context, f *phrasesFlags, args []string) error
 		if err := phrases.Prune(file, plan.Plan); err != nil {
 			return err
 		}
-		a.Tell(fmt.Sprintf("took %s out of %s", textutil.Count(len(plan.Stale), "stale line"), file.Path()))
+		a.Tell(fmt.Sprintf("removed %s from %s", textutil.Count(len(plan.Stale), "stale line"), file.Path()))
 	}
 	some := plan.Some(f.limit)
 	f.Progress = a.PhrasesProgress

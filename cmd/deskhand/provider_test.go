@@ -172,7 +172,7 @@ func TestBuildThatIsKilledDoesNotPayTwice(t *testing.T) {
 		t.Fatalf("after %d requests the second build reports %+v, want some of 500 from the cache", paid, u)
 	}
 	r := deskhand(t, dir, append(args[:3:3], "other", "--embed", p.spec(), "--cache", filepath.Join(dir, "cache"))...)
-	if !strings.Contains(r.stderr, "500 vectors from the cache, 0 made in 0 requests\n") {
+	if !strings.Contains(r.stderr, "500 vectors from the cache, 0 computed in 0 requests\n") {
 		t.Errorf("a third build says %s, want all from the cache", r.stderr)
 	}
 }

@@ -345,7 +345,7 @@ func TestBuildsHaveNobodyAtTheTerminal(t *testing.T) {
 		t.Errorf("with CI: exit %d, screen %q, want 5", got.code, got.stderr)
 	}
 	p = sits(t, nil, nil, "ask", "Name?", "--no-tty", "--timeout", "200ms")
-	if got := p.ends(); got.code != 124 || !strings.Contains(got.stderr, "answer it in deskhand inbox") {
+	if got := p.ends(); got.code != 124 || !strings.Contains(got.stderr, "answer it in \"deskhand inbox\"") {
 		t.Errorf("with --no-tty: exit %d, screen %q, want 124", got.code, got.stderr)
 	}
 }

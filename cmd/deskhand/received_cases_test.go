@@ -51,7 +51,7 @@ var receptions = []reception{
 	{tool: "search_docs", shows: "no hits", args: `{"query":"zzqqxv"}`, want: []string{"0 results found"}},
 	{tool: "search_docs", shows: "error", args: `{"query":"index","limit":0}`, want: []string{"limit must be between 1 and 50 | limit must be >= 1"}},
 	{tool: "get_doc", shows: "chunk", args: `{"chunk_id":"reference/chunk-ids.md#chunk-ids/duplicates"}`,
-		want: []string{"reference/chunk-ids.md#chunk-ids/duplicates", "A number that is taken by another heading is passed over.", "setup-2-2", "changes that one's id"}},
+		want: []string{"reference/chunk-ids.md#chunk-ids/duplicates", "If another heading already has that id, deskhand uses the next number.", "setup-2-2", "the later section's id changes"}},
 	{tool: "get_doc", shows: "page", args: `{"chunk_id":"reference/chunk-ids.md"}`, lines: "reference/chunk-ids.md",
 		want: []string{"reference/chunk-ids.md#chunk-ids/slugs", "reference/chunk-ids.md#chunk-ids/old-ids"}},
 	{tool: "get_doc", shows: "unknown id", args: `{"chunk_id":"nowhere.md"}`, want: []string{"Chunk ID 'nowhere.md' not found", "Use search_docs to discover valid chunk IDs"}},

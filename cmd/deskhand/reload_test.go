@@ -210,3 +210,39 @@ func TestServeWatchSeesChanges(t *testing.T) {
 	}
 	seen("changedword", false)
 }
+
+// A server without docs starts, because hosts do not show why a server ended. It tells the
+// model how to get docs, and serves an index or a shelf as soon as there is one.
+func TestAServerWithoutDocsSaysHowToGetThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		get   []string
+		found string
+	}{
+		"an index": {[]string{"index", "docs"}, `"chunk_id":"a.md#help/retry"`},
+		"a shelf":  {[]string{"add", "docs", "--name", "handbook", "--version", "1"}, `"chunk_id":"handbook@1:a.md#help/retry"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_DATA_HOME", t.TempDir())
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "docs"), map[string]string{"a.md": "# Help\n\n## Retry\n\nA retry waits 5 seconds.\n"})
+			p := met(unmetIn(t, dir, "--tools", "docs"))
+			search := func() string {
+				m, err := p.ask("tools/call", `{"name":"search_docs","arguments":{"query":"how long does a retry wait"}}`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(m.Result)
+			}
+			if got := search(); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "deskhand index DIR") || !strings.Contains(got, "deskhand add --deps") {
+				t.Errorf("without docs, search_docs answers %s", got)
+			}
+			done(t, dir, c.get...)
+			eventually(t, "the docs", func() error {
+				if got := search(); !strings.Contains(got, c.found) {
+					return fmt.Errorf("%s", got)
+				}
+				return nil
+			})
+		})
+	}
+}

@@ -56,7 +56,7 @@ func (a *app) root() *cobra.Command {
 	cobra.EnableCommandSorting = false // keep the order of the list
 	root := &cobra.Command{
 		Use:           "deskhand",
-		Short:         "The help desk for coding agents: search docs, ask a person, hand on work",
+		Short:         "The help desk for coding agents: search docs, ask a person, delegate tasks",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),
@@ -104,7 +104,7 @@ var commands = []struct {
 	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand, docsCommand}},
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, phrasesCommand, trainCommand, demoCommand}},
 	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand, pushCommand}},
-	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
+	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand, peopleCommand, tokenCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
 	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},

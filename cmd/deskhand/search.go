@@ -45,21 +45,21 @@ func searchCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	settings.Declare(flags, "index")
 	settings.Declare(flags, "shelf")
-	flags.StringVarP(&f.library, "library", "l", "", "search only this library of the shelf, NAME or NAME@VERSION")
+	flags.StringVarP(&f.library, "library", "l", "", "search only this library on the shelf, NAME or NAME@VERSION")
 	settings.Declare(flags, "vectors")
 	settings.Declare(flags, "embed-timeout")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeatable)")
-	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
+	flags.StringVar(&f.cursor, "cursor", "", "next_cursor from an earlier search; returns its next page")
 	flags.BoolVar(&f.why, "explain", false, "explain the rank of each hit")
 	flags.StringVar(&f.by, "by", string(search.Both), "rank by words, meaning or both")
-	flags.BoolVar(&f.asJSON, "json", false, "print what the tool search_docs returns")
+	flags.BoolVar(&f.asJSON, "json", false, "print the result of the search_docs tool")
 	return cmd
 }
 
 func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool) error {
 	if strings.TrimSpace(text) == "" {
-		return misuse("the query is empty", "say what to look for, such as: deskhand search retry backoff")
+		return misuse("the query is empty", "pass some words, for example: deskhand search retry backoff")
 	}
 	if err := within("limit", f.limit, 1, search.MaxLimit); err != nil {
 		return err
@@ -135,7 +135,7 @@ func readFacets(given []string) (map[string]string, error) {
 			return nil, misuse(fmt.Sprintf("--facet %q has no value", facet), "write it as key=value")
 		}
 		if _, twice := filters[k]; twice {
-			return nil, misuse(fmt.Sprintf("facet '%s' is given twice", k), "leave one out: a page has one value of a facet")
+			return nil, misuse(fmt.Sprintf("facet '%s' is given twice", k), "remove one: a page has only one value for each facet")
 		}
 		filters[k] = v
 	}
@@ -147,14 +147,14 @@ func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) 
 	for _, k := range slices.Sorted(maps.Keys(filters)) {
 		v, has := filters[k], taxonomy[k].Values
 		if len(taxonomy) == 0 {
-			return misuse(fmt.Sprintf("no facet '%s'; this index has none", k), "leave --facet out, or give pages metadata and build again")
+			return misuse(fmt.Sprintf("there is no facet '%s'; this index has no facets", k), "omit --facet, or add metadata to the pages and rebuild the index")
 		}
 		if _, known := taxonomy[k]; !known {
 			keys := slices.Sorted(maps.Keys(taxonomy))
-			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, textutil.Some(keys, 30)), oneOfThese(textutil.Nearest(k, keys)))
+			return misuse(fmt.Sprintf("there is no facet '%s'; the facets are %s", k, textutil.Some(keys, 30)), oneOfThese(textutil.Nearest(k, keys)))
 		}
 		if !slices.Contains(has, v) {
-			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, textutil.Some(has, 30)), oneOfThese(textutil.Nearest(v, has)))
+			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; its values are %s", k, v, textutil.Some(has, 30)), oneOfThese(textutil.Nearest(v, has)))
 		}
 	}
 	return nil
@@ -164,5 +164,5 @@ func oneOfThese(near string) string {
 	if near != "" {
 		return "did you mean '" + near + "'?"
 	}
-	return "give one of these, or leave --facet out"
+	return "use one of these, or omit --facet"
 }

@@ -28,11 +28,12 @@ func serveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Start the MCP server: docs, questions and tasks",
-		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The docs tools (search_docs,\n" +
-			"get_doc, list_docs) need an index or a shelf, and use a rebuilt one without a restart. The tools that ask a\n" +
-			"person (ask_user, await_answer, list_questions) need neither: --tools ask serves only those. --tools work adds\n" +
-			"the tools that start coding agents (list_tasks, start_task_attempt and others), and --tools land those that\n" +
-			"land their work after a person says yes (land_attempt and others).",
+		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The docs tools\n" +
+			"(search_docs, get_doc, list_docs) need an index or a shelf, and switch to a rebuilt index without a\n" +
+			"restart. The tools that ask a person (ask_user, await_answer, list_questions) need neither: --tools ask\n" +
+			"serves only those. --tools work adds the tools that start coding agents (list_tasks, start_task_attempt\n" +
+			"and others). --tools land adds the tools that land the agents' work after a person agrees (land_attempt\n" +
+			"and others).",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f.Listen),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -44,9 +45,9 @@ func serveCommand(a *app) *cobra.Command {
 	f.Declare(flags)
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
-	flags.StringVar(&f.directory, directoryFlag, "", "work in this folder, as if started there: for clients that start servers elsewhere")
-	flags.BoolVar(&f.list, "explain-tools", false, "print what a model sees of each tool, with its tokens, and exit")
-	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools: print as JSON")
+	flags.StringVar(&f.directory, directoryFlag, "", "use this working directory, for clients that start servers elsewhere")
+	flags.BoolVar(&f.list, "explain-tools", false, "print each tool as the model sees it, with its token count, and exit")
+	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools, print as JSON")
 	flags.BoolVar(&f.explain, "explain", false, "explain the rank of each hit in search_docs results")
 	return cmd
 }
@@ -61,7 +62,7 @@ func enter(cmd *cobra.Command) error {
 		return nil
 	}
 	if err := os.Chdir(f.Value.String()); err != nil {
-		return misuse("--"+directoryFlag+" "+f.Value.String()+": no such folder, or not yours to enter", "name a folder that exists")
+		return misuse("--"+directoryFlag+" "+f.Value.String()+": there is no such folder, or you have no permission to enter it", "pass an existing folder")
 	}
 	return nil
 }
@@ -72,7 +73,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	case f.list:
 		return a.explainTools(ctx, f)
 	case f.asJSON:
-		return misuse("--json only applies to --explain-tools, which is missing", "add --explain-tools, or leave out --json")
+		return misuse("--json requires --explain-tools", "add --explain-tools, or omit --json")
 	}
 	log, err := a.hiddenLogger()
 	if err != nil {

@@ -67,22 +67,23 @@ func addCommand(a *app) *cobra.Command {
 	var deps bool
 	cmd := &cobra.Command{
 		Use:   "add SOURCE...",
-		Short: "Add libraries to the shelf, from folders, repositories, archives, sites and registries",
-		Long: "Add the docs of each SOURCE to the shelf as a library: a folder or file, a .zip or .tar.gz file or its\n" +
-			"https address, a git repository at a branch, tag or commit (ADDRESS#REF), the address of an llms.txt, or\n" +
-			"with --site a site. A tag is the version. Without --path the docs of a repository or an archive are its\n" +
-			"folder docs, doc, documentation, content, site/docs or website/docs, else all of it. Docs are Markdown,\n" +
-			"HTML, OpenAPI, notebooks and text, and with pandoc more. Adding a library again builds it again.\n\n" +
-			"oci://HOST/REPOSITORY:TAG (or @DIGEST) gets a library that deskhand push sent to a container registry, with\n" +
-			"the credentials of docker login. Registries are asked by https, and by plain http only on this machine or\n" +
-			"with --plain-http.",
+		Short: "Add libraries to the shelf from folders, repositories, archives, sites and registries",
+		Long: "Add the docs of each SOURCE to the shelf as a library. SOURCE is a folder or file, a .zip or .tar.gz\n" +
+			"file or its https address, a git repository at a branch, tag or commit (ADDRESS#REF), the address of an\n" +
+			"llms.txt, or with --site the address of a site. A tag becomes the version. If --path is omitted, the\n" +
+			"docs of a repository or an archive are in its folder docs, doc, documentation, content, site/docs or\n" +
+			"website/docs, or in the whole source if it has none of these. Docs are Markdown, HTML, OpenAPI,\n" +
+			"notebooks and text; pandoc, if installed, converts more formats. Adding a library again rebuilds it.\n\n" +
+			"oci://HOST/REPOSITORY:TAG (or @DIGEST) pulls a library that \"deskhand push\" sent to a container\n" +
+			"registry, with the credentials of \"docker login\". deskhand connects to registries over https; it uses\n" +
+			"plain http only for registries on this machine or with --plain-http.",
 		Example: "  deskhand add docs --name handbook\n" +
 			"  deskhand add 'https://github.com/spf13/cobra.git#v1.9.1' --path site/content\n" +
 			"  deskhand add vendor-manual.zip --name manual --version 4.2\n" +
 			"  deskhand add oci://ghcr.io/acme/docs/handbook:2026",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if deps {
-				return arguments(0, 0, "no sources beside --deps")(cmd, args)
+				return arguments(0, 0, "no sources if --deps is given")(cmd, args)
 			}
 			return arguments(1, 1000, "one or more sources")(cmd, args)
 		},
@@ -106,20 +107,20 @@ func addCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.Options.Path, "path", "", "folder of the docs in SOURCE")
 	flags.BoolVar(&f.Options.Texts, "trust-texts", false, "pass the library's own tool descriptions and instructions on to models")
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
-	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "include the files that .gitignore names")
+	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "include files that .gitignore excludes")
 	pulling(flags, &f)
-	flags.BoolVar(&f.Site, "site", false, "SOURCE is the address of a site: add the pages that its sitemap names")
+	flags.BoolVar(&f.Site, "site", false, "treat SOURCE as the address of a site, and add the pages in its sitemap")
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
-	flags.BoolVar(&deps, "deps", false, "add what the lock files from here upward name, from this disk")
-	flags.BoolVar(&f.Deps.All, "all", false, "with --deps: indirect dependencies too")
-	flags.BoolVar(&f.Deps.Fetch, "fetch", false, "with --deps: take what is not on this disk with go or npm")
+	flags.BoolVar(&deps, "deps", false, "add the dependencies in the lock files of this and parent folders, as installed on this disk")
+	flags.BoolVar(&f.Deps.All, "all", false, "with --deps, include indirect dependencies")
+	flags.BoolVar(&f.Deps.Fetch, "fetch", false, "with --deps, download missing dependencies with go or npm")
 	return cmd
 }
 
 // pulling declares the flags of commands that pull from registries.
 func pulling(flags *pflag.FlagSet, f *libraries.Flags) {
-	flags.BoolVar(&f.Options.PlainHTTP, "plain-http", false, "ask registries without TLS, also those that are not on this machine")
-	flags.BoolVar(&f.Options.Verify, "verify", false, "after a pull, read the index again and compare every byte")
+	flags.BoolVar(&f.Options.PlainHTTP, "plain-http", false, "connect to registries without TLS, even if they are not on this machine")
+	flags.BoolVar(&f.Options.Verify, "verify", false, "after a pull, reread the index and compare every byte")
 }
 
 func pushCommand(a *app) *cobra.Command {
@@ -128,10 +129,10 @@ func pushCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push LIBRARY REF",
 		Short: "Push a library to a container registry",
-		Long: "Push a library of the shelf to the registry and repository that REF names, HOST/REPOSITORY[:TAG], as an\n" +
-			"OCI artifact. The default tag is latest. The same library gives the same digest, and what the registry has\n" +
-			"is not sent again. Credentials are those of docker login and oras login. The registry is asked by https,\n" +
-			"and by plain http only on this machine or with --plain-http.",
+		Long: "Push a library from the shelf to a container registry as an OCI artifact. REF is HOST/REPOSITORY[:TAG];\n" +
+			"the default tag is latest. The same library always has the same digest, and parts that the registry\n" +
+			"already has are not sent again. deskhand uses the credentials of \"docker login\" or \"oras login\". It\n" +
+			"connects over https; it uses plain http only for a registry on this machine or with --plain-http.",
 		Example: "  deskhand push cobra@1.9.1 ghcr.io/acme/docs/cobra:1.9.1\n" +
 			"  deskhand push handbook localhost:5000/handbook",
 		Args: arguments(2, 2, "a library and a reference"),
@@ -151,9 +152,9 @@ func pushCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settings.Declare(flags, "shelf")
-	flags.BoolVar(&f.Options.PlainHTTP, "plain-http", false, "ask the registry without TLS, also if it is not on this machine")
-	flags.StringArrayVar(&annotations, "annotation", nil, "KEY=VALUE to add to the artifact, can be given several times")
-	flags.BoolVar(&f.JSON, "json", false, "print what was pushed as JSON")
+	flags.BoolVar(&f.Options.PlainHTTP, "plain-http", false, "connect to the registry without TLS, even if it is not on this machine")
+	flags.StringArrayVar(&annotations, "annotation", nil, "annotation to add to the artifact, as KEY=VALUE (repeatable)")
+	flags.BoolVar(&f.JSON, "json", false, "print the pushed artifact as JSON")
 	return cmd
 }
 
@@ -266,8 +267,9 @@ func syncCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Make the project's shelf match deskhand.yaml",
-		Long: "Add the libraries that deskhand.yaml lists to the shelf of the project, update the others, remove what is\n" +
-			"not listed, and write deskhand.lock. With --locked each library becomes what deskhand.lock says.",
+		Long: "Make the project's shelf match deskhand.yaml: add the libraries that it lists, update those already on\n" +
+			"the shelf, remove the others, and write deskhand.lock. With --locked, each library is installed exactly\n" +
+			"as recorded in deskhand.lock.",
 		Example: "  deskhand sync\n  deskhand sync --locked",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.sync(cmd.Context(), f, locked) },
@@ -276,7 +278,7 @@ func syncCommand(a *app) *cobra.Command {
 	settings.Declare(flags, "shelf")
 	settings.Declare(flags, "embed")
 	settings.Declare(flags, "cache")
-	flags.BoolVar(&locked, "locked", false, "fail unless each library is what deskhand.lock says")
+	flags.BoolVar(&locked, "locked", false, "fail unless each library matches deskhand.lock")
 	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
 	pulling(flags, &f)
 	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")

@@ -94,7 +94,7 @@ func kill(t *testing.T, c *mcpserver.Client) {
 func TestSettingsOfSlackAreCheckedAtTheStart(t *testing.T) {
 	for name, one := range map[string]struct{ file, says string }{
 		"nobody may answer": {"slack:\n  channel: C012\n", "slack.people is empty"},
-		"a name":            {"slack:\n  channel: '#general'\n  people: [U01=local]\n", "not a Slack channel id"},
+		"a name":            {"slack:\n  channel: '#general'\n  people: [U01=local]\n", "not a Slack channel ID"},
 		"no token":          {"slack:\n  channel: C012\n  people: [U01=local]\n", "bot token"},
 		"not who":           {"slack:\n  channel: C012\n  people: [ann]\n", "does not map a person in Slack"},
 	} {

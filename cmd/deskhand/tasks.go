@@ -15,9 +15,9 @@ func tasksCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks COMMAND",
 		Short: "Run coding agents on tasks, each attempt on its own branch",
-		Long: "Run coding agents on tasks. A project has git repositories, a task says what to do, and an attempt is\n" +
-			"one agent working on it, on its own branch and in its own folder. You can shorten ids to their first\n" +
-			"characters. A command for an attempt also takes a task, for its newest attempt.",
+		Long: "Run coding agents on tasks. A project has git repositories, a task describes the work, and an attempt is\n" +
+			"one agent working on it, on its own branch and in its own folder. You can shorten IDs to their first\n" +
+			"characters. A command that takes an attempt also accepts a task, and then uses its newest attempt.",
 		Example: "  deskhand tasks project add . --name shop\n  deskhand tasks add 'Round prices to cents'\n" +
 			"  deskhand tasks start 0197f3a4-5b6c --executor claude --follow\n  deskhand tasks diff 0197f3a4-5b6c",
 		Args: arguments(1, 1000, "a command"),
@@ -76,9 +76,9 @@ func (a *app) onProject(cmd *cobra.Command, asJSON string, do doing) *cobra.Comm
 }
 
 // Usage texts of --json.
-const doneAsJSON = "print what was done as JSON"
+const doneAsJSON = "print the result as JSON"
 
-func answerOf(tool string) string { return "print the answer of " + tool + " as JSON" }
+func answerOf(tool string) string { return "print the result of " + tool + " as JSON" }
 
 // withWork opens the store and runs do.
 func (a *app) withWork(ctx context.Context, asJSON bool, do func(*attempts.Command) error) error {

@@ -29,8 +29,8 @@ func (w ways) how() worktree.How {
 // flags adds the flags to a command that lands.
 func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f := cmd.Flags()
-	f.BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
-	f.BoolVar(&w.squash, "squash", false, "make one commit of all the attempt's commits")
+	f.BoolVar(&w.merge, "merge", false, "create a merge commit (default)")
+	f.BoolVar(&w.squash, "squash", false, "squash the attempt's commits into one")
 	f.BoolVar(&w.rebase, "rebase", false, "rebase the attempt's commits onto the target")
 	f.BoolVar(&w.ff, "ff", false, "fast-forward only: fail if the target has commits that the attempt lacks")
 	cmd.MarkFlagsMutuallyExclusive("merge", "squash", "rebase", "ff")
@@ -76,10 +76,10 @@ func tasksLandCommand(a *app) *cobra.Command {
 		Use:   "land ID",
 		Short: "Land an attempt's work on its target branch",
 		Long: "Land an attempt's work on its target branch, in all its repositories or in none, and mark the task as\n" +
-			"done. Uncommitted changes of the attempt are committed first. A target that is not checked out moves without a\n" +
-			"checkout. One that is checked out moves with its files; if it has changes of yours, landing is refused. If a\n" +
-			"commit contains what looks like a secret, the command asks at a terminal, and fails elsewhere.\n" +
-			"\"deskhand tasks undo\" undoes the landing.",
+			"done. Uncommitted changes of the attempt are committed first. If the target branch is checked out, its\n" +
+			"files are updated too; if that checkout has uncommitted changes, landing is refused. If a commit\n" +
+			"contains text that looks like a secret, the command asks at a terminal, and fails otherwise. \"deskhand\n" +
+			"tasks undo\" undoes the landing.",
 		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
 			"  deskhand tasks land 0197f3a4 --into release",
 	}
@@ -103,7 +103,7 @@ func tasksUpdateCommand(a *app) *cobra.Command {
 		Use:   "update ID",
 		Short: "Update an attempt's branch with its target branch",
 	}
-	cmd.Flags().BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
+	cmd.Flags().BoolVar(&w.merge, "merge", false, "create a merge commit (default)")
 	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "rebase the attempt's commits onto the target")
 	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
 	dryRun(cmd.Flags(), &dry)
@@ -136,8 +136,8 @@ func tasksApplyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply ID",
 		Short: "Apply an attempt's changes to your checkout, uncommitted",
-		Long: "Apply an attempt's changes to your checkout of each repository, uncommitted, whatever branch is checked out\n" +
-			"there. The command fails if they would conflict with it or with changes of yours.",
+		Long: "Apply an attempt's changes to your checkout of each repository without committing them, whatever branch\n" +
+			"is checked out there. The command fails if the changes would conflict with the checkout.",
 	}
 	allowSecrets(cmd.Flags(), &secrets.All)
 	dryRun(cmd.Flags(), &dry)
@@ -150,9 +150,9 @@ func tasksCheckoutCommand(a *app) *cobra.Command {
 	return visitCommand(a, &cobra.Command{
 		Use:   "checkout ID",
 		Short: "Check out an attempt's branch in your own checkout",
-		Long: "Check out an attempt's branch in your own checkout of each repository, which must have no changes. The\n" +
-			"agent does not continue until \"deskhand tasks release\" returns the branch. What you commit until then becomes\n" +
-			"part of the attempt.",
+		Long: "Check out an attempt's branch in your own checkout of each repository. The checkouts must have no\n" +
+			"changes. The agent does not continue until \"deskhand tasks release\" returns the branch. Commits that you\n" +
+			"add until then become part of the attempt.",
 	}, "is checked out in", (*tasks.Manager).CheckOut)
 }
 
@@ -160,7 +160,7 @@ func tasksReleaseCommand(a *app) *cobra.Command {
 	return visitCommand(a, &cobra.Command{
 		Use:   "release ID",
 		Short: "Release the attempt's branch, and return to your own",
-	}, "is the attempt's again; you have your own branch in", (*tasks.Manager).Release)
+	}, "belongs to the attempt again; your own branch is checked out in", (*tasks.Manager).Release)
 }
 
 func visitCommand(a *app, cmd *cobra.Command, words string, do attempts.Visit) *cobra.Command {
@@ -176,8 +176,8 @@ func tasksDiscardCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discard ID",
 		Short: "Delete one attempt with its folder, logs and branch; its commits are kept",
-		Long: "Delete one attempt with its folder, logs and branch. Its commits stay below refs/deskhand/kept; uncommitted\n" +
-			"changes are committed first. Files that git ignores are deleted.",
+		Long: "Delete one attempt with its folder, logs and branch. Uncommitted changes are committed first. The\n" +
+			"commits are kept under refs/deskhand/kept. Files that git ignores are deleted.",
 	}
 	askNot(cmd.Flags(), &yes)
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "report whether it could be deleted, without deleting it")
@@ -193,7 +193,7 @@ func tasksPickCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "pick ID",
 		Short:             "Land one attempt of a task and discard the others",
-		Long:              "Land one attempt of a task and discard the others. Their commits stay below refs/deskhand/kept.",
+		Long:              "Land one attempt of a task and discard the others. Their commits are kept under refs/deskhand/kept.",
 		Args:              arguments(1, 1, "an attempt"),
 		ValidArgsFunction: a.ids(tasks.KindAttempt),
 	}

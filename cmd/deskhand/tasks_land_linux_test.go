@@ -31,7 +31,7 @@ func TestLandAsksAboutASecretAtATerminal(t *testing.T) {
 		code            int
 	}{{"land", "n", 1}, {"pick", "\x04", 1}, {"apply", "n", 1}, {"pick", "y", 0}} {
 		p := sits(t, nil, nil, "tasks", c.command, id)
-		p.sees("k.txt:1 has what looks like a token of GitHub. Bring it onto your branch all the same? [y/N]")
+		p.sees("k.txt:1 has what looks like a token of GitHub. Continue anyway? [y/N]")
 		p.types(c.answer + "\n")
 		got := p.ends()
 		if landed := git("rev-parse", "main") != before; got.code != c.code || landed != (c.code == 0) || strings.Contains(got.stdout+got.stderr, key) {

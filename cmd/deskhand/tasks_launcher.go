@@ -22,7 +22,7 @@ const inheriting = "inherits"
 func tasksLauncherCommand(a *app) *cobra.Command {
 	return a.hidden(&cobra.Command{
 		Use:   "launcher",
-		Short: "Start waiting attempts when slots become free (internal: deskhand starts this)",
+		Short: "Start waiting attempts when slots become free (internal; deskhand starts this)",
 		Args:  arguments(0, 0, "no arguments"),
 	}, (*installation.App).Work, func(ctx context.Context, m *tasks.Manager, _ []string) error { return m.Launch(ctx) })
 }
@@ -32,7 +32,7 @@ func tasksLauncherCommand(a *app) *cobra.Command {
 func tasksRunnerCommand(a *app) *cobra.Command {
 	return a.hidden(&cobra.Command{
 		Use:   "runner PROCESS_ID",
-		Short: "Run one process of an attempt (internal: deskhand starts this)",
+		Short: "Run one process of an attempt (internal; deskhand starts this)",
 		Args:  arguments(1, 1, "a process"),
 	}, (*installation.App).Runner, func(ctx context.Context, m *tasks.Manager, args []string) error { return m.Run(ctx, args[0]) })
 }
@@ -61,7 +61,7 @@ func (a *app) hidden(cmd *cobra.Command, open func(*installation.App, context.Co
 func tasksFakeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    executor.FakeArgs[len(executor.FakeArgs)-1],
-		Short:  "Run a prompt line by line (internal: deskhand starts this)",
+		Short:  "Interpret a prompt line by line (internal; deskhand starts this)",
 		Hidden: true,
 		Args:   arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

@@ -32,8 +32,9 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to a project, and create the project if it doesn't exist",
-		Long: "Add a git repository to a project, and create the project if it doesn't exist. If the project has the repository\n" +
-			"already, the flags change it. A repository that was moved is recognized by its first commit.",
+		Long: "Add a git repository to a project, and create the project if it doesn't exist. If the project already\n" +
+			"has the repository, the flags change its settings. A repository that was moved is recognized by its\n" +
+			"first commit.",
 		Args: arguments(1, 1, "the folder of a git repository"),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(project) == "" {
@@ -50,12 +51,12 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&project, "name", "", "name of the project")
-	flags.StringVar(&repo.Name, "repo", "", "name of the repository (default: that of its folder)")
-	flags.StringVar(&repo.TargetBranch, "branch", "", "branch that attempts start from (default: the one checked out)")
-	flags.StringVar(&repo.Setup, "setup", "", "script to run in a new worktree before the agent")
-	flags.StringVar(&repo.Cleanup, "cleanup", "", "script to run after an agent that changed files")
+	flags.StringVar(&repo.Name, "repo", "", "name of the repository (default: its folder's name)")
+	flags.StringVar(&repo.TargetBranch, "branch", "", "branch that attempts start from (default: the checked-out branch)")
+	flags.StringVar(&repo.Setup, "setup", "", "script to run in a new worktree before the agent starts")
+	flags.StringVar(&repo.Cleanup, "cleanup", "", "script to run after the agent if it changed files")
 	flags.StringArrayVar(&repo.CopyFiles, "copy", nil, "untracked files that a worktree needs, for example .env or config/*.local (repeatable)")
-	return a.working(cmd, "print what was made as JSON", func(ctx context.Context, c *attempts.Command, _ []string) error {
+	return a.working(cmd, "print the repository as JSON", func(ctx context.Context, c *attempts.Command, _ []string) error {
 		return c.AddRepo(ctx, project, repo, none)
 	})
 }
@@ -72,7 +73,7 @@ func tasksProjectListCommand(a *app) *cobra.Command {
 func tasksExecutorsCommand(a *app) *cobra.Command {
 	return a.working(&cobra.Command{
 		Use:   "executors",
-		Short: "List the coding agents that are available, and why others are not",
+		Short: "List the available coding agents, and why others are unavailable",
 		Args:  arguments(0, 0, "no arguments"),
 	}, answerOf("list_executors"), func(ctx context.Context, c *attempts.Command, _ []string) error { return c.Executors(ctx) })
 }
@@ -104,7 +105,7 @@ type projectChange struct {
 func (p *projectChange) landingFlags(f *pflag.FlagSet) {
 	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "trust the repository's current hooks: run them when work lands")
 	f.StringVar(&p.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
-	f.StringVar(&p.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the default)")
+	f.StringVar(&p.template, "commit-template", "", "commit message for landing, with {title}, {summary}, {coauthor} ('': the default)")
 	f.StringVar(&p.forge, "forge", "", "forge for pull requests: github, gitlab or gitea ('': determined by the host)")
 	f.StringVar(&p.url, "forge-url", "", "address of the forge's API ('': determined by the host)")
 }
@@ -171,7 +172,7 @@ func (p *projectChange) read(cmd *cobra.Command) error {
 		p.network = append([]string{}, slices.DeleteFunc(p.hosts, empty)...)
 	}
 	if p.readLanding(changed); !p.given && !p.confines() && !p.lands() {
-		return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
+		return misuse("nothing to change", "pass at least one of --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
 	}
 	return nil
 }
@@ -187,15 +188,15 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&p.repo, "repo", "", "name of the repository (default: the only one)")
-	flags.StringVar(&p.path, "path", "", "its current path")
+	flags.StringVar(&p.path, "path", "", "current path of the repository")
 	flags.StringVar(&p.branch, "branch", "", "branch that attempts start from")
-	flags.StringVar(&p.setup, "setup", "", "script to run in a new worktree before the agent ('': none)")
-	flags.StringVar(&p.cleanup, "cleanup", "", "script to run after an agent that changed files ('': none)")
+	flags.StringVar(&p.setup, "setup", "", "script to run in a new worktree before the agent starts ('': none)")
+	flags.StringVar(&p.cleanup, "cleanup", "", "script to run after the agent if it changed files ('': none)")
 	flags.StringArrayVar(&p.globs, "copy", nil, "untracked files that a worktree needs (repeatable; '': none)")
 	flags.StringVar(&p.sandbox, "sandbox", "", "sandbox for its agents: auto, bwrap, landlock, container or none ('': use the settings)")
 	flags.StringSliceVar(&p.hosts, "sandbox-network", nil, "network of the sandbox: on, off, or hosts ('': use the settings)")
 	p.landingFlags(flags)
-	const asJSON = "print the repository as JSON, or the project if no flag is about a repository"
+	const asJSON = "print the repository as JSON, or the project if no flag changes a repository"
 	return a.onProject(cmd, asJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
 		return p.do(ctx, c, args[0])
 	})
@@ -217,8 +218,8 @@ func tasksProjectRemoveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm PROJECT",
 		Short: "Delete a project that has no tasks, or remove a repository from one",
-		Long: "Delete a project that has no tasks, or with --repo remove a repository from one. Nothing on disk is deleted,\n" +
-			"and attempts that use the repository stay unchanged.",
+		Long: "Delete a project that has no tasks. With --repo, only remove one repository from the project. Nothing on\n" +
+			"disk is deleted, and attempts that use the repository stay unchanged.",
 	}
 	cmd.Flags().StringVar(&repo, "repo", "", "name of a repository to remove; the project stays")
 	return a.onProject(cmd, "", func(ctx context.Context, c *attempts.Command, args []string) error {

@@ -11,8 +11,8 @@ func tasksSandboxCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Show which sandboxes work here, and which one agents run in",
-		Long: "Show which sandboxes work here, and which one agents run in. Each is tried. A project or an executor can\n" +
-			"have another one than the settings say.",
+		Long: "Test which sandboxes work here, and show which one agents run in. A project or an executor can use a\n" +
+			"different sandbox than the settings.",
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := a.settings.TasksOptions()

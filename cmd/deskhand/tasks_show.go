@@ -40,8 +40,8 @@ func tasksLogsCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until nothing is running")
-	cmd.Flags().BoolVar(&raw, "raw", false, "print the raw lines that the process wrote")
-	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of entries before, 1 to 1000")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the process's raw output lines")
+	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of earlier entries to print, 1 to 1000")
 	return a.onAttempt(cmd, answerOf("tail_attempt_logs"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Logs(ctx, args[0], raw, limit, follow)
 	})
@@ -65,9 +65,9 @@ func tasksDiffCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff ID [PATH...]",
 		Short: "Show what an attempt has changed, as a patch",
-		Long: "Show what an attempt has changed, as a patch against the branch that it started from. PATH is\n" +
-			"REPOSITORY/path of a file or folder. --json prints the result of get_attempt_changes, or with PATH\n" +
-			"that of get_attempt_patch.",
+		Long: "Show an attempt's changes as a patch against the branch that it started from. PATH is a file or folder,\n" +
+			"as REPOSITORY/path. --json prints the result of get_attempt_changes, or with PATH the result of\n" +
+			"get_attempt_patch.",
 		Args: arguments(1, 101, "an attempt or a task, and up to 100 paths"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return settings.Exclusive(cmd.Flags(), "stat", "names", "json")
@@ -75,7 +75,7 @@ func tasksDiffCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.Stat, "stat", false, "print files and line counts instead of the patch")
 	cmd.Flags().BoolVar(&f.Names, "names", false, "print only file names")
-	cmd.Flags().BoolVar(&f.Force, "force", false, "show the changes even if there are more than the limit")
+	cmd.Flags().BoolVar(&f.Force, "force", false, "show the changes even if they exceed the limit")
 	return a.onAttempt(cmd, answerOf("get_attempt_changes or get_attempt_patch"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Diff(ctx, args[0], args[1:], f)
 	})

@@ -16,7 +16,7 @@ func tasksRunCommand(a *app) *cobra.Command {
 	var detach bool
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
-		Short: "Let an agent do something in this repository, and follow it to the end",
+		Short: "Have an agent work in this repository, and follow it until it finishes",
 		Long: "Have an agent work in the git repository of this folder, and follow it until it finishes. If the repository has\n" +
 			"no project, one is created. Ctrl-C leaves the agent running. At the end, you choose what to do with its work.",
 		Example: "  deskhand tasks run 'Round prices to cents, with a test'\n" +
@@ -27,7 +27,7 @@ func tasksRunCommand(a *app) *cobra.Command {
 				return err
 			}
 			if strings.TrimSpace(prompt) == "" {
-				return misuse("the prompt is empty", "deskhand tasks run 'What to do'")
+				return misuse("the prompt is empty", "pass a prompt: deskhand tasks run 'Round prices to cents'")
 			}
 			return nil
 		},
@@ -36,7 +36,7 @@ func tasksRunCommand(a *app) *cobra.Command {
 	flags.StringVarP(&agent, "agent", "e", "", "executor to run (default: the first one that is installed)")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&variant, "variant", "", "variant of the executor")
-	flags.BoolVarP(&detach, "detach", "d", false, "start it without following")
+	flags.BoolVarP(&detach, "detach", "d", false, "start the agent without following it")
 	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error {
 		return c.Run(ctx, prompt, agent, variant, detach)
 	})
@@ -48,12 +48,12 @@ func tasksStartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start TASK --executor NAME",
 		Short: "Start an attempt at a task",
-		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running when\n" +
-			"this command ends. With --follow, the command shows the log and ends with the agent, with exit code 1 if\n" +
-			"the attempt failed.\n\n" +
-			"An attempt that waits for a slot runs later, with the environment and settings of this command.\n" +
-			"--resume takes over a waiting attempt that no launcher will start, for example after a restart of the\n" +
-			"machine, and runs it with the environment and settings of this command instead.",
+		Long: "Start an attempt at a task: an agent on its own branch and in its own folder. The agent keeps running\n" +
+			"when this command exits. With --follow, the command shows the log until the agent finishes, and its exit\n" +
+			"code is 1 if the attempt failed.\n\n" +
+			"An attempt that waits for a slot runs later, with this command's environment and settings. If no\n" +
+			"launcher will start a waiting attempt, for example after a restart of the machine, --resume takes it\n" +
+			"over and runs it with this command's environment and settings.",
 		Args:              arguments(0, 1, "a task"),
 		ValidArgsFunction: a.ids(tasks.KindTask),
 		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -61,9 +61,9 @@ func tasksStartCommand(a *app) *cobra.Command {
 			case resume != "":
 				return resumesAlone(cmd, args)
 			case len(args) == 0:
-				return misuse("the task is missing", "deskhand tasks ls lists them")
+				return misuse("the task is missing", "list the tasks: deskhand tasks ls")
 			case f.Executor == "":
-				return misuse("--executor is missing", "deskhand tasks executors lists them")
+				return misuse("--executor is missing", "list the executors: deskhand tasks executors")
 			}
 			if err := settings.Exclusive(cmd.Flags(), "follow", "json"); err != nil {
 				return err
@@ -78,9 +78,9 @@ func tasksStartCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
 	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeatable; default: all of the project)")
-	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: the same key does not start a second attempt")
+	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: a retry with the same key does not start a second attempt")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "show the log until the attempt has ended")
-	flags.StringVar(&resume, "resume", "", "waiting attempt to run with this environment and these settings")
+	flags.StringVar(&resume, "resume", "", "waiting attempt to run with this command's environment and settings")
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.ids(tasks.KindAttempt)) // fails only if the flag does not exist
 	return a.working(cmd, answerOf("start_task_attempt"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		if resume != "" {
@@ -98,7 +98,7 @@ func resumesAlone(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		return misuse("--resume takes no task", "deskhand tasks start --resume ID")
+		return misuse("--resume does not take a task", "pass only the attempt: deskhand tasks start --resume ID")
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func tasksSayCommand(a *app) *cobra.Command {
 	var given map[string]any
 	cmd := &cobra.Command{
 		Use:   "say ID MESSAGE",
-		Short: "Tell the agent of an attempt more, in the same conversation",
+		Short: "Send a message to an attempt's agent in the same conversation",
 		Example: "  deskhand tasks say 0197f3a4-5b6c 'Add a test for negative prices' --follow\n" +
 			"  deskhand tasks say 0197f3a4-5b6c --queue 'Then update the changelog'\n  deskhand tasks say 0197f3a4-5b6c --cancel",
 		Args: arguments(1, 1000, "an attempt or a task, and a message"),
@@ -126,11 +126,11 @@ func tasksSayCommand(a *app) *cobra.Command {
 			action := tasks.Send
 			switch {
 			case cancel && message != "":
-				return misuse("--cancel takes no message", "leave one of them out")
+				return misuse("--cancel does not take a message", "omit one of them")
 			case cancel:
 				action = tasks.Cancel
 			case strings.TrimSpace(message) == "":
-				return misuse("the message is missing", "deskhand tasks say ID MESSAGE; - reads it from stdin")
+				return misuse("the message is missing", "pass a message, or - to read it from stdin: deskhand tasks say ID MESSAGE")
 			case queue:
 				action = tasks.Queue
 			}
@@ -139,10 +139,10 @@ func tasksSayCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&queue, "queue", false, "send it when the agent has finished; immediately if it is not running")
-	flags.BoolVar(&cancel, "cancel", false, "take back the message that is queued")
+	flags.BoolVar(&queue, "queue", false, "send the message when the agent has finished, or immediately if it is not running")
+	flags.BoolVar(&cancel, "cancel", false, "withdraw the queued message")
 	flags.StringVar(&variant, "variant", "", "variant of the executor (default: as before)")
-	flags.StringVar(&requestID, "request-id", "", "key of your own: the same one again says nothing twice")
+	flags.StringVar(&requestID, "request-id", "", "idempotency key: a retry with the same key does not send the message twice")
 	flags.BoolVarP(&follow, "follow", "f", false, "show the log until the attempt has ended")
 	return a.onAttempt(cmd, answerOf("follow_up"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Say(ctx, args[0], given, follow)
@@ -151,8 +151,8 @@ func tasksSayCommand(a *app) *cobra.Command {
 
 func tasksStopCommand(a *app) *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{Use: "stop ID", Short: "Stop what runs in an attempt; its changes stay"}
-	cmd.Flags().BoolVar(&force, "force", false, "kill it at once")
+	cmd := &cobra.Command{Use: "stop ID", Short: "Stop an attempt's running process; its changes stay"}
+	cmd.Flags().BoolVar(&force, "force", false, "kill the process immediately")
 	return a.onAttempt(cmd, answerOf("stop_attempt"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Stop(ctx, args[0], force)
 	})

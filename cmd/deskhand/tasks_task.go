@@ -26,15 +26,15 @@ func tasksAddCommand(a *app) *cobra.Command {
 		},
 	}
 	projectFlag(a, cmd, &project)
-	cmd.Flags().StringVarP(&description, "description", "d", "", "what is to be done, at length (- reads stdin)")
-	cmd.Flags().StringVar(&requestID, "request-id", "", "key of your own: the same one again makes no second task")
+	cmd.Flags().StringVarP(&description, "description", "d", "", "full description of the work (- reads stdin)")
+	cmd.Flags().StringVar(&requestID, "request-id", "", "idempotency key: a retry with the same key does not create a second task")
 	return a.working(cmd, answerOf("create_task"), func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.Add(ctx, project, map[string]any{"title": strings.Join(args, " "), "description": description, "request_id": requestID})
 	})
 }
 
 func projectFlag(a *app, cmd *cobra.Command, project *string) {
-	cmd.Flags().StringVarP(project, "project", "p", "", "project, by name or id (default: the only one)")
+	cmd.Flags().StringVarP(project, "project", "p", "", "name or ID of the project (default: the only one)")
 	_ = cmd.RegisterFlagCompletionFunc("project", func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.completeIDs(cmd, prefix, tasks.KindProject), cobra.ShellCompDirectiveNoFileComp
 	}) // fails only if the flag does not exist
@@ -51,7 +51,7 @@ func tasksListCommand(a *app) *cobra.Command {
 		PreRunE: func(*cobra.Command, []string) error { return within("limit", limit, 1, 500) },
 	}
 	projectFlag(a, cmd, &project)
-	statusFlag(cmd, &status, "tasks of this status alone: ")
+	statusFlag(cmd, &status, "list only tasks with this status: ")
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of tasks, 1 to 500")
 	return a.working(cmd, answerOf("list_tasks"), func(ctx context.Context, c *attempts.Command, _ []string) error {
 		return c.List(ctx, project, status, limit)
@@ -86,7 +86,7 @@ func tasksSetCommand(a *app) *cobra.Command {
 				}
 			}
 			if len(given) == 0 {
-				return misuse("nothing to change", "give --title, --description or --status")
+				return misuse("nothing to change", "pass --title, --description or --status")
 			}
 			return nil
 		},
@@ -103,10 +103,10 @@ func tasksRemoveCommand(a *app) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "rm TASK",
-		Short: "Delete a task with its attempts; branches that have commits stay",
-		Long: "Delete a task with its attempts. Uncommitted changes are committed on their branches first, and branches\n" +
+		Short: "Delete a task and its attempts; branches with commits stay",
+		Long: "Delete a task and its attempts. Uncommitted changes are committed on their branches first, and branches\n" +
 			"with commits stay. If work would be lost, for example in a nested repository or an unfinished merge,\n" +
-			"nothing is deleted. Files that git ignores are deleted, and listed.",
+			"nothing is deleted. Files that git ignores are deleted and listed.",
 	}
 	cmd.Flags().BoolVar(&keep, "keep-ignored", false, "delete nothing if a folder has files that git ignores")
 	return a.onTask(cmd, answerOf("delete_task"), func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -120,28 +120,29 @@ func tasksGCCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc [ID]",
 		Short: "Remove the folders of attempts that are no longer needed; branches stay",
-		Long: "Remove the folders of attempts that have not been used for a while: 7 days if the task is done or cancelled,\n" +
-			"30 if it is in review, or as the setting tasks.retain says; or remove the folder of one attempt. A folder\n" +
-			"stays while it is in use or contains work that is not on its branch: uncommitted changes, commits elsewhere,\n" +
-			"an unfinished merge or a nested repository. If the attempt continues, its folder is restored, but not the\n" +
-			"files that git ignores; the command lists those.",
+		Long: "Remove the folders of attempts that have not been used for 7 days if the task is done or cancelled, or\n" +
+			"for 30 days if it is in review; the setting tasks.retain changes these times. With ID, remove the folder\n" +
+			"of that attempt. A folder is kept while it is in use or contains work that is not on its branch:\n" +
+			"uncommitted changes, commits elsewhere, an unfinished merge or a nested repository. If the attempt\n" +
+			"continues later, its folder is restored without the files that git ignores; the command lists those\n" +
+			"files.",
 		Args: arguments(0, 1, "an attempt or a task, or nothing"),
 		PreRunE: func(cmd *cobra.Command, args []string) (err error) {
 			if !cmd.Flags().Changed("older-than") {
 				return nil
 			}
 			if len(args) == 1 {
-				return misuse("--older-than is for all attempts", "leave it out, or the ID")
+				return misuse("--older-than cannot be combined with an ID", "omit --older-than, or omit the ID")
 			}
 			if g.OlderThan, err = settings.Days(olderThan); err != nil || g.OlderThan <= 0 {
-				return misuse(fmt.Sprintf("--older-than takes a time, not %q", olderThan), "write it as 12h or 7d")
+				return misuse(fmt.Sprintf("--older-than takes a duration, not %q", olderThan), "write it as 12h or 7d")
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&olderThan, "older-than", "", "only those unused for at least this long, whatever the task's status, for example 12h or 7d")
+	cmd.Flags().StringVar(&olderThan, "older-than", "", "remove only folders unused for at least this long, for example 12h or 7d, whatever the task's status")
 	cmd.Flags().BoolVar(&g.DryRun, "dry-run", false, "print what would be removed, without removing it")
-	cmd.Flags().BoolVar(&g.KeepIgnored, "keep-ignored", false, "keep those that have files which git ignores")
+	cmd.Flags().BoolVar(&g.KeepIgnored, "keep-ignored", false, "keep folders that contain files ignored by git")
 	return a.onAttempt(cmd, "print the report as JSON", func(ctx context.Context, c *attempts.Command, args []string) error {
 		return c.GC(ctx, args, g)
 	})

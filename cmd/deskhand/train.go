@@ -27,23 +27,24 @@ func trainCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "train DIR... -o FILE.model",
 		ValidArgsFunction: folder,
-		Short:             "Make an embedding model from folders of markdown",
-		Long: "Make an embedding model from folders of markdown, one DIR for each product or repository.\n" +
-			"With --from builtin the model that deskhand ships is adapted to the words of DIR, in seconds to minutes.\n" +
-			"Without --from the model starts from nothing, which needs tens of megabytes of text.",
+		Short:             "Train an embedding model on folders of Markdown",
+		Long: "Train an embedding model on folders of Markdown, one DIR for each product or repository. With --from\n" +
+			"builtin, the built-in model is adapted to the words in DIR, which takes seconds to minutes. Without\n" +
+			"--from, the model is trained from scratch, which needs tens of megabytes of text.",
 		Example: "  deskhand train --from builtin docs -o my.model\n  deskhand train repos/* -o my.model",
 		Args:    arguments(1, 100_000, "one or more folders"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.train(cmd.Context(), &f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.options.Out, "output", "o", "", "file of the model, its name ending in .model")
-	flags.StringVar(&f.from, "from", "", "model to adapt: builtin, or a file (default: none, start from nothing)")
-	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed of the training; the same seed gives the same bytes")
-	flags.IntVar(&f.options.Epochs, "epochs", 0, "how often all text is gone through (default: 4)")
-	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default: 0.003, with --from 0.001)")
-	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "length of the vectors (default: 256, or that of the model to adapt)")
-	flags.IntVar(&f.options.Words, "words", 0, "words to learn at most (default: 28500, with --from 8000 new ones)")
+	flags.StringVarP(&f.options.Out, "output", "o", "", "file for the model; its name must end in .model")
+	flags.StringVar(&f.from, "from", "", "model to adapt: builtin or a file (default: train from scratch)")
+	flags.Uint64Var(&f.options.Seed, "seed", 0, "random seed; the same seed gives the same bytes")
+	flags.IntVar(&f.options.Epochs, "epochs", 0, "number of passes over the text (default: 4)")
+	flags.Float64Var(&f.options.Rate, "rate", 0, "initial learning rate (default: 0.003; with --from, 0.001)")
+	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "vector dimensions (default: 256, or those of the model to adapt)")
+	flags.IntVar(&f.options.Words, "words", 0, "maximum number of words to learn (default: 28500; with --from, 8000 new words)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
+	cmd.AddCommand(trainRankerCommand(a))
 	return cmd
 }
 
@@ -76,14 +77,14 @@ func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 		a.Tell("skipped " + s)
 	}
 	if f.options.From == nil && report.Pairs < train.FewPairs {
-		a.Tell(fmt.Sprintf("%d pairs of texts are little to learn from; --from builtin starts from a model that learnt from more", report.Pairs))
+		a.Tell(fmt.Sprintf("%d pairs of texts are too few for a good model; use --from builtin to adapt a model trained on more", report.Pairs))
 	}
 	return builds.Trained(&a.Console, f.options.Out, report, f.asJSON)
 }
 
 // check returns an error for invalid flags before the training, which takes minutes.
 func (f *trainFlags) check() error {
-	const hint = "name a file for the model, as in -o my.model"
+	const hint = "pass a file for the model, for example -o my.model"
 	switch {
 	case f.options.Out == "":
 		return misuse("-o is missing", hint)
@@ -94,11 +95,11 @@ func (f *trainFlags) check() error {
 	}
 	info, err := os.Stat(filepath.Dir(f.options.Out))
 	if err != nil || !info.IsDir() {
-		return misuse(fmt.Sprintf("there is no folder %s to write the model to", filepath.Dir(f.options.Out)), "make it first")
+		return misuse(fmt.Sprintf("the model's folder %s does not exist", filepath.Dir(f.options.Out)), "create it first")
 	}
 	return nil
 }
 
 func (f *trainFlags) noModel() error {
-	return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train wrote")
+	return misuse("--from "+f.from+" is not a model that can be adapted", "use builtin, or a file written by \"deskhand train\"")
 }

@@ -19,9 +19,9 @@ func trustCommand(a *app) *cobra.Command {
 		Use:               "trust [DIR]",
 		ValidArgsFunction: folder,
 		Short:             "Let a folder's deskhand.yaml run programs and reach networks",
-		Long: "Show the settings of the deskhand.yaml in DIR, or in the nearest folder above, that can run programs,\n" +
-			"reach a network or weaken a check, and ask whether they may. Without DIR it is the working directory.\n" +
-			"They count until the file changes: a file with other bytes has to be trusted again.",
+		Long: "Show the settings that can run programs, reach a network or weaken a check in the deskhand.yaml in DIR,\n" +
+			"or in the nearest parent folder that has one, and ask whether to trust them. The default DIR is the\n" +
+			"working directory. Trust lasts until the file's content changes; then it has to be trusted again.",
 		Example: "  deskhand trust\n  deskhand trust ~/src/shop --yes\n  deskhand trust --remove\n  deskhand trust --list",
 		Args:    arguments(0, 1, "one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,8 +33,8 @@ func trustCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.yes, "yes", false, "trust the file without asking")
-	flags.BoolVar(&f.remove, "remove", false, "forget that the file was trusted or declined")
-	flags.BoolVar(&f.list, "list", false, "list the files that were trusted or declined")
+	flags.BoolVar(&f.remove, "remove", false, "forget the decision for this file")
+	flags.BoolVar(&f.list, "list", false, "list all trusted and declined files")
 	flags.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	return cmd
 }
@@ -42,7 +42,7 @@ func trustCommand(a *app) *cobra.Command {
 func (a *app) trust(cmd *cobra.Command, f trustFlags, args []string) error {
 	if f.list {
 		if len(args) > 0 {
-			return misuse("--list takes no folder", "leave out "+args[0])
+			return misuse("--list does not take a folder", "omit "+args[0])
 		}
 		return a.listTrust(f.asJSON)
 	}
@@ -68,11 +68,11 @@ func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) e
 	shown := p.Trust()
 	switch {
 	case p.Foreign() != "":
-		return misuse(p.Path()+" "+p.Foreign(), "check what it says, then make it yours, or name it with --config")
+		return misuse(p.Path()+" "+p.Foreign(), "review it, then change its owner to you or pass it with --config")
 	case shown.Status == settings.Unneeded:
-		return a.sayTrust(shown, "needs no trust: its settings only choose", f.asJSON)
+		return a.sayTrust(shown, "needs no trust: none of its settings can run programs, reach a network or weaken a check", f.asJSON)
 	case p.Trusted() && !f.yes:
-		return a.sayTrust(shown, "is trusted already: "+p.Needs(), f.asJSON)
+		return a.sayTrust(shown, "is already trusted: "+p.Needs(), f.asJSON)
 	case f.yes:
 		if err := a.settings.Decide(p, true); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) e
 	case !a.canAgree():
 		a.showTrust(p)
 		fmt.Fprintln(a.Stderr)
-		return misuse("there is no terminal to ask at", "check the settings above, then run: "+p.Command()+" --yes")
+		return misuse("cannot ask for confirmation without a terminal", "review the settings above, then run: "+p.Command()+" --yes")
 	}
 	agreed, err := a.agree(cmd.Context(), p)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *app) removeTrust(dir string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	text := map[bool]string{true: "is trusted no more", false: "was not trusted"}[was]
+	text := map[bool]string{true: "is no longer trusted", false: "was not trusted"}[was]
 	return a.sayTrust(settings.Trust{Path: path, Status: settings.Unknown}, text, asJSON)
 }
 

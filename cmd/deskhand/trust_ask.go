@@ -68,7 +68,7 @@ func (a *app) showTrust(p *settings.Project) {
 	for line := range strings.Lines(p.Shown()) {
 		fmt.Fprint(a.Stderr, "  ", line)
 	}
-	fmt.Fprint(a.Stderr, "\nPrograms that they name may change without this file. ")
+	fmt.Fprint(a.Stderr, "\nThe programs themselves can change without a change to this file. ")
 }
 
 // seen returns a path on one line, with invisible characters escaped.

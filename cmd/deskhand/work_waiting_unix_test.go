@@ -69,7 +69,7 @@ func TestAttackApprovalsAStaleQuestionStopsNoClock(t *testing.T) {
 		t.Fatalf("Open = %+v, %v", stale, err)
 	}
 	out := deskhand(t, repo, "tasks", "say", attempt, "hang", "--follow")
-	if out.code != 1 || !strings.Contains(out.stderr, "said nothing for too long") {
+	if out.code != 1 || !strings.Contains(out.stderr, "produced no output for too long") {
 		t.Errorf("say hang: exit %d, %s%s; want it ended by its idle limit", out.code, out.stdout, out.stderr)
 	}
 	if r, err := hub.Get(t.Context(), stale.ID); err != nil || r.Status != elicit.Open {

@@ -72,7 +72,7 @@ func (r *release) npm(list []platform) error {
 	if err != nil {
 		return err
 	}
-	wrapper := r.npmPackage("deskhand", "The help desk for coding agents: search docs, ask a person, hand on work", "bin/")
+	wrapper := r.npmPackage("deskhand", "The help desk for coding agents: search docs, ask a person, delegate tasks", "bin/")
 	wrapper.MCPName = serverName
 	wrapper.Bin, wrapper.Engines = map[string]string{"deskhand": "bin/deskhand.js"}, map[string]string{"node": ">=18"}
 	wrapper.Optional = map[string]string{}

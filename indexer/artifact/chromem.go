@@ -20,7 +20,7 @@ func (r *Reader) UseChromem() (err error) {
 		return nil
 	}
 	v.chromem, err = chromem.NewDB().CreateCollection("chunks", nil, func(context.Context, string) ([]float32, error) {
-		return nil, errors.New("a chunk came without its vector")
+		return nil, errors.New("a chunk has no vector")
 	})
 	if err != nil {
 		return fmt.Errorf("fill chromem: %w", err)
@@ -56,13 +56,13 @@ func (v *vectors) ask(unit []float32, k int, keep func(int) bool) (found []Score
 		results, err = v.chromem.QueryEmbedding(context.Background(), unit, all, nil, nil)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("ask chromem: %w", err)
+		return nil, 0, fmt.Errorf("query chromem: %w", err)
 	}
 	best = -1
 	for i, result := range results {
 		chunk, err := strconv.Atoi(result.ID)
 		if err != nil {
-			return nil, 0, fmt.Errorf("ask chromem: %w", err)
+			return nil, 0, fmt.Errorf("query chromem: %w", err)
 		}
 		if i == 0 {
 			best = chunk

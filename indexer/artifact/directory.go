@@ -52,7 +52,7 @@ func (s *segments) Load(kind string, id uint64) (*segment.Data, io.Closer, error
 		return segment.NewDataBytes(s.snapshot()), nil, nil
 	}
 	if id >= uint64(len(*s)) {
-		return nil, nil, fmt.Errorf("no segment %d", id)
+		return nil, nil, fmt.Errorf("there is no segment %d", id)
 	}
 	return segment.NewDataBytes((*s)[id]), nil, nil
 }

@@ -53,7 +53,7 @@ func Encode(docs []Document) (*Group, error) {
 	}
 	for i, s := range g.sections {
 		if len(s) > maxSection {
-			return nil, fmt.Errorf("section %s of the group at %s has %d bytes, more than %d", sectionNames[i], docs[0].Path, len(s), maxSection)
+			return nil, fmt.Errorf("section %s of the group at %s has %d bytes; the maximum is %d", sectionNames[i], docs[0].Path, len(s), maxSection)
 		}
 	}
 	return g, nil

@@ -1,5 +1,13 @@
 package artifact
 
+// RowAlign is what the length of a row that [Dots] reads is a multiple of.
+const RowAlign = rowAlign
+
+// Dots writes the product of query with each of len(out) rows to out. A row has
+// as many numbers of 8 bits as query has elements, a multiple of RowAlign, and
+// lies behind the one before. Sums must fit 32 bits.
+func Dots(out []int32, query []int16, rows []byte) { dots(out, query, rows) }
+
 // dots writes the dot product of query and each row to out. The rows are as long as
 // query and consecutive. len(query) must be a positive multiple of rowAlign, and the
 // sums must fit in 32 bits (see rounded). All kernels return the same result, because

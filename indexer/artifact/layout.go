@@ -89,10 +89,10 @@ func parseSpan(b []byte) span {
 // reads rely on.
 func parseLayout(data []byte) (*layout, error) {
 	if len(data) < headerSize+footerSize {
-		return nil, fmt.Errorf("it has %d bytes, too few for a header", len(data))
+		return nil, fmt.Errorf("it has only %d bytes, which is too short for a header", len(data))
 	}
 	if string(data[:len(magic)]) != magic {
-		return nil, fmt.Errorf("it does not start as a deskhand index does")
+		return nil, fmt.Errorf("it does not start with the header of a deskhand index")
 	}
 	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != FormatVersion {
 		return nil, fmt.Errorf("its header has format %d", v)
@@ -122,19 +122,19 @@ func parseLayout(data []byte) (*layout, error) {
 		for i := range e.sections {
 			e.sections[i] = parseSpan(dir[sha256.Size+8+spanSize*i:])
 			if e.sections[i].offset != at {
-				return nil, fmt.Errorf("section %s of group %d is out of place", sectionNames[i], len(l.groups))
+				return nil, fmt.Errorf("section %s of group %d is in the wrong place", sectionNames[i], len(l.groups))
 			}
 			at += uint64(e.sections[i].bytes)
 		}
 		if at > offset || int(e.sections[pageSection].bytes) != e.pages*pageRecord ||
 			int(e.sections[chunkSection].bytes) != e.chunks*chunkRecord || int(e.sections[lengthSection].bytes) != e.chunks*4 || !e.vectorsFit(l.dimensions) {
-			return nil, fmt.Errorf("the sections of group %d do not fit together", len(l.groups))
+			return nil, fmt.Errorf("the sections of group %d are inconsistent", len(l.groups))
 		}
 		l.groups = append(l.groups, e)
 		chunks += e.chunks
 	}
 	if l.twins.offset != at || uint64(l.twins.bytes) != twinBytes(l.dimensions, chunks) {
-		return nil, fmt.Errorf("its list of equal vectors is out of place")
+		return nil, fmt.Errorf("its list of duplicate vectors is in the wrong place")
 	}
 	if at += uint64(l.twins.bytes); l.weights.offset != at || at+uint64(l.weights.bytes) != offset {
 		return nil, fmt.Errorf("its sections end at %d instead of %d", at+uint64(l.weights.bytes), offset)
@@ -164,7 +164,7 @@ func (l *layout) checkSections(file io.ReaderAt) error {
 				if i < len(l.groups) {
 					errs[i] = l.groups[i].check(file, buf)
 				} else if err := l.twins.check(file, buf); err != nil {
-					errs[i] = fmt.Errorf("equal vectors: %w", err)
+					errs[i] = fmt.Errorf("duplicate vectors: %w", err)
 				} else if err := l.weights.check(file, buf); err != nil {
 					errs[i] = fmt.Errorf("embedding model: %w", err)
 				}

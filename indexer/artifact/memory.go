@@ -31,7 +31,7 @@ func InMemory(m Metadata, model Model, docs []Document) (*Reader, error) {
 	}
 	r := &Reader{meta: m, at: bytes.NewReader(data.Bytes()), data: mmap.MMap(data.Bytes()), blocks: newBlockReader()}
 	if err := r.read(); err != nil {
-		return nil, fmt.Errorf("read what was encoded: %w", err)
+		return nil, fmt.Errorf("read the encoded index: %w", err)
 	}
 	return r, nil
 }

@@ -38,7 +38,7 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 		return m, digest, fmt.Errorf("read metadata: %w", err)
 	}
 	if len(text) > MaxMetadataBytes {
-		return m, digest, damaged(dir, fmt.Sprintf("metadata.json has more than %d bytes", MaxMetadataBytes))
+		return m, digest, damaged(dir, fmt.Sprintf("metadata.json is larger than %d bytes", MaxMetadataBytes))
 	}
 	if m, err = Decode(text, dir); err != nil {
 		return m, digest, err
@@ -58,14 +58,14 @@ func Decode(text []byte, where string) (m Metadata, err error) {
 	}
 	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
 	case m.Index.Engine != engineName:
-		return m, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", where, m.Index.Engine),
-			"name a folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
+		return m, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s does not belong to a deskhand index (engine %q)", where, m.Index.Engine),
+			"pass an index folder, or build an index: deskhand index DIR -o OUT")
 	case major != "1" || m.Index.FormatVersion > LanguagesVersion:
 		return m, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
-			where, m.Index.FormatVersion, m.MetadataVersion, LanguagesVersion), "use a newer deskhand, or build the index again with this one")
+			where, m.Index.FormatVersion, m.MetadataVersion, LanguagesVersion), "use a newer deskhand, or rebuild the index with this one")
 	case m.Index.FormatVersion < FormatVersion:
 		return m, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", where, m.Index.FormatVersion, FormatVersion),
-			"build it again: deskhand index DIR -o "+where)
+			"rebuild it: deskhand index DIR -o "+where)
 	}
 	if err := checkDigest(m, text); err != nil {
 		return m, changed(where, err)
@@ -74,20 +74,20 @@ func Decode(text []byte, where string) (m Metadata, err error) {
 		return m, damaged(where, "metadata.json: "+err.Error())
 	}
 	if !DataFile.MatchString(m.Index.Path) {
-		return m, damaged(where, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
+		return m, damaged(where, fmt.Sprintf("metadata.json has the invalid data file name %q", m.Index.Path))
 	}
 	return m, nil
 }
 
 func damaged(dir, why string) error {
-	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "build it again: deskhand index DIR -o "+dir)
+	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "rebuild it: deskhand index DIR -o "+dir)
 }
 
 // changed returns the error for a metadata.json that was damaged or edited after the
 // build.
 func changed(dir string, err error) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: metadata.json: %v", dir, err),
-		"build it again: deskhand index DIR -o "+dir+"; make changes in the corpus's own metadata.json instead")
+		"rebuild it: deskhand index DIR -o "+dir+"; make changes in the corpus's own metadata.json instead")
 }
 
 func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }

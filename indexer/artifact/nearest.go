@@ -101,7 +101,7 @@ func (r *Reader) Alike(a, b int) float64 {
 // unit returns query scaled to length 1, or nil if all its components are zero.
 func (v *vectors) unit(query []float32) ([]float32, error) {
 	if len(query) != v.dimensions {
-		return nil, fmt.Errorf("the query has %d dimensions, the vectors of the index %d", len(query), v.dimensions)
+		return nil, fmt.Errorf("the query vector has %d dimensions, but the index has %d", len(query), v.dimensions)
 	}
 	square := 0.0
 	for _, x := range query {

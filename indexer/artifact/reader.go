@@ -110,7 +110,7 @@ func Open(dir string) (*Reader, error) {
 	return nil, damaged(dir, "its data file is missing")
 }
 
-var errReplaced = errors.New("replaced while opening")
+var errReplaced = errors.New("it was replaced while it was opened")
 
 func open(dir string) (*Reader, error) {
 	m, digest, err := readMetadata(dir)
@@ -139,7 +139,7 @@ func contain(err *error) func() {
 	return func() {
 		debug.SetPanicOnFault(was)
 		if p := recover(); p != nil {
-			*err = fmt.Errorf("reading it panics: %v", p)
+			*err = fmt.Errorf("reading it failed: %v", p)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (r *Reader) load() (err error) {
 		return fmt.Errorf("%s has %d bytes, but metadata.json says %d", r.meta.Index.Path, info.Size(), r.meta.Index.Bytes)
 	}
 	if info.Size() < int64(headerSize+footerSize) {
-		return fmt.Errorf("%s has %d bytes, too few for a header", r.meta.Index.Path, info.Size())
+		return fmt.Errorf("%s has only %d bytes, which is too short for a header", r.meta.Index.Path, info.Size())
 	}
 	if r.data, err = mmap.Map(r.file, mmap.RDONLY, 0); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (r *Reader) read() error {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
 	}
 	if e := r.meta.Embedding; e == nil && layout.dimensions > 0 || e != nil && e.Dimensions != layout.dimensions {
-		return fmt.Errorf("%s has vectors of %d dimensions, which does not match the embedding in metadata.json", r.meta.Index.Path, layout.dimensions)
+		return fmt.Errorf("the vectors in %s have %d dimensions, which does not match the embedding in metadata.json", r.meta.Index.Path, layout.dimensions)
 	}
 	r.lexical = newLexical()
 	var lengths []uint32

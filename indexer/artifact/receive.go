@@ -61,10 +61,10 @@ func (w *Writer) receive(m Metadata, read func(io.Writer) error) error {
 		return err
 	}
 	if data.left != 0 || hex.EncodeToString(sum.Sum(nil)) != m.Index.SHA256 {
-		return damaged(w.dir, "its data file is not the one that metadata.json names")
+		return damaged(w.dir, "its data file does not match the one in metadata.json")
 	}
 	if err := w.file.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("set mode of data file: %w", err)
+		return fmt.Errorf("set the data file's mode: %w", err)
 	}
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		return fmt.Errorf("write data file: %w", err)
@@ -76,7 +76,7 @@ func (w *Writer) receive(m Metadata, read func(io.Writer) error) error {
 		return err
 	}
 	if err := os.Rename(w.file.Name(), filepath.Join(w.dir, m.Index.Path)); err != nil {
-		return fmt.Errorf("name data file: %w", err)
+		return fmt.Errorf("rename data file: %w", err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if int64(len(p)) > b.left {
-		return 0, errors.New("there is more data than metadata.json says")
+		return 0, errors.New("the data is longer than metadata.json says")
 	}
 	n, err := b.w.Write(p)
 	b.left -= int64(n)

@@ -103,7 +103,7 @@ func TestDigestCannotBeLeftOut(t *testing.T) {
 			change(all)
 			_, err := put(marshaled(t, all))
 			f := fault.Of(err)
-			if f == nil || f.Code != "artifact_damaged" || !strings.Contains(f.Hint, "build it again: deskhand index") {
+			if f == nil || f.Code != "artifact_damaged" || !strings.Contains(f.Hint, "rebuild it: deskhand index") {
 				t.Errorf("Open = %v, want fault artifact_damaged and how to build", err)
 			}
 		})

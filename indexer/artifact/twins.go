@@ -72,7 +72,7 @@ func (v *vectors) readTwins(next []byte) error {
 			continue
 		}
 		if n <= c || n >= len(again) || again[n] {
-			return errors.New("its list of equal vectors is not sorted")
+			return errors.New("its list of duplicate vectors is not sorted")
 		}
 		again[n] = true
 	}

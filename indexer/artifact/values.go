@@ -32,7 +32,7 @@ func (t *stringTable) add(s string) uint32 {
 	return at
 }
 
-var errDamaged = errors.New("offset outside its section")
+var errDamaged = errors.New("an offset is outside its section")
 
 // stringAt reads the string at an offset of a string section.
 func stringAt(section []byte, at uint32) (string, error) {

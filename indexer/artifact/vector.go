@@ -69,7 +69,7 @@ func encodeVectors(docs []Document) (section []byte, dimensions int, err error) 
 				dimensions = len(v)
 			}
 			if len(v) != dimensions || len(v) > MaxDimensions || len(d.Vectors) != len(d.Chunks) {
-				return nil, 0, fmt.Errorf("%s: vectors of %d and %d dimensions, %d of them for %d chunks", d.Path, len(v), dimensions, len(d.Vectors), len(d.Chunks))
+				return nil, 0, fmt.Errorf("%s: vectors have %d and %d dimensions, and there are %d vectors for %d chunks", d.Path, len(v), dimensions, len(d.Vectors), len(d.Chunks))
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func encodeVectors(docs []Document) (section []byte, dimensions int, err error) 
 		return nil, 0, nil
 	}
 	if vectors != chunks {
-		return nil, 0, fmt.Errorf("%d vectors for the %d chunks from %s on", vectors, chunks, docs[0].Path)
+		return nil, 0, fmt.Errorf("got %d vectors for the %d chunks that start with %s", vectors, chunks, docs[0].Path)
 	}
 	section = make([]byte, 0, vectorBytes(dimensions, chunks))
 	var scales []byte

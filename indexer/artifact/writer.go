@@ -47,12 +47,12 @@ type Writer struct {
 // Commit or Abort. If another build is running in dir, Create returns fault "locked".
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make index folder: %w", err)
+		return nil, fmt.Errorf("create index folder: %w", err)
 	}
 	lock, err := lockFile(filepath.Join(dir, lockName))
 	if errors.Is(err, errLocked) {
 		return nil, &fault.Fault{Code: "locked", Message: "another build is writing to " + dir,
-			Hint: "wait until it ends, or name another folder with -o", Retryable: true}
+			Hint: "wait until it finishes, or use another folder with -o", Retryable: true}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock index folder: %w", err)
@@ -147,7 +147,7 @@ func (w *Writer) size(chunks, dimensions int) error {
 		return nil
 	}
 	if w.sized && dimensions != w.layout.dimensions {
-		return fault.New("bad_vectors", fmt.Sprintf("the embedder returned vectors of %d and of %d numbers", w.layout.dimensions, dimensions),
+		return fault.New("bad_vectors", fmt.Sprintf("the embedder returned vectors with %d and with %d dimensions", w.layout.dimensions, dimensions),
 			"build into an empty folder; if that fails too, use another embedder")
 	}
 	w.layout.dimensions, w.sized = dimensions, true
@@ -292,7 +292,7 @@ func (w *Writer) finish(m *Metadata) error {
 		return err
 	}
 	if err := w.file.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("set mode of data file: %w", err)
+		return fmt.Errorf("set the data file's mode: %w", err)
 	}
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		return fmt.Errorf("write data file: %w", err)
@@ -303,7 +303,7 @@ func (w *Writer) finish(m *Metadata) error {
 		return err
 	}
 	if err := os.Rename(w.file.Name(), filepath.Join(w.dir, m.Index.Path)); err != nil {
-		return fmt.Errorf("name data file: %w", err)
+		return fmt.Errorf("rename data file: %w", err)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func (w *Writer) complete(m *Metadata) error {
 	w.layout.weights.offset = w.at
 	if weights := w.model.Weights; w.layout.dimensions > 0 && len(weights) > 0 {
 		if len(weights) > maxSection {
-			return fmt.Errorf("the embedding model has %d bytes, more than %d", len(weights), maxSection)
+			return fmt.Errorf("the embedding model has %d bytes; the maximum is %d", len(weights), maxSection)
 		}
 		w.layout.weights = span{w.at, uint32(len(weights)), crc32.Checksum(weights, castagnoli)}
 		if err := w.write(weights); err != nil {

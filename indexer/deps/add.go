@@ -78,13 +78,13 @@ func (r Report) Lines() (lines []string) {
 		}
 	}
 	for _, l := range r.Left {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("no library of %s %s %s", l.Ecosystem, l.Name, l.Version))+": "+l.Reason)
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("did not add %s %s %s", l.Ecosystem, l.Name, l.Version))+": "+l.Reason)
 	}
 	return lines
 }
 
 // errNoDocs is the error for a dependency without docs.
-var errNoDocs = errors.New("it has no markdown and no documented API")
+var errNoDocs = errors.New("it has no Markdown and no documented API")
 
 // Add builds a library for each dependency that has docs. It keeps a library on the
 // shelf that has the same version, generator and embedder. If a dependency fails, Add
@@ -101,7 +101,7 @@ func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
 		return report, err
 	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return report, fmt.Errorf("make the shelf: %w", err)
+		return report, fmt.Errorf("create the shelf: %w", err)
 	}
 	m := maker{shelf: s, options: o, names: named(list, there), there: there, total: len(list)}
 	made := make([]Library, len(list))
@@ -254,7 +254,7 @@ func current(e shelf.Entry, o shelf.Options) bool {
 func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, o shelf.Options) (shelf.Result, []string, error) {
 	dir, err := os.MkdirTemp("", "deskhand-deps-")
 	if err != nil {
-		return shelf.Result{}, nil, fmt.Errorf("make a folder for %s: %w", d.Name, err)
+		return shelf.Result{}, nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
 	}
 	defer os.RemoveAll(dir)
 	p, err := write(ctx, dir, d)
@@ -279,7 +279,7 @@ func write(ctx context.Context, dir string, d Dependency) (*pages, error) {
 	p := &pages{dir: dir, files: map[string]bool{}}
 	r := readerOf(d.Ecosystem)
 	if r == nil {
-		return nil, fmt.Errorf("the ecosystem %s is not known", d.Ecosystem)
+		return nil, fmt.Errorf("the ecosystem %s is not supported", d.Ecosystem)
 	}
 	if err := r.pages(ctx, p, d); err != nil {
 		return nil, err
@@ -298,10 +298,10 @@ func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) 
 	ecosystem, name, _ := strings.Cut(strings.TrimPrefix(e.Source, shelf.MadePrefix), "/")
 	d := Dependency{Ecosystem: Ecosystem(ecosystem), Name: name, Version: e.Version}
 	missing := func(why string) error {
-		return fault.New("no_dependency", fmt.Sprintf("%s cannot be made again: %s", e.ID(), why), "run deskhand add --deps in the folder of a project that uses it")
+		return fault.New("no_dependency", fmt.Sprintf("cannot rebuild %s: %s", e.ID(), why), "run \"deskhand add --deps\" in the folder of a project that uses it")
 	}
 	if readerOf(d.Ecosystem) == nil {
-		return shelf.Result{}, missing("this version does not know " + printable(e.Source))
+		return shelf.Result{}, missing("this version of deskhand does not support " + printable(e.Source))
 	}
 	list, err := Read(ctx, ".", true)
 	if err == nil {
@@ -312,7 +312,7 @@ func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) 
 	if d.Dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
-			return shelf.Result{}, fmt.Errorf("find the working folder: %w", err)
+			return shelf.Result{}, fmt.Errorf("find the working directory: %w", err)
 		}
 		d.at = dir
 		locate(newDisk(ctx, dir), &d)

@@ -127,8 +127,8 @@ func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 		found = append(found, list...)
 	}
 	if locks == 0 {
-		return nil, fault.New("no_lock_file", "there is no lock file in "+dir+" or above it",
-			"run it in the folder of a go.mod, package-lock.json, pnpm-lock.yaml, yarn.lock, uv.lock, poetry.lock, requirements.txt or Cargo.lock")
+		return nil, fault.New("no_lock_file", "there is no lock file in "+dir+" or its parent folders",
+			"run the command in a folder with a go.mod, package-lock.json, pnpm-lock.yaml, yarn.lock, uv.lock, poetry.lock, requirements.txt or Cargo.lock")
 	}
 	found = unite(found, all)
 	disk := newDisk(ctx, dir)
@@ -180,7 +180,7 @@ func nearest(dir string, locks []lock) (string, *lock) {
 func readOne(file string, l *lock) ([]Dependency, error) {
 	src, err := readFile(file, maxLock)
 	if err != nil {
-		return nil, fault.New("bad_lock_file", fmt.Sprintf("%s cannot be read: %v", file, err), "look at the file, or make it again with its tool")
+		return nil, fault.New("bad_lock_file", fmt.Sprintf("%s cannot be read: %v", file, err), "fix the file, or create it again with its tool")
 	}
 	return l.read(file, src)
 }
@@ -191,7 +191,7 @@ func readFile(file string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a regular file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -204,7 +204,7 @@ func readFile(file string, limit int64) ([]byte, error) {
 func readAll(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("it has more than %d bytes", limit)
+		err = fmt.Errorf("it is larger than %d bytes", limit)
 	}
 	return b, err
 }

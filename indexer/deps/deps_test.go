@@ -356,7 +356,7 @@ func TestHostileNamesAndLinks(t *testing.T) {
 			if len(files) != 1 || files["README.md"] != "# Big\n" {
 				t.Errorf("pages are %v", files)
 			}
-			wantIn(t, strings.Join(p.notes, "\n"), "huge.md: it has more than 4 MB")
+			wantIn(t, strings.Join(p.notes, "\n"), "huge.md: it is larger than 4 MB")
 			continue
 		}
 		if d.Dir != "" || d.Why == "" || strings.ContainsRune(d.Name+d.Why, 0x1b) {
@@ -410,7 +410,7 @@ func TestAddTwiceAndUpdate(t *testing.T) {
 	if a := first.Libraries[0]; a.Source != "dep:go/example.com/a" || a.Pages != 2 || a.Revision != Generator {
 		t.Errorf("%+v", a.Entry)
 	}
-	wantIn(t, strings.Join(first.Lines(), "\n"), "example.com/bare v1.0.0: it has no markdown", "example.com/gone v1.0.0: it is not in the module cache")
+	wantIn(t, strings.Join(first.Lines(), "\n"), "example.com/bare v1.0.0: it has no Markdown", "example.com/gone v1.0.0: it is not in the module cache")
 	again := add()
 	for i, l := range again.Libraries {
 		if !l.Unchanged || l.Index != first.Libraries[i].Index {

@@ -49,7 +49,7 @@ func npmPages(ctx context.Context, p *pages, d Dependency) error {
 		}
 	}
 	if len(todo) > 0 {
-		p.leave("it has more .d.ts files than are read")
+		p.leave("it has too many .d.ts files; only some were read")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func fetchGo(ctx context.Context, d *Dependency) error {
 	}
 	if d.Dir = module.Dir; !filepath.IsAbs(d.Dir) || !isFolder(d.Dir) {
 		d.Dir = ""
-		return errors.New("go mod download did not say where the module is")
+		return errors.New("go mod download did not report the module's folder")
 	}
 	return nil
 }
@@ -59,11 +59,11 @@ func fetchGo(ctx context.Context, d *Dependency) error {
 // checks as any untrusted archive. No script of the package runs.
 func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if d.Version == "" {
-		return nil, errors.New("no lock file says its version; " + d.Why)
+		return nil, errors.New("no lock file has its version; " + d.Why)
 	}
 	temp, err := os.MkdirTemp("", "deskhand-fetch-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for %s: %w", d.Name, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
 	}
 	done := func() { _ = os.RemoveAll(temp) } // leftover files are in the system's temporary folder
 	if _, err := tool(ctx, d.at, "npm", "pack", "--ignore-scripts", "--pack-destination", temp, "--", d.Name+"@"+d.Version); err != nil {
@@ -71,7 +71,7 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	}
 	files, _ := filepath.Glob(filepath.Join(temp, "*.tgz"))
 	if len(files) != 1 {
-		return done, fmt.Errorf("npm pack wrote %d archives and not one", len(files))
+		return done, fmt.Errorf("npm pack wrote %d archives instead of one", len(files))
 	}
 	from, err := source.Open(ctx, files[0], source.Options{Temp: temp})
 	if err != nil {
@@ -79,7 +79,7 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	}
 	got := Dependency{Ecosystem: NPM, Name: d.Name, Version: d.Version}
 	if !got.try(from.Root, from.Root) {
-		return done, errors.New("npm pack wrote another version: " + strings.Join(got.tried, "; "))
+		return done, errors.New("npm pack wrote a different version: " + strings.Join(got.tried, "; "))
 	}
 	d.Dir = got.Dir
 	return done, nil

@@ -97,7 +97,7 @@ func (p *pages) goPackage(folder, importPath string, files []goFile) error {
 	for _, f := range files {
 		file, err := parser.ParseFile(fset, f.name, f.src, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			p.leave(printable(path.Join(folder, f.name)) + ": it is not valid Go, as far as this version knows")
+			p.leave(printable(path.Join(folder, f.name)) + ": this version of deskhand cannot parse it as Go")
 			continue
 		}
 		name := file.Name.Name

@@ -20,7 +20,7 @@ import (
 func readGoMod(file string, src []byte) ([]Dependency, error) {
 	f, err := modfile.Parse(file, src, nil)
 	if err != nil {
-		return nil, broken(firstLine(err.Error()), 0, "it is no go.mod")
+		return nil, broken(firstLine(err.Error()), 0, "it is not a valid go.mod")
 	}
 	var list []Dependency
 	for _, r := range f.Require {
@@ -30,7 +30,7 @@ func readGoMod(file string, src []byte) ([]Dependency, error) {
 				continue
 			}
 			if by.New.Version == "" {
-				d.Why = refused + "go.mod replaces it by the folder " + printable(by.New.Path) + "; add that one by itself: deskhand add FOLDER"
+				d.Why = refused + "go.mod replaces it with the folder " + printable(by.New.Path) + "; add that folder instead: deskhand add FOLDER"
 				continue
 			}
 			d.module, d.Version = by.New.Path, by.New.Version
@@ -112,7 +112,7 @@ func locateGo(k *disk, d *Dependency) {
 		d.Dir = v
 		return
 	}
-	d.Why = "it is not in the module cache; run go mod download, or add --fetch"
+	d.Why = "it is not in the module cache; run \"go mod download\", or pass --fetch"
 }
 
 // cachedModule returns the module's folder in the cache.

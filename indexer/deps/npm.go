@@ -403,12 +403,12 @@ func yarnBlocks(file string, src []byte) (map[string]string, error) {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case line[0] != ' ':
 			if !strings.HasSuffix(line, ":") {
-				return nil, broken(file, i+1, "a block of keys has to end in ':'")
+				return nil, broken(file, i+1, "the line before a block must end with ':'")
 			}
 			keys = strings.TrimSuffix(line, ":")
 			blocks[keys] = ""
 		case keys == "":
-			return nil, broken(file, i+1, "a field stands outside of a block")
+			return nil, broken(file, i+1, "a field is outside a block")
 		case ok:
 			blocks[keys] = strings.Trim(field, `"`)
 		}
@@ -439,9 +439,9 @@ func locateNPM(k *disk, d *Dependency) {
 			return
 		}
 	}
-	d.Why = "it is not in node_modules; run the install of its tool, or add --fetch"
+	d.Why = "it is not in node_modules; install the dependencies with the project's package manager, or pass --fetch"
 	if len(d.tried) > 0 {
-		d.Why = strings.Join(d.tried, "; ") + "; run the install of its tool, or add --fetch"
+		d.Why = strings.Join(d.tried, "; ") + "; install the dependencies with the project's package manager, or pass --fetch"
 	}
 }
 
@@ -456,7 +456,7 @@ func (d *Dependency) try(dir, root string) bool {
 		return false
 	}
 	if before, _, ok := strings.Cut(dir, string(filepath.Separator)+"node_modules"+string(filepath.Separator)); ok && !within(before, real) && !within(root, real) {
-		d.tried = append(d.tried, "node_modules has a link out of the project")
+		d.tried = append(d.tried, "node_modules has a link that points outside the project")
 		return false
 	}
 	var p packageJSON
@@ -465,7 +465,7 @@ func (d *Dependency) try(dir, root string) bool {
 		return false
 	}
 	if d.Version != "" && p.Version != d.Version {
-		d.tried = append(d.tried, "node_modules has version "+printable(p.Version)+" and not the locked "+d.Version)
+		d.tried = append(d.tried, "node_modules has version "+printable(p.Version)+" instead of the locked "+d.Version)
 		return false
 	}
 	d.Version, d.Dir = p.Version, real

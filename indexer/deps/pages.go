@@ -27,7 +27,7 @@ const (
 )
 
 // errEnough is returned when a library exceeds these limits.
-var errEnough = errors.New("more than the bounds")
+var errEnough = errors.New("it exceeds the limits")
 
 // pages is the folder of Markdown built from one library.
 type pages struct {
@@ -68,10 +68,10 @@ func readIn(r *os.Root, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is a link, or no file")
+		return nil, errors.New("it is not a regular file")
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("it has more than %d MB", limit>>20)
+		return nil, fmt.Errorf("it is larger than %d MB", limit>>20)
 	}
 	f, err := r.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *pages) walk(ctx context.Context, root string, skip []string, visit func
 		case !d.IsDir() && !d.Type().IsRegular():
 			return nil
 		case d.IsDir() && older(r, name):
-			p.leave(printable(path.Dir(name)) + ": older versions beside the newest")
+			p.leave(printable(path.Dir(name)) + ": older versions of the same package")
 			return fs.SkipDir
 		}
 		return visit(r, name, d)
@@ -156,7 +156,7 @@ func (p *pages) copyMarkdown(ctx context.Context, root string, skip ...string) e
 // bounded converts errEnough to a note. The pages written so far remain.
 func (p *pages) bounded(err error) error {
 	if errors.Is(err, errEnough) {
-		p.leave(fmt.Sprintf("it has more than %d pages or %d MB; the rest is left out", maxPages, maxTotal>>20))
+		p.leave(fmt.Sprintf("it has more than %d pages or %d MB; the rest is skipped", maxPages, maxTotal>>20))
 		return nil
 	}
 	return err

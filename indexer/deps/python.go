@@ -225,7 +225,7 @@ func (r *requirements) line(file string, number int, text string) error {
 		r.list = append(r.list, Dependency{Name: m[1], Direct: true})
 		return nil
 	}
-	return broken(file, number, "'"+text+"' is no requirement")
+	return broken(file, number, "'"+text+"' is not a valid requirement")
 }
 
 func (r *requirements) include(file string, number int, name string) error {
@@ -235,7 +235,7 @@ func (r *requirements) include(file string, number int, name string) error {
 	}
 	r.seen[at] = true
 	if !within(r.root, at) {
-		return broken(file, number, "'"+name+"' is not there, or outside of the project")
+		return broken(file, number, "'"+name+"' does not exist, or is outside the project")
 	}
 	src, err := readFile(at, maxLock)
 	if err != nil {
@@ -264,9 +264,9 @@ func locatePython(k *disk, d *Dependency) {
 			return
 		}
 	}
-	d.Why = "it is not in an environment of the project (.venv, venv, VIRTUAL_ENV); install it there"
+	d.Why = "it is not installed in the project's environment (.venv, venv or VIRTUAL_ENV); install it there"
 	if len(installed) > 0 {
-		d.Why = "the environment has version " + printable(installed[0].version) + " and not the locked " + d.Version + "; install that one"
+		d.Why = "the environment has version " + printable(installed[0].version) + " instead of the locked " + d.Version + "; install that version"
 	}
 }
 
@@ -317,7 +317,7 @@ func pythonPages(_ context.Context, p *pages, d Dependency) error {
 	}
 	if strings.TrimSpace(body) != "" {
 		if kind := head.Get("Description-Content-Type"); !strings.HasPrefix(kind, "text/markdown") {
-			p.leave("its description is " + cmp.Or(printable(firstWord(kind)), "text/x-rst") + ", taken as plain text")
+			p.leave("its description is " + cmp.Or(printable(firstWord(kind)), "text/x-rst") + ", which is read as plain text")
 		}
 		if err := p.page("README.md", d.Name, []byte(body)); err != nil {
 			return err

@@ -56,7 +56,7 @@ func readCargoLock(file string, src []byte) ([]Dependency, error) {
 		}
 		d := Dependency{Name: p.Name, Version: p.Version, Direct: direct[p.Name] || direct[p.Name+" "+p.Version]}
 		if !strings.HasPrefix(p.Source, "registry+") && !strings.HasPrefix(p.Source, "sparse+") {
-			d.Why = refused + "it is from " + printable(p.Source) + "; add it from there: deskhand add ADDRESS"
+			d.Why = refused + "its source is " + printable(p.Source) + "; add it yourself: deskhand add ADDRESS"
 		}
 		list = append(list, d)
 	}
@@ -87,7 +87,7 @@ func locateRust(k *disk, d *Dependency) {
 			return
 		}
 	}
-	d.Why = "it is not among the unpacked crates; run cargo fetch"
+	d.Why = "it is not in cargo's folder of unpacked crates; run \"cargo fetch\""
 }
 
 // crateVersion returns the version in dir's Cargo.toml, or "" if there is none.

@@ -171,9 +171,9 @@ func (m *Remote) fault(err error, tries int) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	message := m.name + " gave no vectors: " + f.Error()
+	message := m.name + " returned no vectors: " + f.Error()
 	if tries > 1 {
-		message = fmt.Sprintf("%s gave no vectors in %d tries, the last: %s", m.name, tries, f.Error())
+		message = fmt.Sprintf("%s returned no vectors in %d tries; the last error: %s", m.name, tries, f.Error())
 	}
 	switch {
 	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
@@ -182,17 +182,17 @@ func (m *Remote) fault(err error, tries int) error {
 		return fault.New("embedder_refused", message, "check the model's name and the address; a local server may have to download the model first")
 	case f.wait > longestWait:
 		return &fault.Fault{Code: "embedder_down", Message: message, Retryable: true,
-			Hint: fmt.Sprintf("the provider asks to wait %v; vectors received so far are cached, so build again then", f.wait)}
+			Hint: fmt.Sprintf("build again in %v, as the provider requests; the vectors received so far are cached", f.wait)}
 	case f.again:
 		return &fault.Fault{Code: "embedder_down", Message: message, Retryable: true,
 			Hint: "check that the provider is running and reachable; vectors received so far are cached, so build again later"}
 	}
-	return fault.New("embedder_refused", message, "fix what the message reports, or choose another embedder")
+	return fault.New("embedder_refused", message, "fix the reported problem, or use another embedder")
 }
 
 func (m *Remote) keyHint() string {
 	if m.key == "" {
-		return "it requires a key that deskhand has no variable for; put a proxy in front of it, or choose another embedder"
+		return "put a proxy that adds its key in front of it, or use another embedder; deskhand has no variable for this key"
 	}
 	return "check the key in the environment variable " + m.key
 }

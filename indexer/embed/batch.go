@@ -56,7 +56,7 @@ func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
-		return reply{}, fmt.Errorf("make request: %w", err)
+		return reply{}, fmt.Errorf("create request: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -73,7 +73,7 @@ func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 		return reply{}, e.refused(resp, answer)
 	}
 	if err != nil {
-		return reply{}, unreached(ctx, fmt.Errorf("the connection broke during the answer: %w", err))
+		return reply{}, unreached(ctx, fmt.Errorf("the connection was lost during the response: %w", err))
 	}
 	return decodeReply(answer, len(texts))
 }
@@ -115,7 +115,7 @@ func decodeReply(answer []byte, n int) (reply, error) {
 			at = *d.Index
 		}
 		if at < 0 || at >= n || vectors[at] != nil {
-			return reply{}, &failure{reason: fmt.Sprintf("it numbered a vector %d, a duplicate or not one of %d texts", at, n)}
+			return reply{}, &failure{reason: fmt.Sprintf("it returned a vector with the number %d, which is a duplicate or not one of %d texts", at, n)}
 		}
 		if len(d.Embedding) == 0 {
 			return reply{}, &failure{reason: fmt.Sprintf("it returned an empty vector for text %d of %d", at+1, n)}
@@ -132,7 +132,7 @@ func (e *endpoint) refused(resp *http.Response, answer []byte) *failure {
 		reason = strings.ReplaceAll(reason, e.secret, "***")
 	}
 	if to := resp.Header.Get("Location"); to != "" {
-		reason = "it redirects to another address, " + plain(to)
+		reason = "it redirects to another address: " + plain(to)
 	}
 	f := failed(resp.StatusCode, reason)
 	f.wait = retryAfter(resp.Header.Get("Retry-After"), time.Now())

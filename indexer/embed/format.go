@@ -52,10 +52,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // with 8 bits, that costs about 0.001 NDCG@5 and halves the file size.
 func Encode(v *Vocabulary, dimensions int, vectors []float32) ([]byte, error) {
 	if dimensions < 8 || dimensions > maxDimensions || dimensions%8 != 0 {
-		return nil, fmt.Errorf("%d dimensions: want a multiple of 8 up to %d", dimensions, maxDimensions)
+		return nil, fmt.Errorf("cannot use %d dimensions: want a multiple of 8, at most %d", dimensions, maxDimensions)
 	}
 	if len(vectors) != v.rows*dimensions {
-		return nil, fmt.Errorf("%d numbers for %d rows of %d", len(vectors), v.rows, dimensions)
+		return nil, fmt.Errorf("got %d numbers for %d rows of %d", len(vectors), v.rows, dimensions)
 	}
 	text := append(bytes.Clone(v.strings), make([]byte, -len(v.strings)&3)...)
 	b := make([]byte, headerBytes, headerBytes+len(v.slots)+len(v.offsets)+len(text)+v.rows*(4+dimensions/2))
@@ -97,7 +97,7 @@ func quantise(row []float32) (scale float32, q []byte, err error) {
 		most = max(most, math.Abs(float64(x)))
 	}
 	if !(most <= mostQ*maxScale) {
-		return 0, nil, fmt.Errorf("%g is not a weight", most)
+		return 0, nil, fmt.Errorf("%g is not a valid weight", most)
 	}
 	q = make([]byte, len(row)/2)
 	if most == 0 {
@@ -137,11 +137,11 @@ func rounded(x, scale float32) float64 {
 // A forged file produces wrong vectors, but never a panic or an endless loop.
 func Parse(data []byte) (*Static, error) {
 	if len(data) < headerBytes || string(data[:len(magic)]) != magic {
-		return nil, badModel("this is not an embedding model of deskhand")
+		return nil, badModel("this is not a deskhand embedding model")
 	}
 	get := func(at int) uint32 { return binary.LittleEndian.Uint32(data[at:]) }
 	if v := get(8); v != formatVersion {
-		return nil, badModel(fmt.Sprintf("the model has format %d, this deskhand reads %d", v, formatVersion))
+		return nil, badModel(fmt.Sprintf("the model has format %d; this deskhand reads format %d", v, formatVersion))
 	}
 	if crc32.Checksum(data[16:headerBytes], castagnoli) != get(12) {
 		return nil, badModel("the model's header is damaged")
@@ -177,7 +177,7 @@ func Parse(data []byte) (*Static, error) {
 func ReadFile(path string) (*Static, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fault.New("no_model", "embedding model "+path+" cannot be read: "+err.Error(), "check the path, or make one with: deskhand train DIR -o "+path)
+		return nil, fault.New("no_model", "embedding model "+path+" cannot be read: "+err.Error(), "check the path, or train a model: deskhand train DIR -o "+path)
 	}
 	m, err := Parse(data)
 	if err == nil {
@@ -202,5 +202,5 @@ func (m *Static) Verify() error {
 }
 
 func badModel(message string) error {
-	return fault.New("bad_model", message, "copy the file again, or make a new one with deskhand train")
+	return fault.New("bad_model", message, "copy the file again, or train a new model: deskhand train DIR -o FILE.model")
 }

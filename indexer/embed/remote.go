@@ -215,7 +215,7 @@ func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 // vectors to length 1. See check for learn.
 func (m *Remote) accept(r reply, n int, learn bool) error {
 	if len(r.vectors) != n {
-		return m.unusable(fmt.Sprintf("%d vectors for %d texts", len(r.vectors), n), "")
+		return m.unusable(fmt.Sprintf("got %d vectors for %d texts", len(r.vectors), n), "")
 	}
 	for _, v := range r.vectors {
 		if err := m.check(v, learn); err != nil {
@@ -235,7 +235,7 @@ const longestVector = 8192
 // single response may be wrong, and the caller knows the index's dimensions.
 func (m *Remote) check(v []float32, learn bool) error {
 	if len(v) == 0 || len(v) > longestVector {
-		return m.unusable(fmt.Sprintf("a vector of %d numbers, want 1 to %d", len(v), longestVector), "")
+		return m.unusable(fmt.Sprintf("a vector of %d numbers; want 1 to %d", len(v), longestVector), "")
 	}
 	square := 0.0
 	for _, x := range v {
@@ -252,7 +252,7 @@ func (m *Remote) check(v []float32, learn bool) error {
 		if m.cache != nil && m.dimensions != 0 {
 			hint = "if the model was replaced under the same name, remove " + m.cache.dir + " and build again"
 		}
-		return m.unusable(fmt.Sprintf("a vector of %d numbers where %d are wanted", len(v), was), hint)
+		return m.unusable(fmt.Sprintf("a vector of %d numbers; want %d", len(v), was), hint)
 	}
 	if learn {
 		m.dimensions = len(v)
@@ -261,5 +261,5 @@ func (m *Remote) check(v []float32, learn bool) error {
 }
 
 func (m *Remote) unusable(what, hint string) *fault.Fault {
-	return fault.New("bad_vectors", m.name+" gave "+what, cmp.Or(hint, "check that it is an embedding model, or choose another embedder"))
+	return fault.New("bad_vectors", m.name+" returned "+what, cmp.Or(hint, "check that it is an embedding model, or use another embedder"))
 }

@@ -52,8 +52,8 @@ func Reopen(name string, weights []byte) (Embedder, error) {
 	} else if ours, err := Open("builtin"); err == nil && ours.Name() == name {
 		return ours, nil
 	}
-	return nil, fault.New("other_model", fmt.Sprintf("the index was embedded by %s, which is not in this deskhand", name),
-		"build the index again: deskhand index")
+	return nil, fault.New("other_model", fmt.Sprintf("the index uses the embedding model %s, which this deskhand does not have", name),
+		"rebuild the index: deskhand index")
 }
 
 // Fingerprint identifies everything in this program that affects e's vectors: e's name

@@ -65,12 +65,12 @@ func asked(spec, model string) (string, int, error) {
 	if parts := withDimensions.FindStringSubmatch(model); parts != nil {
 		n, err := strconv.Atoi(parts[2])
 		if err != nil || n < 1 || n > longestVector {
-			return "", 0, fault.New("bad_embedder", fmt.Sprintf("%s requests vectors of %s numbers", spec, parts[2]), fmt.Sprintf("request 1 to %d", longestVector))
+			return "", 0, fault.New("bad_embedder", fmt.Sprintf("%s requests vectors with %s dimensions", spec, parts[2]), fmt.Sprintf("request 1 to %d", longestVector))
 		}
 		model, dimensions = parts[1], n
 	}
 	if strings.TrimSpace(model) == "" {
-		return "", 0, fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as PROVIDER:MODEL, for example openai:text-embedding-3-small")
+		return "", 0, fault.New("bad_embedder", "the embedder "+spec+" has no model name", "write it as PROVIDER:MODEL, for example openai:text-embedding-3-small")
 	}
 	return model, dimensions, nil
 }
@@ -100,9 +100,9 @@ func openURL(spec string, o Options) (Embedder, error) {
 		return nil, fault.New("bad_embedder", "the embedder's address is not valid", "write it as http://localhost:8080/v1#MODEL")
 	case u.User != nil || u.RawQuery != "":
 		// The URL is stored in the index and appears in every message.
-		return nil, fault.New("bad_embedder", "the address of the embedder at "+u.Host+" has a password or a query in it", "put the key into the environment variable "+urlKey)
+		return nil, fault.New("bad_embedder", "the address of the embedder at "+u.Host+" contains a password or a query", "put the key in the environment variable "+urlKey)
 	case model == "":
-		return nil, fault.New("bad_embedder", "the embedder "+spec+" names no model", "append the model's name, as in "+base+"#nomic-embed-text")
+		return nil, fault.New("bad_embedder", "the embedder "+spec+" has no model name", "append the model's name, as in "+base+"#nomic-embed-text")
 	}
 	base = strings.TrimRight(base, "/")
 	secret := strings.TrimSpace(os.Getenv(urlKey))

@@ -97,14 +97,14 @@ func openVertex(spec string, o Options) (Embedder, error) {
 	}
 	project := strings.TrimSpace(os.Getenv("GOOGLE_CLOUD_PROJECT"))
 	if project == "" {
-		return nil, fault.New("no_key", spec+" needs the id of your project", "set it in the environment variable GOOGLE_CLOUD_PROJECT")
+		return nil, fault.New("no_key", spec+" needs your project's ID", "set it in the environment variable GOOGLE_CLOUD_PROJECT")
 	}
 	ask := single(chromem.NewEmbeddingFuncVertex(secret, project, chromem.EmbeddingModelVertex(model), chromem.WithVertexAutoTruncate(true)), secret)
 	return newRemote(spec, model, key, oneByOne(hosted.requests), o, ask), nil
 }
 
 func noModel(spec, example string) error {
-	return fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as in "+example)
+	return fault.New("bad_embedder", "the embedder "+spec+" has no model name", "write it, for example, as "+example)
 }
 
 // httpStatus matches the status in a chromem-go error.

@@ -129,7 +129,7 @@ func (m *Static) document(vector []float32, d *Document) {
 	if !normalise(vector) {
 		return
 	}
-	near := (float64(words) + leastNear*halfNear) / (float64(words) + halfNear)
+	near := ProseShare(words)
 	for i := range vector {
 		vector[i] *= float32(near)
 	}

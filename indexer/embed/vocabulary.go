@@ -32,13 +32,13 @@ const (
 // a duplicate. In the second case, the error contains the token.
 func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	if len(tokens) > maxRows {
-		return nil, fmt.Errorf("%d tokens, more than %d", len(tokens), maxRows)
+		return nil, fmt.Errorf("%d tokens; the maximum is %d", len(tokens), maxRows)
 	}
 	v := &Vocabulary{rows: len(tokens)}
 	seen := make(map[string]bool, len(tokens))
 	for i, t := range tokens {
 		if t == "" || len(t) > 255 || seen[t] {
-			return nil, fmt.Errorf("token %d, %q: empty, too long or a duplicate", i, t)
+			return nil, fmt.Errorf("token %d, %q, is empty, too long or a duplicate", i, t)
 		}
 		seen[t] = true
 		v.offsets = binary.LittleEndian.AppendUint32(v.offsets, uint32(len(v.strings)))

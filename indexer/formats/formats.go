@@ -199,7 +199,7 @@ const (
 
 // Reasons why a file does not become a page.
 var (
-	errNotOurs = errors.New("not of this format") // not counted if the format's maybe is true
+	errNotOurs = errors.New("the file does not have this format") // not counted if the format's maybe is true
 	errNoText  = errors.New("no text")
 )
 
@@ -337,7 +337,7 @@ func read(name string, most int64) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a regular file")
 	}
 	src, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
@@ -357,7 +357,7 @@ type tooLarge struct {
 }
 
 func (e *tooLarge) Error() string {
-	return fmt.Sprintf("it has more than %d MB, the most for its format", e.most>>20)
+	return fmt.Sprintf("it is larger than %d MB, the limit for its format", e.most>>20)
 }
 
 // maybeDocs reports whether a large file with an ambiguous extension may be docs. JSON
@@ -384,19 +384,19 @@ func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 		return nil
 	}
 	if w.written+len(markdown) > maxFileText || len(w.pages) >= maxFilePages {
-		w.problem(0, "it becomes more than %d MB or %d pages; the rest is left out", maxFileText>>20, maxFilePages)
+		w.problem(0, "its text exceeds %d MB or %d pages; the rest is skipped", maxFileText>>20, maxFilePages)
 		return nil
 	}
 	w.written += len(markdown)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bytes += int64(len(markdown)); c.bytes > maxAll {
-		return errors.New("the docs become more than 1 GB")
+		return errors.New("the converted docs are larger than 1 GB")
 	}
 	if c.dir == "" {
 		dir, err := os.MkdirTemp(c.o.Temp, "deskhand-pages-")
 		if err != nil {
-			return &diskError{fmt.Errorf("make a folder for pages: %w", err)}
+			return &diskError{fmt.Errorf("create a folder for pages: %w", err)}
 		}
 		c.dir = dir
 	}

@@ -23,7 +23,7 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 		return leave{endingOf(w.Path), "a template"}
 	}
 	if m := charset.FindSubmatch(w.src[:min(len(w.src), 4<<10)]); m != nil && !utf8.Valid(w.src) && !slices.Contains(latin, strings.ToLower(string(m[1]))) {
-		return errors.New("its character set " + strings.ToLower(string(m[1])) + " is not read: make it UTF-8")
+		return errors.New("its character set " + strings.ToLower(string(m[1])) + " is not supported; convert it to UTF-8")
 	}
 	text, err := decode(w.src)
 	if err != nil {

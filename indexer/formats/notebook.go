@@ -32,7 +32,7 @@ func notebookPages(_ context.Context, c *Converter, w *work) error {
 		}
 	}
 	if cells == nil {
-		return errors.New("it has no cells: it is no notebook")
+		return errors.New("it is not a notebook: it has no cells")
 	}
 	info := get(root, "metadata")
 	language := cmp.Or(text(get(get(info, "language_info"), "name")), text(get(get(info, "kernelspec"), "language")))

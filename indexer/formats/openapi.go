@@ -26,7 +26,7 @@ func apiPages(_ context.Context, c *Converter, w *work) error {
 	switch {
 	case bytes.Contains(w.src, []byte("openapi")) && opensAPI.Match(w.src):
 	case bytes.Contains(w.src[:min(len(w.src), 4<<10)], []byte("swagger")) && swagger.Match(w.src[:min(len(w.src), 4<<10)]):
-		return leave{endingOf(w.Path), "Swagger 2: make it OpenAPI 3"}
+		return leave{endingOf(w.Path), "Swagger 2 is not supported; convert it to OpenAPI 3"}
 	default:
 		return errNotOurs
 	}
@@ -60,7 +60,7 @@ type api struct {
 // large.
 const maxSteps = 2_000_000
 
-var errSteps = errors.New("its references lead to too much")
+var errSteps = errors.New("its references expand to too much text")
 
 // step counts a node. Above the limit it panics, and [Converter.one] stops the
 // conversion.

@@ -107,7 +107,7 @@ func TestOpenAPIHasAPageATag(t *testing.T) {
 	if len(at) > 0 {
 		t.Errorf("not found: %v", at)
 	}
-	if got := LeftOut(r.Left); got != "left out: 1 .json (Swagger 2: make it OpenAPI 3)" {
+	if got := LeftOut(r.Left); got != "left out: 1 .json (Swagger 2 is not supported; convert it to OpenAPI 3)" {
 		t.Error(got)
 	}
 }

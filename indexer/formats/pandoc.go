@@ -78,7 +78,7 @@ func pandocPages(ctx context.Context, c *Converter, w *work) error {
 	case formats == nil:
 		return leave{endingOf(w.Path), "install pandoc"}
 	case !slices.Contains(formats, from):
-		return leave{endingOf(w.Path), "this pandoc does not read " + from}
+		return leave{endingOf(w.Path), "the installed pandoc does not support " + from}
 	}
 	out, err := c.pandoc.run(ctx, pandocWait, w.src, "--sandbox", "--from="+from, "--to=gfm-raw_html", "--wrap=none", "--markdown-headings=atx")
 	if err != nil {
@@ -124,11 +124,11 @@ func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case bounded.Err() != nil:
-		return nil, fmt.Errorf("pandoc took more than %s", wait)
+		return nil, fmt.Errorf("pandoc took longer than %s", wait)
 	case out.full:
 		return nil, fmt.Errorf("pandoc wrote more than %d MB", maxFileText>>20)
 	case err != nil && strings.Contains(said.b.String(), "heap"):
-		return nil, errors.New("pandoc took more than " + pandocMemory + " of memory")
+		return nil, errors.New("pandoc used more than " + pandocMemory + " of memory")
 	case err != nil:
 		return nil, errors.New("pandoc failed: " + cut(oneLine(said.b.String()), 200) + " (" + err.Error() + ")")
 	}

@@ -64,7 +64,7 @@ func parseJSON(src []byte) (*yaml.Node, error) {
 	root, err := t.value(0)
 	if err == nil {
 		if _, more := t.d.Token(); more != io.EOF {
-			err = errors.New("there is more behind its end")
+			err = errors.New("there is text after its end")
 		}
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *jsonTree) value(depth int) (*yaml.Node, error) {
 		return nil, err
 	}
 	if t.n++; t.n > maxNodes || depth > maxDepth {
-		return nil, fmt.Errorf("it has more than %d values, or is more than %d deep", maxNodes, maxDepth)
+		return nil, fmt.Errorf("it has more than %d values, or is nested more than %d levels deep", maxNodes, maxDepth)
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Line: t.here()}
 	switch v := token.(type) {

@@ -61,7 +61,7 @@ const (
 
 var (
 	errIdle      = errors.New("the server stopped sending")
-	errDowngrade = errors.New("it leads to an address without TLS")
+	errDowngrade = errors.New("it redirects to an address without TLS")
 )
 
 // repository returns a client for r that uses the user's credentials.
@@ -117,7 +117,7 @@ func signIns() (credentials.Store, error) {
 	}
 	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
 	if err != nil {
-		return nil, fault.New("registry_denied", "the credentials of docker cannot be read: "+shown(err.Error()), "correct config.json in $DOCKER_CONFIG or ~/.docker")
+		return nil, fault.New("registry_denied", "docker's credentials cannot be read: "+shown(err.Error()), "fix config.json in $DOCKER_CONFIG or ~/.docker")
 	}
 	return store, nil
 }
@@ -131,7 +131,7 @@ func credentialsOf(store credentials.Store) auth.CredentialFunc {
 		c, err := ask(ctx, host)
 		if err != nil {
 			return c, fault.New("registry_denied", fmt.Sprintf("the credentials for %s cannot be read: %s", host, shown(err.Error())),
-				"correct the credential helper that config.json of docker names, or sign in again: docker login "+host)
+				"fix the credential helper in docker's config.json, or sign in again: docker login "+host)
 		}
 		return c, nil
 	}
@@ -273,20 +273,20 @@ func failed(doing string, r Reference, err error) error {
 	why, hint := err.Error(), "check the reference and the registry, and retry"
 	switch {
 	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden), errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return fault.New("registry_denied", fmt.Sprintf("cannot %s %s: the registry refuses access", doing, where), "sign in with an account that may do this: docker login "+host)
+		return fault.New("registry_denied", fmt.Sprintf("cannot %s %s: the registry denied access", doing, where), "sign in with an account that has permission: docker login "+host)
 	case errors.Is(err, errdef.ErrNotFound), answer != nil && answer.StatusCode == http.StatusNotFound:
 		if doing == pushing {
-			hint = "create the repository, if this registry wants that first, and check your access: docker login " + host
+			hint = "create the repository if the registry requires it, and check your access: docker login " + host
 			return fault.New("registry_missing", "there is no repository for "+where, hint)
 		}
 		return fault.New("registry_missing", where+" is not in the registry", "check the name, the tag and your access: docker login "+host)
 	case answer != nil:
-		why = fmt.Sprintf("the registry answers %d", answer.StatusCode)
+		why = fmt.Sprintf("the registry returned status %d", answer.StatusCode)
 		if len(answer.Errors) > 0 {
 			why += ", " + answer.Errors.Error()
 		}
 	case errors.Is(err, context.DeadlineExceeded):
-		why = fmt.Sprintf("it took more than %s", wholeWait)
+		why = fmt.Sprintf("it took longer than %s", wholeWait)
 	case errors.As(err, &dial):
 		why = dial.Err.Error()
 		if u, err := url.Parse(dial.URL); err == nil && u.Host != host {
@@ -294,9 +294,9 @@ func failed(doing string, r Reference, err error) error {
 		}
 	}
 	if refused := new(netguard.Refused); errors.As(err, &refused) || errors.Is(err, errDowngrade) {
-		hint = "do not use this registry; if it is your own, have it send its blobs itself, without redirects"
+		hint = "use another registry; if it is your own, configure it to serve blobs without redirects"
 	} else if strings.Contains(why, "server gave HTTP response to HTTPS client") {
-		why, hint = "the registry has no TLS", "add --plain-http if you trust the network between; passwords are readable on it"
+		why, hint = "the registry does not use TLS", "if you trust the network, pass --plain-http; others on the network can then read passwords"
 	}
 	f := fault.New("registry_failed", fmt.Sprintf("cannot %s %s: %s", doing, where, shown(why)), hint)
 	f.Retryable = errors.Is(err, errIdle) || answer != nil && answer.StatusCode >= 500

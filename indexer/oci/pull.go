@@ -62,7 +62,7 @@ func (l *Library) bad(why, hint string) error {
 	return fault.New("bad_artifact", fmt.Sprintf("%s is refused: %s", l.Reference, shown(why)), hint)
 }
 
-const pushAgain = "have it pushed again by its owner, or use another registry"
+const pushAgain = "ask its owner to push it again, or use another registry"
 
 // readManifest reads the manifest and returns the metadata layer.
 func (l *Library) readManifest(ctx context.Context) (described ocispec.Descriptor, err error) {
@@ -72,7 +72,7 @@ func (l *Library) readManifest(ctx context.Context) (described ocispec.Descripto
 	}
 	defer body.Close()
 	if of.Size > maxManifest {
-		return described, l.bad(fmt.Sprintf("its manifest has more than %d bytes", maxManifest), pushAgain)
+		return described, l.bad(fmt.Sprintf("its manifest is larger than %d bytes", maxManifest), pushAgain)
 	}
 	text, err := content.ReadAll(body, of)
 	if err != nil {
@@ -80,7 +80,7 @@ func (l *Library) readManifest(ctx context.Context) (described ocispec.Descripto
 	}
 	var m ocispec.Manifest
 	if err := json.Unmarshal(text, &m); err != nil || of.MediaType != ocispec.MediaTypeImageManifest || m.ArtifactType != ArtifactType {
-		return described, l.bad("it is not a library of deskhand, but "+kindOf(of.MediaType, m), "push one with deskhand push")
+		return described, l.bad("it is not a deskhand library, but "+kindOf(of.MediaType, m), "push a library first: deskhand push LIBRARY REF")
 	}
 	for _, layer := range m.Layers {
 		switch layer.MediaType {
@@ -125,15 +125,15 @@ func (l *Library) readMetadata(ctx context.Context, of ocispec.Descriptor) error
 	m, err := artifact.Decode(text, l.Reference.String())
 	if err != nil {
 		if f := fault.Of(err); f != nil {
-			return fault.New(f.Code, f.Message, "use the deskhand that pushed it, or push it again with this one")
+			return fault.New(f.Code, f.Message, "use the deskhand version that pushed it, or push it again with this version")
 		}
 		return err
 	}
 	if m.Library == nil {
-		return l.bad("its index has no name", "push a library: deskhand add DIR --name NAME, then deskhand push NAME REF")
+		return l.bad("its index has no name", "run \"deskhand add DIR --name NAME\", then push the library: deskhand push NAME REF")
 	}
 	if l.index.Digest.String() != "sha256:"+m.Index.SHA256 || l.index.Size != m.Index.Bytes {
-		return l.bad("its manifest names another index than its metadata", pushAgain)
+		return l.bad("its manifest and its metadata name different indexes", pushAgain)
 	}
 	l.Metadata = m
 	return nil
@@ -162,11 +162,11 @@ func (l *Library) sent(what string, err error) error {
 	case errors.Is(err, content.ErrMismatchedDigest), err != nil && strings.Contains(err.Error(), "digest mismatch"):
 		return l.bad("the registry sent a "+what+" that does not match its digest", pushAgain)
 	case errors.Is(err, content.ErrTrailingData):
-		return l.bad("the registry sent a longer "+what+" than it said", pushAgain)
+		return l.bad("the registry sent a longer "+what+" than it announced", pushAgain)
 	case err != nil && strings.Contains(err.Error(), "mismatch Content-Length"):
-		return l.bad("the registry sends another size of the "+what+" than it said", pushAgain)
+		return l.bad("the registry announced two different sizes for the "+what, pushAgain)
 	case errors.Is(err, content.ErrInvalidDescriptorSize), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return l.bad("the registry sent a shorter "+what+" than it said", "retry; if it stays so, "+pushAgain)
+		return l.bad("the registry sent a shorter "+what+" than it announced", "retry; if that does not help, "+pushAgain)
 	}
 	return err
 }

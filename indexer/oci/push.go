@@ -35,7 +35,7 @@ type Pushed struct {
 // or "registry_failed".
 func Push(ctx context.Context, dir string, r Reference, o Options) (Pushed, error) {
 	if r.IsDigest() {
-		return Pushed{}, fault.New("bad_source", fmt.Sprintf("%s is a digest, to which nothing can be pushed", r), "name a tag instead: HOST/REPOSITORY:TAG")
+		return Pushed{}, fault.New("bad_source", fmt.Sprintf("cannot push to the digest %s", r), "use a tag instead: HOST/REPOSITORY:TAG")
 	}
 	index, err := artifact.Open(dir)
 	if err != nil {

@@ -36,7 +36,7 @@ func Parse(address string) (Reference, error) {
 	ref, err := registry.ParseReference(bare)
 	if err != nil || strings.ContainsAny(ref.Registry, "@?#") || strings.HasPrefix(bare, "-") {
 		return Reference{}, fault.New("bad_source", fmt.Sprintf("'%s' is not a reference to a library in a registry", shown(address)),
-			"write HOST/REPOSITORY:TAG with a repository in small letters, for example oci://ghcr.io/acme/docs/cobra:1.9.1")
+			"write HOST/REPOSITORY:TAG with a lowercase repository, for example oci://ghcr.io/acme/docs/cobra:1.9.1")
 	}
 	if ref.Reference == "" {
 		ref.Reference = defaultTag

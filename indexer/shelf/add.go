@@ -105,7 +105,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("make the shelf: %w", err)
+		return Result{}, fmt.Errorf("create the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
 	before, _ := read(folder) // an unreadable library counts as new
@@ -167,11 +167,11 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 // and Progress.
 func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 	if e.Source == "" {
-		return Result{}, fault.New("bad_library", fmt.Sprintf("%s does not say where it came from", e.ID()), "add it again: deskhand add SOURCE --name "+e.Name)
+		return Result{}, fault.New("bad_library", fmt.Sprintf("%s does not record its source", e.ID()), "add it again: deskhand add SOURCE --name "+e.Name)
 	}
 	if strings.HasPrefix(e.Source, MadePrefix) {
 		if o.Remake == nil {
-			return Result{}, fault.New("bad_library", fmt.Sprintf("%s is made from a dependency", e.ID()), "run deskhand add --deps in the folder of the project")
+			return Result{}, fault.New("bad_library", fmt.Sprintf("%s is built from a dependency", e.ID()), "run \"deskhand add --deps\" in the project's folder")
 		}
 		return o.Remake(ctx, s, e, o)
 	}

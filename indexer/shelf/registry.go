@@ -22,7 +22,7 @@ import (
 // pull downloads a library's index from a registry.
 func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 	if o.Path != "" {
-		return Result{}, fault.New("bad_library", "a library in a registry is an index, in which no folder can be chosen", "leave out --path")
+		return Result{}, fault.New("bad_library", "--path cannot be used with a library from a registry, which is already an index", "omit --path")
 	}
 	ref, err := oci.Parse(o.Source)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("make the shelf: %w", err)
+		return Result{}, fmt.Errorf("create the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(m.Library.Name, m.Library.Version))
 	before, _ := read(folder) // an unreadable library counts as new
@@ -125,7 +125,7 @@ func checkStrings(m artifact.Metadata) error {
 	l := m.Library
 	for _, s := range []string{l.Licence, l.Origin.Source, l.Origin.Path, l.Origin.Revision, l.Origin.Digest} {
 		if len(s) > maxString || strings.ContainsFunc(s, unicode.IsControl) {
-			return fault.New("bad_artifact", l.Source+" is refused: what it says of its origin is too long, or has control characters", "have it pushed again by its owner")
+			return fault.New("bad_artifact", l.Source+" is refused: the description of its origin is too long or contains control characters", "ask its owner to push it again")
 		}
 	}
 	return nil

@@ -89,10 +89,10 @@ const maxName = 128
 // version may be empty.
 func CheckName(name, version string) error {
 	if len(name) > maxName || !namePattern.MatchString(name) {
-		return fault.New("bad_library", fmt.Sprintf("'%s' is no name of a library", name), "use letters, digits, '.', '_', '-' and '/' between parts, at most 128 characters: --name NAME")
+		return fault.New("bad_library", fmt.Sprintf("'%s' is not a valid library name", name), "pass --name NAME with at most 128 letters, digits, '.', '_' and '-', and '/' between parts")
 	}
 	if version != "" && (len(version) > maxName || !versionPattern.MatchString(version)) {
-		return fault.New("bad_library", fmt.Sprintf("'%s' is not a library version", version), "use letters, digits, '.', '_', '+' and '-', at most 128 characters: --version VERSION")
+		return fault.New("bad_library", fmt.Sprintf("'%s' is not a valid library version", version), "pass --version VERSION with at most 128 letters, digits, '.', '_', '+' and '-'")
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 		case err == nil && e.Name != "" && s.folderOf(e.ID()) == dir:
 			entries = append(entries, e)
 		case err == nil:
-			problems = append(problems, Problem{dir, "it is an index that deskhand add did not make"})
+			problems = append(problems, Problem{dir, "it is an index that was not created by \"deskhand add\""})
 		case !building(dir): // a first build has not yet finished
 			problems = append(problems, Problem{dir, err.Error()})
 		}
@@ -204,7 +204,7 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 			similar = append(similar, e.ID())
 		}
 	}
-	next := "see deskhand list, or add it: deskhand add SOURCE --name " + id
+	next := "list the libraries with \"deskhand list\", or add it: deskhand add SOURCE --name " + id
 	if len(similar) > 0 {
 		next = "did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
 	}
@@ -292,7 +292,7 @@ func PathOf() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fault.New("bad_option", "there is no folder for the shelf: "+err.Error(), "set HOME, or name a folder with --shelf")
+		return "", fault.New("bad_option", "cannot determine the shelf's folder: "+err.Error(), "set HOME, or pass a folder with --shelf")
 	}
 	return filepath.Join(home, ".local", "share", "deskhand", "shelf"), nil
 }

@@ -58,7 +58,7 @@ func ReadLock(path string) (*Lock, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return nil, fault.New("bad_lock", fmt.Sprintf("%s cannot be read: %v", path, err), "make it again: deskhand sync")
+		return nil, fault.New("bad_lock", fmt.Sprintf("%s cannot be read: %v", path, err), "create it again: deskhand sync")
 	}
 	return &l, nil
 }
@@ -118,15 +118,15 @@ func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict boo
 		}
 		known, isLocked := lock.of(w)
 		if strict && !isLocked {
-			return done, fault.New("locked", fmt.Sprintf("%s is not in deskhand.lock as deskhand.yaml has it", idOf(w.Name, w.Version)), "run deskhand sync and commit deskhand.lock")
+			return done, fault.New("locked", fmt.Sprintf("%s in deskhand.lock does not match deskhand.yaml", idOf(w.Name, w.Version)), "run \"deskhand sync\" and commit deskhand.lock")
 		}
 		r, err := s.one(ctx, w, known, strict, o)
 		if err != nil {
 			return done, err
 		}
 		if strict && r.Index != known.Index {
-			return done, fault.New("locked", fmt.Sprintf("%s is not what deskhand.lock says: its index has SHA-256 %s and not %s", r.ID(), r.Index, known.Index),
-				"see what changed in its source; if it is right, run deskhand sync and commit deskhand.lock")
+			return done, fault.New("locked", fmt.Sprintf("%s does not match deskhand.lock: its index has SHA-256 %s instead of %s", r.ID(), r.Index, known.Index),
+				"check the changes in its source; if they are correct, run \"deskhand sync\" and commit deskhand.lock")
 		}
 		ids[r.ID()] = true
 		done.Results = append(done.Results, r)
@@ -150,7 +150,7 @@ func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict boo
 
 func (w Wanted) check() error {
 	if strings.TrimSpace(w.Source) == "" {
-		return fault.New("bad_library", fmt.Sprintf("the library '%s' has no source", w.Name), "add source: with a folder, an archive or a repository")
+		return fault.New("bad_library", fmt.Sprintf("the library '%s' has no source", w.Name), "set source to a folder, an archive or a repository")
 	}
 	return CheckName(w.Name, w.Version)
 }

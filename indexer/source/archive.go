@@ -56,7 +56,7 @@ func isArchive(address string) bool {
 func openArchive(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Name: nameOf(address), Address: withoutPassword(address)}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	defer func() {
 		if err != nil {
@@ -121,15 +121,15 @@ func download(ctx context.Context, address, to string, most int64) error {
 	defer cancel()
 	u, err := url.Parse(address)
 	if err != nil {
-		return fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs.tar.gz")
+		return fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", withoutPassword(address)), "write it, for example, as https://example.com/docs.tar.gz")
 	}
 	client := guardedClient(u)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs.tar.gz")
+		return fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", withoutPassword(address)), "write it, for example, as https://example.com/docs.tar.gz")
 	}
 	failed := func(why string) error {
-		return fault.New("source_failed", fmt.Sprintf("%s cannot be had: %s", withoutPassword(address), why), "check the address, or download it and name the file")
+		return fault.New("source_failed", fmt.Sprintf("cannot download %s: %s", withoutPassword(address), why), "check the address, or download the file yourself and pass its path")
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -137,7 +137,7 @@ func download(ctx context.Context, address, to string, most int64) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return failed("the server answers " + response.Status)
+		return failed("the server returned " + response.Status)
 	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -151,9 +151,9 @@ func download(ctx context.Context, address, to string, most int64) error {
 	case err != nil:
 		return failed(err.Error())
 	case n > most:
-		return failed(fmt.Sprintf("it has more than %d MiB", most>>20))
+		return failed(fmt.Sprintf("it is larger than %d MiB", most>>20))
 	case response.ContentLength >= 0 && n != response.ContentLength:
-		return failed("it ended early")
+		return failed("the download ended early")
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func unpack(ctx context.Context, file, root, shown string) error {
 		err = u.tar(ctx, f)
 	}
 	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
-		err = fault.New("source_failed", fmt.Sprintf("%s cannot be unpacked: %v", shown, err), "make the archive again, or unpack it and name the folder")
+		err = fault.New("source_failed", fmt.Sprintf("cannot unpack %s: %v", shown, err), "create the archive again, or unpack it yourself and pass the folder")
 	}
 	return err
 }
@@ -274,8 +274,8 @@ func (u *unpacker) tooMuch(n int64) bool {
 }
 
 func (u *unpacker) bomb() error {
-	return fault.New("source_failed", fmt.Sprintf("the archive becomes too large: more than %d MiB, or more than %d times its size", maxUnpacked>>20, maxRatio),
-		"unpack it yourself and name the folder of the docs")
+	return fault.New("source_failed", fmt.Sprintf("the unpacked archive is too large: more than %d MiB, or more than %d times its size", maxUnpacked>>20, maxRatio),
+		"unpack it yourself and pass the folder with the docs")
 }
 
 func (u *unpacker) count() error {

@@ -30,7 +30,7 @@ const maxDocument = 64 << 20
 func openDocument(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Address: withoutPassword(address), whole: true}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	defer func() {
 		if err != nil {
@@ -40,7 +40,7 @@ func openDocument(ctx context.Context, address string, o Options) (_ *Source, er
 	name := filepath.Base(address)
 	s.Root = filepath.Join(s.temp, "source")
 	if err := os.Mkdir(s.Root, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	if strings.Contains(address, "://") {
 		if u, err := url.Parse(address); err == nil {
@@ -83,7 +83,7 @@ func copyFile(from, to string) error {
 		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	if n > maxDocument {
-		return fault.New("source_failed", fmt.Sprintf("%s has more than %d MiB", from, maxDocument>>20), "split it into several files and pass their folder")
+		return fault.New("source_failed", fmt.Sprintf("%s is larger than %d MiB", from, maxDocument>>20), "split it into several files and pass their folder")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ var revisionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`)
 func openRepository(ctx context.Context, address string, o Options) (*Source, error) {
 	at, ref, _ := strings.Cut(address, "#")
 	if ref != "" && (!revisionPattern.MatchString(ref) || strings.Contains(ref, "..")) {
-		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a branch, tag or commit", ref), "write it after #, for example https://example.com/docs.git#v1.2.0")
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a branch, tag or commit", ref), "write it after a #, for example https://example.com/docs.git#v1.2.0")
 	}
 	local := isFolder(at)
 	if local {
@@ -63,7 +63,7 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 	}
 	var err error
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	s.Root, g.dir = filepath.Join(s.temp, "source"), filepath.Join(s.temp, "source")
 	if s.Revision, err = g.checkout(ctx, cmp.Or(ref, "HEAD"), o.Path); err != nil {
@@ -110,7 +110,7 @@ func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	if commit == "" {
-		return "", fault.New("source_failed", fmt.Sprintf("%s has no '%s'", g.shown, ref), "name a branch, a tag or a commit that is there")
+		return "", fault.New("source_failed", fmt.Sprintf("%s has no '%s'", g.shown, ref), "use an existing branch, tag or commit")
 	}
 	return commit, nil
 }
@@ -118,7 +118,7 @@ func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
 // checkout fetches ref, checks out the docs and returns the commit.
 func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit string, err error) {
 	if err := os.Mkdir(g.dir, 0o700); err != nil {
-		return "", fmt.Errorf("make a folder for %s: %w", g.shown, err)
+		return "", fmt.Errorf("create a folder for %s: %w", g.shown, err)
 	}
 	steps := [][]string{
 		{"init", "--quiet", "--template="},

@@ -53,14 +53,14 @@ func openJournal(start *url.URL, o Options) (*journal, error) {
 	sum := sha256.Sum256([]byte(start.String()))
 	j := &journal{dir: filepath.Join(cache, "sites", hex.EncodeToString(sum[:16])), known: map[string]entry{}, seen: map[string]bool{}}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep pages of %s: %w", start, err)
+		return nil, fmt.Errorf("save pages of %s: %w", start, err)
 	}
 	if err := j.read(); err != nil {
-		return nil, fmt.Errorf("read kept pages of %s: %w", start, err)
+		return nil, fmt.Errorf("read saved pages of %s: %w", start, err)
 	}
 	f, err := os.OpenFile(j.path(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("keep pages of %s: %w", start, err)
+		return nil, fmt.Errorf("save pages of %s: %w", start, err)
 	}
 	j.file = f
 	return j, nil
@@ -163,7 +163,7 @@ func (j *journal) finished() error {
 		err = os.Rename(temp, j.path())
 	}
 	if err != nil {
-		return fmt.Errorf("keep the pages of a site: %w", err)
+		return fmt.Errorf("save the pages of a site: %w", err)
 	}
 	kept, _ := os.ReadDir(j.dir) // the next visit deletes the files that remain
 	for _, f := range kept {

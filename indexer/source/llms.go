@@ -48,7 +48,7 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 		return nil, v.fault(err.Error())
 	}
 	if first.kind == "text/html" {
-		return nil, v.fault("it is a page of HTML")
+		return nil, v.fault("it is an HTML page")
 	}
 	if path.Base(start.Path) == "llms-full.txt" {
 		for name, text := range sections(string(first.body)) {

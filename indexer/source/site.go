@@ -111,7 +111,7 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 		case e.Ending == "":
 			c.leave(1, "of type "+e.Kind)
 		case e.Ending == ".html" && noIndex(body):
-			c.leave(1, "its robots rule says noindex")
+			c.leave(1, "its robots meta tag says noindex")
 		case !used[strings.ToLower(name)]:
 			used[strings.ToLower(name)] = true
 			if err := put(s.Root, name, body); err != nil {
@@ -202,7 +202,7 @@ func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 		case seen[at.String()]:
 			continue
 		case !c.robots.allows(at.RequestURI()):
-			c.leave(1, "robots.txt does not allow them")
+			c.leave(1, "disallowed by robots.txt")
 			continue
 		}
 		seen[at.String()] = true
@@ -221,9 +221,9 @@ func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 func (c *crawl) noPages(named int) error {
 	why := "it has no sitemap"
 	if named > 0 {
-		why = "its sitemap names no page below it that robots.txt allows"
+		why = "its sitemap has no pages below it that robots.txt allows"
 	}
-	return fault.New("no_docs", fmt.Sprintf("%s has no pages: %s", c.start, why), "name the address of the sitemap, of an llms.txt, or of the repository of the docs")
+	return fault.New("no_docs", fmt.Sprintf("%s has no pages: %s", c.start, why), "pass the address of its sitemap, of an llms.txt, or of the docs' repository")
 }
 
 func isSitemap(u *url.URL) bool {
@@ -260,7 +260,7 @@ func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 		}
 		if err != nil {
 			if !usual {
-				c.leave(1, "a sitemap cannot be had")
+				c.leave(1, "a sitemap could not be downloaded")
 			}
 			continue
 		}
@@ -290,7 +290,7 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 		token, err := d.Token()
 		switch {
 		case limited.N <= 0:
-			return nil, nil, fmt.Errorf("it has more than %d MB", maxSitemap>>20)
+			return nil, nil, fmt.Errorf("it is larger than %d MB", maxSitemap>>20)
 		case err == io.EOF:
 			return pages, more, nil
 		case err != nil:

@@ -143,7 +143,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.fits(address) })
 	if i < 0 {
 		return nil, fault.New("bad_source", fmt.Sprintf("there is nothing at '%s'", withoutPassword(address)),
-			"name a folder, a file of docs, a .zip or .tar.gz file, or the address of a git repository, as https://example.com/docs.git#v1.2.0, or of an llms.txt")
+			"pass a folder, a docs file, a .zip or .tar.gz file, or the address of a git repository (for example https://example.com/docs.git#v1.2.0) or of an llms.txt")
 	}
 	s, err := kinds[i].open(ctx, address, o)
 	if err != nil {
@@ -165,24 +165,24 @@ func check(address string, o Options) error {
 	scheme, _, hasScheme := strings.Cut(strings.TrimPrefix(address, SitePrefix), "://")
 	switch {
 	case strings.TrimSpace(address) == "":
-		return fault.New("bad_source", "the source is empty", "name a folder, an archive or a git repository")
+		return fault.New("bad_source", "the source is empty", "pass a folder, an archive or a git repository")
 	case strings.HasPrefix(address, "-"):
-		return refuse("it begins with a dash", "write a folder as ./"+address)
+		return refuse("it begins with a dash", "if it is a folder, write it as ./"+address)
 	case strings.ContainsAny(address, "\x00\n\r"):
 		return refuse("it has control characters", "write the address on one line")
 	case strings.Contains(address, "::") && !exists(address):
-		return refuse("it names a helper program of git", "use https, ssh or a local path")
+		return refuse("it names a git remote helper", "use https, ssh or a local path")
 	case isSite(address) && scheme != "https" && scheme != "http":
-		return refuse("a site has an address that begins with https", "write it as https://example.com/docs/")
+		return refuse("the address of a site must begin with https", "write it, for example, as https://example.com/docs/")
 	case hasScheme && scheme == "file" && !o.AllowFile:
-		return refuse("file:// is for the person to allow", "name the path itself, or add --allow-file")
+		return refuse("file:// addresses are only allowed with --allow-file", "pass the path itself, or pass --allow-file")
 	case scheme == "oci" && hasScheme:
-		return refuse("it is a library of a registry, which is an index already", "add it to the shelf: deskhand add "+address)
+		return refuse("it is a library in a registry, which is already an index", "add it to the shelf: deskhand add "+address)
 	case hasScheme && !slices.Contains([]string{"https", "http", "ssh", "git", "file"}, scheme):
-		return refuse("the protocol "+scheme+" is not known", "use https, ssh or a local path")
+		return refuse("the protocol "+scheme+" is not supported", "use https, ssh or a local path")
 	}
 	if p := o.Path; p != "" && (!fs.ValidPath(path.Clean(p)) || strings.HasPrefix(p, "-")) {
-		return fault.New("bad_source", fmt.Sprintf("--path '%s' is not a folder in the source", p), "write it relative to the source and with forward slashes, as docs/en")
+		return fault.New("bad_source", fmt.Sprintf("--path '%s' is not a folder in the source", p), "write it relative to the source and with forward slashes, for example docs/en")
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (s *Source) find(wanted string) error {
 		}
 	}
 	if hasDocs(s.Root, IsPage) {
-		s.MarkdownOnly = "name their folder with --path"
+		s.MarkdownOnly = "pass their folder with --path"
 	}
 	return nil
 }

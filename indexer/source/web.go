@@ -69,7 +69,7 @@ func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
 func webAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs/")
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", withoutPassword(address)), "write it, for example, as https://example.com/docs/")
 	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && netguard.IsInside(address)) {
 		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is refused: it is not https", withoutPassword(address)), "use https")
@@ -134,7 +134,7 @@ type statusError struct {
 	status string
 }
 
-func (e *statusError) Error() string { return "the server answers " + e.status }
+func (e *statusError) Error() string { return "the server returned " + e.status }
 
 // get downloads a page of at most limit bytes. header may be nil.
 func (v *visitor) get(ctx context.Context, at *url.URL, limit int64, header http.Header) (webPage, error) {
@@ -170,7 +170,7 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return page, -1, errors.New("it is no address")
+		return page, -1, errors.New("it is not a valid address")
 	}
 	for key := range header {
 		request.Header.Set(key, header.Get(key))
@@ -201,10 +201,10 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err != nil {
-		return page, v.pace, fmt.Errorf("it ended early: %w", err)
+		return page, v.pace, fmt.Errorf("the download ended early: %w", err)
 	}
 	if int64(len(body)) > limit {
-		return page, -1, fmt.Errorf("it has more than %d MB", limit>>20)
+		return page, -1, fmt.Errorf("it is larger than %d MB", limit>>20)
 	}
 	if v.total += int64(len(body)); v.total > maxWebTotal {
 		return page, -1, errTotal
@@ -213,7 +213,7 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 	return webPage{at: response.Request.URL, kind: kind, body: body, etag: response.Header.Get("ETag"), modified: response.Header.Get("Last-Modified")}, -1, nil
 }
 
-var errTotal = fmt.Errorf("its pages have more than %d MB in all", maxWebTotal>>20)
+var errTotal = fmt.Errorf("its pages exceed %d MB in total", maxWebTotal>>20)
 
 func retryAfter(r *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
@@ -233,7 +233,7 @@ func (v *visitor) miss(ctx context.Context, err error) error {
 	case errors.Is(err, errTotal):
 		return v.fault(err.Error())
 	case errors.As(err, &keep):
-		return fmt.Errorf("keep pages of %s: %w", v.start, keep.error)
+		return fmt.Errorf("save pages of %s: %w", v.start, keep.error)
 	}
 	why := err.Error()
 	var refused *netguard.Refused
@@ -255,13 +255,13 @@ func (v *visitor) miss(ctx context.Context, err error) error {
 		v.failed = 0
 	}
 	if v.failed >= maxFailures {
-		return v.fault(fmt.Sprintf("%d pages in a row failed, the last: %s", v.failed, why))
+		return v.fault(fmt.Sprintf("%d consecutive pages failed; the last error: %s", v.failed, why))
 	}
 	return nil
 }
 
 func (v *visitor) fault(why string) error {
-	return fault.New("source_failed", fmt.Sprintf("%s cannot be had: %s", v.start, why), "check the address; run the command again to continue")
+	return fault.New("source_failed", fmt.Sprintf("cannot download %s: %s", v.start, why), "check the address, then run the command again to continue")
 }
 
 // leave counts pages that are left out.
@@ -334,7 +334,7 @@ func endingOf(at *url.URL, kind string) string {
 func put(root, name string, body []byte) error {
 	to := filepath.Join(root, filepath.FromSlash(name))
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return fmt.Errorf("write page: %q leads out", name)
+		return fmt.Errorf("write page: %q is outside the folder", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("write page: %w", err)
@@ -350,11 +350,11 @@ func onWeb(start *url.URL, address string, o Options) (*Source, error) {
 	s := &Source{Name: strings.TrimPrefix(start.Hostname(), "www."), Address: address, whole: true}
 	var err error
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	if s.Root = filepath.Join(s.temp, "source"); os.Mkdir(s.Root, 0o700) != nil {
 		s.Close()
-		return nil, fmt.Errorf("make a folder for %s", s.Address)
+		return nil, fmt.Errorf("create a folder for %s", s.Address)
 	}
 	return s, nil
 }

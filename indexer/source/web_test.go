@@ -201,7 +201,7 @@ func TestSitesByTheirSitemap(t *testing.T) {
 	if len(files) != 4 || !strings.HasPrefix(files[0], "docs/a-") || strings.Join(files[1:], " ") != "docs/b.html docs/index.html docs/private/open.html" || s.Address != "site:"+web.URL+"/docs/" {
 		t.Errorf("files %v, source %+v", files, s)
 	}
-	if got := formats.LeftOut(s.LeftOut); got != "left out: 1 page (404 Not Found), 1 page (its robots rule says noindex), 1 page (of type application/pdf), 1 page (on another host), 1 page (robots.txt does not allow them)" {
+	if got := formats.LeftOut(s.LeftOut); got != "left out: 1 page (404 Not Found), 1 page (disallowed by robots.txt), 1 page (its robots meta tag says noindex), 1 page (of type application/pdf), 1 page (on another host)" {
 		t.Error(got)
 	}
 	asked := web.requests()
@@ -303,7 +303,7 @@ func TestAttackSourcesSites(t *testing.T) {
 		t.Errorf("followed to another server of this machine: %v", err)
 	}
 	s := opened(t, web.URL+"/big/llms.txt", o)
-	if got := formats.LeftOut(s.LeftOut); got != "left out: 1 page (it has more than 8 MB)" || filesOf(t, s) != "big/next.md llms.md" {
+	if got := formats.LeftOut(s.LeftOut); got != "left out: 1 page (it is larger than 8 MB)" || filesOf(t, s) != "big/next.md llms.md" {
 		t.Errorf("%s, files %s", got, filesOf(t, s))
 	}
 	if inside != 0 {
@@ -390,7 +390,7 @@ func TestAttackSourcesServersThatFail(t *testing.T) {
 	web.has("/sitemap.xml", "text/xml", pages+"</urlset>")
 	options := o()
 	_, err := Open(t.Context(), "site:"+web.URL, options)
-	if fault.Of(err) == nil || !strings.Contains(err.Error(), "in a row failed") {
+	if fault.Of(err) == nil || !strings.Contains(err.Error(), "consecutive pages failed") {
 		t.Errorf("a server that fails: %v", err)
 	}
 	if n := len(web.requests()); n > maxFailures*maxTries+3 {

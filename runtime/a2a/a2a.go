@@ -157,7 +157,7 @@ func (s *Server) Card() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "read the card with GET", http.StatusMethodNotAllowed)
+			http.Error(w, "read the agent card with GET", http.StatusMethodNotAllowed)
 			return
 		}
 		scheme := "http://"
@@ -166,7 +166,7 @@ func (s *Server) Card() http.Handler {
 		}
 		data, err := s.cardFor(r.Context(), scheme+r.Host)
 		if err != nil {
-			s.o.Log.Error("cannot make the agent card", "error", err)
+			s.o.Log.Error("cannot create the agent card", "error", err)
 			http.Error(w, "internal error", http.StatusInternalServerError)
 			return
 		}

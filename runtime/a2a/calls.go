@@ -90,7 +90,7 @@ func trimmed(t *a2a.Task, length *int) *a2a.Task {
 func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	skip, err := strconv.Atoi(req.PageToken)
 	if err != nil && req.PageToken != "" || skip < 0 {
-		return nil, invalid("pageToken %q did not come from a list", textutil.Shorten(req.PageToken, 60))
+		return nil, invalid("pageToken %q was not returned by a list call", textutil.Shorten(req.PageToken, 60))
 	}
 	size := req.PageSize
 	if size <= 0 {
@@ -251,7 +251,7 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	case now.view.Status.State.Terminal():
 		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended and takes no more messages")
 	case now.open == nil:
-		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not require input now: wait until it does or has ended")
+		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not require input now: wait until it requires input or has ended")
 	}
 	if c.o.MayAnswer != nil && !c.o.MayAnswer(ctx) {
 		return nil, nil, errForPeople
@@ -281,7 +281,7 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 
 // errForPeople rejects an answer that comes with the agents' token: otherwise
 // an agent could answer its own question.
-var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "only a person may answer this task: send the answer with the person's key of this installation instead of the agents' token, or wait until the task has the answer")
+var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "only a person may answer this task: send the answer with this installation's person key instead of the agents' token, or wait until the person has answered")
 
 // begin handles a task's first message. metadata.skill selects the skill.
 func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
@@ -302,7 +302,7 @@ func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, er
 	case t.skill == RunSkill && c.o.Runner != nil:
 		t.subject, err = c.start(ctx, m)
 	default:
-		err = invalid("no skill %q here", textutil.Shorten(t.skill, 60))
+		err = invalid("there is no skill %q", textutil.Shorten(t.skill, 60))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -115,7 +115,7 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	fields := map[string][]string{}
 	if data, ok := dataOf(m); ok {
 		if id, ok := data["elicitationId"].(string); ok && id != r.ID {
-			return a, invalid("elicitationId is %q, but this task asks %s", textutil.Shorten(id, 60), r.ID)
+			return a, invalid("elicitationId is %q, but this task's open question is %s", textutil.Shorten(id, 60), r.ID)
 		}
 		action, _ := data["action"].(string)
 		a.Note, _ = data["note"].(string)
@@ -167,7 +167,7 @@ func oneField(q *elicit.Question, text string) map[string][]string {
 
 // errPage rejects a message as the answer to a credential request. The page
 // where the user connects completes such a request.
-var errPage = errors.New("the task continues by itself when someone has connected on the page")
+var errPage = errors.New("the task continues automatically when a person has connected on the page")
 
 func agrees(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .!")) {

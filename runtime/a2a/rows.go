@@ -148,7 +148,7 @@ func (s *Server) forget(ctx context.Context, id a2a.TaskID) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("forget task: %w", err)
+		return fmt.Errorf("delete task: %w", err)
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (s *Server) sweep(ctx context.Context, after a2a.TaskID) (next a2a.TaskID) 
 		next = id
 	}
 	if err != nil && ctx.Err() == nil {
-		s.o.Log.Warn("cannot look for old tasks", "error", err)
+		s.o.Log.Warn("cannot delete old tasks", "error", err)
 	}
 	if len(ids) < sweepAtOnce {
 		return ""

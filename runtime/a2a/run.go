@@ -70,7 +70,7 @@ func (s *Server) running(ctx context.Context, t *task) (now snapshot, err error)
 	}
 	asks, err := s.hub.List(ctx, elicit.Filter{AttemptID: t.subject, Statuses: []elicit.Status{elicit.Open}})
 	if err != nil {
-		return now, fmt.Errorf("read what the agent asks: %w", err)
+		return now, fmt.Errorf("read the agent's questions: %w", err)
 	}
 	if n := len(asks.Requests); n > 0 && run.State == Working {
 		now.open = &asks.Requests[n-1] // the list is newest first, so this is the oldest

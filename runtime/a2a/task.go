@@ -60,9 +60,9 @@ func (t *task) status(r *elicit.Request) (a2a.TaskState, []*a2a.Part) {
 	c, text := r.Completion, r.Completion.Words()
 	switch {
 	case r.Status == elicit.ExpiredOpen:
-		state, text = a2a.TaskStateFailed, "no answer in time; ask the same again to get a late answer"
+		state, text = a2a.TaskStateFailed, "no answer in time; send the same question again to get a late answer"
 	case c.Outcome == elicit.Accept && c.Late && !t.late:
-		state, text = a2a.TaskStateFailed, "the answer came too late; ask the same again to get it"
+		state, text = a2a.TaskStateFailed, "the answer came too late; send the same question again to get it"
 	case c.Outcome == elicit.Accept:
 		state = a2a.TaskStateCompleted
 	case c.Outcome == elicit.Abandoned && c.Reason == unreachable:

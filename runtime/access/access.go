@@ -26,6 +26,8 @@ const (
 	ByBearer = "bearer"      // program that sent the person's key
 	ByAnswer = "answer-link" // stranger with a link that can be used to give one answer
 	ByToken  = "token"       // program that sent the agents' token
+	ByInvite = "invite"      // browser of a person who was invited
+	ByNamed  = "named-token" // program that sent a token created for a person
 )
 
 // Caller identifies the sender of a request. The zero value is a stranger.
@@ -36,6 +38,13 @@ type Caller struct {
 	How     string
 	Address string // host and port of the other end of the connection
 	Session string // browser session ID; empty if the caller is not a browser
+
+	// Name is the person that the caller is or acts for. It is empty for callers
+	// with a secret of the installation, whose Level says what they may do. A caller
+	// with a name has level Agents and may do what Scopes lists.
+	Name   string
+	Scopes []Scope
+	Token  string // ID of the named token that was sent; empty if there was none
 }
 
 type key struct{}

@@ -89,7 +89,7 @@ func (c *conn) introduce(id string, subscriptions []string) error {
 	case c.client != "":
 		return failed(codeInvalid, "this connection is already initialized")
 	case id == "" || len(id) > maxClientID:
-		return failed(codeParams, "clientId must have 1 to %d bytes", maxClientID)
+		return failed(codeParams, "clientId must be 1 to %d bytes long", maxClientID)
 	case len(subscriptions) > mostWatches:
 		return failed(codeParams, "at most %d channels can be watched per connection", mostWatches)
 	}

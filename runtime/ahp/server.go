@@ -76,7 +76,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := s.join(r.Context())
 	if err != nil {
 		s.options.Log.Warn("cannot open the channel", "error", err)
-		http.Error(w, "the questions cannot be read now: retry", http.StatusServiceUnavailable)
+		http.Error(w, "cannot read the questions now: retry", http.StatusServiceUnavailable)
 		return
 	}
 	if c == nil {
@@ -150,7 +150,7 @@ func (s *Server) leave(c *conn) {
 // lost disconnects all clients of a mirror that failed. When they reconnect,
 // they get a new mirror.
 func (s *Server) lost(m *mirror, err error) {
-	s.options.Log.Warn("channel lost the feed", "error", err)
+	s.options.Log.Warn("the channel lost its connection to the feed", "error", err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mirror == m {

@@ -37,7 +37,7 @@ func (a *App) openAgents(ctx context.Context, noToken bool) (*agents, error) {
 		wait = p.Wait
 	}
 	o := a2a.Options{Name: a.config.Name, Version: a.config.Version, NoToken: noToken, Wait: wait, Skill: c.Skill, PushTo: c.PushTo, Log: a.log,
-		MayAnswer: func(ctx context.Context) bool { return access.Of(ctx).Level >= access.People }}
+		MayAnswer: func(ctx context.Context) bool { return access.Of(ctx).May(answers) }}
 	if c.Project != "" {
 		o.Runner = &agentsRun{a, c.Project, c.Executor}
 	}

@@ -178,7 +178,7 @@ func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, erro
 // lateAnswer returns a prompt with the questions and the person's answers.
 func lateAnswer(r *elicit.Request) string {
 	var b strings.Builder
-	b.WriteString("You asked a person, and ended before the answer came. Here is the answer; continue with it.\n")
+	b.WriteString("You asked a person a question, and your turn ended before the answer arrived. Here is the answer; continue with it.\n")
 	if !r.Accepted() {
 		for _, q := range r.Questions {
 			fmt.Fprintf(&b, "\nQuestion: %s\n", q.Message)

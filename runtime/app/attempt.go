@@ -99,7 +99,7 @@ func (t *attemptTools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // asked serves deskhand ask, which cannot reach the store from a sandbox.
 func (t *attemptTools) asked(w http.ResponseWriter, r *http.Request) {
 	if _, err := t.server(r.Context()); err != nil {
-		t.log.Error("tools of the attempt not made", "attempt_id", t.attempt.ID, "error", err)
+		t.log.Error("cannot create the attempt's tools", "attempt_id", t.attempt.ID, "error", err)
 		http.Error(w, "the tools of this attempt cannot be served", http.StatusServiceUnavailable)
 		return
 	}
@@ -169,7 +169,7 @@ func (t *attemptTools) askDoor(asked *questions, in elicit.Context, wait time.Du
 		Hub:     func(ctx context.Context) (*elicit.Hub, error) { hub, _, err := asked.open(ctx); return hub, err },
 		Context: in, Wait: wait, Stopping: stopping,
 		Failed: func(err error) {
-			t.log.Error("question of the attempt failed", "attempt_id", t.attempt.ID, "error", err)
+			t.log.Error("cannot handle the attempt's question", "attempt_id", t.attempt.ID, "error", err)
 		},
 	}
 }

@@ -15,10 +15,13 @@ import (
 
 // AttemptRoutes lists the routes of an attempt's server, in addition to the
 // front's own.
-var AttemptRoutes = map[string]access.Level{
-	"/mcp": access.Agents, "/mcp/": access.Agents,
-	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: this attempt's questions
+var AttemptRoutes = map[string]access.Rule{
+	"/mcp": attempts, "/mcp/": attempts,
+	askdoor.Path: attempts, askdoor.Path + "/": attempts, // deskhand ask: this attempt's questions
 }
+
+// attempts admits the attempt's token. The server knows no people.
+var attempts = access.Rule{Level: access.Agents, Scope: access.Admin}
 
 // AttemptMay maps each deskhand tool that an attempt may call to a
 // description of what it reaches.
@@ -30,7 +33,7 @@ var AttemptMay = map[string]string{
 	"await_answer":   "this attempt's questions",
 	"list_questions": "this attempt's questions",
 	"get_context":    "this attempt, its task and its project",
-	"create_task":    "this attempt's project; a person decides who does it",
+	"create_task":    "this attempt's project; a person decides who works on the task",
 }
 
 // onlyWhatAttemptsMay panics if AttemptMay lacks one of the tools, so that no tool is
@@ -42,7 +45,7 @@ func onlyWhatAttemptsMay(prefix string, tools []contract.Tool) []contract.Tool {
 			name = strings.TrimPrefix(name, prefix+"_")
 		}
 		if _, ok := AttemptMay[name]; !ok {
-			panic(fmt.Sprintf("no rule says whether an attempt may call %s", one.Name))
+			panic(fmt.Sprintf("there is no rule for attempts that call %s", one.Name))
 		}
 	}
 	return tools

@@ -28,6 +28,7 @@ func (a *App) boardPage(o *web.Options, people *peoplePages) {
 	}
 	pages := board.New(options)
 	mount(o, pages.Mounts())
+	withNews(o, board.Path, pages.Count, pages.Find)
 	atShutdown(o, pages.Stop)
 }
 

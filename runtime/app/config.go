@@ -33,6 +33,9 @@ type Config struct {
 	Place Part[string]
 	// StateDir is the installation's state folder.
 	StateDir Part[string]
+	// Person is the name of the person who uses this process, or empty for the owner of
+	// the installation.
+	Person string
 	// Members lists the people to whom questions can be addressed.
 	Members Part[[]elicit.Member]
 	// Spans configures where spans are exported. If nil, they are not exported.
@@ -111,6 +114,9 @@ type Docs struct {
 	// empty, all are served.
 	Shelf     string
 	Libraries []string
+	// ShelfLater returns the shelf that a server without an index begins to serve once
+	// it has libraries, or "". It may be nil.
+	ShelfLater func() (string, error)
 	// Record stores in the state folder each question for which a search found little,
 	// for a report on what the docs lack. See package gaps.
 	Record bool

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gaps"
@@ -35,32 +37,31 @@ type docsServer struct {
 	engine    *search.Engine // nil until open
 	shelf     string         // served instead of dir; empty if there is none
 	only      []string       // the shelf's libraries to serve; empty: all
-	libraries *Libraries     // nil until open, or if there is no shelf
-	server    *mcpserver.Server
-	// later returns why there is no index yet, while the index is being built. If nil, a
-	// folder without an index is an error.
+	// shelfLater returns the shelf to serve if there is no index, or "". It may be nil.
+	shelfLater func() (string, error)
+	libraries  atomic.Pointer[Libraries] // nil until open, or if there is no shelf
+	server     *mcpserver.Server
+	// later returns why there are no docs yet. If nil, missing docs are an error.
 	later func() error
 	// opened is the folder's state before it was opened, so that a build that ends
 	// meanwhile is noticed.
 	opened folderState
 }
 
+// openEngine opens the index or the shelf. If neither exists and l.later is set, the docs
+// tools answer with its error until there is one.
 func (l *docsServer) openEngine() (err error) {
 	if l.shelf != "" {
-		l.libraries, err = OpenLibraries(l.shelf, l.only, l.searching, l.log)
-		return err
+		err = l.openShelf(l.shelf)
+	} else {
+		l.opened = l.look()
+		l.engine, err = search.OpenWith(l.dir, l.searching)
 	}
-	l.opened = l.look()
-	engine, err := search.OpenWith(l.dir, l.searching)
-	if f := fault.Of(err); f != nil && f.Code == "no_artifact" && l.later != nil {
+	if f := fault.Of(err); f != nil && (f.Code == "no_artifact" || f.Code == "no_library") && l.later != nil {
 		l.opened, l.engine = folderState{}, search.OpenLater(l.dir, l.searching, l.later)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	l.engine = engine
-	return nil
+	return err
 }
 
 func (l *docsServer) open(o mcpserver.Options) error {
@@ -69,7 +70,8 @@ func (l *docsServer) open(o mcpserver.Options) error {
 	}
 	if err := l.serve(o); err != nil {
 		l.close()
-		l.engine, l.libraries = nil, nil
+		l.engine = nil
+		l.libraries.Store(nil)
 		return err
 	}
 	l.tellOfIndex()
@@ -116,8 +118,8 @@ func (l *docsServer) changed() {
 // name is already taken.
 func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	switch {
-	case l.libraries != nil:
-		c = docs.ShelfCatalog(l.libraries.Federation(), l.tools)
+	case l.libraries.Load() != nil:
+		c = docs.ShelfCatalog(l.libraries.Load().Federation(), l.tools)
 	case l.engine != nil:
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
@@ -126,12 +128,16 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	if l.views != nil && err == nil {
 		l.views.Enter(&c)
 	}
+	if err == nil {
+		scoped(&c, l.tools.Prefix)
+	}
 	if l.door == nil || err != nil {
 		return c, err
 	}
 	for _, t := range l.door.Tools() {
+		t.Scope = access.Ask
 		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
-			l.log.Warn("an upstream's tool is left out because its name is taken: give the upstream a prefix", "tool", t.Name)
+			l.log.Warn("skipped an upstream's tool because its name is taken: set a prefix for the upstream", "tool", t.Name)
 			continue
 		}
 		c.Tools = append(c.Tools, t)
@@ -149,14 +155,14 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 // tellOfIndex logs a warning if the index's vectors are unusable or its
 // description was edited.
 func (l *docsServer) tellOfIndex() {
-	if l.libraries != nil {
+	if l.libraries.Load() != nil {
 		return
 	}
 	if l.engine.Metadata().Edited() {
-		l.log.Warn("corpus_description in metadata.json was changed after the build and is served as edited; run deskhand index to restore it", "index", l.dir)
+		l.log.Warn("corpus_description in metadata.json was changed after the build; deskhand serves the changed text. To restore it, run: deskhand index", "index", l.dir)
 	}
 	if err := l.engine.Mute(); err != nil {
-		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
+		l.log.Warn("keyword search only", "index", l.dir, "error", err)
 	}
 }
 
@@ -171,15 +177,15 @@ func (a *App) recorder(dir string) (func(query string, filters map[string]string
 	log, failed := gaps.In(state), sync.Once{}
 	return func(query string, filters map[string]string, found search.Found) {
 		if err := log.Add(dir, query, filters, found); err != nil {
-			failed.Do(func() { a.log.Warn("questions that find little are not recorded", "error", err) })
+			failed.Do(func() { a.log.Warn("cannot record questions with poor results", "error", err) })
 		}
 	}, nil
 }
 
 // close closes the index. Call it after the last search.
 func (l *docsServer) close() {
-	if l.libraries != nil {
-		l.libraries.Close()
+	if libraries := l.libraries.Load(); libraries != nil {
+		libraries.Close()
 	}
 	if l.engine == nil {
 		return
@@ -221,8 +227,8 @@ const followEvery = 500 * time.Millisecond
 func (l *docsServer) follow(ctx context.Context) {
 	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
 	shelved := ""
-	if l.libraries != nil {
-		shelved = l.libraries.opened
+	if libraries := l.libraries.Load(); libraries != nil {
+		shelved = libraries.opened
 	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -232,8 +238,12 @@ func (l *docsServer) follow(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if l.libraries != nil {
+		if l.libraries.Load() != nil {
 			shelved = l.followShelf(shelved)
+			continue
+		}
+		if shelf := l.appeared(last); shelf != "" {
+			shelved = l.useShelf(shelf)
 			continue
 		}
 		now := l.look()
@@ -243,7 +253,7 @@ func (l *docsServer) follow(ctx context.Context) {
 		last = now
 		err := l.reload()
 		if err != nil && (failed == nil || err.Error() != failed.Error()) {
-			l.log.Error("cannot reload the index, serving the old one", "index", l.dir, "error", err)
+			l.log.Error("cannot reload the index; serving the old one", "index", l.dir, "error", err)
 		}
 		failed = err
 	}
@@ -253,7 +263,7 @@ func (l *docsServer) follow(ctx context.Context) {
 func (l *docsServer) logGone(before bool, now folderState) (gone bool) {
 	gone = now.metadata == ""
 	if gone && !before {
-		l.log.Warn("the index folder is gone, serving the index already opened", "index", l.dir)
+		l.log.Warn("the index folder no longer exists; serving the open index", "index", l.dir)
 	}
 	return gone
 }

@@ -98,7 +98,7 @@ func TestServeTellsOnceOfAnIndexThatIsGone(t *testing.T) {
 	if err := os.RemoveAll(index); err != nil {
 		t.Fatal(err)
 	}
-	told := func() int { return strings.Count(log.String(), "the index folder is gone") }
+	told := func() int { return strings.Count(log.String(), "the index folder no longer exists") }
 	waittest.Until(t, "it is logged", func() (bool, any) { return told() > 0, log })
 	l.serves(t, 0)
 	build(t, corpus, index, 1)

@@ -47,7 +47,7 @@ func (a *App) notifyEnds(ctx context.Context) {
 	}
 	if surfaces.Slack != nil {
 		o := *surfaces.Slack
-		hooks = append(hooks, notify.HookOf("slack", func(ctx context.Context, m notify.Message) error { return slack.Say(ctx, o, m.Text) }))
+		hooks = append(hooks, notify.HookTo("slack", func(ctx context.Context, m notify.Message) error { return slack.Say(ctx, o, m.Text) }))
 	}
 	ends := make(chan notify.End)
 	var sending sync.WaitGroup

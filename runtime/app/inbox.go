@@ -180,12 +180,13 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 	defer cancel()
 	pages := p.app.peoplePages(in, false)
 	o := web.Options{
-		Addr: addr, Token: token, People: in, Build: p.app.build(), Logger: p.log, Grace: peerGrace,
+		Addr: addr, Token: token, People: in, Build: p.app.build(), Logger: p.log, Grace: peerGrace, Directory: directory{p.app},
 		AllowedHosts: p.app.hosts(), AllowedOrigins: p.app.config.Origins,
 		OnListen: func(at net.Addr) {
 			address := "http://" + ShownAddr(addr, at)
 			announcing.Go(func() { p.announce(ctx, address) })
 			announcing.Go(func() { pages.notify(ctx, address) })
+			announcing.Go(func() { pages.push(ctx) })
 		},
 	}
 	pages.enter(&o)

@@ -35,7 +35,7 @@ func (l *docsServer) purpose(c contract.Catalog) string {
 		{"search_docs", "search the " + corpus},
 		{"ask_user", "ask the user for a decision"},
 		{"start_task_attempt", "hand tasks to other coding agents"},
-		{"land_attempt", "bring their work home"},
+		{"land_attempt", "land their work"},
 	} {
 		name := group.tool
 		if l.tools.Prefix != "" {

@@ -39,14 +39,28 @@ func (a *App) claim(ctx context.Context, l store.Lease, until time.Time) (bool, 
 // End implements [web.Ledger].
 func (a *App) End(ctx context.Context, session string, until time.Time) error {
 	_, err := a.claim(ctx, store.Lease{Name: endedSession + session, Holder: "browser"}, until)
-	return err
+	if err != nil {
+		return err
+	}
+	subscribed, err := a.subscriptions(ctx)
+	if err != nil {
+		return err
+	}
+	return subscribed.DropSession(ctx, session)
 }
 
 // EndAll ends every session that began before now.
 func (a *App) EndAll(ctx context.Context) error {
 	now := time.Now()
 	_, err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession))
-	return err
+	if err != nil {
+		return err
+	}
+	subscribed, err := a.subscriptions(ctx)
+	if err != nil {
+		return err
+	}
+	return subscribed.DropAll(ctx)
 }
 
 // Ended implements [web.Ledger].

@@ -9,6 +9,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,9 +18,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
 // App is an open installation. Its methods may be called concurrently.
@@ -109,11 +112,15 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema())
-	db, err := store.Open(ctx, place, append(schemas, surface.Schemas()...)...)
+	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema())
+	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema()), surface.Schemas()...)...)
 	if err != nil {
 		tell()
 		return nil, nil, err
+	}
+	if err := known(ctx, db, a.config.Person); err != nil {
+		tell()
+		return nil, nil, errors.Join(err, db.Close())
 	}
 	a.db, a.hub, a.tell = db, elicit.New(db, options), tell
 	return a.hub, db, nil

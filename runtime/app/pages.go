@@ -21,13 +21,20 @@ type peoplePages struct {
 	// ahp serves the same questions as shared state, for programs.
 	ahp *ahp.Server
 	in  web.People
+	// withWork reports that the server also has the pages about tasks.
+	withWork bool
 }
 
 // peoplePages creates the pages. With withBoard, questions link to their
 // attempt on the board.
 func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
-	p := &peoplePages{app: a, in: in, shell: newShell(in)}
+	p := &peoplePages{app: a, in: in, shell: newShell(in), withWork: withBoard}
 	options := inbox.Options{Shell: p.shell, Log: a.log, Key: web.Key(in.Key, "answers"), Hub: a.Hub}
+	if sender, err := p.sender(); err != nil {
+		a.log.Warn("cannot send push messages", "error", err)
+	} else {
+		options.PushKey, options.Push = sender.PublicKey(), a.subscriptions
+	}
 	if withBoard {
 		options.Attempt = board.AttemptPath
 	}
@@ -52,12 +59,23 @@ func newShell(in web.People) *webpage.Shell {
 func (p *peoplePages) enter(o *web.Options) {
 	o.Shell, o.Ledger = p.shell, p.app
 	mount(o, p.inbox.Mounts())
+	withNews(o, "/", p.inbox.Count, p.inbox.Find)
 	mount(o, p.inbox.Public())
 	mount(o, map[string]http.Handler{"/ahp": p.ahp})
 	atShutdown(o, func() {
 		p.inbox.Stop()
 		p.ahp.Close()
 	})
+}
+
+// withNews adds a count to the navigation link at path, and a source to the menu of
+// Ctrl+K.
+func withNews(o *web.Options, path string, count func(context.Context) (int, error), find func(context.Context, string, int) ([]webpage.Found, error)) {
+	if o.Shell.Counts == nil {
+		o.Shell.Counts = map[string]func(context.Context) (int, error){}
+		mount(o, o.Shell.News())
+	}
+	o.Shell.Counts[path], o.Shell.Find = count, append(o.Shell.Find, find)
 }
 
 // atShutdown adds end to the front's shutdown, before the functions added earlier.

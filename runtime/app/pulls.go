@@ -24,7 +24,7 @@ func (a *App) followPulls(ctx context.Context) {
 			err = m.LookAtPulls(ctx, "", pullsEvery)
 		}
 		if err != nil && ctx.Err() == nil {
-			a.log.Warn("pull requests not looked at", "error", err)
+			a.log.Warn("cannot check pull requests", "error", err)
 		}
 	}
 }

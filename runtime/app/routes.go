@@ -8,63 +8,84 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Routes maps every route that a deskhand server mounts to the callers that may use it:
-// anyone who can reach it, a program with the agents' token, or a person. The front's own
-// routes are in a separate table. Agents may ask and read; only people may answer, sign
-// in and start attempts. The user can allow two exceptions: with --tools work, the tools
-// of /mcp start attempts, and if a2a.project is set, /a2a runs tasks.
-var Routes = map[string]access.Level{
-	"/mcp":     access.Agents,
-	"/a2a":     access.Agents, // further messages, which answer a question, require a person: see agents.go
-	"/a2a/v03": access.Agents,
+// Routes maps every route that a deskhand server mounts to what it requires of a caller.
+// It has a level for the secrets of the installation: anyone who can reach it, a program
+// with the agents' token, or a person. And it has a scope for people with names and their
+// tokens. The front's own routes are in [web.Own], and the tools behind /mcp in Tools.
+//
+// With the agents' token, programs may ask and read; only people may answer, sign in and
+// start attempts. The user can allow two exceptions: with --tools work, the tools of /mcp
+// start attempts, and if a2a.project is set, /a2a runs tasks.
+var Routes = map[string]access.Rule{
+	"/mcp":     {Level: access.Agents},                    // each tool has its own scope
+	"/a2a":     {Level: access.Agents, Scope: access.Ask}, // answers and tasks require more: see agents.go
+	"/a2a/v03": {Level: access.Agents, Scope: access.Ask},
 
-	"GET /search": access.Agents, // the docs, as in search_docs
+	"GET /search": {Level: access.Agents, Scope: access.Docs}, // as in search_docs
 
-	"GET /manual":            access.Agents,
-	"GET /manual/{topic...}": access.Agents,
+	"GET /manual":            {Level: access.Agents}, // deskhand's own
+	"GET /manual/{topic...}": {Level: access.Agents},
 
-	"GET /{$}":                   access.People,
-	"GET /inbox/{id}":            access.People,
-	"POST /inbox/{id}":           access.People,
-	"GET /inbox/{id}/card":       access.People,
-	"POST /inbox/{id}/draft":     access.People,
-	"POST /inbox/{id}/presented": access.People,
-	"GET /inbox/list":            access.People,
-	"GET /inbox/events":          access.People,
-	"GET /history":               access.People,
-	"GET /history.jsonl":         access.People,
-	"/ahp":                       access.People,
+	"GET /{$}":                   answers,
+	"GET /inbox/{id}":            answers,
+	"POST /inbox/{id}":           answers,
+	"GET /inbox/{id}/card":       answers,
+	"POST /inbox/{id}/draft":     answers,
+	"POST /inbox/{id}/presented": answers,
+	"GET /inbox/list":            answers,
+	"GET /inbox/events":          answers,
+	"GET /history":               answers,
+	"GET /history.jsonl":         answers,
+	"/ahp":                       answers,
 
-	"GET /work":                         access.People,
-	"POST /work":                        access.People,
-	"GET /work/tasks/{id}":              access.People,
-	"POST /work/tasks/{id}":             access.People,
-	"GET /work/attempts/{id}":           access.People,
-	"POST /work/attempts/{id}":          access.People,
-	"GET /work/attempts/{id}/news":      access.People,
-	"GET /work/attempts/{id}/file":      access.People,
-	"GET /work/attempts/{id}/blob":      access.People,
-	"POST /work/attempts/{id}/viewed":   access.People,
-	"GET /work/attempts/{id}/comments":  access.People,
-	"POST /work/attempts/{id}/comments": access.People,
-	"/run/api/chat":                     access.People, // makes an agent continue
-	"/run/api/elicitation-responses":    access.People,
+	"GET /counts": answers,
+	"GET /find":   answers, // questions and tasks, by their titles
 
-	"GET /connect/{id}":     access.People,
-	"POST /connect/{id}":    access.People,
-	"GET /connect/callback": access.People,
-	"GET /auth/connect":     access.People,
+	"GET /push":      answers,
+	"POST /push":     answers,
+	"POST /push/off": answers,
 
-	"/answer/{code}":               access.Anyone, // the code is signed, and answers one question once
-	"GET /connect/client.json":     access.Anyone,
-	"/.well-known/agent-card.json": access.Anyone,
+	"GET /work/files":                   seesWork,
+	"GET /work/projects":                seesWork,
+	"POST /work/projects":               {Level: access.People, Scope: access.Admin}, // sets the scripts that run in attempts
+	"GET /work":                         seesWork,
+	"POST /work":                        startsWork,
+	"GET /work/tasks/{id}":              seesWork,
+	"POST /work/tasks/{id}":             startsWork,
+	"GET /work/attempts/{id}":           seesWork,
+	"POST /work/attempts/{id}":          startsWork,
+	"GET /work/attempts/{id}/news":      seesWork,
+	"GET /work/attempts/{id}/file":      seesWork,
+	"GET /work/attempts/{id}/blob":      seesWork,
+	"POST /work/attempts/{id}/viewed":   seesWork,
+	"GET /work/attempts/{id}/comments":  seesWork,
+	"POST /work/attempts/{id}/comments": startsWork,
+	"/run/api/chat":                     startsWork, // makes an agent continue
+	"/run/api/elicitation-responses":    answers,
+
+	"GET /connect/{id}":     connects,
+	"POST /connect/{id}":    connects,
+	"GET /connect/callback": connects,
+	"GET /auth/connect":     connects,
+
+	"/answer/{code}":               {}, // the code is signed, and answers one question once
+	"GET /connect/client.json":     {},
+	"/.well-known/agent-card.json": {},
 }
+
+var (
+	answers    = access.Rule{Level: access.People, Scope: access.Answer}
+	seesWork   = access.Rule{Level: access.People, Scope: access.WorkRead}
+	startsWork = access.Rule{Level: access.People, Scope: access.WorkStart}
+	// connects is for a sign-in to an upstream, which answers an agent's request for one.
+	connects = answers
+)
 
 // front creates a server's front. It panics if a mounted route is not in Routes.
 func front(o web.Options) (*web.Server, error) {
 	for path := range o.Mounts {
 		if _, ok := Routes[path]; !ok {
-			panic(fmt.Sprintf("no rule says who may call %s", path))
+			panic(fmt.Sprintf("there is no rule for who may call %s", path))
 		}
 	}
 	o.Access = Routes

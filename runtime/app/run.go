@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/a2a"
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -22,6 +23,9 @@ const titleLength = 100
 
 // Start implements [a2a.Runner].
 func (r *agentsRun) Start(ctx context.Context, prompt, key string) (attempt string, err error) {
+	if err := mayStart(ctx); err != nil {
+		return "", err
+	}
 	m, err := r.app.Work(ctx)
 	if err != nil {
 		return "", err
@@ -77,8 +81,19 @@ func (r *agentsRun) Look(ctx context.Context, attempt string) (a2a.Run, error) {
 	return run, nil
 }
 
+// mayStart refuses a caller with a name that may start no work.
+func mayStart(ctx context.Context) error {
+	if c := access.Of(ctx); c.Name != "" && !c.May(startsWork) {
+		return fault.New("insufficient_scope", "this token of "+c.Name+" lacks the scope "+string(startsWork.Scope), "ask a person instead, or use a token with that scope")
+	}
+	return nil
+}
+
 // Stop implements [a2a.Runner].
 func (r *agentsRun) Stop(ctx context.Context, attempt string) error {
+	if err := mayStart(ctx); err != nil {
+		return err
+	}
 	m, err := r.app.Work(ctx)
 	if err != nil {
 		return err

@@ -197,8 +197,14 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	if !s.has("docs") {
 		return stdin, s.lib.serve(s.options)
 	}
+	if s.lib.later == nil {
+		s.lib.later = s.lib.missing
+	}
 	if err := s.lib.open(s.options); err != nil {
 		return nil, err
+	}
+	if s.Watch.Dir == "" && s.lib.opened == (folderState{}) && s.lib.libraries.Load() == nil {
+		s.log.Warn("serving without docs for now", "reason", s.lib.missing())
 	}
 	s.background.Go(func() { s.lib.follow(ctx) })
 	return stdin, nil
@@ -285,7 +291,7 @@ func (a *App) newLibrary(explain bool) (*docsServer, error) {
 			return nil, err
 		}
 	}
-	return &docsServer{dir: d.Dir, shelf: d.Shelf, only: d.Libraries, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+	return &docsServer{dir: d.Dir, shelf: d.Shelf, shelfLater: d.ShelfLater, only: d.Libraries, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
 // add adds tools to serve, and advice to the instructions.

@@ -59,10 +59,10 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 		Addr: h.Addr, NoToken: h.NoToken,
 		AllowedHosts: h.hosts(), AllowedOrigins: h.config.Origins,
 		Mounts: map[string]http.Handler{"/mcp": h.lib.server.Handler()},
-		Build:  h.build(), Logger: h.log, Ledger: h.App,
+		Build:  h.build(), Logger: h.log, Ledger: h.App, Directory: directory{h.App},
 		OnShutdown: func() {
 			if err := h.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
-				h.log.Warn("not all sessions ended", "error", err)
+				h.log.Warn("not all sessions ended in time", "error", err)
 			}
 		},
 	}
@@ -110,6 +110,7 @@ func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr)
 	if h.pages != nil && h.people.HasInbox() {
 		h.announcing.Go(func() { h.pages.announce(ctx, base) })
 		h.announcing.Go(func() { h.pages.notify(ctx, base) })
+		h.announcing.Go(func() { h.pages.push(ctx) })
 	}
 	h.tellPage(base, o.People)
 }

@@ -54,7 +54,7 @@ func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger
 	}
 	l.use(entries)
 	if len(l.current.Libraries()) == 0 {
-		return nil, fault.New("no_library", "no library in "+dir+" can be opened", "see why with deskhand list, and build them again with deskhand update")
+		return nil, fault.New("no_library", "no library in "+dir+" can be opened", "see the reasons with \"deskhand list\", then rebuild them: deskhand update")
 	}
 	return l, nil
 }
@@ -77,11 +77,11 @@ func (l *Libraries) use(entries []shelf.Entry) {
 		if engine == nil {
 			var err error
 			if engine, err = search.OpenWith(e.Folder, l.options); err != nil {
-				l.log.Warn("library not served", "library", e.ID(), "error", err)
+				l.log.Warn("cannot serve a library", "library", e.ID(), "error", err)
 				continue
 			}
 		} else if _, err := engine.Reload(); err != nil {
-			l.log.Warn("library not reloaded, the old one serves on", "library", e.ID(), "error", err)
+			l.log.Warn("cannot reload a library; serving the old one", "library", e.ID(), "error", err)
 		}
 		here[e.Folder] = engine
 		all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine})
@@ -140,8 +140,8 @@ func (l *Libraries) reload() error {
 // docsTools returns the docs tools, or nil if no docs are open.
 func (l *docsServer) docsTools(o docs.Options) []contract.Tool {
 	switch {
-	case l.libraries != nil:
-		return docs.ShelfTools(l.libraries.Federation(), o)
+	case l.libraries.Load() != nil:
+		return docs.ShelfTools(l.libraries.Load().Federation(), o)
 	case l.engine != nil:
 		return docs.Tools(l.engine, o)
 	}
@@ -149,23 +149,82 @@ func (l *docsServer) docsTools(o docs.Options) []contract.Tool {
 }
 
 // hasDocs reports whether docs are open.
-func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries != nil }
+func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries.Load() != nil }
 
-// followShelf reloads the shelf if its state is not before, and returns the state
-// that is now served.
-func (l *docsServer) followShelf(before string) (now string) {
-	now = l.libraries.state()
-	if now == before || now == "" {
-		return before
+// openShelf opens the libraries in the folder shelf.
+func (l *docsServer) openShelf(shelf string) error {
+	libraries, err := OpenLibraries(shelf, l.only, l.searching, l.log)
+	if err == nil {
+		l.libraries.Store(libraries)
 	}
-	err := l.libraries.reload()
+	return err
+}
+
+// missing returns the error of the docs tools while there is neither an index nor a
+// library. The agent reads it, because hosts do not show what a server logs.
+func (l *docsServer) missing() error {
+	if l.shelf != "" {
+		return fault.New("no_library", "There are no docs to search: "+l.shelf+" has no libraries.",
+			"Run `deskhand add --deps` for the project's dependencies, or `deskhand add SOURCE`. Then search again.")
+	}
+	return fault.New("no_index", "There are no docs to search: there is no index in "+l.dir+".",
+		"Run `deskhand index DIR` with the folder of the docs, or `deskhand add --deps` for the project's dependencies. Then search again.")
+}
+
+// appeared returns the shelf to serve if no docs were open so far and libraries now exist.
+// Otherwise, it returns "". last is the index that was opened.
+func (l *docsServer) appeared(last folderState) string {
+	if last != (folderState{}) {
+		return ""
+	}
+	if l.shelf != "" {
+		if (&Libraries{shelf: shelf.Shelf{Dir: l.shelf}}).state() == "" {
+			return ""
+		}
+		return l.shelf
+	}
+	if l.shelfLater == nil || l.look().metadata != "" {
+		return ""
+	}
+	dir, err := l.shelfLater()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// useShelf starts to serve a shelf, and returns its state. It returns "" if no library can be
+// opened.
+func (l *docsServer) useShelf(dir string) (state string) {
+	err := l.openShelf(dir)
 	if err == nil {
 		err = l.republish()
 	}
 	if err != nil {
-		l.log.Error("shelf not reloaded, the old libraries serve on", "shelf", l.shelf, "error", err)
+		l.log.Debug("shelf not served yet", "shelf", dir, "error", err)
+		return ""
+	}
+	libraries := l.libraries.Load()
+	l.log.Info("serving the shelf", "shelf", dir, "libraries", len(libraries.Federation().Libraries()))
+	return libraries.opened
+}
+
+// followShelf reloads the shelf if its state is not before, and returns the state
+// that is now served.
+func (l *docsServer) followShelf(before string) (now string) {
+	libraries := l.libraries.Load()
+	now = libraries.state()
+	if now == before || now == "" {
 		return before
 	}
-	l.log.Info("shelf reloaded", "shelf", l.shelf, "libraries", len(l.libraries.Federation().Libraries()))
+	err := libraries.reload()
+	if err == nil {
+		err = l.republish()
+	}
+	if err != nil {
+		l.log.Error("cannot reload the shelf; serving the old libraries", "shelf", l.shelf, "error", err)
+		return before
+	}
+	l.log.Info("shelf reloaded", "shelf", l.shelf, "libraries", len(libraries.Federation().Libraries()))
 	return now
 }

@@ -15,7 +15,8 @@ func (a *App) hubOptions() (o elicit.Options, tell func(), err error) {
 	if err != nil {
 		return o, nil, err
 	}
-	o = elicit.Options{Attended: p.Attended, AllowSecrets: p.Secrets, Log: a.config.Log, Command: a.config.Command, Attempt: a.config.Attempt, Settle: a.endTurns}
+	o = elicit.Options{Attended: p.Attended, AllowSecrets: p.Secrets, Log: a.config.Log, Command: a.config.Command, Attempt: a.config.Attempt, Settle: a.endTurns,
+		Principal: a.config.Person, People: a.members}
 	if o.Members, err = a.config.Members.Get(); err != nil {
 		return o, nil, err
 	}

@@ -33,9 +33,9 @@ func (a *App) standing(ctx context.Context, o surface.Options) error {
 		running.Go(func() {
 			err := s.Run(ctx)
 			if f := fault.Of(err); f != nil {
-				a.log.Error("the surface stopped", "surface", s.Name(), "error", f.Message, "hint", f.Hint)
+				a.log.Error("a surface stopped", "surface", s.Name(), "error", f.Message, "hint", f.Hint)
 			} else if err != nil {
-				a.log.Error("the surface stopped", "surface", s.Name(), "error", err)
+				a.log.Error("a surface stopped", "surface", s.Name(), "error", err)
 			}
 		})
 	}

@@ -36,6 +36,13 @@ type upstreamDoor struct {
 	// calls runs tool calls that outlive their requests.
 	calls *callroom.Runner
 
+	// people are the gateways of people with names, which have only the upstreams that
+	// are called with a person's credential. personal holds their options.
+	persons  sync.Mutex
+	closed   bool
+	people   map[string]*gateway.Gateway
+	personal gateway.Options
+
 	mu    sync.Mutex
 	base  string // the pages' base URL; empty while they are not served
 	own   bool   // this process has no other HTTP server
@@ -64,13 +71,18 @@ func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger
 	d.calls = callroom.New(callroom.Options{Open: open, Log: log})
 	o := gateway.Options{
 		Upstreams: c.All, StateDir: dir, Context: in, Version: a.config.Version, Log: log, Changed: changed, Base: d.address, Open: open,
-		Disclosure: c.Disclosure, Index: NewToolFinder, Prefix: c.Prefix, Many: c.Many,
+		Disclosure: c.Disclosure, Index: NewToolFinder, Prefix: c.Prefix, Many: c.Many, Principal: a.config.Person,
 	}
 	if people.WaitSet {
 		o.Wait = people.Wait
 	}
-	d.Gateway, err = gateway.New(o)
-	return d, err
+	o.For = d.of
+	if d.Gateway, err = gateway.New(o); err != nil {
+		return nil, err
+	}
+	o.Upstreams, o.Many, o.Changed, o.Disclosure = personalOf(c.All), "", nil, gateway.DiscloseAll
+	d.personal = o
+	return d, nil
 }
 
 // Upstreams returns the configured upstreams without connecting to them, for
@@ -82,6 +94,41 @@ func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err e
 		return nil, nil, err
 	}
 	return d.Gateway, d.end, nil
+}
+
+// personalOf returns the upstreams that are called with a person's credential.
+func personalOf(all []gateway.Upstream) (personal []gateway.Upstream) {
+	for _, u := range all {
+		if checked, err := gateway.Check(u); err == nil && checked.Scope == gateway.UserScope {
+			personal = append(personal, u)
+		}
+	}
+	return personal
+}
+
+// of returns the gateway of a person with a name, and creates it on first use. Nothing of
+// it is shared with another person's: neither credentials nor connections.
+func (d *upstreamDoor) of(person string) (*gateway.Gateway, error) {
+	d.persons.Lock()
+	defer d.persons.Unlock()
+	if d.closed {
+		return nil, elicit.ErrClosed
+	}
+	if g := d.people[person]; g != nil {
+		return g, nil
+	}
+	o := d.personal
+	o.Principal = person
+	g, err := gateway.New(o)
+	if err != nil {
+		return nil, err
+	}
+	if d.people == nil {
+		d.people = map[string]*gateway.Gateway{}
+	}
+	d.people[person] = g
+	g.Start(0)
+	return g, nil
 }
 
 // met passes a client's capabilities to the upstreams before the client gets a list.
@@ -104,6 +151,12 @@ func (d *upstreamDoor) end() {
 		return
 	}
 	d.calls.Close()
+	d.persons.Lock()
+	d.closed = true
+	for _, g := range d.people {
+		g.Close()
+	}
+	d.persons.Unlock()
 	d.Close()
 	d.mu.Lock()
 	stop := d.stop
@@ -187,7 +240,7 @@ func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
 	}
 	listening := make(chan net.Addr, 1)
 	o := web.Options{Addr: addr, Token: token, People: in, Logger: d.log, AllowedHosts: d.app.config.Hosts,
-		Ledger: d.app, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
+		Ledger: d.app, Directory: directory{d.app}, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
 	d.enter(&o)
 	server, err := front(o)
 	if err != nil {

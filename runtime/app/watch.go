@@ -54,9 +54,9 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault.New("misuse", "--watch "+dir+": there is no such folder", "name the docs folder")
+		return nil, fault.New("misuse", "--watch "+dir+": there is no such folder", "pass the docs folder")
 	case err == nil && !info.IsDir():
-		return nil, fault.New("misuse", "--watch "+dir+" is a file, not a folder", "name the folder it lies in: "+filepath.Dir(dir))
+		return nil, fault.New("misuse", "--watch "+dir+" is a file, not a folder", "pass its folder: "+filepath.Dir(dir))
 	case err != nil:
 		return nil, fmt.Errorf("watch: %w", err)
 	}
@@ -99,11 +99,11 @@ func (w *watcher) run(ctx context.Context, ready func(error)) {
 // later returns why there is no index yet.
 func (w *watcher) later() error {
 	if err := w.why.Load(); err != nil {
-		hint := "fix it: the docs are checked again whenever they change"
+		hint := "fix the problem; the docs are checked again whenever they change"
 		if f := fault.Of(*err); f != nil && f.Hint != "" {
 			hint = f.Hint
 		}
-		return fault.New("no_index", "The docs cannot be searched, as their index could not be built: "+(*err).Error()+".", hint)
+		return fault.New("no_index", "The docs cannot be searched because their index could not be built: "+(*err).Error()+".", hint)
 	}
 	f := fault.New("index_building", "The index of these docs is being built for the first time, so they cannot be searched yet.", "Call again in a few seconds.")
 	f.Retryable = true

@@ -61,7 +61,7 @@ func (w *watcher) tellProblems(problems []indexer.Problem) {
 		w.log.Warn("problem in the docs", "problem", p.String())
 	}
 	if more := len(problems) - mostProblems; more > 0 {
-		w.log.Warn("more problems in the docs; deskhand index --check lists them", "folder", w.options.Dir, "more", more)
+		w.log.Warn("more problems in the docs; to list them, run: deskhand index --check", "folder", w.options.Dir, "more", more)
 	}
 }
 
@@ -80,7 +80,7 @@ func (w *watcher) rebuild(ctx context.Context) {
 
 // tell logs a failed build. It does not repeat the same failure.
 func (w *watcher) tell(err error) {
-	said := "the index build failed, serving the old index"
+	said := "the index build failed; serving the old index"
 	if w.why.Load() != nil {
 		said = "the index build failed, so the docs cannot be searched"
 	}

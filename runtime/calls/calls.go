@@ -118,7 +118,7 @@ func (k *Runner) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	}
 	hub, db, err := k.options.Open(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the store of calls: %w", err)
+		return nil, nil, fmt.Errorf("open the call store: %w", err)
 	}
 	k.hub, k.db = hub, db
 	k.work.Go(k.heartbeat)
@@ -127,7 +127,7 @@ func (k *Runner) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 }
 
 func stopping() error {
-	return &fault.Fault{Code: "stopping", Message: "this server is stopping", Hint: "call again once it is back", Retryable: true}
+	return &fault.Fault{Code: "stopping", Message: "this server is stopping", Hint: "call again when it is running again", Retryable: true}
 }
 
 // running is a call that this runner is executing.
@@ -189,8 +189,8 @@ func (k *Runner) enter(c *running) error {
 	case k.ctx.Err() != nil:
 		return stopping()
 	case len(k.running) >= k.options.MaxRunning:
-		return &fault.Fault{Code: "too_many_calls", Message: fmt.Sprintf("%d calls run already", len(k.running)),
-			Hint: "wait for some of your tasks to end, or cancel them, then call again", Retryable: true}
+		return &fault.Fault{Code: "too_many_calls", Message: fmt.Sprintf("%d calls are already running", len(k.running)),
+			Hint: "wait until some of your tasks have ended, or cancel them, then call again", Retryable: true}
 	}
 	k.running[c.id] = c
 	k.work.Add(1)
@@ -218,7 +218,7 @@ func (c *running) call(ctx context.Context, caller contract.Caller, args json.Ra
 	result, err := c.tool.Call(ctx, caller, args)
 	switch {
 	case err != nil && c.runner.ctx.Err() != nil:
-		return outcome{Lost: "The server that made the call stopped before the answer. It is unknown whether it was done: find out before you call again."}
+		return outcome{Lost: "The server stopped before the call's answer arrived. It is unknown whether the call took effect: check before you call again."}
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return outcome{Fault: fault.New("cancelled", "cancelled", "")}
 	case fault.Of(err) != nil:
@@ -290,7 +290,7 @@ func (a *asker) Rounds() bool { return false }
 // Show returns an error, because it is for clients that repeat a call with
 // their answers.
 func (a *asker) Show(*elicit.Request, string) error {
-	return errors.New("a call that outlives its request is not repeated")
+	return errors.New("a call that continues after its request ended cannot be repeated")
 }
 
 // Shown returns "", because nothing was shown before.

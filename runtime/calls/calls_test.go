@@ -167,8 +167,8 @@ func TestACallWhoseProcessDiedIsLost(t *testing.T) {
 	other.ahead.Store(int64(leaseTime - time.Second))
 	other.becomes(t, id, contract.Working)
 	other.ahead.Store(int64(leaseTime + 5*time.Second))
-	if p := other.becomes(t, id, contract.Lost); !strings.Contains(p.Message, "died") {
-		t.Errorf("Look = %+v, want that its server died", p)
+	if p := other.becomes(t, id, contract.Lost); !strings.Contains(p.Message, "crashed") {
+		t.Errorf("Look = %+v, want that its server crashed", p)
 	}
 	// It was only slow: what is told once does not change.
 	select {

@@ -16,7 +16,7 @@ import (
 
 // died is the message of a call that is lost because its runner stopped
 // renewing the lease.
-const died = "The server that made the call died before the answer. It is unknown whether it was done: find out before you call again."
+const died = "The server crashed before the call's answer arrived. It is unknown whether the call took effect: check before you call again."
 
 // visitor is the part of a door's client that is needed to show and answer
 // requests while it follows a call.
@@ -191,7 +191,7 @@ func (k *Runner) heartbeat() {
 			return err
 		})
 		if err != nil && k.ctx.Err() == nil {
-			k.options.Log.Warn("leases of calls not renewed", "error", err)
+			k.options.Log.Warn("cannot renew call leases", "error", err)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (k *Runner) listen() {
 	for k.ctx.Err() == nil {
 		err := k.listening()
 		if err != nil && k.ctx.Err() == nil {
-			k.options.Log.Warn("cancellations of calls not heard", "error", err)
+			k.options.Log.Warn("cannot follow call cancellations", "error", err)
 			select {
 			case <-k.ctx.Done():
 			case <-time.After(time.Second):

@@ -96,7 +96,7 @@ func (c *running) handOver(ctx context.Context) (contract.Pending, error) {
 	})
 	if err != nil {
 		c.cancel()
-		return contract.Pending{}, fmt.Errorf("keep call of %s: %w", c.tool.Name, err)
+		return contract.Pending{}, fmt.Errorf("store call of %s: %w", c.tool.Name, err)
 	}
 	c.row = true
 	return contract.Pending{ID: c.id, Message: c.message, Created: c.created, Updated: now, Poll: pollEvery}, nil
@@ -129,7 +129,7 @@ func (c *running) write(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		c.runner.options.Log.Warn("state of call not written", "call_id", c.id, "error", err)
+		c.runner.options.Log.Warn("cannot store a call's state", "call_id", c.id, "error", err)
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *running) end(o outcome) {
 	}
 	raw, err := json.Marshal(o)
 	if err == nil && len(raw) > maxOutcome {
-		o.Lost = fmt.Sprintf("the answer has %d bytes, and at most %d are kept", len(raw), maxOutcome)
+		o.Lost = fmt.Sprintf("the answer has %d bytes; at most %d bytes can be stored", len(raw), maxOutcome)
 	}
 	if err != nil {
 		o = c.broken(err)
@@ -183,7 +183,7 @@ func (c *running) end(o outcome) {
 		return endRow(ctx, tx, c.id, state, message, string(raw))
 	})
 	if err != nil { // the call counts as lost when its lease expires
-		c.runner.options.Log.Error("outcome of call not kept", "call_id", c.id, "tool", c.tool.Name, "error", err)
+		c.runner.options.Log.Error("cannot store a call's outcome", "call_id", c.id, "tool", c.tool.Name, "error", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.ConversationID == "" {
-		return fault.New(missing, "conversationId is missing", "send the conversationId of the stream that asked")
+		return fault.New(missing, "conversationId is missing", "send the conversationId of the stream that asked the question")
 	}
 	hub, runner, err := s.o.Open(r.Context())
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Server) respond(ctx context.Context, hub *elicit.Hub, runner Runner, co
 
 func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation string, one response) error {
 	if one.unread {
-		return fault.New(badRequest, "the response has the wrong form", "send a JSON object with elicitationId, action and content, which is an object")
+		return fault.New(badRequest, "the response has the wrong form", "send a JSON object with elicitationId, action and content, where content is an object")
 	}
 	if one.ElicitationID == "" {
 		return fault.New(missing, "elicitationId is missing", "send the request's elicitationId")
@@ -116,7 +116,7 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	if ours, err := belongs(ctx, runner, &r, conversation); err != nil {
 		return err
 	} else if !ours {
-		return fault.New(wrongConversation, fmt.Sprintf("request %s does not belong to conversation %q", r.ID, textutil.Shorten(conversation, 200)), "send the conversationId of the stream that asked")
+		return fault.New(wrongConversation, fmt.Sprintf("request %s does not belong to conversation %q", r.ID, textutil.Shorten(conversation, 200)), "send the conversationId of the stream that asked the question")
 	}
 	if a.Response == elicit.Accept {
 		if a.Answers, err = answersOf(&r, one.Content); err != nil {
@@ -146,7 +146,7 @@ func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Ans
 	for id, v := range content {
 		texts, ok := elicit.TextsOf(v)
 		if !ok {
-			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a string, a number, true, false or a list of strings", textutil.Shorten(id, 200)), "send what requestedSchema describes")
+			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a string, a number, true, false or a list of strings", textutil.Shorten(id, 200)), "send content that matches requestedSchema")
 		}
 		fields[id] = texts
 	}

@@ -55,7 +55,7 @@ func (b *buffer) pending() []question {
 }
 
 // errWaits stops following a run that is waiting for a person.
-var errWaits = errors.New("the run waits for an answer")
+var errWaits = errors.New("the run is waiting for an answer")
 
 // buffered responds when the run has ended, is waiting for a person whom the
 // client can ask, or has taken too long. In the last two cases the run

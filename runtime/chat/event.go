@@ -68,7 +68,7 @@ func (p place) String() string {
 
 // readPlace parses an event ID.
 func readPlace(s string) (p place, err error) {
-	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q does not belong to this stream", textutil.Shorten(s, 200)), "send the last event's id unchanged, or none to read the run from its start")
+	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q does not belong to this stream", textutil.Shorten(s, 200)), "send the last event's ID unchanged, or omit the header to read the run from its start")
 	fields := strings.Split(s, ":")
 	if len(fields) != 5 || fields[0] == "" {
 		return p, wrong

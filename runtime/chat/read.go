@@ -92,7 +92,7 @@ func (c *call) read(data json.RawMessage) error {
 			}
 			var one response
 			if err := json.Unmarshal(data, &one); err != nil {
-				return fault.New(badRequest, "cannot read an elicitation-response: "+textutil.Shorten(err.Error(), 200), "send elicitationId, action and, to accept, content")
+				return fault.New(badRequest, "cannot read an elicitation-response: "+textutil.Shorten(err.Error(), 200), "send elicitationId, action and, with action accept, content")
 			}
 			c.answers = append(c.answers, one)
 		}
@@ -108,7 +108,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 		return c, err
 	}
 	if c.ConversationID == "" {
-		return c, fault.New(missing, "conversationId is missing", "send a session's id as conversationId; get_attempt_status returns it as latest_session_id")
+		return c, fault.New(missing, "conversationId is missing", "send a session's ID as conversationId; get_attempt_status returns it as latest_session_id")
 	}
 	switch c.Format {
 	case "":
@@ -139,7 +139,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 	case len(c.answers) > maxResponses:
 		return c, fault.New(badRequest, fmt.Sprintf("the last message has %d answers", len(c.answers)), fmt.Sprintf("send at most %d in one call", maxResponses))
 	case c.prompt != "" && len(c.answers) > 0:
-		return c, fault.New(badRequest, "the last message has both a text and an answer", "send the answer first, and the text after the run has ended")
+		return c, fault.New(badRequest, "the last message has both a text and an answer", "send the answer first, and send the text after the run has ended")
 	}
 	return c, nil
 }
@@ -147,7 +147,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return fault.New(tooLarge, fmt.Sprintf("the body has more than %d bytes", maxBody), "send less per call")
+		return fault.New(tooLarge, fmt.Sprintf("the body is longer than %d bytes", maxBody), "send less text per call")
 	}
 	if err != nil {
 		return fault.New(badRequest, fmt.Sprintf("cannot read the body: %v", err), fmt.Sprintf("send at most %d bytes of JSON", maxBody))

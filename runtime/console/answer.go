@@ -15,7 +15,7 @@ import (
 var Outputs = []string{"value", "json", "lines", "env", "nul", "full"}
 
 // OutputUsage is the usage text of --output.
-const OutputUsage = "form of the answer: value, json, lines, env, nul or full (default: value; json for several questions)"
+const OutputUsage = "output format: value, json, lines, env, nul or full (default: value; json for several questions)"
 
 // FormOf returns the output format from --output, or the default for this number of
 // questions. It returns an error if they do not fit.
@@ -26,9 +26,9 @@ func FormOf(given string, questions int) (string, error) {
 	case given == "":
 		return "value", nil
 	case !slices.Contains(Outputs, given):
-		return "", fault.Misuse(fmt.Sprintf("unknown --output %q", given), "take one of "+strings.Join(Outputs, ", "))
+		return "", fault.Misuse(fmt.Sprintf("unknown --output %q", given), "use one of "+strings.Join(Outputs, ", "))
 	case questions > 1 && (given == "value" || given == "nul"):
-		return "", fault.Misuse("--output "+given+" is for one question", "take json, lines or env")
+		return "", fault.Misuse("--output "+given+" works only with a single question", "use json, lines or env")
 	}
 	return given, nil
 }

@@ -37,7 +37,7 @@ type explainedTool struct {
 	Output      bool            `json:"has_output_schema"`
 }
 
-const howCounted = "estimated for the tokenizer o200k_base, at most 10 % off on deskhand's own tools; a client's prefix of the names comes on top"
+const howCounted = "estimated for the tokenizer o200k_base, with an error of at most 10 % for deskhand's own tools; a prefix that the client adds to names is not included"
 
 func onOneLine(raw json.RawMessage) string {
 	var b bytes.Buffer

@@ -21,7 +21,7 @@ func (c *Console) Confirmed(ctx context.Context, question string, yes bool) erro
 	}
 	agreed, err := c.Yes(ctx, question)
 	if err == nil && !agreed {
-		err = fault.Misuse("nothing was done", "answer y, or add --yes")
+		err = fault.Misuse("not confirmed; nothing was changed", "answer y, or pass --yes")
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func (c *Console) TextOf(given string) (string, error) {
 		return "", fmt.Errorf("read stdin: %w", err)
 	}
 	if len(b) > mostTyped || !utf8.Valid(b) {
-		return "", fault.Misuse("stdin has more than 1 MiB, or is not UTF-8 text", "put it into a file of the repository and name that")
+		return "", fault.Misuse("stdin has more than 1 MiB, or is not UTF-8 text", "put it into a file in the repository and refer to that file")
 	}
 	return strings.TrimRight(string(b), "\n"), nil
 }

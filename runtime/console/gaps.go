@@ -10,14 +10,14 @@ import (
 // Gaps prints at most limit of the gaps in the docs. path is the log they come from.
 func (c *Console) Gaps(report gaps.Report, path string, limit int) error {
 	if report.Asked == 0 {
-		fmt.Fprintf(c.Stdout, "No questions are recorded in %s.\nSet search.log to on, and serve: the questions that find little are recorded.\n", path)
+		fmt.Fprintf(c.Stdout, "No questions are recorded in %s.\nTo record questions with poor results, set search.log to on and run \"deskhand serve\".\n", path)
 		return nil
 	}
 	paint := PainterFor(c.Stdout)
-	fmt.Fprintf(c.Stdout, "%d questions found little, %d without repetitions; %d of those find something today.\n", report.Asked, report.Distinct, report.Answered)
+	fmt.Fprintf(c.Stdout, "%d questions had poor results (%d without duplicates); %d of these have good results today.\n", report.Asked, report.Distinct, report.Answered)
 	for i, g := range report.Gaps {
 		if i == limit {
-			fmt.Fprintf(c.Stdout, "\n%d more: --limit %d\n", len(report.Gaps)-limit, len(report.Gaps))
+			fmt.Fprintf(c.Stdout, "\n%d more; show all with --limit %d\n", len(report.Gaps)-limit, len(report.Gaps))
 			break
 		}
 		fmt.Fprintf(c.Stdout, "\n%s  asked %s, last on %s, found: %s\n", paint.Bold(paint.Plain(g.Questions[0].Text)), times(g.Count), g.Last.Local().Format(time.DateOnly), g.Found)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/ranker"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
@@ -20,7 +21,7 @@ func (c *Console) Hits(r docs.SearchResult) {
 		fmt.Fprintf(c.Stdout, "%s  %s\n", paint.Path(place(h.Filepath, h.Lines)), paint.Dim(h.ChunkID))
 		fmt.Fprintf(c.Stdout, "  %s\n", paint.Marks(h.Snippet))
 		if h.Why != nil {
-			fmt.Fprintf(c.Stdout, "  %s\n", paint.Dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
+			fmt.Fprintf(c.Stdout, "  %s\n", paint.Dim(why(h.Why)))
 		}
 		for _, k := range slices.Sorted(maps.Keys(h.Variants)) {
 			fmt.Fprintf(c.Stdout, "  %s\n", paint.Dim("also for "+k+" "+strings.Join(h.Variants[k], ", ")))
@@ -41,6 +42,19 @@ func place(file, lines string) string {
 		return file
 	}
 	return file + ":" + first
+}
+
+// why words the evidence of a hit: the shares, and what the ranker made of them.
+func why(w *docs.Why) string {
+	text := fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", w.Words, w.Meaning, w.Near, w.Path)
+	if w.Learnt == nil {
+		return text
+	}
+	text += fmt.Sprintf("  row %.2f  each %.2f  learnt:", w.Row, w.Each)
+	for _, group := range ranker.Groups() {
+		text += fmt.Sprintf("  %s %+.1f", group, w.Learnt[string(group)])
+	}
+	return text
 }
 
 // delimiterStart begins the line before each chunk of a document. In the document's text,

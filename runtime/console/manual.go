@@ -43,11 +43,11 @@ func (c *Console) Topic(name string) error {
 	}
 	r, err := glamour.NewTermRenderer(glamour.WithStyles(style(PainterFor(c.Stdout).colours)), glamour.WithWordWrap(min(width, 100)))
 	if err != nil {
-		return fmt.Errorf("lay out the manual: %w", err)
+		return fmt.Errorf("format the manual: %w", err)
 	}
 	out, err := r.Render(unlinked(text))
 	if err != nil {
-		return fmt.Errorf("lay out the manual: %w", err)
+		return fmt.Errorf("format the manual: %w", err)
 	}
 	_, err = fmt.Fprint(c.Stdout, out)
 	return err
@@ -146,7 +146,7 @@ func (c *Console) Topics() error {
 		rows = append(rows, [2]string{p.Name, p.Title})
 	}
 	flush()
-	b.WriteString("\nRead one with \"deskhand help TOPIC\", search all with \"deskhand docs WORDS\".\n")
+	b.WriteString("\nTo read a topic, run \"deskhand help TOPIC\". To search all topics, run \"deskhand docs WORDS\".\n")
 	_, err := fmt.Fprint(c.Stdout, b.String())
 	return err
 }
@@ -160,7 +160,7 @@ func (c *Console) TopicHits(hits []search.Hit) error {
 		}
 	}
 	if len(hits) == 0 {
-		return c.Line("the manual says nothing of this; list its topics with: deskhand docs")
+		return c.Line("the manual has no section about this; list its topics: deskhand docs")
 	}
 	return nil
 }

@@ -50,15 +50,15 @@ func (c *Console) PhrasesPlan(p PhrasesPlan, asJSON bool) error {
 		return c.JSON(p)
 	}
 	paint := PainterFor(c.Stdout)
-	fmt.Fprintf(c.Stdout, "%s: %s, %d with phrases, %d by hand, %d changed since, %d to write\n", paint.Plain(p.File),
+	fmt.Fprintf(c.Stdout, "%s: %s, %d with phrases, %d written by a person, %d changed since, %d to write\n", paint.Plain(p.File),
 		textutil.Count(p.Sections, "section"), p.Written, p.Own, p.Changed, len(p.Next))
 	for _, id := range p.Stale {
-		fmt.Fprintf(c.Stdout, "stale: no chunk has the id '%s'\n", paint.Plain(id))
+		fmt.Fprintf(c.Stdout, "stale: no chunk has the ID '%s'\n", paint.Plain(id))
 	}
 	if len(p.Next) == 0 {
 		return nil
 	}
-	fmt.Fprintf(c.Stdout, "\nhardest to reach first; the number is where a section comes when its own first sentence is searched:\n")
+	fmt.Fprintf(c.Stdout, "\nThe sections that are hardest to find come first. The number is a section's rank in a search for its own first sentence:\n")
 	for _, s := range p.Next[:min(mostNext, len(p.Next))] {
 		rank := "not found"
 		if s.Rank < phrases.NotFound {
@@ -73,7 +73,7 @@ func (c *Console) PhrasesPlan(p PhrasesPlan, asJSON bool) error {
 	if more := len(p.Next) - mostNext; more > 0 {
 		fmt.Fprintf(c.Stdout, "  and %d more; --json lists all\n", more)
 	}
-	fmt.Fprintf(c.Stdout, "\nabout %s, %d tokens to read and %d to write%s\n", textutil.Count(p.Estimate.Requests, "request"), p.Estimate.TokensIn, p.Estimate.TokensOut, dollars(", ", p.Cost))
+	fmt.Fprintf(c.Stdout, "\nestimate: %s, %d input tokens and %d output tokens%s\n", textutil.Count(p.Estimate.Requests, "request"), p.Estimate.TokensIn, p.Estimate.TokensOut, dollars(", ", p.Cost))
 	return nil
 }
 
@@ -96,10 +96,10 @@ func (c *Console) PhrasesReport(file string, r phrases.Report, asJSON bool, err 
 		return errors.Join(c.JSON(r), err)
 	}
 	for _, f := range r.Failed {
-		c.Tell(fmt.Sprintf("nothing for %s: %s", f.ChunkID, f.Reason))
+		c.Tell(fmt.Sprintf("no phrases for %s: %s", f.ChunkID, f.Reason))
 	}
 	if r.Stopped != "" {
-		c.Tell("stopped: " + r.Stopped + "; the same command goes on from here")
+		c.Tell("stopped: " + r.Stopped + "; run the same command again to continue")
 	}
 	used := ""
 	if n := r.Usage.TokensIn + r.Usage.TokensOut; n > 0 {

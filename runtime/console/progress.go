@@ -82,7 +82,7 @@ func (b *Bar) line(p indexer.Progress) string {
 
 // Usage returns a description of a remote embedder's usage.
 func Usage(u embed.Usage) string {
-	text := fmt.Sprintf("%s from the cache, %d made in %s", textutil.Count(u.Cached, "vector"), u.Made, textutil.Count(u.Requests, "request"))
+	text := fmt.Sprintf("%s from the cache, %d computed in %s", textutil.Count(u.Cached, "vector"), u.Made, textutil.Count(u.Requests, "request"))
 	if u.Requests == 0 {
 		return text
 	}

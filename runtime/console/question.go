@@ -107,10 +107,10 @@ func (c *Console) Question(r elicit.Request) error {
 func describe(q elicit.Question) string {
 	text := q.ID + ", " + string(q.Kind)
 	if !q.Required {
-		text += ", may be skipped"
+		text += ", optional"
 	}
 	if q.AllowFreeform {
-		text += ", or own words as " + q.ID + elicit.OtherSuffix
+		text += ", or free text as " + q.ID + elicit.OtherSuffix
 	}
 	return text
 }

@@ -30,7 +30,7 @@ func readField(r *elicit.Request, arg string) (name, value string, err error) {
 		return r.Questions[0].ID, arg, nil
 	}
 	if !strings.Contains(arg, "=") {
-		return "", "", fault.Misuse(fmt.Sprintf("answer %q is not q=v", arg), "write QUESTION=VALUE, where the question is its id or '#1', in quotes")
+		return "", "", fault.Misuse(fmt.Sprintf("answer %q does not have the form q=v", arg), "write QUESTION=VALUE, where QUESTION is the question's ID or its number, for example '#1' (in quotes)")
 	}
 	for i := range len(arg) {
 		if arg[i] != '=' {
@@ -46,9 +46,9 @@ func readField(r *elicit.Request, arg string) (name, value string, err error) {
 		ids = append(ids, q.ID)
 	}
 	if len(ids) == 0 {
-		return "", "", fault.Misuse(fmt.Sprintf("there is no question %q: %s has none", name, r.ID), "agree to it without answers: deskhand ask answer "+r.ID)
+		return "", "", fault.Misuse(fmt.Sprintf("there is no question %q: %s has no questions", name, r.ID), "agree to it without an answer: deskhand ask answer "+r.ID)
 	}
-	return "", "", fault.Misuse(fmt.Sprintf("there is no question %q", name), "take "+textutil.Some(ids, 30)+", or a number such as '#"+strconv.Itoa(len(ids))+"'")
+	return "", "", fault.Misuse(fmt.Sprintf("there is no question %q", name), "use "+textutil.Some(ids, 30)+", or a number, for example '#"+strconv.Itoa(len(ids))+"'")
 }
 
 // fieldName returns the form field that a name stands for.

@@ -348,7 +348,7 @@ func (s *shape) checkRest(args json.RawMessage) *Refusal {
 	}
 	var value map[string]any
 	if err := json.Unmarshal(args, &value); err != nil {
-		return &Refusal{Kind: Mismatch, Message: "Arguments hold a number that is out of range"}
+		return &Refusal{Kind: Mismatch, Message: "Arguments contain a number that is out of range"}
 	}
 	if err := s.rest.Validate(value); err != nil {
 		field, message := reworded(err)

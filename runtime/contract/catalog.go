@@ -1,6 +1,10 @@
 package contract
 
-import "context"
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/access"
+)
 
 // Catalog is everything a door publishes at one moment. A door replaces its
 // Catalog as a whole; a Catalog must not change after it is passed to a door.
@@ -23,6 +27,8 @@ type Prompt struct {
 	// Title and Description are for people. They may be empty.
 	Title, Description string
 	Arguments          []PromptArgument
+	// Scope is required of callers with names, as in [Tool].
+	Scope access.Scope
 	// Render fills in the template. A door refuses calls that lack a required
 	// argument. Optional ones may be missing from args.
 	Render func(args map[string]string) ([]PromptMessage, error)
@@ -55,5 +61,7 @@ type Resource struct {
 	// loads nothing from the network. Only clients that show views see it, and
 	// the door sets its type.
 	View bool
-	Read func(ctx context.Context) (string, error)
+	// Scope is required of callers with names, as in [Tool].
+	Scope access.Scope
+	Read  func(ctx context.Context) (string, error)
 }

@@ -9,6 +9,8 @@ package contract
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/deskhand/deskhand/runtime/access"
 )
 
 // Tool is one operation an agent can call. It may be called concurrently.
@@ -34,6 +36,8 @@ type Tool struct {
 	// hint and details, as text and as structured content. Other tools fail
 	// with a sentence.
 	Envelope bool
+	// Scope is required of callers with names. Without one, the tool is closed to them.
+	Scope access.Scope
 	// Unannounced reports that clients are not notified when the tool is added or
 	// removed. They find it by listing the tools.
 	Unannounced bool

@@ -222,7 +222,7 @@ func TestNestedSchemasAreValidatedWhole(t *testing.T) {
 		`{"mode":"full"}`:               "Invalid arguments: ",
 		`{"env":{"a":1}}`:               "Invalid value for 'env': ",
 		`{"env":{"a":"1","a":"2"}}`:     "Field 'a' appears twice",
-		`{"tags":[],"env":{"a":1e999}}`: "Arguments hold a number that is out of range",
+		`{"tags":[],"env":{"a":1e999}}`: "Arguments contain a number that is out of range",
 		`{"foo":1}`:                     "Unexpected field 'foo'",
 	} {
 		if got := refusal(t, tool, args); !strings.HasPrefix(got, want) {

@@ -29,10 +29,10 @@ const MaxDefinition = 1 << 20
 // only in case, because parsers disagree about them.
 func Publishable(t *Tool) error {
 	if !ValidName(t.Name) {
-		return errors.New("a name must have 1 to 64 of a-z, A-Z, 0-9, _ and -")
+		return errors.New("a name must have 1 to 64 characters from a-z, A-Z, 0-9, _ and -")
 	}
 	if size := len(t.Title) + len(t.Description) + len(t.Input) + len(t.Output) + len(t.Published); size > MaxDefinition {
-		return fmt.Errorf("its definition has %d bytes, the maximum is %d", size, MaxDefinition)
+		return fmt.Errorf("its definition is %d bytes long; the maximum is %d", size, MaxDefinition)
 	}
 	if err := checkObjectSchema(t.Input); err != nil {
 		return fmt.Errorf("the input schema %w", err)
@@ -154,7 +154,7 @@ func (s *schemaCheck) object(fields []Field, at string, onPath bool) error {
 		check, known := keywords[f.Name]
 		if !known {
 			if name := alike[foldedCase(f.Name)]; name != "" {
-				return fmt.Errorf("has %q%s, which some readers take for %q", f.Name, place(at), name)
+				return fmt.Errorf("has %q%s, which some parsers read as %q", f.Name, place(at), name)
 			}
 			continue
 		}
@@ -283,7 +283,7 @@ func (s *schemaCheck) texts(value json.RawMessage, at string, _ bool) error {
 
 func (s *schemaCheck) text(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
-		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has no string at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (s *schemaCheck) number(value json.RawMessage, at string, _ bool) error {
 
 func (s *schemaCheck) count(value json.RawMessage, at string, _ bool) error {
 	if !isNumber(value) || value[0] == '-' {
-		return fmt.Errorf("has no number of 0 or more at %s", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has no non-negative number at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	return nil
 }
@@ -309,7 +309,7 @@ var brokenPatterns = []syntax.ErrorCode{syntax.ErrMissingParen, syntax.ErrUnexpe
 
 func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
-		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has no string at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	wrong := new(syntax.Error)
 	if _, err := syntax.Parse(text(value), syntax.Perl); errors.As(err, &wrong) && slices.Contains(brokenPatterns, wrong.Code) {
@@ -321,11 +321,11 @@ func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
 // ref checks a reference. It accepts any reference to another document.
 func (s *schemaCheck) ref(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
-		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has no string at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	target := text(value)
 	if pointer, local := strings.CutPrefix(target, "#/"); local && !s.leads(pointer) {
-		return fmt.Errorf("refers to %s, which it does not have", quote(target))
+		return fmt.Errorf("refers to %s, which does not exist", quote(target))
 	}
 	return nil
 }
@@ -390,7 +390,7 @@ func (s *schemaCheck) header(fields []Field, at string) error {
 	}
 	t := index(fields, "type")
 	if t < 0 || !slices.Contains([]string{`"string"`, `"integer"`, `"boolean"`}, string(fields[t].Value)) {
-		return fmt.Errorf("has x-mcp-header at %s, which has no simple type", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has x-mcp-header at %s, which is not a string, integer or boolean", textutil.Excerpt(at, maxQuoted))
 	}
 	value := fields[i].Value
 	if value[0] != '"' || !isToken(text(value)) {
@@ -435,7 +435,7 @@ const (
 // PublishableEntry returns why a door cannot publish e, or nil if it can.
 func PublishableEntry(kind EntryKind, e Entry) error {
 	if len(e.Published) > MaxDefinition {
-		return fmt.Errorf("its definition has %d bytes, the maximum is %d", len(e.Published), MaxDefinition)
+		return fmt.Errorf("its definition is %d bytes long; the maximum is %d", len(e.Published), MaxDefinition)
 	}
 	known, key := promptMembers, "name"
 	switch kind {
@@ -467,7 +467,7 @@ func checkMembers(raw json.RawMessage, known members) error {
 		}
 		for name := range known {
 			if !ok && foldedCase(name) == foldedCase(f.Name) {
-				return fmt.Errorf("it has %q, which some readers take for %q", f.Name, name)
+				return fmt.Errorf("it has %q, which some parsers read as %q", f.Name, name)
 			}
 		}
 	}

@@ -102,19 +102,19 @@ func failed(name string, err error, next string) Check {
 func (o Options) version() Check {
 	c := Check{Name: "version", Status: OK, Detail: o.Version}
 	if _, err := o.Env.Look("deskhand"); err != nil {
-		c.Status, c.Detail, c.Next = Warning, o.Version+"; deskhand is not on PATH", "put it there: entries in files of a project start it by its name"
+		c.Status, c.Detail, c.Next = Warning, o.Version+"; deskhand is not on PATH", "add it to PATH; entries in project files start it by name"
 	}
 	return c
 }
 
 func (o Options) settings() Check {
 	if err := o.Settings(); err != nil {
-		return failed("settings", err, "see deskhand config")
+		return failed("settings", err, "show the settings: deskhand config")
 	}
 	if o.Ignored != "" {
 		return Check{"settings", Warning, o.Ignored, "review and allow them: " + o.Trust}
 	}
-	return Check{Name: "settings", Status: OK, Detail: "all can be used"}
+	return Check{Name: "settings", Status: OK, Detail: "all settings are valid"}
 }
 
 func (o Options) index() Check {
@@ -122,12 +122,12 @@ func (o Options) index() Check {
 	if f := fault.Of(err); f != nil && f.Code == "no_artifact" {
 		docs := setup.FindDocs(o.Env.Project)
 		if docs.Dir == "" {
-			return Check{"index", Warning, "this project has no docs", "write some Markdown into docs, then run deskhand init"}
+			return Check{"index", Warning, "this project has no docs", "write some Markdown into the folder docs, then run: deskhand init"}
 		}
-		return Check{"index", Warning, "there is none in " + o.Index, "build it: deskhand init"}
+		return Check{"index", Warning, "there is no index in " + o.Index, "build it: deskhand init"}
 	}
 	if err != nil {
-		return failed("index", err, "build it again: deskhand index")
+		return failed("index", err, "rebuild it: deskhand index")
 	}
 	defer r.Close()
 	m := r.Metadata()
@@ -139,10 +139,10 @@ func (o Options) embedding(ctx context.Context) Check {
 	const name = "embedding model"
 	e, err := o.Embedder()
 	if err != nil {
-		return failed(name, err, "choose another with --embed")
+		return failed(name, err, "choose another model with --embed")
 	}
 	if e == nil {
-		return Check{Name: name, Status: OK, Detail: "none: search by keyword only"}
+		return Check{Name: name, Status: OK, Detail: "none (keyword search only)"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -166,7 +166,7 @@ func (o Options) store(ctx context.Context) Check {
 		err = db.Probe(ctx)
 	}
 	if err != nil {
-		return failed(name, err, "see deskhand config for where it is")
+		return failed(name, err, "show the settings: deskhand config")
 	}
 	return Check{Name: name, Status: OK, Detail: store.Shown(place)}
 }
@@ -192,7 +192,7 @@ func (o Options) ports(ctx context.Context) []Check {
 		case stations[one.addr]:
 			c.Detail = "deskhand serves " + one.addr
 		case app.Listening(ctx, one.addr):
-			c.Status, c.Detail, c.Next = Warning, "another program has "+one.addr, "nothing: the inbox takes another port"
+			c.Status, c.Detail, c.Next = Warning, "another program uses "+one.addr, "no action is needed; the inbox uses another port"
 			if one.addr == o.Addr {
 				c.Next = "with serve --http, choose another port: --port N"
 			}
@@ -217,16 +217,16 @@ func (o Options) clients(ctx context.Context, add func(Check)) {
 		key := fmt.Sprint(c.Command(), c.Dir, c.Env)
 		switch got, asked := known[key]; {
 		case c.Err != nil:
-			check = Check{c.Name, Failed, text.OneLine(c.Err.Error()), "correct the file"}
+			check = Check{c.Name, Failed, text.OneLine(c.Err.Error()), "fix the file"}
 			add(check)
 			continue
 		case c.Off:
-			check.Status, check.Detail, check.Next = Warning, c.Path+": "+c.Entry+" is switched off", "switch it on in "+c.Name
+			check.Status, check.Detail, check.Next = Warning, c.Path+": "+c.Entry+" is disabled", "enable it in "+c.Name
 			add(check)
 			continue
 		case c.Unvetted:
-			check.Status, check.Detail = Warning, c.Path+": not started, as a file of the project names something else than init writes: "+text.OneLine(strings.Join(c.Command(), " "))
-			check.Next = "read the entry, and start it yourself if you trust it"
+			check.Status, check.Detail = Warning, c.Path+": not started, because the command in this project file differs from the one that \"deskhand init\" writes: "+text.OneLine(strings.Join(c.Command(), " "))
+			check.Next = "review the entry, and start the command yourself if you trust it"
 			add(check)
 			continue
 		case !asked:
@@ -235,7 +235,7 @@ func (o Options) clients(ctx context.Context, add func(Check)) {
 		}
 		got := known[key]
 		if check.Detail = c.Path + ": " + got.detail; got.err != nil {
-			check = failed(c.Name, fmt.Errorf("%s: %s does not connect: %w", c.Path, strings.Join(c.Command(), " "), got.err), "run that command to see why, or write the entry anew: deskhand init --client "+c.Client)
+			check = failed(c.Name, fmt.Errorf("%s: cannot connect to %s: %w", c.Path, strings.Join(c.Command(), " "), got.err), "run that command to see why, or rewrite the entry: deskhand init --client "+c.Client)
 		}
 		if got.err == nil && c.Once != "" {
 			check.Status, check.Next = Warning, c.Once
@@ -244,10 +244,10 @@ func (o Options) clients(ctx context.Context, add func(Check)) {
 		add(check)
 	}
 	for _, c := range without {
-		add(Check{c.Name, Warning, "is installed and not connected", "deskhand init --client " + c.ID})
+		add(Check{c.Name, Warning, "is installed but not connected", "deskhand init --client " + c.ID})
 	}
 	if len(connections)+len(without) == 0 {
-		add(Check{"agents", Warning, "no coding agent is connected", "deskhand init --client NAME; deskhand init --help lists them"})
+		add(Check{"agents", Warning, "no coding agent is connected", "connect one: deskhand init --client NAME"})
 	}
 }
 
@@ -284,11 +284,11 @@ func (o Options) executors(ctx context.Context) (list []Check) {
 	const name = "executors"
 	m, err := o.App.Work(ctx)
 	if err != nil {
-		return []Check{failed(name, err, "see deskhand tasks executors")}
+		return []Check{failed(name, err, "list the executors: deskhand tasks executors")}
 	}
 	all, err := m.Executors(ctx)
 	if err != nil {
-		return []Check{failed(name, err, "see deskhand tasks executors")}
+		return []Check{failed(name, err, "list the executors: deskhand tasks executors")}
 	}
 	var missing []string
 	for _, e := range all {
@@ -309,7 +309,7 @@ func (o Options) executors(ctx context.Context) (list []Check) {
 		list = append(list, c)
 	}
 	if len(list) == 0 {
-		return []Check{{name, Warning, "no coding agent can be started: " + strings.Join(missing, ", "), "deskhand tasks executors shows how to install one"}}
+		return []Check{{name, Warning, "cannot start any coding agent: " + strings.Join(missing, ", "), "see how to install one: deskhand tasks executors"}}
 	}
 	if len(missing) > 0 {
 		list = append(list, Check{Name: name, Status: OK, Detail: "not installed: " + strings.Join(missing, ", ")})
@@ -321,9 +321,9 @@ func (o Options) sandbox(ctx context.Context) Check {
 	mode, why, err := box.Choose(ctx, o.Sandbox)
 	switch {
 	case err != nil:
-		return failed("sandbox", err, "see deskhand tasks sandbox")
+		return failed("sandbox", err, "list the sandboxes: deskhand tasks sandbox")
 	case mode == box.None:
-		return Check{"sandbox", Warning, "agents run without one: " + text.OneLine(why), "see deskhand tasks sandbox"}
+		return Check{"sandbox", Warning, "agents run without a sandbox: " + text.OneLine(why), "list the sandboxes: deskhand tasks sandbox"}
 	}
 	return Check{Name: "sandbox", Status: OK, Detail: text.OneLine(strings.TrimSuffix(string(mode)+", "+why, ", "))}
 }

@@ -10,8 +10,8 @@ type Action struct {
 	QuestionID string            `json:"questionId,omitempty"` // AnswerChanged
 	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil removes the answer
 	IfRev      int64             `json:"ifRev,omitempty"`      // AnswerChanged: refuse if the answer changed after this revision; 0 never refuses
-	Response   Outcome           `json:"response,omitempty"`   // CompletedBy: accept, decline or cancel
-	Answers    map[string]Answer `json:"answers,omitempty"`    // CompletedBy: merged over the drafts before they are checked
+	Response   Outcome           `json:"response,omitempty"`   // CompletedBy, AnswerHeld: accept, decline or cancel
+	Answers    map[string]Answer `json:"answers,omitempty"`    // CompletedBy, AnswerHeld: merged over the drafts before they are checked
 	Final      bool              `json:"final,omitempty"`      // CompletedBy, from the hub: Answers are complete
 	Reason     string            `json:"reason,omitempty"`     // CompletedBy, Withdrawn: machine-readable
 	Note       string            `json:"note,omitempty"`       // CompletedBy: the person's own sentence
@@ -49,9 +49,12 @@ const (
 	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
 	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
 	Collected     ActionType = "collected"     // the person's answer reached the asker
+	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, and can take it back for HoldTime
+	TakenBack     ActionType = "takenBack"     // the person takes back what is held
 
 	// Only the hub creates these.
 	TimeUp         ActionType = "expired"        // the deadline passed
+	HoldOver       ActionType = "holdOver"       // what is held takes effect, as CompletedBy
 	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays open
 	Removed        ActionType = "removed"        // deleted from the history
 	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was deleted with the drafts
@@ -60,5 +63,5 @@ const (
 // fromClients lists the actions that Dispatch accepts.
 var fromClients = map[ActionType]bool{
 	PresentedTo: true, AnswerChanged: true, CompletedBy: true, Extended: true, Reassigned: true,
-	Withdrawn: true, AskerLeft: true, AskerReturned: true, HandBack: true, Collected: true,
+	Withdrawn: true, AskerLeft: true, AskerReturned: true, HandBack: true, Collected: true, AnswerHeld: true, TakenBack: true,
 }

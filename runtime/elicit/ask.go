@@ -87,7 +87,7 @@ func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 		return Request{}, err
 	}
 	return c.Request.ForAsker(), &fault.Fault{Code: NoSurface, Message: "no person can be reached from here",
-		Hint: "continue without an answer and mention that, or have someone open the inbox and ask again", Retryable: true}
+		Hint: "continue without an answer and say so, or have someone open the inbox and ask again", Retryable: true}
 }
 
 // leaveTime bounds recording that an asker left.
@@ -226,7 +226,7 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 				if err := h.comeBack(ctx, id); err != nil {
 					return Request{}, err
 				}
-			case Extended, Requested, PresentedTo:
+			case Extended, Requested, PresentedTo, AnswerHeld:
 				if r, err = h.Get(ctx, id); err != nil {
 					return Request{}, err
 				}

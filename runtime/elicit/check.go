@@ -212,7 +212,7 @@ func (r *Request) checkMode(add func(code, format string, args ...any)) {
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			add("bad_url", "url %q is not an http or https address", brief(r.URL))
 		} else if u.User != nil {
-			add("bad_url", "url %q has a user name, which hides its real host", brief(r.URL))
+			add("bad_url", "url %q has a user name, which can disguise its real host", brief(r.URL))
 		}
 	}
 }

@@ -77,6 +77,9 @@ type Request struct {
 	Answers    map[string]Answer `json:"answers,omitempty"` // by question ID
 	Status     Status            `json:"status"`
 	Completion *Completion       `json:"completion,omitempty"` // nil while open
+	// Held is an answer that its person can still take back, or nil. Askers do not
+	// see it.
+	Held *Held `json:"held,omitempty"`
 	// EndedFrom is where the person's answer, decline or cancel came from. It is
 	// nil if no person ended the request, or if an earlier release recorded the
 	// end.
@@ -256,9 +259,10 @@ func (r *Request) Question(id string) (*Question, bool) {
 	return nil, false
 }
 
-// ForAsker returns the request as its asker may see it: without unsent drafts.
+// ForAsker returns the request as its asker may see it: without drafts and
+// answers that can still be taken back.
 func (r Request) ForAsker() Request {
-	if !r.Accepted() {
+	if r.Held = nil; !r.Accepted() {
 		r.Answers = nil
 	}
 	return r

@@ -58,11 +58,15 @@ func (h *Hub) expect(in time.Duration) {
 	}
 }
 
-// expectEnd makes the sweeper check when a request's deadline passes. at is the
+// expectEnd makes the sweeper check when a request's deadline passes, or its
+// held answer takes effect. at is the
 // store's current time.
 func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Status == Open && !r.Deadline.IsZero() {
 		h.expect(r.Deadline.Sub(at.Time))
+	}
+	if r.Held != nil {
+		h.expect(r.Held.Until.Sub(at.Time))
 	}
 }
 
@@ -191,7 +195,7 @@ func (h *Hub) letGo() {
 	}
 	for _, name := range names {
 		if err := h.db.Release(ctx, name, h.instance); err != nil {
-			h.options.Log.Warn("release lease failed", "error", err)
+			h.options.Log.Warn("cannot release a lease", "error", err)
 		}
 	}
 }
@@ -202,13 +206,13 @@ const sweepAtOnce = 500
 
 // work lists what a sweep has to do.
 type work struct {
-	due, orphans, old []string
-	next              time.Duration // time until the next deadline; 0 if there is none
-	now               time.Time
+	held, due, orphans, old []string
+	next                    time.Duration // time until the next deadline or end of a hold; 0 if there is none
+	now                     time.Time
 }
 
-// Sweep ends requests past their deadline, marks those whose asker died, and
-// deletes what is older than the history keeps. Any number of processes may
+// Sweep applies held answers, ends requests past their deadline, marks those whose
+// asker died, and deletes what is older than the history keeps. Any number of processes may
 // sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
 	found, err := h.findWork(ctx)
@@ -219,8 +223,11 @@ func (h *Hub) Sweep(ctx context.Context) error {
 		h.expect(found.next)
 	}
 	done := 0
-	for action, ids := range map[ActionType][]string{TimeUp: found.due, AskerLeft: found.orphans, Removed: found.old} {
+	for action, ids := range map[ActionType][]string{HoldOver: found.held, TimeUp: found.due, AskerLeft: found.orphans, Removed: found.old} {
 		for _, id := range ids {
+			if action == HoldOver {
+				h.settleOne(ctx, id)
+			}
 			_, err := h.dispatch(ctx, Action{Type: action, RequestID: id})
 			if err == nil {
 				done++
@@ -270,6 +277,9 @@ func (h *Hub) findWork(ctx context.Context) (found work, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		found.now = tx.Now
 		now := tx.Now.UnixMilli()
+		if found.held, err = heldOver(ctx, tx); err != nil {
+			return err
+		}
 		if found.due, err = requestIDs(ctx, tx, "WHERE status = ? AND deadline <= ? LIMIT ?", Open, now, sweepAtOnce); err != nil {
 			return err
 		}
@@ -280,11 +290,16 @@ func (h *Hub) findWork(ctx context.Context) (found work, err error) {
 		if found.old, err = requestIDs(ctx, tx, "WHERE status <> ? AND ended_at < ? LIMIT ?", Open, old, sweepAtOnce); err != nil {
 			return err
 		}
-		next, err := nextDeadline(ctx, tx)
-		if err == nil && !next.IsZero() {
-			found.next = max(next.Sub(tx.Now), time.Millisecond)
+		for _, of := range []func(context.Context, *store.Tx) (time.Time, error){nextDeadline, nextHold} {
+			next, err := of(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if in := max(next.Sub(tx.Now), time.Millisecond); !next.IsZero() && (found.next == 0 || in < found.next) {
+				found.next = in
+			}
 		}
-		return err
+		return nil
 	})
 	return found, err
 }

@@ -26,6 +26,10 @@ var ErrClosed = errors.New("the hub is closed")
 // Local is the principal of the person using this machine.
 const Local = "local"
 
+// ByLink is the principal of whoever used a link that answers without signing in, if the
+// installation has people with names. It is not known who that was.
+const ByLink = "link"
+
 // Options configure a Hub. The zero value is ready to use.
 type Options struct {
 	// Principal is the acting principal of actions that name none. If empty, it is
@@ -38,6 +42,9 @@ type Options struct {
 	// Surfaces add the people whom they announce. A request for anyone else is
 	// refused. If nil, any audience is accepted unchecked.
 	Members []Member
+	// People lists the people with names. They need no surface of their own, because
+	// any server has pages for them. It may be nil, and is empty if there are none.
+	People func(context.Context) ([]Member, error)
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
@@ -120,7 +127,7 @@ func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 
 func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
-		r.Audience.Principal = h.options.Principal // a person who opens the page acts as a particular principal
+		r.Audience.Principal = h.principal(ctx) // a person who opens the page acts as a particular principal
 	}
 	r, err := Prepare(r)
 	if err == nil {
@@ -131,7 +138,7 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	}
 	if secrets := r.secrets(); len(secrets) > 0 {
 		rejected := rejectProblems(InvalidRequest, secrets)
-		rejected.Hint = "answers are shown, passed on and stored: ask the person to put the secret where you can read it, for example in a variable or a file, and ask only whether that is done"
+		rejected.Hint = "ask the person to put the secret where you can read it, for example in a variable or a file, and ask only whether they have done so; answers are displayed, forwarded and stored"
 		return r, rejected
 	}
 	return r, nil
@@ -160,7 +167,7 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 		}
 		id := NewID(tx.Now)
 		r.URL = strings.ReplaceAll(r.URL, IDInURL, id)
-		a := Action{Type: Requested, RequestID: id, Request: &r, By: h.options.Principal}
+		a := Action{Type: Requested, RequestID: id, Request: &r, By: h.principal(ctx)}
 		change, err = h.apply(ctx, tx, nil, a)
 		if err == nil {
 			opened = *change.Request
@@ -189,7 +196,7 @@ func (h *Hub) admit(ctx context.Context, tx *store.Tx, s Source) error {
 	if err != nil || n < h.options.Rate {
 		return err
 	}
-	rejected := reject(TooMany, "wait for answers, and ask less often", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
+	rejected := reject(TooMany, "wait for the answers, and ask less often", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
 	rejected.Retryable = true
 	return rejected
 }
@@ -206,8 +213,8 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	}
 	a.Final, a.Request, a.Again, a.Origin = false, nil, false, nil
 	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
-	if a.By == "" {
-		a.By = h.options.Principal
+	if err := h.act(ctx, &a); err != nil {
+		return Change{}, err
 	}
 	if a.Type == Reassigned && a.Audience != nil {
 		if err := h.addressable(ctx, *a.Audience); err != nil {
@@ -228,13 +235,15 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 		answer.Meta = nil
 		a.Answers[id] = answer
 	}
-	if a.Type != CompletedBy {
+	if a.Type == AnswerHeld {
+		a.Origin = h.origin(ctx)
+	}
+	if a.Type != CompletedBy && a.Type != AnswerHeld {
 		return h.dispatch(ctx, a)
 	}
-	if h.options.Settle != nil {
-		if r, err := h.Get(ctx, a.RequestID); err == nil {
-			h.settle(ctx, &r)
-		}
+	h.settleOne(ctx, a.RequestID)
+	if a.Type == AnswerHeld {
+		return h.dispatch(ctx, a)
 	}
 	return h.complete(ctx, a)
 }
@@ -271,6 +280,13 @@ func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 		r, err := readRequest(ctx, tx, a.RequestID)
 		if err != nil {
 			return err
+		}
+		if r.holdOver(tx.Now) {
+			c, err := h.release(ctx, tx, r)
+			if err != nil {
+				return err
+			}
+			changes, r = append(changes, c), c.Request
 		}
 		if r != nil && r.Status == Open && a.Type != TimeUp && !r.Deadline.IsZero() && !tx.Now.Before(r.Deadline.Time) {
 			c, err := h.apply(ctx, tx, r, Action{Type: TimeUp, RequestID: r.ID})
@@ -340,7 +356,12 @@ func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	return tx.Redact(ctx, Topic, id, `{"type":"`+string(AnswerChanged)+`",`, data)
+	for _, t := range []ActionType{AnswerChanged, AnswerHeld} {
+		if err := tx.Redact(ctx, Topic, id, `{"type":"`+string(t)+`",`, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // note logs the change and tells the sweeper the deadline.

@@ -25,6 +25,13 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 		return nil
 	}
 	all := slices.Clone(h.options.Members)
+	if h.options.People != nil {
+		people, err := h.options.People(ctx)
+		if err != nil {
+			return err
+		}
+		all = append(all, people...)
+	}
 	up, err := h.Reach(ctx)
 	if err != nil {
 		return err
@@ -37,7 +44,7 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 			return nil
 		}
 	}
-	return reject(NobodyThere, "ask one of "+names(all)+", or leave the audience open", "no surface reaches %s", who.words())
+	return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "no surface reaches %s", who.words())
 }
 
 // words names the audience for an error.

@@ -21,7 +21,9 @@ type Origin struct {
 	// Address is the other end of the connection, or "" if there is none.
 	Address string `json:"address,omitempty"`
 	// Session is the browser's session ID.
-	Session string  `json:"session,omitempty"`
+	Session string `json:"session,omitempty"`
+	// Token is the ID of the named token that was sent.
+	Token   string  `json:"token,omitempty"`
 	Process Process `json:"process"` // the process that accepted the answer
 }
 
@@ -55,7 +57,7 @@ func (h *Hub) origin(ctx context.Context) *Origin {
 	o.Process.Command, o.Process.Attempt = h.options.Command, h.options.Attempt
 	if access.Known(ctx) {
 		c := access.Of(ctx)
-		o.SignedIn, o.Address, o.Session = c.How, c.Address, c.Session
+		o.SignedIn, o.Address, o.Session, o.Token = c.How, c.Address, c.Session, c.Token
 		if c.Level == access.Anyone {
 			o.SignedIn = access.ByAnswer // only this lets an unauthenticated caller answer
 		}
@@ -75,8 +77,10 @@ var shown = map[string]string{
 	access.ByKey:    "a browser signed in with the person's key",
 	access.ByBearer: "a program with the person's key",
 	access.ByToken:  "a client with the agents' token, in its own dialog",
+	access.ByInvite: "a browser signed in with an invitation",
+	access.ByNamed:  "a program with a token of that person",
 	access.ByAnswer: "a notification's link, valid only for this answer",
-	"":              "anyone who could reach the server, which requires no token",
+	"":              "anyone who can reach the server, which requires no token",
 }
 
 // Words describes where an answer came from, for the history.
@@ -86,6 +90,9 @@ func (o *Origin) Words() string {
 		what, ok := shown[o.SignedIn]
 		if !ok {
 			what = o.SignedIn
+		}
+		if o.Token != "" {
+			what += ", " + o.Token
 		}
 		if o.Address != "" {
 			what += " at " + o.Address

@@ -56,6 +56,9 @@ var rules = map[ActionType]struct {
 	PresentedTo:    {apply: present, after: true},
 	AnswerChanged:  {apply: change, person: true},
 	CompletedBy:    {apply: complete, person: true},
+	AnswerHeld:     {apply: hold, person: true},
+	TakenBack:      {apply: takeBack, person: true},
+	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied what was held
 	Extended:       {apply: extend, person: true},
 	Reassigned:     {apply: reassign, person: true},
 	Withdrawn:      {apply: withdraw},
@@ -73,7 +76,7 @@ var rules = map[ActionType]struct {
 // exist are kept.
 func request(r *Request, a Action) (*Request, error) {
 	if a.Request == nil || a.RequestID == "" {
-		return r, reject(Malformed, "", "requested needs a request and its id")
+		return r, reject(Malformed, "", "the action requested needs a request and its ID")
 	}
 	if r != nil && r.Status == Completed {
 		return r, rejectCompleted(r)
@@ -83,7 +86,7 @@ func request(r *Request, a Action) (*Request, error) {
 	}
 	next := *a.Request
 	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
-	next.CreatedAt, next.Deadline, next.Presented, next.Answers = a.At, Time{}, nil, nil
+	next.CreatedAt, next.Deadline, next.Presented, next.Answers, next.Held = a.At, Time{}, nil, nil, nil
 	next.AskerGone, next.HandedBack, next.TurnEnd, next.CollectedAt, next.EndedFrom = false, false, nil, Time{}, nil
 	if r != nil {
 		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
@@ -159,7 +162,7 @@ func change(next *Request, a Action) (bool, error) {
 	}
 	old, given := next.Answers[q.ID]
 	if a.IfRev > 0 && given && old.Meta != nil && old.Meta.Rev > a.IfRev {
-		return false, reject(Stale, "read the request again and decide between the two texts",
+		return false, reject(Stale, "read the request again and choose one of the two texts",
 			"question %q was changed by %s since revision %d", q.ID, somebody(old.Meta.By), a.IfRev)
 	}
 	if a.Answer == nil {
@@ -254,7 +257,7 @@ func (r *Request) accepted(a Action) (map[string]Answer, error) {
 func (r *Request) end(a Action, outcome Outcome) {
 	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, Client: a.Client,
 		At: a.At, Late: r.Status == ExpiredOpen}
-	r.Status = Completed
+	r.Status, r.Held = Completed, nil
 }
 
 // endedBy reports whether a is the action that ended r, from the same person and
@@ -290,18 +293,18 @@ func extend(next *Request, a Action) (bool, error) {
 
 func reassign(next *Request, a Action) (bool, error) {
 	if a.Audience == nil {
-		return false, reject(Malformed, "", "reassigned needs an audience")
+		return false, reject(Malformed, "", "the action reassigned needs an audience")
 	}
 	if a.Audience.size() > maxAudienceBytes {
-		return false, reject(Malformed, "name a role that all of them have", "the audience exceeds maximum of %d bytes", maxAudienceBytes)
+		return false, reject(Malformed, "use a role that all of them have", "the audience exceeds maximum of %d bytes", maxAudienceBytes)
 	}
 	if next.Mode == URL && a.Audience.Principal == "" {
-		return false, reject(Malformed, "", "a request with a url is for one person: name the person")
+		return false, reject(Malformed, "", "a request with a url is for one person; set the audience to that person")
 	}
 	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) {
 		return false, nil
 	}
-	next.Audience = *a.Audience
+	next.Audience, next.Held = *a.Audience, nil
 	return true, nil
 }
 

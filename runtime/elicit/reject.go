@@ -50,7 +50,7 @@ func reject(code, hint, format string, args ...any) *Rejection {
 }
 
 func rejectExpired() *Rejection {
-	return reject(Expired, "answer anyway: a late answer is kept for the asker", "the deadline has passed and the asker was told so")
+	return reject(Expired, "answer anyway; a late answer is kept for the asker", "the deadline has passed and the asker was notified")
 }
 
 // rejectCompleted returns the rejection for an action on a completed request. It

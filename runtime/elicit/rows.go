@@ -69,16 +69,16 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 		return err
 	}
 	changing := []any{next.Status, slices.Index(priorities, next.Priority), next.Asker, bit(next.AskerGone), milliseconds(next.Deadline),
-		milliseconds(next.endedAt()), bit(next.Undelivered()), string(data)}
+		milliseconds(next.endedAt()), bit(next.Undelivered()), milliseconds(next.heldUntil()), string(data)}
 	if old != nil {
 		_, err = tx.Exec(ctx, `UPDATE requests SET status = ?, rank = ?, asker = ?, asker_gone = ?, deadline = ?,
-			ended_at = ?, uncollected = ?, data = ? WHERE id = ?`, append(changing, next.ID)...)
+			ended_at = ?, uncollected = ?, held = ?, data = ? WHERE id = ?`, append(changing, next.ID)...)
 		return err
 	}
 	c := next.Context
-	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, data,
+	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, held, data,
 		id, asked, source, session, conversation, attempt, turn, once, digest)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(changing, next.ID, tx.Seq+1, next.Source.Name, c.SessionID, c.ConversationID, c.AttemptID, c.TurnID,
 			sql.NullString{String: onceKey(*next), Valid: next.Key != ""}, digest(*next))...)
 	return err
@@ -255,8 +255,13 @@ func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n
 // nextDeadline returns the earliest deadline of open requests, or zero if there is
 // none.
 func nextDeadline(ctx context.Context, tx *store.Tx) (time.Time, error) {
+	return earliest(ctx, tx, "SELECT MIN(deadline) FROM requests WHERE status = ?", Open)
+}
+
+// earliest reads a time in milliseconds, or zero if there is none.
+func earliest(ctx context.Context, tx *store.Tx, query string, args ...any) (time.Time, error) {
 	var at sql.NullInt64
-	err := tx.QueryRow(ctx, "SELECT MIN(deadline) FROM requests WHERE status = ?", Open).Scan(&at)
+	err := tx.QueryRow(ctx, query, args...).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, fmt.Errorf("read deadlines: %w", err)
 	}

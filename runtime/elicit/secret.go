@@ -65,7 +65,7 @@ func (r *Request) secrets() (problems []Problem) {
 	for i := range r.Questions {
 		q := &r.Questions[i]
 		if s := cmp.Or(q.secret(), above); s != "" && q.typed() {
-			problems = append(problems, *q.wrong(AsksForSecret, "this asks for a secret ("+s+"), and a form is no place for one"))
+			problems = append(problems, *q.wrong(AsksForSecret, "this asks for a secret ("+s+"), which must not be entered in a form"))
 		}
 	}
 	return problems

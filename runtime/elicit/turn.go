@@ -38,7 +38,7 @@ var endWords = map[string]string{
 	TaskDeleted:   "its task was deleted",
 	TaskCancelled: "its task was cancelled",
 	TaskDone:      "its task is done",
-	askerGone:     "the asker has gone",
+	askerGone:     "the asker has disconnected",
 	"unreachable": "no person could be asked",
 }
 
@@ -139,7 +139,7 @@ func (h *Hub) settle(ctx context.Context, r *Request) {
 		return
 	}
 	if err := h.options.Settle(ctx); err != nil && ctx.Err() == nil {
-		h.options.Log.Warn("cannot look for ended turns", "elicitationId", r.ID, "error", err)
+		h.options.Log.Warn("cannot find ended turns", "elicitationId", r.ID, "error", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func (q *Question) problem(a *Answer) *Problem {
 	case Skipped:
 		switch {
 		case q.Required:
-			code, text = "required", "an answer is required, the question cannot be skipped"
+			code, text = "required", "an answer is required; the question cannot be skipped"
 		case a.Value != nil:
 			code, text = "value_not_allowed", "a skipped question must not have a value"
 		default:
@@ -78,7 +78,7 @@ func (q *Question) misfit(v *Value) (code, text string) {
 		return textBounds(v.Text)
 	case NumberValue:
 		if math.IsNaN(v.Number) || math.IsInf(v.Number, 0) {
-			return "not_a_number", "that is not a number"
+			return "not_a_number", "the answer is not a number"
 		}
 	case SelectedValue:
 		if v.Text != "" {
@@ -147,7 +147,7 @@ func (q *Question) invalid(v *Value) (code, text string) {
 		return q.Format.mismatch(v.Text)
 	case Integer:
 		if v.Number != math.Trunc(v.Number) || math.Abs(v.Number) > maxInteger {
-			return "not_an_integer", fmt.Sprintf("%v is not an integer that can be stored exactly", v.Number)
+			return "not_an_integer", fmt.Sprintf("%v is too large to be stored exactly as an integer", v.Number)
 		}
 		return q.within(v.Number, "small", "big", "")
 	case Number:
@@ -188,7 +188,7 @@ func (f Format) mismatch(s string) (code, text string) {
 	case Email:
 		var a *mail.Address
 		if a, err = mail.ParseAddress(s); err == nil && a.Address != s {
-			err = fmt.Errorf("more than an address")
+			err = fmt.Errorf("the text contains more than an address")
 		}
 	case URI:
 		var u *url.URL

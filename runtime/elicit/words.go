@@ -35,7 +35,7 @@ func (r *Request) Place() string {
 
 // Wants describes the type of answer a question takes.
 func (q *Question) Wants() string {
-	text := map[Kind]string{Text: "text", Number: "a number", Integer: "a whole number",
+	text := map[Kind]string{Text: "text", Number: "a number", Integer: "an integer",
 		Boolean: "yes or no", SingleSelect: "choose one", MultiSelect: "choose any"}[q.Kind]
 	if q.Format != "" {
 		text += ", " + string(q.Format)
@@ -146,7 +146,7 @@ func (c *Completion) why() string {
 // the browser". It does not name the user of this machine, because that is the
 // usual case.
 func Who(by, channel string) (text string) {
-	if by != "" && by != Local {
+	if by != "" && by != Local && by != ByLink {
 		text = " by " + by
 	}
 	switch channel {

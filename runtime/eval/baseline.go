@@ -68,7 +68,7 @@ const changed = 1e-8
 func Compare(base, current Report) Delta {
 	d := Delta{Baseline: base.Name, Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	if base.K != current.K {
-		d.Notes = append(d.Notes, fmt.Sprintf("the baseline is cut at rank %d, the current report at %d", base.K, current.K))
+		d.Notes = append(d.Notes, fmt.Sprintf("the baseline is cut off at rank %d, but the current report at rank %d", base.K, current.K))
 	}
 	if base.Collapse != current.Collapse {
 		d.Notes = append(d.Notes, "only one of the reports collapses languages")
@@ -213,16 +213,16 @@ func (d *Delta) compareScores(base, current Report) {
 func Gate(current Report, delta *Delta, minNDCG, maxDrop float64) error {
 	name := metrics[0].title(current.K)
 	if got := current.Summary.NDCG; got < minNDCG-changed {
-		return fault.New("score_too_low", fmt.Sprintf("%s is %.4f, under the required %.4f", name, got, minNDCG),
-			"look at the categories with the shortest bars and at their cases in the JSON report")
+		return fault.New("score_too_low", fmt.Sprintf("%s is %.4f, below the required %.4f", name, got, minNDCG),
+			"check the categories with the shortest bars, and their cases in the JSON report")
 	}
 	if delta == nil || maxDrop < 0 || len(delta.Metrics) == 0 {
 		return nil
 	}
 	ndcg := delta.Metrics[0]
 	if drop := -ndcg.Delta; drop > maxDrop+changed {
-		return fault.New("score_dropped", fmt.Sprintf("%s fell by %.4f, from %.4f to %.4f; %.4f is allowed", name, drop, ndcg.Baseline, ndcg.Current, maxDrop),
-			"see the regressions by case; if the change is intended, write a new baseline and have it reviewed")
+		return fault.New("score_dropped", fmt.Sprintf("%s fell by %.4f, from %.4f to %.4f; at most %.4f is allowed", name, drop, ndcg.Baseline, ndcg.Current, maxDrop),
+			"check the regressions by case; if the change is intended, write a new baseline and have it reviewed")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestGate(t *testing.T) {
 			}
 		})
 	}
-	want := "NDCG@5 fell by 0.0500, from 0.6500 to 0.6000; 0.0400 is allowed"
+	want := "NDCG@5 fell by 0.0500, from 0.6500 to 0.6000; at most 0.0400 is allowed"
 	if err := Gate(current, fell, 0, 0.04); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Gate = %v, want %q", err, want)
 	}

@@ -92,5 +92,5 @@ func (i Interval) verdict() string {
 	case i.High < 0:
 		return "worse"
 	}
-	return "too close to tell"
+	return "no significant difference"
 }

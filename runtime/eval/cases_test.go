@@ -80,10 +80,10 @@ func TestLoadWarnsOfWhatLooksUnintended(t *testing.T) {
 	}
 	all := strings.Join(warnings, "\n")
 	for _, want := range []string{
-		`case 1 "a": nothing reads the field "querry" (found 2 times)`,
-		`case 1 "a": nothing reads the field "expected.haeding" (found 1 times)`,
+		`case 1 "a": the field "querry" has no effect (found 2 times)`,
+		`case 1 "a": the field "expected.haeding" has no effect (found 1 times)`,
 		`case 2 "b": its best grade is 1`,
-		`case 3 "c": nothing reads the field "expected.contains or .heading_slug combined with .heading"`,
+		`case 3 "c": the field "expected.contains or .heading_slug combined with .heading" has no effect`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("warnings lack %q:\n%s", want, all)
@@ -109,8 +109,8 @@ func TestLoadRefuses(t *testing.T) {
 		"no query":              {`[{"name": "n", "expected": [{"filepath": "a.md"}]}]`, `case 1 "n": has no query`},
 		"blank query":           {`[{"query": " ", "expected": [{"filepath": "a.md"}]}]`, "has no query"},
 		"query of numbers":      {`[{"query": 3, "expected": [{"filepath": "a.md"}]}]`, "has an invalid query: it must be a string, not 3"},
-		"nothing expected":      {one(`"category": "c"`), "expects nothing"},
-		"an empty list":         {one(`"expected": []`), "expects nothing"},
+		"nothing expected":      {one(`"category": "c"`), "has no expected entries"},
+		"an empty list":         {one(`"expected": []`), "has no expected entries"},
 		"an object":             {one(`"expected": {}`), "has an invalid expected: it must be a list of entries"},
 		"both forms":            {one(`"expected": [{"filepath": "a"}], "expectedChunkId": "a#b"`), "keep one"},
 		"a list filter":         {one(`"filters": {"a": ["b"]}, "expectedChunkId": "a#b"`), "has an invalid filters"},
@@ -122,8 +122,8 @@ func TestLoadRefuses(t *testing.T) {
 		"grade -1":              {entry(`"filepath": "a.md", "grade": -1`), "invalid grade"},
 		"half a grade":          {entry(`"filepath": "a.md", "grade": 1.5`), "invalid grade"},
 		"a grade in words":      {entry(`"filepath": "a.md", "grade": "high"`), "invalid grade"},
-		"no place":              {entry(`"heading": "A"`), "expected entry 1 names no place"},
-		"two places":            {entry(`"filepath": "a.md", "chunk_id": "a.md#b"`), "names both a chunk and a file"},
+		"no place":              {entry(`"heading": "A"`), "expected entry 1 has no place"},
+		"two places":            {entry(`"filepath": "a.md", "chunk_id": "a.md#b"`), "has both a chunk and a file"},
 		"an empty other file":   {entry(`"filepath": "a.md", "alt_filepaths": [null]`), "empty path in alt_filepaths"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestLoadRefuses(t *testing.T) {
 
 func TestLoadSaysHowMuchMoreIsWrong(t *testing.T) {
 	_, _, err := Load(write(t, "cases.json", `[{"query": ""}, {"query": "a", "expectedChunkId": "b"}, {"name": "x", "query": "c"}, {}]`))
-	if f := fault.Of(err); f == nil || !strings.Contains(f.Hint, "2 more of the 4 cases") || !strings.Contains(f.Hint, `case 3 "x": expects nothing`) {
+	if f := fault.Of(err); f == nil || !strings.Contains(f.Hint, "2 more of the 4 cases") || !strings.Contains(f.Hint, `case 3 "x": has no expected entries`) {
 		t.Errorf("Load = %+v; want a hint with the number of bad cases and the next one", fault.Of(err))
 	}
 }

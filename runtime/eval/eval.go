@@ -106,7 +106,7 @@ func (o Options) withDefaults() Options {
 // Everything in the report except Timing depends only on the engine's answers.
 func Run(ctx context.Context, engine Engine, cases []Case, opts Options) (Report, error) {
 	if len(cases) == 0 {
-		return Report{}, fault.New("no_cases", "there are no cases to evaluate", "give a file with at least one graded query")
+		return Report{}, fault.New("no_cases", "there are no cases to evaluate", "pass a file with at least one graded query")
 	}
 	r := run{engine: engine, opts: opts.withDefaults()}
 	for i := range r.opts.Warmup {

@@ -86,7 +86,7 @@ func TestAFailedQueryScoresZeroAndIsListed(t *testing.T) {
 	if c := r.Cases[1]; c.Error != "index is on fire" || c.NDCG != 0 {
 		t.Errorf("the failed case = %+v; want its error and NDCG 0", c)
 	}
-	if out := Terminal(Style{}, r); !strings.Contains(out, "failed queries, which count as 0: 1\n  broken: index is on fire\n") {
+	if out := Terminal(Style{}, r); !strings.Contains(out, "failed queries (counted as 0): 1\n  broken: index is on fire\n") {
 		t.Errorf("terminal does not list the failed query:\n%s", out)
 	}
 }

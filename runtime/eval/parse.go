@@ -34,7 +34,7 @@ type mention struct {
 func (l *loader) file(path string, data []byte) error {
 	list, err := caseList(data)
 	if err != nil {
-		return fault.New("bad_cases", fmt.Sprintf("%s: %v", path, err), "give a JSON list of cases, or an object with the list as \"cases\"")
+		return fault.New("bad_cases", fmt.Sprintf("%s: %v", path, err), "pass a JSON list of cases, or an object with the list as \"cases\"")
 	}
 	if len(list) == 0 {
 		return fault.New("no_cases", fmt.Sprintf("%s has no cases", path), "add at least one graded query")
@@ -56,9 +56,9 @@ func (l *loader) file(path string, data []byte) error {
 	case 0:
 		return nil
 	case 1:
-		return fault.New("bad_cases", problems[0], "correct the case and run again")
+		return fault.New("bad_cases", problems[0], "fix the case, then run the command again")
 	default:
-		return fault.New("bad_cases", problems[0], fmt.Sprintf("fix it, and %d more of the %d cases; the next is %s", n-1, len(list), problems[1]))
+		return fault.New("bad_cases", problems[0], fmt.Sprintf("fix this case and %d more of the %d cases; the next is %s", n-1, len(list), problems[1]))
 	}
 }
 
@@ -81,10 +81,10 @@ func (l *loader) add(c Case, where string, extra []string) {
 	}
 	l.names[c.Name]++
 	if named && c.Name != name {
-		l.warnings = append(l.warnings, fmt.Sprintf("%s: duplicate name, so the case is called %q; give each case its own name", where, c.Name))
+		l.warnings = append(l.warnings, fmt.Sprintf("%s: duplicate name, so the case was renamed %q; give each case a unique name", where, c.Name))
 	}
 	if best := slices.MaxFunc(c.Expected, func(a, b Entry) int { return a.Grade - b.Grade }).Grade; best < c.Good {
-		l.warnings = append(l.warnings, fmt.Sprintf("%s: its best grade is %d, and MRR, hit rate and recall count from %d on, so they stay 0", where, best, c.Good))
+		l.warnings = append(l.warnings, fmt.Sprintf("%s: its best grade is %d, but MRR, hit rate and recall count only grades of %d or more, so they stay 0", where, best, c.Good))
 	}
 	l.cases = append(l.cases, c)
 }
@@ -93,7 +93,7 @@ func (l *loader) allWarnings() []string {
 	all := l.warnings
 	for _, field := range slices.Sorted(maps.Keys(l.unknown)) {
 		s := l.unknown[field]
-		all = append(all, fmt.Sprintf("%s: nothing reads the field %q (found %d times); remove it or check its spelling", s.first, field, s.count))
+		all = append(all, fmt.Sprintf("%s: the field %q has no effect (found %d times); remove it or check its spelling", s.first, field, s.count))
 	}
 	return all
 }
@@ -180,7 +180,7 @@ func (c *Case) check() error {
 	case oneLine(c.Query) == "":
 		return errors.New("has no query; add one")
 	case len(c.Expected) == 0:
-		return errors.New("expects nothing; list at least one place that answers it under expected")
+		return errors.New("has no expected entries; list at least one place that answers it under expected")
 	}
 	for reader, query := range c.Asked {
 		if oneLine(query) == "" {
@@ -226,9 +226,9 @@ func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err e
 	}
 	switch {
 	case e.ChunkID != "" && e.Filepath != "":
-		err = errors.New("names both a chunk and a file; keep chunk_id or filepath")
+		err = errors.New("has both a chunk and a file; keep either chunk_id or filepath")
 	case e.ChunkID == "" && e.Filepath == "":
-		err = errors.New("names no place; add filepath or chunk_id")
+		err = errors.New("has no place; add filepath or chunk_id")
 	case slices.Contains(e.AltFilepaths, ""):
 		err = errors.New("has an empty path in alt_filepaths; remove it")
 	}

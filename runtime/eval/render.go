@@ -151,7 +151,7 @@ func eachRow(reports []Report, row func(name string, of func(Report) (Scores, bo
 // metricTable returns a table with a row for each metric, except NDCG, that a
 // report has.
 func metricTable(reports []Report) grid {
-	g := grid{head: []string{"over all cases", reports[0].Name}}
+	g := grid{head: []string{"for all cases", reports[0].Name}}
 	for _, r := range reports[1:] {
 		g.head = append(g.head, r.Name, "+/-")
 	}
@@ -261,7 +261,7 @@ func notes(reports []Report) []section {
 }
 
 func (r Report) troubles() []section {
-	failed, closed := section{title: "failed queries, which count as 0"}, section{title: "queries with a hit that could not be opened"}
+	failed, closed := section{title: "failed queries (counted as 0)"}, section{title: "queries with a hit that could not be opened"}
 	missing := section{title: "expected files missing from the corpus"}
 	for _, c := range r.Cases {
 		if c.Error != "" {

@@ -200,7 +200,7 @@ func ReadReport(path string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	const hint = "give a file with one report, as printed by an evaluation in JSON"
+	const hint = "pass a file with one report, as written by \"deskhand eval CASES.json --out FILE\""
 	var r Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: %s", path, jsonFlaw(data, err)), hint)

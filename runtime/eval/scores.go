@@ -80,14 +80,14 @@ func ReadScores(r io.Reader) (Agreed, error) {
 	case a.K <= 0:
 		return Agreed{}, badScores("the scores have no heading with NDCG@ and a rank")
 	case last < 0 || a.Categories[last].Name != "all":
-		return Agreed{}, badScores("the scores do not end with a line for all")
+		return Agreed{}, badScores("the scores do not end with a line for \"all\"")
 	}
 	a.Total, a.Categories = a.Categories[last].Scores, a.Categories[:last]
 	return a, nil
 }
 
 func badScores(message string) error {
-	return fault.New("bad_scores", message, "rewrite the scores from a report")
+	return fault.New("bad_scores", message, "create the scores file again from a report")
 }
 
 func wordAfter(line, mark string) string {
@@ -125,10 +125,10 @@ func CompareScores(base Agreed, current Report) Delta {
 	d := Delta{Baseline: "agreed", Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	was := Report{K: base.K, Collapse: base.Collapse, Summary: base.Total, Categories: base.Categories}
 	if base.K != current.K || base.Collapse != current.Collapse {
-		d.Notes = append(d.Notes, "the scores were measured with another rank or another rule for languages")
+		d.Notes = append(d.Notes, "the scores were measured with a different rank or a different language rule")
 	}
 	if base.Total.Cases != current.Summary.Cases {
-		d.Notes = append(d.Notes, fmt.Sprintf("the scores are over %d cases, the report over %d", base.Total.Cases, current.Summary.Cases))
+		d.Notes = append(d.Notes, fmt.Sprintf("the scores cover %d cases, but the report covers %d", base.Total.Cases, current.Summary.Cases))
 	}
 	d.compareScores(was, current)
 	d.Metrics = d.Metrics[:scoreCount]

@@ -78,7 +78,7 @@ func (w wire) call(ctx context.Context, method, path string, in, out any) error 
 	}
 	r, err := http.NewRequestWithContext(ctx, method, w.place.API+path, body)
 	if err != nil {
-		return fault.New(ForgeUnknown, fmt.Sprintf("%s is not an address", w.place.API), "fix the forge's URL")
+		return fault.New(ForgeUnknown, fmt.Sprintf("%s is not a valid address", w.place.API), "fix the forge's URL")
 	}
 	r.Header = w.header.Clone()
 	r.Header.Set("User-Agent", "deskhand")
@@ -87,7 +87,7 @@ func (w wire) call(ctx context.Context, method, path string, in, out any) error 
 	}
 	answer, err := w.client.Do(r)
 	if err != nil {
-		f := fault.New(ForgeAway, fmt.Sprintf("%s does not answer: %v", w.place.API, cause(err)), "retry when it can be reached")
+		f := fault.New(ForgeAway, fmt.Sprintf("%s does not respond: %v", w.place.API, cause(err)), "retry when the server can be reached")
 		f.Retryable = true
 		return f
 	}
@@ -132,14 +132,14 @@ func (w wire) refused(answer *http.Response, raw []byte) error {
 		}
 	}
 	text = strings.ReplaceAll(textutil.Shorten(textutil.OneLine(strings.TrimSpace(text)), 500), w.token, "[token]")
-	hint := "fix that and retry"
+	hint := "fix the reported problem and retry"
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		hint = "check whether the token is valid and has write permission for pull requests of " + w.place.Path
+		hint = "check that the token is valid and has write permission for pull requests in " + w.place.Path
 	case http.StatusNotFound:
-		hint = "check whether the token has access to " + w.place.Path + ", and whether that name is correct"
+		hint = "check that the token has access to " + w.place.Path + " and that this name is correct"
 	}
-	f := fault.New(ForgeRefused, fmt.Sprintf("%s says %s: %s", w.place.API, answer.Status, cmp.Or(text, "no details")), hint)
+	f := fault.New(ForgeRefused, fmt.Sprintf("%s returned %s: %s", w.place.API, answer.Status, cmp.Or(text, "no details")), hint)
 	f.Retryable = answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests
 	return f
 }

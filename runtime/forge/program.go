@@ -174,5 +174,5 @@ func programFault(p Place, said string, err error) error {
 	if said = textutil.Shorten(textutil.OneLine(strings.TrimSpace(said)), 500); said == "" || !errors.As(err, &exit) {
 		said = err.Error()
 	}
-	return fault.New(ForgeRefused, fmt.Sprintf("%s says: %s", programs[p.Kind], said), "fix that and retry; if it is not signed in: "+signIn[p.Kind])
+	return fault.New(ForgeRefused, fmt.Sprintf("%s reported: %s", programs[p.Kind], said), "fix the reported problem and retry; if the program is not signed in, run: "+signIn[p.Kind])
 }

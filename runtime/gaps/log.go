@@ -86,7 +86,7 @@ func (l *Log) Add(index, query string, filters map[string]string, found search.F
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.write(append(line, '\n')); err != nil {
-		return fmt.Errorf("record a question that found little: %w", err)
+		return fmt.Errorf("record a question with poor results: %w", err)
 	}
 	return nil
 }

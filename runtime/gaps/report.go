@@ -204,7 +204,7 @@ func (g Gap) draft() string {
 		return string(b)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\nWrite here what answers", text.Shorten(first(g.Questions[0].Text), 80))
+	fmt.Fprintf(&b, "## %s\n\nWrite the answer here", text.Shorten(first(g.Questions[0].Text), 80))
 	for i, q := range g.Questions[:min(len(g.Questions), maxDrafted)] {
 		if i == 0 {
 			b.WriteString(":\n\n")

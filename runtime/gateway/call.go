@@ -115,7 +115,7 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 func (u *upstream) unwelcome(connected bool) error {
 	if connected {
 		return fault.New("credential_refused", fmt.Sprintf("%s refused the credential that was just connected", u.Title),
-			"tell the user: the account may lack a permission; it may help to run deskhand disconnect "+u.Name+" and connect another account")
+			"tell the user that the account may lack a permission; it may help to run \"deskhand disconnect "+u.Name+"\" and connect another account")
 	}
 	return fault.New("credential_refused", u.Title+" requires a credential, but none is configured for it",
 		"tell the server's operator: set credential_scope and auth, or headers, for upstream "+u.Name)
@@ -192,7 +192,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			}
 			opened = true
 		case errors.As(err, &said) && said.Code == mcp.CodeURLElicitationRequired:
-			return contract.Result{}, fault.New("not_done", u.Title+" is still waiting for the page that the user has opened", "call again when the user says it is done")
+			return contract.Result{}, fault.New("not_done", u.Title+" is still waiting for the page that the user has opened", "call again when the user says that it is done")
 		case fault.Of(err) != nil && ctx.Err() == nil:
 			return contract.Result{}, err
 		default:
@@ -239,13 +239,13 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 		return err
 	case waiting.Err() != nil:
 		return &fault.Fault{Code: "upstream_timeout", Message: fmt.Sprintf("%s did not answer within %v", u.Title, u.patience()),
-			Hint: "it may still be working on the call: check before you call again"}
+			Hint: "check whether it is still working on the call before you call again"}
 	case errors.As(err, &said) && said.Code != rejected:
 		return fault.New("upstream_error", u.clean(u.Title+": "+said.Message), "")
 	case errors.As(err, &out) && out.arrivedSomewhere():
 		u.wake()
 		return fault.New("upstream_lost", u.clean(u.Title+" was lost before it answered: "+u.why(err)),
-			"it is unknown whether the call took effect: check before you call again")
+			"check whether the call took effect before you call again")
 	}
 	return u.unreachable(err)
 }

@@ -571,7 +571,7 @@ func TestProviderThatIsDownIsToldOnThePage(t *testing.T) {
 	ended := d.call("linear_echo", contract.Caller{}, `{}`)
 	r := d.asked()
 	page := newBrowser(t).get(r.URL)
-	if !strings.Contains(page.body, "cannot find out where to sign in for Linear") && !strings.Contains(page.body, "Cannot find out where to sign in for Linear") || !strings.Contains(page.body, "Try again") {
+	if !strings.Contains(page.body, "cannot determine where to sign in for Linear") && !strings.Contains(page.body, "Cannot determine where to sign in for Linear") || !strings.Contains(page.body, "Try again") {
 		t.Errorf("the page = %s, want that the provider is down", page.body)
 	}
 	d.answer(r.ID, elicit.Decline)

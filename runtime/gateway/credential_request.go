@@ -200,7 +200,7 @@ func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.
 	defer func() { stop(); <-told }()
 	ended, err := hub.Wait(ctx, r.ID)
 	if errors.Is(err, elicit.ErrClosed) {
-		return ended, &fault.Fault{Code: "stopping", Message: "this server is stopping; " + u.Title + " can still be connected at " + r.URL, Hint: "call again once it is back", Retryable: true}
+		return ended, &fault.Fault{Code: "stopping", Message: "this server is stopping; " + u.Title + " can still be connected at " + r.URL, Hint: "call again when it is running again", Retryable: true}
 	}
 	return ended, err
 }

@@ -74,7 +74,7 @@ func (u *Upstream) marksWith() (string, error) {
 	marks := strings.FieldsFunc(os.Getenv(viaVariable), func(c rune) bool { return c == ',' })
 	if slices.Contains(marks, u.mark()) {
 		return "", fault.New("upstream_loop", fmt.Sprintf("the command of upstream %s starts this same server again", u.Name),
-			"remove it from the configuration file, or give it its own --config")
+			"remove it from the configuration file, or pass it a different --config")
 	}
 	return viaVariable + "=" + strings.Join(append(marks, u.mark()), ","), nil
 }

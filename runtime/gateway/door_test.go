@@ -321,7 +321,7 @@ func TestNothingIsLentOutsideOfACall(t *testing.T) {
 		}
 		sampled++
 		_, err := one.CreateMessage(t.Context(), &mcp.CreateMessageParams{MaxTokens: 9})
-		if err == nil || !strings.Contains(err.Error(), "no call is running") {
+		if err == nil || !strings.Contains(err.Error(), "no running call") {
 			t.Errorf("sampling outside of a call = %v, want a refusal that says why", err)
 		}
 	}

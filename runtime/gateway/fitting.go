@@ -18,7 +18,7 @@ func (u *upstream) fitting(o offered) offered {
 			r.Output = nil // clients from before 2026-07-28 reject the whole list because of such a tool
 		}
 		if err := u.fits(r); err != nil {
-			u.g.log.Warn("an upstream's tool is left out", "upstream", u.Name, "tool", textutil.Shorten(r.Name, 200), "error", err)
+			u.g.log.Warn("skipped an upstream's tool", "upstream", u.Name, "tool", textutil.Shorten(r.Name, 200), "error", err)
 			continue
 		}
 		tools = append(tools, r)
@@ -54,7 +54,7 @@ func (u *upstream) fittingEntries(kind contract.EntryKind, all []entry) []entry 
 	return slices.DeleteFunc(slices.Clone(all), func(e entry) bool {
 		err := contract.PublishableEntry(kind, e)
 		if err != nil {
-			u.g.log.Warn("an upstream's entry is left out", "upstream", u.Name, "list", kind, "key", textutil.Shorten(e.Key, 200), "error", err)
+			u.g.log.Warn("skipped an upstream's entry", "upstream", u.Name, "list", kind, "key", textutil.Shorten(e.Key, 200), "error", err)
 		}
 		return err != nil
 	})

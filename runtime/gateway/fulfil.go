@@ -37,7 +37,7 @@ func (u *upstream) rounds(next mcp.MethodHandler) mcp.MethodHandler {
 				return result, nil
 			}
 		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("it asked for further input more than %d times in one call", maxRounds-1)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("it requested further input more than %d times in one call", maxRounds-1)}
 	}
 }
 

@@ -41,6 +41,10 @@ type Options struct {
 	// Principal is the person that this server's agents work for. If empty, it is
 	// [elicit.Local].
 	Principal string
+	// For returns the gateway of a person with a name, with the upstreams of
+	// [UserScope], or fails. Calls of an agent of that person, and the pages that the
+	// person opens, use its credentials. If nil, they are refused.
+	For func(person string) (*Gateway, error)
 	// Many explains why agents of several people may call. If set, no call uses a
 	// single person's credential; see [UserScope]. If empty, only Principal's
 	// agents call.
@@ -183,7 +187,7 @@ func (g *Gateway) offered() (all []offeredTool) {
 	for _, u := range g.upstreams {
 		for _, t := range u.offer() {
 			if taken[t.Name] {
-				g.log.Warn("a tool is left out because its name is taken: give the upstream another prefix", "upstream", u.Name, "tool", t.Name)
+				g.log.Warn("skipped a tool because its name is taken: use another prefix for the upstream", "upstream", u.Name, "tool", t.Name)
 				continue
 			}
 			taken[t.Name] = true

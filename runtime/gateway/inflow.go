@@ -57,7 +57,7 @@ func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	if head.Method != nil {
 		if !in.flood.lets(len(raw), time.Now()) {
 			in.flood.tell(func() {
-				in.u.g.log.Warn("an upstream sends messages over the size limit: they are dropped", "upstream", in.u.Name, "method", textutil.Shorten(*head.Method, 60))
+				in.u.g.log.Warn("dropping an upstream's messages because they exceed the size limit", "upstream", in.u.Name, "method", textutil.Shorten(*head.Method, 60))
 			})
 			return nil, head.ID, false
 		}

@@ -106,7 +106,7 @@ func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 	}
 	all := u.inFlight()
 	if len(all) == 0 {
-		return nil, "no call is running that it could belong to"
+		return nil, "there is no running call that it could belong to"
 	}
 	conversation := func(c *call) any {
 		if from, ok := c.who().Client.(lender); ok {
@@ -119,7 +119,7 @@ func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 			c = one
 		}
 		if conversation(one) != conversation(all[0]) {
-			return nil, fmt.Sprintf("%d calls of several clients are running, and it does not say which one it belongs to", len(all))
+			return nil, fmt.Sprintf("%d calls from several clients are running, and it does not say to which call it belongs", len(all))
 		}
 	}
 	return c, ""

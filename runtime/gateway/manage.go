@@ -63,7 +63,7 @@ func (g *Gateway) connectable(name string) (*upstream, error) {
 		for _, one := range g.upstreams {
 			names = append(names, one.Name)
 		}
-		hint := "none is configured under upstreams in the configuration file"
+		hint := "no upstream is configured under upstreams in the configuration file"
 		if len(names) > 0 {
 			hint = "configured upstreams: " + strings.Join(names, ", ")
 		}
@@ -92,7 +92,7 @@ func (g *Gateway) Connect(ctx context.Context, name, key string) error {
 		return err
 	}
 	if u.Auth.Kind != Key {
-		return fault.New("wrong_kind", u.Title+" accepts no key: people sign in to it", "omit the key")
+		return fault.New("wrong_kind", u.Title+" does not accept keys: people sign in to it", "omit the key")
 	}
 	return g.store(ctx, u, key, g.options.Principal)
 }

@@ -63,7 +63,7 @@ func hostOf(address string) string {
 // last refused a call, or empty if it was not called. The error is a fault.
 func (u *upstream) discover(ctx context.Context, challenge string) (*provider, error) {
 	failed := func(err error) (*provider, error) {
-		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: u.clean(fmt.Sprintf("cannot find out where to sign in for %s: %v", u.Title, err)),
+		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: u.clean(fmt.Sprintf("cannot determine where to sign in for %s: %v", u.Title, err)),
 			Hint: "retry in a moment", Retryable: true}
 	}
 	client := u.web(nil)
@@ -279,7 +279,7 @@ func (u *upstream) withGranted(scopes []string) []string {
 // is the issuer that claims to have sent the person (RFC 9207).
 func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, by string) error {
 	if iss != "" && iss != s.Issuer || iss == "" && s.WantsIss {
-		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "start again; if it happens again, do not trust that sign-in page")
+		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "start again; if this happens again, do not trust that sign-in page")
 	}
 	config := s.Client.config(s.TokenURL, s.Redirect, nil)
 	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(extraFields{"resource": s.Resource}))
@@ -287,7 +287,7 @@ func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, b
 	if err != nil {
 		reason := "it cannot be reached"
 		if refused := new(oauth2.RetrieveError); errors.As(err, &refused) {
-			reason = "it says " + cmp.Or(refused.ErrorCode, refused.Response.Status)
+			reason = "it returned " + cmp.Or(refused.ErrorCode, refused.Response.Status)
 		}
 		return &fault.Fault{Code: "sign_in_failed", Message: hostOf(s.TokenURL) + " returned no token: " + reason, Hint: "start again", Retryable: true}
 	}

@@ -84,6 +84,10 @@ func (u *upstream) connectTool() contract.Tool {
 		Additive:    true, Idempotent: true,
 	}
 	t.Call = func(ctx context.Context, caller contract.Caller, _ json.RawMessage) (contract.Result, error) {
+		u, err := u.of(ctx)
+		if err != nil {
+			return contract.Result{}, err
+		}
 		c := &call{name: t.Name}
 		defer c.attach(ctx, caller)()
 		return u.connect(ctx, c)

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -47,8 +48,8 @@ type pages struct {
 }
 
 // Mounts returns the pages for connecting upstreams, by path, for people who have
-// signed in. who identifies such a person. If nil, every person is
-// [Options.Principal].
+// signed in. who identifies such a person. If nil, it is the name of the request's
+// caller, or else [Options.Principal].
 func (g *Gateway) Mounts(shell *page.Shell, who func(*http.Request) string) map[string]http.Handler {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -56,13 +57,13 @@ func (g *Gateway) Mounts(shell *page.Shell, who func(*http.Request) string) map[
 	}
 	shell.Add(files)
 	if who == nil {
-		who = func(*http.Request) string { return g.options.Principal }
+		who = func(r *http.Request) string { return cmp.Or(access.Of(r.Context()).Name, g.options.Principal) }
 	}
 	p := &pages{g, shell, shell.Parse(templates, "templates/connect.html"), who}
 	return map[string]http.Handler{
-		"GET " + Path + "{id}":  p.handler(p.show),
-		"POST " + Path + "{id}": p.handler(p.act),
-		"GET " + callbackPath:   p.handler(p.back),
+		"GET " + Path + "{id}":  p.handler((*pages).show),
+		"POST " + Path + "{id}": p.handler((*pages).act),
+		"GET " + callbackPath:   p.handler((*pages).back),
 		"GET /auth/connect":     http.HandlerFunc(p.alias),
 	}
 }
@@ -111,12 +112,16 @@ func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, v view
 }
 
 // handler wraps h and writes its errors as pages.
-func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+func (p *pages) handler(h func(*pages, http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
 		err := page.ReadForm(r)
+		var own *pages
 		if err == nil {
-			err = h(w, r)
+			own, err = p.of(r)
+		}
+		if err == nil {
+			err = h(own, w, r)
 		}
 		if err == nil || r.Context().Err() != nil {
 			return

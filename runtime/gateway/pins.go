@@ -41,7 +41,7 @@ func (g *Gateway) recallPins(ctx context.Context) {
 		kept, _, err = v.remembered(ctx, pinsRow, g.options.Principal)
 	}
 	if err != nil {
-		g.log.Warn("cannot remember recently called tools", "error", err)
+		g.log.Warn("cannot store the recently called tools", "error", err)
 		return
 	}
 	g.pins.mu.Lock()
@@ -74,7 +74,7 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 		err = v.remember(context.WithoutCancel(ctx), pinsRow, g.options.Principal, kept)
 	}
 	if err != nil {
-		g.log.Warn("cannot remember recently called tools", "error", err)
+		g.log.Warn("cannot store the recently called tools", "error", err)
 	}
 	if at < 0 {
 		g.tellChanged()

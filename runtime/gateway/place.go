@@ -46,7 +46,7 @@ func newPlaces() *places {
 // Reasons why a large message is not forwarded.
 var (
 	errNoPlace = errors.New("too many other large answers are being passed on")
-	errTooSlow = errors.New("the answer came too slowly")
+	errTooSlow = errors.New("the answer arrived too slowly")
 )
 
 // take waits for a place of size bytes, or of the whole buffer space if that is

@@ -67,7 +67,7 @@ const maxOpen = 16
 func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage) error {
 	var wanted struct{ Elicitations []*mcp.ElicitParams }
 	if err := json.Unmarshal(data, &wanted); err != nil || len(wanted.Elicitations) == 0 || len(wanted.Elicitations) > maxPages {
-		return fault.New("upstream_error", u.Title+" wants pages opened but does not name them", "")
+		return fault.New("upstream_error", u.Title+" asks to open pages but does not list them", "")
 	}
 	hub, err := u.g.openHub(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 			u.foreign.wait(ctx, p.ElicitationID, done)
 		}
 		if !r.Accepted() {
-			return fault.New("not_done", u.Title+" wants the user to open a page first, but the user did not", "continue without it, or ask the user to open it")
+			return fault.New("not_done", u.Title+" requires the user to open a page first, but the user did not open it", "continue without it, or ask the user to open it")
 		}
 	}
 	return nil

@@ -136,12 +136,12 @@ func (u *upstream) stayConnected(ctx context.Context) {
 func (u *upstream) recall(ctx context.Context) {
 	v, err := u.g.open(ctx)
 	if err != nil {
-		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot store an upstream's tools", "upstream", u.Name, "error", err)
 		return
 	}
 	offer, known, err := v.remembered(ctx, u.Name, u.principal())
 	if err != nil {
-		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot store an upstream's tools", "upstream", u.Name, "error", err)
 		return
 	}
 	if known {
@@ -156,6 +156,9 @@ func (u *upstream) recall(ctx context.Context) {
 // credentials is skipped until someone has connected, because it would only refuse.
 func (u *upstream) look(ctx context.Context) error {
 	c, err := u.usable(ctx)
+	if err != nil && u.forOne() != nil && u.g.options.For != nil {
+		c, err = nil, nil // of what each person may call, only what anyone sees is listed
+	}
 	if err != nil {
 		return err
 	}
@@ -189,7 +192,7 @@ func (u *upstream) look(ctx context.Context) error {
 		err = v.remember(ctx, u.Name, u.principal(), offer)
 	}
 	if err != nil {
-		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot store an upstream's tools", "upstream", u.Name, "error", err)
 	}
 	u.know(offer)
 	return nil
@@ -339,7 +342,7 @@ func (u *upstream) unreachable(err error) error {
 	}
 	u.wake()
 	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(u.Title + " cannot be reached: " + u.why(err)),
-		Hint: "call again in a moment; if that does not help, tell the operator of the server " + u.host(), Retryable: true}
+		Hint: "call again in a moment; if that does not help, tell the server's operator " + u.host(), Retryable: true}
 }
 
 // clean replaces in a text what only the upstream may know.

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -29,6 +30,9 @@ func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	}
 	if err := u.forOne(); err != nil {
 		return nil, err
+	}
+	if u.anothers(ctx) {
+		return nil, u.notTheirs(access.Of(ctx).Name)
 	}
 	v, err := u.g.open(ctx)
 	if err != nil {
@@ -104,7 +108,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	refused := new(oauth2.RetrieveError)
 	switch {
 	case errors.As(err, &refused) && final(refused):
-		u.g.log.Warn("cannot renew the credential, someone has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
+		u.g.log.Warn("cannot renew the credential; someone has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	case err != nil && time.Now().Before(c.Expires):

@@ -44,6 +44,11 @@ type ask struct {
 // handle makes a call for its client, or continues the call in which the client was
 // asked.
 func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error) {
+	if own, err := u.of(ctx); err != nil {
+		return contract.Result{}, err
+	} else if own != u {
+		return own.handle(ctx, c)
+	}
 	asked, ok := c.who().Client.(client)
 	if !ok || !asked.Rounds() {
 		defer c.attach(ctx, c.who())()
@@ -67,7 +72,7 @@ func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error)
 		r.call.mu.Unlock()
 	case id != "" && !u.connects(ctx, id):
 		return contract.Result{}, fault.New("upstream_lost", fmt.Sprintf("the call of %s that asked for this has ended", u.Title),
-			"it is unknown whether the call took effect: check, then call again without requestState")
+			"check whether the call took effect, then call again without requestState")
 	default:
 		r = u.start(ctx, c)
 	}
@@ -210,7 +215,7 @@ func (p *parked) put(u *upstream, r *round) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.calls) >= maxParked {
-		u.g.log.Warn("gave up an upstream's call: too many are waiting for their clients", "upstream", u.Name, "most", maxParked)
+		u.g.log.Warn("gave up on an upstream's call: too many calls are waiting for their clients", "upstream", u.Name, "most", maxParked)
 		r.cancel()
 		return
 	}

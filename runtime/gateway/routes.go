@@ -71,7 +71,7 @@ func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contr
 				continue
 			}
 			if ownPrompt(name) || r.prompts[name].u != nil {
-				g.log.Warn("a prompt is left out because its name is taken: give the upstream another prefix", "upstream", u.Name, "prompt", name)
+				g.log.Warn("skipped a prompt because its name is taken: use another prefix for the upstream", "upstream", u.Name, "prompt", name)
 				continue
 			}
 			if shown, err := renamed(e, "name", name); err == nil {

@@ -92,13 +92,13 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 			return nil, fmt.Errorf("list %s: %w", kind, err)
 		}
 		if len(all) == maxTools {
-			u.g.log.Warn("an upstream has more than deskhand passes on", "upstream", u.Name, "list", kind, "most", maxTools)
+			u.g.log.Warn("an upstream lists more entries than deskhand passes on", "upstream", u.Name, "list", kind, "most", maxTools)
 			break
 		}
 		key, meta, ok := read(one)
 		switch {
 		case !ok || taken[key]:
-			u.g.log.Warn("an upstream's entry is left out because its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", textutil.Shorten(key, 200))
+			u.g.log.Warn("skipped an upstream's entry because its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", textutil.Shorten(key, 200))
 			continue
 		case u.passed(meta):
 			continue

@@ -124,7 +124,7 @@ func (t *upstreamTask) run(ctx context.Context, params *mcp.CallToolParams) (*mc
 		}
 		p.RequestState = state.RequestState
 	}
-	return nil, t.odd(fmt.Errorf("it asked %d times before it started", maxRounds))
+	return nil, t.odd(fmt.Errorf("it requested input %d times before it started", maxRounds))
 }
 
 func (t *upstreamTask) read(raw json.RawMessage) (*mcp.CallToolResult, error) {

@@ -60,7 +60,7 @@ func (u *upstream) why(err error) string {
 	case errors.Is(err, exec.ErrNotFound), len(u.Command) > 0 && errors.Is(err, fs.ErrNotExist):
 		return command + " is not found"
 	case len(u.Command) > 0 && errors.Is(err, os.ErrPermission):
-		return command + " may not be run: permission denied"
+		return command + " cannot be run: permission denied"
 	case errors.As(err, &said) && said.said != "":
 		return command + " exited and printed: " + said.said
 	case len(u.Command) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
@@ -75,7 +75,7 @@ func (u *upstream) why(err error) string {
 	last := strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
 	for code := http.StatusBadRequest; code < 600; code++ {
 		if http.StatusText(code) == last && last != "" {
-			return fmt.Sprintf("it answered %d %s", code, last)
+			return fmt.Sprintf("it returned %d %s", code, last)
 		}
 	}
 	return last

@@ -182,9 +182,9 @@ func Find(topic string) (Found, error) {
 
 func hint(near, topic string) string {
 	if near != "" {
-		return "did you mean deskhand help " + near + "?"
+		return "did you mean \"deskhand help " + near + "\"?"
 	}
-	return "list the topics with deskhand docs, or search the manual: deskhand docs " + topic
+	return "list the topics with \"deskhand docs\", or search the manual: deskhand docs " + topic
 }
 
 func within(p Page, anchor string) (Found, error) {

@@ -30,7 +30,7 @@ func TestTopicsAreFound(t *testing.T) {
 			t.Errorf("Find(%q) = %q, %v, want %q", topic, got, err, want)
 		}
 	}
-	if _, err := Find("run-an-atempt"); fault.Of(err) == nil || fault.Of(err).Hint != "did you mean deskhand help run-an-attempt?" {
+	if _, err := Find("run-an-atempt"); fault.Of(err) == nil || fault.Of(err).Hint != "did you mean \"deskhand help run-an-attempt\"?" {
 		t.Errorf("a misspelt topic: %v", err)
 	}
 	if found, err := Find("exit-codes"); err != nil || !strings.HasPrefix(found.Markdown(), "## Exit codes") || strings.Contains(found.Markdown()[3:], "\n## ") {

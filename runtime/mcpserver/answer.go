@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -41,8 +42,8 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 	return s.outcome(ctx, tool, func(ctx context.Context) (contract.Result, error) { return tool.Call(ctx, caller, args) })
 }
 
-// outcome runs call for a tool and returns its answer or refusal. This is the only
-// place where an error becomes an MCP result: a fault shows its message and hint,
+// outcome runs call for a tool that is open to the caller, and returns its answer or
+// refusal. This is the only place where an error becomes an MCP result: a fault shows its message and hint,
 // and any other error shows an ID whose log line has the details.
 func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(context.Context) (contract.Result, error)) (a answer) {
 	defer func() {
@@ -50,6 +51,9 @@ func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(con
 			a = s.failed(tool, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
+	if f := closed(ctx, tool); f != nil {
+		return refusal(tool, f)
+	}
 	result, err := call(ctx)
 	if err != nil {
 		if again := new(inputRequired); errors.As(err, &again) {
@@ -90,7 +94,7 @@ func (s *Server) expected(err error) *fault.Fault {
 func (s *Server) failed(tool *contract.Tool, err error) answer {
 	f := fault.New("internal", s.internal("call tool "+tool.Name, err), "")
 	if tool.Envelope {
-		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, give the server's operator this id, which is in its log", true
+		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, give this ID to the server's operator, who can find it in the log", true
 	}
 	return refusal(tool, f)
 }
@@ -228,6 +232,9 @@ func callerOf(client *mcp.Implementation) contract.Caller {
 func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
 	now := s.current.Load()
 	prompt := now.prompts[req.Params.Name]
+	if !open(ctx, s.promptScope(req.Params.Name)) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", req.Params.Name)}
+	}
 	if prompt == nil && now.elsewhere.prompts[req.Params.Name] != nil {
 		return s.promptElsewhere(ctx, now.elsewhere, req)
 	}
@@ -254,6 +261,9 @@ func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (_ *m
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (_ *mcp.ReadResourceResult, err error) {
 	now := s.current.Load()
 	r := now.resources[req.Params.URI]
+	if !open(ctx, s.resourceScope(req.Params.URI)) {
+		return nil, notFound(req.Params)
+	}
 	if r == nil {
 		return s.readElsewhere(ctx, now.elsewhere, req)
 	}
@@ -301,6 +311,7 @@ func (s *Server) protocolError(doing string, err error) error {
 // found".
 func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		ctx = s.from(ctx, req)
 		switch method {
 		case "initialize", "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 			s.met(ctx, method, req)
@@ -323,7 +334,7 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 				ctx, req = s.current.Load().known(ctx, call)
 			}
 		case "completion/complete":
-			if r, ok := req.(*mcp.CompleteRequest); ok && s.current.Load().elsewhere.Elsewhere != nil {
+			if r, ok := req.(*mcp.CompleteRequest); ok && open(ctx, foreignScope) && s.current.Load().elsewhere.Elsewhere != nil {
 				return s.complete(ctx, r)
 			}
 		}
@@ -331,31 +342,42 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil {
 			return nil, err
 		}
-		switch r := result.(type) {
-		case *mcp.InitializeResult:
-			r.Instructions = s.current.Load().instructions
-			s.announceCompletion(r.Capabilities)
-			s.http.opened(req.GetSession())
-		case *mcp.DiscoverResult:
-			r.Instructions = s.current.Load().instructions
-			s.announceCompletion(r.Capabilities)
-			s.announceTasks(r)
-		case *mcp.CallToolResult:
-			return created(r), nil
-		case *mcp.ListToolsResult:
-			current := s.current.Load()
-			if r.NextCursor == "" {
-				r.Tools = append(r.Tools, current.unannounced...)
-			}
-			order := current.toolOrder
-			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
-			r.Tools = s.toolsFor(req, r.Tools)
-		case *mcp.ListResourcesResult:
-			r.Resources = s.resourcesFor(req, r.Resources)
-			return s.listedElsewhere(req, result), nil
-		default:
-			return s.listedElsewhere(req, result), nil
-		}
-		return result, nil
+		return s.shaped(ctx, req, result), nil
 	}
+}
+
+// shaped changes a result for the caller of ctx.
+func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result) mcp.Result {
+	switch r := result.(type) {
+	case *mcp.InitializeResult:
+		r.Instructions = s.current.Load().instructions
+		s.announceCompletion(r.Capabilities)
+		s.http.opened(req.GetSession(), access.Of(ctx).Name)
+	case *mcp.DiscoverResult:
+		r.Instructions = s.current.Load().instructions
+		s.announceCompletion(r.Capabilities)
+		s.announceTasks(r)
+	case *mcp.CallToolResult:
+		return created(r)
+	case *mcp.ListToolsResult:
+		current := s.current.Load()
+		if r.NextCursor == "" {
+			r.Tools = append(r.Tools, current.unannounced...)
+		}
+		order := current.toolOrder
+		slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
+		r.Tools = s.openTools(ctx, s.toolsFor(req, r.Tools))
+	case *mcp.ListResourcesResult:
+		r.Resources = s.openResources(ctx, s.resourcesFor(req, r.Resources))
+		return s.listedElsewhere(req, result)
+	case *mcp.ListPromptsResult:
+		r.Prompts = s.openPrompts(ctx, r.Prompts)
+		return s.listedElsewhere(req, result)
+	case *mcp.ListResourceTemplatesResult:
+		r.ResourceTemplates = openTemplates(ctx, r.ResourceTemplates)
+		return s.listedElsewhere(req, result)
+	default:
+		return s.listedElsewhere(req, result)
+	}
+	return result
 }

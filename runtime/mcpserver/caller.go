@@ -68,7 +68,9 @@ func (s *Server) peerOn(req *mcp.CallToolRequest, caller contract.Caller) *peer 
 	if opened == nil || (opened.ProtocolVersion >= modernVersion) != p.Rounds() || p.revision < firstElicitation {
 		return p // the SDK would use the other era's form of asking
 	}
-	p.form, p.url = canElicit(p.revision, req.ClientCapabilities())
+	if s.mayAnswer(req) {
+		p.form, p.url = canElicit(p.revision, req.ClientCapabilities())
+	}
 	return p
 }
 
@@ -219,7 +221,7 @@ func (p *peer) PageDone(ctx context.Context, id string) {
 		return
 	}
 	if err := p.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {
-		p.server.opts.Logger.Debug("cannot tell the client that the page is done", slog.String("request_id", id), slog.Any("error", err))
+		p.server.opts.Logger.Debug("cannot notify the client that the page is done", slog.String("request_id", id), slog.Any("error", err))
 	}
 }
 

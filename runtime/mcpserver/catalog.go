@@ -44,7 +44,7 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		}
 		switch {
 		case err != nil && t.Published != nil:
-			log.Warn("another server's tool is left out", "tool", t.Name, "error", err)
+			log.Warn("skipped another server's tool", "tool", t.Name, "error", err)
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("publish tool %q: %w", t.Name, err)

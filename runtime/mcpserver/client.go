@@ -58,7 +58,7 @@ func Dial(ctx context.Context, target Target) (*Client, error) {
 	case len(target.Command) == 0 && target.URL != "":
 		return dialURL(ctx, client, target)
 	}
-	return nil, errors.New("dial server: want either a command or a URL")
+	return nil, errors.New("connect to the server: want either a command or a URL")
 }
 
 func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {

@@ -240,7 +240,7 @@ func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) boo
 		c.refuse(nil, invalidRequest("id %.100s is already used by a running call", raw))
 		return false
 	case full:
-		c.refuse(raw, &jsonrpc.Error{Code: tooManyCalls, Message: "too many calls in flight, wait for answers"})
+		c.refuse(raw, &jsonrpc.Error{Code: tooManyCalls, Message: "too many calls in flight: wait for answers"})
 		return false
 	}
 	return true

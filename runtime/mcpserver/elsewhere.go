@@ -57,7 +57,7 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 			err = errors.New("its key is invalid or used twice")
 		}
 		if err != nil {
-			log.Warn("another server's entry is left out", "list", kind, "key", e.Key, "error", err)
+			log.Warn("skipped another server's entry", "list", kind, "key", e.Key, "error", err)
 			continue
 		}
 		all[e.Key] = e.Published

@@ -115,7 +115,7 @@ func notAFrame(err error, data []byte) *jsonrpc.Error {
 	case f.Code == "invalid_json":
 		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: " + f.Message}
 	case f.Code == "not_object" && bytes.TrimLeft(data, " \t\r\n")[0] == '[':
-		return invalidRequest("batches are not supported, send one message at a time")
+		return invalidRequest("batches are not supported: send one message at a time")
 	case f.Code == "not_object":
 		return invalidRequest("a message must be a JSON object")
 	default:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/access"
 )
 
 // Headers of the streamable HTTP transport.
@@ -76,7 +78,7 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseMethod(w, true, invalidRequest("%s needs an %s header", r.Method, sessionHeader))
 	case r.Method == http.MethodGet:
 		d.stream(w, r, id)
-	case d.sessions.remove(id):
+	case d.sessions.remove(id, access.Of(r.Context()).Name):
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		refuseHTTP(w, http.StatusNotFound, nil, sessionEnded())
@@ -87,14 +89,14 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // listens.
 func (d *httpDoor) stream(w http.ResponseWriter, r *http.Request, id string) {
 	if !accepts(r, "text/event-stream") {
-		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must hold text/event-stream"))
+		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must contain text/event-stream"))
 		return
 	}
 	if r.Header.Get(resumeHeader) != "" {
 		refuseHTTP(w, http.StatusBadRequest, nil, invalidRequest("a stream cannot be resumed: open a new one without %s", resumeHeader))
 		return
 	}
-	session, release := d.sessions.hold(id)
+	session, release := d.sessions.hold(id, access.Of(r.Context()).Name)
 	defer release()
 	if session == nil {
 		refuseHTTP(w, http.StatusNotFound, nil, sessionEnded())
@@ -139,16 +141,16 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 }
 
 // opened records an HTTP session before its client learns of it.
-func (d *httpDoor) opened(s mcp.Session) {
+func (d *httpDoor) opened(s mcp.Session, by string) {
 	if s, ok := s.(*mcp.ServerSession); ok && s.ID() != "" {
 		caller := callerOf(s.InitializeParams().ClientInfo)
 		caller.Session = sessionName(s.ID())
-		d.sessions.add(&session{id: s.ID(), caller: caller, end: func() { _ = s.Close() }})
+		d.sessions.add(&session{id: s.ID(), by: by, caller: caller, end: func() { _ = s.Close() }})
 	}
 }
 
 func (d *httpDoor) inSession(w http.ResponseWriter, r *http.Request, id string, f *frame, refusal *jsonrpc.Error) {
-	session, release := d.sessions.hold(id)
+	session, release := d.sessions.hold(id, access.Of(r.Context()).Name)
 	defer release()
 	switch {
 	case session == nil:
@@ -176,7 +178,7 @@ func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	case f.kind == reply || served && kind == f.kind:
 		return false
 	case served:
-		refusal = invalidRequest("%s is a notification, send it without an id", f.method)
+		refusal = invalidRequest("%s is a notification: send it without an id", f.method)
 	default:
 		refusal = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", f.method)}
 	}
@@ -202,9 +204,12 @@ func (d *httpDoor) serve(h http.Handler, w http.ResponseWriter, r *http.Request,
 	}
 }
 
-// principalOf returns a name that distinguishes tokens without revealing them, or
-// "" if there is none.
+// principalOf returns a name that distinguishes people, and tokens of the installation
+// without revealing them, or "" if there is none.
 func principalOf(r *http.Request) string {
+	if name := access.Of(r.Context()).Name; name != "" {
+		return "person:" + name // of whichever token, so that a new one finds the old one's questions
+	}
 	_, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); !ok || token == "" {
 		return ""

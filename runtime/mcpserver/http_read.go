@@ -40,7 +40,7 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		return nil, false
 	}
 	if !accepts(r, "application/json") || !accepts(r, "text/event-stream") {
-		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must hold application/json and text/event-stream"))
+		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must contain application/json and text/event-stream"))
 		return nil, false
 	}
 	most := d.server.opts.MaxBodyBytes
@@ -109,5 +109,5 @@ func inexact(f *frame) *jsonrpc.Error {
 	if _, ok := exact(id); ok {
 		return nil
 	}
-	return invalidRequest("an integer id must lie within 2^53")
+	return invalidRequest("an integer id must be between -2^53 and 2^53")
 }

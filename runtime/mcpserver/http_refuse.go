@@ -60,13 +60,13 @@ func refuseMethod(w http.ResponseWriter, postOnly bool, err *jsonrpc.Error) {
 // sessionEnded returns the error that goes with 404, which tells clients to start
 // again.
 func sessionEnded() *jsonrpc.Error {
-	return invalidRequest("session not found: it has ended, call initialize again without the %s header", sessionHeader)
+	return invalidRequest("session not found: it has ended; call initialize again without the %s header", sessionHeader)
 }
 
 func unknownVersion(version string) *jsonrpc.Error {
 	err := &jsonrpc.Error{
 		Code:    mcp.CodeUnsupportedProtocolVersion,
-		Message: fmt.Sprintf("%s %.40q is not supported, send one of %s", versionHeader, version, strings.Join(versions, ", ")),
+		Message: fmt.Sprintf("%s %.40q is not supported: send one of %s", versionHeader, version, strings.Join(versions, ", ")),
 	}
 	if data, encodeErr := encode(mcp.UnsupportedProtocolVersionData{Supported: versions, Requested: strings.ToValidUTF8(version, "?")}); encodeErr == nil {
 		err.Data = data

@@ -189,7 +189,7 @@ func TestOneStreamASession(t *testing.T) {
 	header := map[string]string{"Mcp-Session-Id": openSession(t, url)}
 	await(t, listen(t, url, request{method: "GET", header: header}), ": ok")
 	status, got, body := request{method: "GET", header: header}.send(t, url)
-	if status != 409 || got.Get("Content-Type") != "application/json" || !strings.Contains(body, `"code":-32600,"message":"invalid request: the session has a stream open`) {
+	if status != 409 || got.Get("Content-Type") != "application/json" || !strings.Contains(body, `"code":-32600,"message":"invalid request: the session already has an open stream`) {
 		t.Errorf("the second stream: %d %s", status, body)
 	}
 }

@@ -166,7 +166,7 @@ func TestHTTPRefusesWhatTheTransportForbids(t *testing.T) {
 		"modern odd params":         {request{body: `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":5},"argument":{"name":7},` + modernMeta + `}}`, header: modernHeaders("completion/complete", "")}, 400, `"code":-32602,"message":"invalid params for this method"`},
 		"modern, no longer there":   {request{body: `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{` + modernMeta + `}}`, header: modernHeaders("logging/setLevel", "")}, 404, `"id":1,"error":{"code":-32601`},
 		"id with a bogus version":   {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "v999.0.0")}, 400, `"id":1,"error":{"code":-32022`},
-		"version no date":           {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "bogus")}, 400, `\"bogus\" is not supported, send one of 2026-07-28, 2025-11-25`},
+		"version no date":           {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "bogus")}, 400, `\"bogus\" is not supported: send one of 2026-07-28, 2025-11-25`},
 		"version of no day":         {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "2099-13-01")}, 400, `"supported":["2026-07-28","2025-11-25"`},
 		"GET of version no date":    {request{method: "GET", header: with(inSession, "Mcp-Protocol-Version", "zzz")}, 400, `-32022`},
 
@@ -344,15 +344,15 @@ func TestIdleSessionsEnd(t *testing.T) {
 		add("idle")
 		add("polled")
 		add("streaming")
-		_, release := table.hold("streaming")
+		_, release := table.hold("streaming", "")
 		for range 5 {
 			time.Sleep(30 * time.Minute)
-			_, done := table.hold("polled")
+			_, done := table.hold("polled", "")
 			done()
 		}
 		synctest.Wait()
 		for id, want := range map[string]bool{"idle": false, "polled": true, "streaming": true} {
-			s, done := table.hold(id)
+			s, done := table.hold(id, "")
 			done()
 			if (s != nil) != want {
 				t.Errorf("after 2.5 h session %s is there: %v, want %v", id, s != nil, want)

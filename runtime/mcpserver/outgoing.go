@@ -187,7 +187,7 @@ func (o *outgoing) worded() (status int, err *jsonrpc.Error) {
 	case o.status == http.StatusNotFound:
 		return o.status, sessionEnded()
 	case o.status == http.StatusConflict:
-		return o.status, invalidRequest("the session has a stream open: close that one first")
+		return o.status, invalidRequest("the session already has an open stream: close it first")
 	}
 	text := strings.TrimPrefix(strings.TrimSpace(o.text.String()), "invalid request: ")
 	err = wireError(invalidRequest("%s", text))

@@ -22,6 +22,7 @@ type sessions struct {
 
 type session struct {
 	id     string
+	by     string // name of the person whose token opened it; empty for a secret of the installation
 	caller contract.Caller
 	end    func() // ends it in the SDK; may take as long as the session's calls
 
@@ -63,13 +64,14 @@ func (t *sessions) leastUsed() *session {
 	return least
 }
 
-// hold marks the session as in use until release is called. For an unknown ID it
-// returns nil, and release may still be called.
-func (t *sessions) hold(id string) (s *session, release func()) {
+// hold marks the session as in use until release is called. For an unknown ID, and for
+// a session that someone else than by opened, it returns nil, and release may still be
+// called.
+func (t *sessions) hold(id, by string) (s *session, release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s = t.byID[id]
-	if s == nil {
+	if s == nil || s.by != by {
 		return nil, func() {}
 	}
 	s.users++
@@ -95,15 +97,17 @@ func (t *sessions) expire(s *session) {
 	t.drop(s)
 }
 
-// remove ends a session on its client's request, and reports whether it existed.
-func (t *sessions) remove(id string) bool {
+// remove ends a session on its client's request, and reports whether it existed and by
+// opened it.
+func (t *sessions) remove(id, by string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.byID[id]
-	if s != nil {
-		t.drop(s)
+	if s == nil || s.by != by {
+		return false
 	}
-	return s != nil
+	t.drop(s)
+	return true
 }
 
 // drop ends s. The caller holds t.mu.

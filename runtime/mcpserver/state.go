@@ -41,6 +41,7 @@ type binding struct {
 	Digest  string `json:"d"` // of the arguments
 	Client  string `json:"c"`
 	Until   int64  `json:"u"` // seconds since 1970
+	Person  string `json:"p,omitempty"`
 }
 
 // stateLife is how long a state stays valid after the deadline, while a user may
@@ -49,7 +50,7 @@ const stateLife = 24 * time.Hour
 
 // binding returns the binding of this call to r, which may be nil.
 func (p *peer) binding(r *elicit.Request) binding {
-	b := binding{Tool: p.req.Params.Name, Digest: digest(p.req.Params.Arguments), Client: p.caller.Name}
+	b := binding{Tool: p.req.Params.Name, Digest: digest(p.req.Params.Arguments), Client: p.caller.Name, Person: p.server.nameOf(p.req)}
 	if r != nil {
 		b.Request, b.Until = r.ID, time.Now().Add(stateLife).Unix()
 		if !r.Deadline.IsZero() {
@@ -89,7 +90,7 @@ func (s *Server) sign(b binding) (string, error) {
 // verify returns the request ID in a state that was created for this call. Its
 // error is a fault with code bad_state, unless the key is unavailable.
 func (s *Server) verify(state string, call binding) (request string, err error) {
-	refused := fault.New("bad_state", "requestState is not from this server, or from another call", "call again without it to ask the question again")
+	refused := fault.New("bad_state", "requestState was not issued by this server for this call", "call again without it to ask the question again")
 	raw, err := base64.RawURLEncoding.DecodeString(state)
 	if err != nil || len(raw) < sha256.Size {
 		return "", refused

@@ -37,6 +37,9 @@ func (s *Server) visitorOf(req *mcp.ServerRequest[*taskParams], method string) (
 	caller := callerOf(req.ClientInfo())
 	caller.Principal = s.calls.principal(keyOf(req.Extra))
 	v := newVisitor(caller, version, can)
+	if !s.mayAnswer(req) {
+		v.form, v.url = false, false
+	}
 	v.meta, v.key = req.Params.Meta, keyOf(req.Extra)
 	for key, raw := range req.Params.InputResponses {
 		reply := new(mcp.ElicitResult)

@@ -27,6 +27,9 @@ type watched struct {
 // Our own resources, and those of servers that report no changes, never change.
 func (s *Server) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri, now := req.Params.URI, s.current.Load()
+	if !open(ctx, s.resourceScope(uri)) {
+		return notFound(&mcp.ReadResourceParams{URI: uri, Meta: req.Params.Meta})
+	}
 	if now.resources[uri] != nil {
 		return nil
 	}

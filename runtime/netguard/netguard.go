@@ -44,7 +44,7 @@ type Refused struct {
 // Error implements [error].
 func (r *Refused) Error() string {
 	if r.Ever {
-		return r.Address + " is an address that deskhand never contacts"
+		return r.Address + " is an address to which deskhand never connects"
 	}
 	return r.Address + " is on this machine or its network"
 }

@@ -119,7 +119,7 @@ func TestAgentsOfTheBenchWritePhrases(t *testing.T) {
 		failed = append(failed, f.ChunkID+": "+f.Reason)
 	}
 	slices.Sort(failed)
-	if len(failed) != 2 || !strings.HasPrefix(failed[0], "gear/pump.md#_preamble: the answer has no phrases for it") || !strings.Contains(failed[1], "notes, 1 section") {
+	if len(failed) != 2 || !strings.HasPrefix(failed[0], "gear/pump.md#_preamble: the answer contains no phrases for it") || !strings.Contains(failed[1], "notes, 1 section") {
 		t.Errorf("failed: %q", failed)
 	}
 	if want := (map[string]tasks.Status{"., 2 sections": tasks.Done, "gear, 2 sections": tasks.Done, "notes, 1 section": tasks.Cancelled, "v1, 1 section": tasks.Done}); !equal(b.states(), want) {

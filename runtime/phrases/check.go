@@ -29,9 +29,9 @@ func checked(given []string, s *Section, most int) (fit, why []string) {
 		case strings.Contains(docs, words):
 			reason = "it is copied from the docs"
 		case slices.Contains(seen, words):
-			reason = "it repeats another one"
+			reason = "it repeats another phrase"
 		case len(fit) == most:
-			reason = fmt.Sprintf("there are more than %d", most)
+			reason = fmt.Sprintf("there are more than %d phrases", most)
 		}
 		if reason != "" {
 			why = append(why, fmt.Sprintf("%q: %s", short(phrase), reason))
@@ -49,12 +49,12 @@ func unfit(phrase string) string {
 	case !utf8.ValidString(phrase):
 		return "it is not UTF-8"
 	case n > mostRunes || len(strings.Fields(phrase)) > mostWords:
-		return fmt.Sprintf("it has more than %d characters or %d words", mostRunes, mostWords)
+		return fmt.Sprintf("it is longer than %d characters or %d words", mostRunes, mostWords)
 	case strings.ContainsFunc(phrase, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }):
-		return "it has control characters"
+		return "it contains control characters"
 	case strings.ContainsAny(phrase, "`<>{}|") || strings.Contains(phrase, "](") || strings.Contains(phrase, "**") || strings.Contains(phrase, "://"),
 		strings.HasPrefix(phrase, "#"), strings.HasPrefix(phrase, "- "), strings.HasPrefix(phrase, "* "):
-		return "it has markup or an address in it"
+		return "it contains markup or an address"
 	case letters(phrase) < leastRunes && !strings.ContainsFunc(phrase, wide):
 		return fmt.Sprintf("it has fewer than %d letters", leastRunes)
 	}

@@ -80,7 +80,7 @@ func (f *File) read() (map[string]line, error) {
 		return map[string]line{}, nil
 	}
 	if err == nil && (info.IsDir() || info.Size() > maxBytes) {
-		return nil, fault.New("bad_phrases", fmt.Sprintf("%s is not a file of phrases: it is a folder, or over 64 MiB", f.path), "name another file")
+		return nil, fault.New("bad_phrases", fmt.Sprintf("%s is not a phrases file: it is a folder, or larger than 64 MiB", f.path), "pass another file")
 	}
 	var src []byte
 	if err == nil {
@@ -91,7 +91,7 @@ func (f *File) read() (map[string]line, error) {
 	}
 	parsed, problems := indexer.ParsePhrases(f.path, src)
 	if len(problems) > 0 {
-		return nil, fault.New("bad_phrases", problems[0].String(), "fix or delete that line: deskhand rewrites the file and would lose it")
+		return nil, fault.New("bad_phrases", problems[0].String(), "fix or delete that line; deskhand rewrites the file and would lose the line")
 	}
 	lines := make(map[string]line, len(parsed.Of))
 	for id, list := range parsed.Of {

@@ -47,7 +47,7 @@ func FromGaps(file *File, index string, r gaps.Report) (Report, error) {
 		w.report.Refused += len(why)
 		if len(fit) == 0 {
 			if len(why) > 0 {
-				w.fail(id, "no question is of use: "+why[0])
+				w.fail(id, "no question is usable: "+why[0])
 			}
 			continue
 		}

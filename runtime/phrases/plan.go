@@ -113,7 +113,7 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 		p.Todo = append(p.Todo, s)
 	}
 	if o.Log != nil && len(p.Todo) > manySections {
-		o.Log(fmt.Sprintf("searching for each of %d sections, to find those that are hard to reach", len(p.Todo)))
+		o.Log(fmt.Sprintf("searching for each of the %d sections, to determine which are hard to find", len(p.Todo)))
 	}
 	if err := rank(ctx, o.Engine, p.Todo); err != nil {
 		return Plan{}, err

@@ -115,8 +115,8 @@ func TestPhrasesAreChecked(t *testing.T) {
 		"<b>bold</b> thing":                    "markup",
 		"ok":                                   "fewer than",
 		"":                                     "fewer than",
-		strings.Repeat("word ", mostWords+1):   "more than",
-		strings.Repeat("w", mostRunes+1):       "more than",
+		strings.Repeat("word ", mostWords+1):   "longer than",
+		strings.Repeat("w", mostRunes+1):       "longer than",
 		"a bidi \u202etrick that hides itself": "control",
 		"bytes \xff that are none":             "UTF-8",
 	} {

@@ -80,7 +80,7 @@ func read(answer string, sections int) ([][]string, error) {
 		Phrases []string `json:"phrases"`
 	}
 	if err := json.Unmarshal([]byte(answer[from:to+1]), &r); err != nil {
-		return nil, fmt.Errorf("the answer is not the JSON that was asked for: %w", err)
+		return nil, fmt.Errorf("the answer is not the requested JSON: %w", err)
 	}
 	all := make([][]string, sections)
 	if len(r.Sections) == 0 && sections == 1 {

@@ -72,15 +72,15 @@ func OpenRemote(spec string) (*Remote, error) {
 			return nil, fault.New("bad_writer", "the address of the model is not valid", "write it as http://localhost:8080/v1#MODEL")
 		}
 		if u.User != nil || u.RawQuery != "" {
-			return nil, fault.New("bad_writer", "the address of the model at "+u.Host+" has a password or a query in it", "put the key into the environment variable "+urlKey)
+			return nil, fault.New("bad_writer", "the address of the model at "+u.Host+" contains a password or a query", "put the key in the environment variable "+urlKey)
 		}
 		m.key, m.secret = urlKey, strings.TrimSpace(os.Getenv(urlKey))
 		m.url = strings.TrimRight(base, "/") + "/chat/completions"
 	default:
-		return nil, fault.New("bad_writer", "nothing is called "+spec+" that writes phrases", "use agent:NAME, ollama:MODEL, openai:MODEL, http://HOST/v1#MODEL or gaps")
+		return nil, fault.New("bad_writer", "unknown source of phrases: "+spec, "use agent:NAME, ollama:MODEL, openai:MODEL, http://HOST/v1#MODEL or gaps")
 	}
 	if strings.TrimSpace(m.model) == "" {
-		return nil, fault.New("bad_writer", spec+" names no model", "write it as ollama:llama3.1, openai:gpt-4.1-mini or http://localhost:8080/v1#MODEL")
+		return nil, fault.New("bad_writer", spec+" has no model name", "write it as ollama:llama3.1, openai:gpt-4.1-mini or http://localhost:8080/v1#MODEL")
 	}
 	if m.key == openAIKey && m.secret == "" {
 		return m, fault.New("no_key", spec+" needs a key", "set it in the environment variable "+openAIKey)
@@ -152,11 +152,11 @@ func (r *Remote) ask(ctx context.Context, m message) (answer string, u Usage, er
 func (r *Remote) fault(f *failure, tried int) error {
 	message := r.Name + " wrote no phrases: " + f.Error()
 	if tried > 1 {
-		message = fmt.Sprintf("%s wrote no phrases in %d tries, the last: %s", r.Name, tried, f.Error())
+		message = fmt.Sprintf("%s wrote no phrases in %d tries; the last error: %s", r.Name, tried, f.Error())
 	}
 	switch {
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
-		hint := "it requires a key that deskhand has no variable for; put a proxy in front of it"
+		hint := "put a proxy that adds its key in front of it; deskhand has no variable for this key"
 		if r.key != "" {
 			hint = "check the key in the environment variable " + r.key
 		}
@@ -167,9 +167,9 @@ func (r *Remote) fault(f *failure, tried int) error {
 		return fault.New("writer_refused", message, "check the model's name and the address")
 	case f.again:
 		return &fault.Fault{Code: "writer_down", Message: message, Retryable: true,
-			Hint: "check that it is running and reachable; what was written so far is in the file, so run the same command again later"}
+			Hint: "check that it is running and reachable, then run the same command again; the phrases written so far are in the file"}
 	}
-	return fault.New("writer_refused", message, "fix what the message reports, or use another model")
+	return fault.New("writer_refused", message, "fix the reported problem, or use another model")
 }
 
 // send sends m once.
@@ -186,11 +186,11 @@ func (r *Remote) send(ctx context.Context, m message) (answer string, u Usage, e
 	if err != nil {
 		return "", u, fmt.Errorf("encode request: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v", answerWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("it did not answer within %v", answerWithin))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(raw))
 	if err != nil {
-		return "", u, fmt.Errorf("make request: %w", err)
+		return "", u, fmt.Errorf("create request: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")

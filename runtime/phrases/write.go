@@ -34,9 +34,9 @@ func (o Options) Check(by string, priced bool) error {
 	case o.Each < 1 || o.Each > MaxEach:
 		return fault.Misuse(fmt.Sprintf("--each is %d", o.Each), fmt.Sprintf("use 1 to %d", MaxEach))
 	case o.MaxTokens < 0 || o.MaxCost < 0:
-		return fault.Misuse("a limit is negative", "leave it out for no limit")
+		return fault.Misuse("a limit is negative", "omit it for no limit")
 	case o.MaxCost > 0 && !priced && !strings.HasPrefix(by, ByAgent):
-		return fault.Misuse("--max-cost needs a price", "give what a million tokens cost with --price, or limit --max-tokens")
+		return fault.Misuse("--max-cost needs a price", "pass the price per million tokens with --price, or limit the tokens with --max-tokens")
 	}
 	return nil
 }
@@ -239,9 +239,9 @@ func (w *writing) take(s *Section, given []string) (reason string) {
 	w.report.Refused += len(why)
 	if len(fit) == 0 {
 		if len(why) == 0 {
-			return "the answer has no phrases for it"
+			return "the answer contains no phrases for it"
 		}
-		return "no phrase is of use: " + why[0]
+		return "no phrase is usable: " + why[0]
 	}
 	for _, id := range s.IDs {
 		if l, ok := w.file.get(id); !ok || len(l.Phrases) == 0 || l.Digest != "" { // a person's line stays

@@ -24,7 +24,7 @@ import (
 
 // errNoGuard is returned if no guard could be started, for example on a system without
 // a shell.
-var errNoGuard = errors.New("cannot start a guard")
+var errNoGuard = errors.New("cannot start the process that stops a group of processes")
 
 // Leader identifies a process that leads a process group. The zero value identifies no
 // process: its methods do nothing, and Exited returns false.

@@ -54,9 +54,9 @@ func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 		return nil, err
 	}
 	h := &Hint{Found: FoundUnsure, Suggested: map[string][]string{}}
-	again := "ask again with the question and two or three phrasings of it in words these docs use"
+	again := "search again with the question and two or three phrasings of it in words that these docs use"
 	if len(terms) > 0 {
-		again += ", such as: " + strings.Join(terms, ", ")
+		again += ", for example: " + strings.Join(terms, ", ")
 	}
 	if sure < absentBelow && len(r.filters) == 0 {
 		h.Found = FoundAbsent
@@ -132,5 +132,5 @@ func (r *run) withoutQuotes() string {
 	if len(r.phrases) == 0 {
 		return ""
 	}
-	return " Words in double quotes must stand next to each other: ask again without the quotes."
+	return " Words in double quotes must be next to each other: search again without the quotes."
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// Evidence explains a hit's rank. Each part is from 0 to 1. The score is their
-// weighted sum; the weights sum to 1.
+// Evidence explains a hit's rank. Words, Meaning, Near and Path are from 0 to 1, and
+// the score is their weighted sum; the weights sum to 1. If words find little of a
+// question, a ranker then orders the first hits by all parts; see package ranker.
 type Evidence struct {
 	// Words is the chunk's BM25 relative to the best chunk's.
 	Words float64
@@ -22,12 +23,24 @@ type Evidence struct {
 	Near float64
 	// Path is how much of the question is in the path of its page.
 	Path float64
+	// Row is the similarity to the question of the nearest row of the chunk's text (a
+	// paragraph, a list item or a row of a table, with its headings), scaled like
+	// Meaning. Each is how near the text's nearest words are to the question's words,
+	// one by one, from 0 to 1. Both are 0 if the ranker did not order the hit.
+	Row, Each float64
+	// Learnt is how much each ranker.Group moved the hit: 1 makes it e times as likely
+	// as the average candidate, -1 e times less likely. It is nil if the ranker did not
+	// order the hit, or no explanation was asked for.
+	Learnt map[string]float64
 }
 
 // rounded returns e rounded to six decimals, like scores.
 func (e Evidence) rounded() Evidence {
-	for _, x := range []*float64{&e.Words, &e.Meaning, &e.Near, &e.Path} {
+	for _, x := range []*float64{&e.Words, &e.Meaning, &e.Near, &e.Path, &e.Row, &e.Each} {
 		*x = math.Round(*x*1e6) / 1e6
+	}
+	for g, x := range e.Learnt {
+		e.Learnt[g] = math.Round(x*1e4) / 1e4
 	}
 	return e
 }

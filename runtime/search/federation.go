@@ -365,19 +365,14 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 			hits = append(hits, &all[len(all)-1])
 		}
 	}
-	first := func(hits []*jointHit) {
-		slices.SortFunc(hits, func(a, b *jointHit) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.library, b.library), cmp.Compare(a.chunk, b.chunk))
-		})
-	}
-	first(hits)
+	sortJoint(hits)
 	if most := max(kept, 2*want); len(hits) > most {
 		hits = hits[:most]
 	}
 	if err := j.addPaths(ctx, hits); err != nil {
 		return nil, err
 	}
-	first(hits)
+	sortJoint(hits)
 	near := hits[:min(nearSize, len(hits))]
 	for i := range near {
 		h := near[i]
@@ -386,8 +381,17 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 		}
 		h.score = h.part.run.scoreOf(&h.ranked)
 	}
-	first(near)
+	sortJoint(near)
+	if err := j.rerank(ctx, hits); err != nil {
+		return nil, err
+	}
 	return j.sieve(ctx, hits, want)
+}
+
+func sortJoint(hits []*jointHit) {
+	slices.SortFunc(hits, func(a, b *jointHit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.library, b.library), cmp.Compare(a.chunk, b.chunk))
+	})
 }
 
 // weigh scales the keyword scores of all parts to the best of all, and the cosines
@@ -407,7 +411,11 @@ func (j *joint) weigh() {
 		}
 	}
 	for _, p := range j.parts {
-		p.run.weighPool(p.pool, best, spreads[p.run.model()])
+		p.run.spread, p.run.best = spreads[p.run.model()], best
+	}
+	j.teach()
+	for _, p := range j.parts {
+		p.run.weighPool(p.pool, p.run.spread)
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 	if ranked, err := open.rank(ctx, 1); err != nil || len(ranked) == 0 {
 		return h, err
 	}
-	h.Message += " Without filters there are results."
+	h.Message += " Without filters, there are results."
 	return h, nil
 }
 

@@ -88,7 +88,7 @@ func (m *meaning) vector(ctx context.Context, text string) (v []float32, why str
 	case ctx.Err() != nil:
 		return nil, "" // the caller is gone, so this is not a failure
 	case asking.Err() != nil:
-		err = fmt.Errorf("%s gave no vector within %v", m.embedder.Name(), m.timeout)
+		err = fmt.Errorf("%s returned no vector within %v", m.embedder.Name(), m.timeout)
 	}
 	if err != nil {
 		m.failed(err)
@@ -121,11 +121,11 @@ func (m *meaning) before(text string) (v []float32, why string) {
 // check rejects a vector that cannot be compared with those of the index.
 func (m *meaning) check(v []float32) error {
 	if len(v) != m.dimensions {
-		return fmt.Errorf("%s gave a vector of %d numbers, the index has %d", m.embedder.Name(), len(v), m.dimensions)
+		return fmt.Errorf("%s returned a vector with %d dimensions, but the index has %d", m.embedder.Name(), len(v), m.dimensions)
 	}
 	for _, x := range v {
 		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%s gave a vector with %v in it", m.embedder.Name(), x)
+			return fmt.Errorf("%s returned a vector that contains %v", m.embedder.Name(), x)
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func (m *meaning) failed(err error) {
 	}
 	if !m.failing {
 		m.failing = true
-		m.log.Warn("searching by words alone", "embedder", m.embedder.Name(), "error", err)
+		m.log.Warn("keyword search only", "embedder", m.embedder.Name(), "error", err)
 	}
 }
 
@@ -151,7 +151,7 @@ func (m *meaning) worked(text string, v []float32) {
 	m.failures = 0
 	if m.failing {
 		m.failing = false
-		m.log.Info("searching by meaning again", "embedder", m.embedder.Name())
+		m.log.Info("semantic search works again", "embedder", m.embedder.Name())
 	}
 	if _, ok := m.recent[text]; ok {
 		return

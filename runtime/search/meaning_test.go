@@ -109,7 +109,7 @@ func TestVectorThatDoesNotFitTheIndexIsNotUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, m, _ := asking()
 			f.vector = bad
-			if v, why := m.vector(t.Context(), "q"); v != nil || !strings.Contains(why, "far:model gave a vector") {
+			if v, why := m.vector(t.Context(), "q"); v != nil || !strings.Contains(why, "far:model returned a vector") {
 				t.Errorf("vector = %v, %q; want none and why", v, why)
 			}
 		})

@@ -82,7 +82,7 @@ func (e *Engine) Outline(folder string) (o Outline, err error) {
 		o.Pages = append(o.Pages, PageEntry{ID: chunker.ID(p.Path, ""), Path: p.Path, Title: p.Title, Description: p.Description, Sections: p.Chunks})
 	}
 	if o.Total == 0 && o.Folder != "" {
-		return o, fault.New("folder_not_found", fmt.Sprintf("Folder '%s' not found.", shorten(folder)), "Call list_docs without folder to see what there is.")
+		return o, fault.New("folder_not_found", fmt.Sprintf("Folder '%s' not found.", shorten(folder)), "Call list_docs without folder to see all folders and pages.")
 	}
 	return o, nil
 }

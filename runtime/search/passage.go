@@ -89,7 +89,7 @@ func (e *Engine) Page(path string) (p Passage, err error) {
 		return p, err
 	}
 	if !ok {
-		return p, fault.New("page_not_found", fmt.Sprintf("Page '%s' not found.", shorten(path)), "Call list_docs to see what there is.")
+		return p, fault.New("page_not_found", fmt.Sprintf("Page '%s' not found.", shorten(path)), "Call list_docs to see all pages.")
 	}
 	return ed.wholePage(page)
 }

@@ -69,6 +69,11 @@ type run struct {
 	own      int
 	language language.Code
 	in       map[string][]int
+	// literal reports that the query is to be taken word by word, see [literal].
+	literal bool
+	// learnt reports that the ranker orders the hits, see [run.unfound]. It is set
+	// before the pool is weighed.
+	learnt bool
 	// spread is the spread of cosines that the pool's cosines are scaled to.
 	spread artifact.Spread
 	// cut reports that not all chunks with the words of the phrases were read.
@@ -122,6 +127,7 @@ func (r *run) read(text string) error {
 		r.terms = r.terms[:maxTerms]
 	}
 	r.readPhrases(text)
+	r.literal = len(r.filters) > 0 || literal(text)
 	r.meant, r.weigh = apply(mended, text), r.by.weights(text)
 	if r.short && r.by == Both {
 		r.weigh = textWeights

@@ -36,6 +36,8 @@ type ranked struct {
 	variants []int // chunks with the same section in another version or language
 	looked   bool  // its text was read
 	snippet  string
+	held     float64  // how much of the question's evidence the snippet holds
+	row      textSpan // of its text: what is nearest to the question
 }
 
 // rank returns at least want hits in their final order, if there are that many. The
@@ -85,20 +87,30 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 	if pool, met, err = r.gather(depth, keep); err != nil {
 		return nil, 0, err
 	}
-	r.weighPool(pool, r.bestOf(pool), r.spread)
+	r.best = r.bestOf(pool)
+	r.learnt = r.unfound()
+	if err = r.sum(pool); err == nil && r.learnt {
+		err = r.rerank(pool)
+	}
+	return pool, met, err
+}
+
+// sum brings a gathered pool into the order of the weighted sums.
+func (r *run) sum(pool []ranked) error {
+	r.weighPool(pool, r.spread)
 	if err := r.addPaths(pool); err != nil {
-		return nil, 0, err
+		return err
 	}
 	r.order(pool)
 	// Nearness only raises a score, so the other chunks stay below.
 	first := pool[:min(nearSize, len(pool))]
 	for i := range first {
 		if err := r.look(&first[i]); err != nil {
-			return nil, 0, err
+			return err
 		}
 	}
 	r.order(first)
-	return pool, met, nil
+	return nil
 }
 
 // gather returns the pool before it is weighed: Words is the BM25 score and Meaning
@@ -157,9 +169,11 @@ func (r *run) bestOf(pool []ranked) (best float64) {
 	return best
 }
 
-// weighPool scales the pool's keyword scores to the best BM25 score and its meaning
-// to the spread of the cosines, and adjusts the question's weights.
-func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
+// weighPool scales the pool's keyword scores to r.best and its meaning to the spread
+// of the cosines, and adjusts the question's weights. If the ranker orders the hits,
+// it replaces doubt.
+func (r *run) weighPool(pool []ranked, spread artifact.Spread) {
+	best := r.best
 	if r.vector == nil {
 		r.weigh = r.weigh.withoutMeaning()
 	}
@@ -176,11 +190,10 @@ func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
 		}
 		e.Meaning = scale(e.Meaning, spread.Mean, spread.Max)
 	}
-	r.best = best
 	switch {
 	case r.untaught():
 		r.weigh = r.weigh.untaught()
-	case best > 0:
+	case best > 0 && !r.learnt:
 		r.weigh = r.weigh.doubt(best/max(r.total, 1e-9), r.ahead)
 	}
 }
@@ -188,6 +201,10 @@ func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
 // order scores and sorts the pool. Equal scores stay in corpus order.
 func (r *run) order(pool []ranked) {
 	r.score(pool)
+	sortRanked(pool)
+}
+
+func sortRanked(pool []ranked) {
 	slices.SortFunc(pool, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.chunk, y.chunk))
 	})
@@ -309,17 +326,16 @@ func (r *run) look(p *ranked) error {
 	for _, s := range r.seen {
 		if s.heading == heading && bytes.Equal(r.packed[s.from:s.to], packed) {
 			r.packed = r.packed[:from]
-			p.snippet, p.evidence.Near, p.looked = s.snippet, s.near, true
+			p.snippet, p.held, p.evidence.Near, p.looked = s.snippet, s.held, s.near, true
 			return nil
 		}
 	}
 	if r.text, err = r.reader.UnpackText(r.text, packed); err != nil {
 		return err
 	}
-	var near float64
-	p.snippet, near = r.snippet(r.text, heading)
-	p.evidence.Near, p.looked = min(1, near/max(r.total, 1e-9)), true
-	r.seen = append(r.seen, seen{from, len(r.packed), heading, p.snippet, p.evidence.Near})
+	p.snippet, p.held = r.snippet(r.text, heading)
+	p.evidence.Near, p.looked = min(1, p.held/max(r.total, 1e-9)), true
+	r.seen = append(r.seen, seen{from, len(r.packed), heading, p.snippet, p.held, p.evidence.Near})
 	return nil
 }
 
@@ -327,7 +343,7 @@ func (r *run) look(p *ranked) error {
 type seen struct {
 	from, to         int
 	heading, snippet string
-	near             float64
+	held, near       float64
 }
 
 func (r *run) score(pool []ranked) {

@@ -83,7 +83,9 @@ type Hit struct {
 	Path, Title         string
 	Heading, Breadcrumb string
 	// Snippet is plain text around the best evidence, with the matched words in
-	// **bold**, at most about 250 characters.
+	// **bold**, at most about 250 characters. If the ranker found a row (a paragraph,
+	// a list item or a row of a table) that is nearest to the question, it begins
+	// there, unless another place has far more of the question's words.
 	Snippet string
 	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
@@ -180,7 +182,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 
 // byWordsBefore explains why a page is ranked by keyword only although a vector may
 // be available.
-const byWordsBefore = "the previous pages were found by words alone"
+const byWordsBefore = "the previous pages of results came from keyword search only"
 
 // withAnalyzer runs part of a search with one of the engine's analyzers. The
 // analyzer is returned in any case: a fault may end a query, but not the queries of
@@ -245,6 +247,9 @@ func (r *run) hit(s ranked) (Hit, error) {
 			return Hit{}, err
 		}
 		s.evidence.Near = near // the value it was ranked by
+	}
+	if err := r.showRow(&s, c.Heading); err != nil {
+		return Hit{}, err
 	}
 	variants, err := r.otherValues(p.Metadata, s.variants)
 	if err != nil {
@@ -311,5 +316,5 @@ func recoverAs(err *error, ed *snapshot) {
 
 func damagedFault(dir string) *fault.Fault {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: its data file changed while it was read", dir),
-		"Build it again with deskhand index; the server switches to it by itself.")
+		"Rebuild it with \"deskhand index\"; the server switches to it automatically.")
 }

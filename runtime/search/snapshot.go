@@ -131,13 +131,13 @@ func (ed *snapshot) reopen(o Options) {
 	if e := ed.reader.Embedding(); e != nil {
 		if embed.Elsewhere(e.String(), o.Embedder) {
 			ed.mute = fault.New("not_chosen", "the index requires questions to be sent to "+e.String(),
-				"to allow that, set embed: "+e.String()+" in deskhand.yaml, or DESKHAND_EMBED")
+				"to allow this, set embed: "+e.String()+" in deskhand.yaml, or DESKHAND_EMBED")
 			return
 		}
 		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
 		if ed.mute == nil && ed.embedder.Dimensions() != 0 && ed.embedder.Dimensions() != e.Dimensions {
-			ed.embedder, ed.mute = nil, fault.New("other_model", fmt.Sprintf("%s returns vectors of %d numbers, the index has %d", e, ed.embedder.Dimensions(), e.Dimensions),
-				"build the index again: deskhand index")
+			ed.embedder, ed.mute = nil, fault.New("other_model", fmt.Sprintf("%s returns vectors with %d dimensions, but the index has %d", e, ed.embedder.Dimensions(), e.Dimensions),
+				"rebuild the index: deskhand index")
 		}
 		ed.meaning = newMeaning(ed.embedder, e.Dimensions, o)
 	}

@@ -80,6 +80,41 @@ func forth(s []byte, at, n int) int {
 	return at
 }
 
+// rowHolds is how much of the evidence of the best place a row must have to be
+// shown instead.
+const rowHolds = 0.5
+
+// showRow makes the snippet of a hit begin at its best row, if it has one that
+// holds enough of the question's words.
+func (r *run) showRow(p *ranked, heading string) (err error) {
+	if p.row.to <= p.row.from {
+		return nil
+	}
+	if r.text, err = r.reader.Text(r.text, p.chunk); err != nil {
+		return err
+	}
+	start := headingEnd(r.text, heading)
+	if p.row.from < start || p.row.to > len(r.text) {
+		return nil
+	}
+	to := max(p.row.to, forth(r.text, p.row.from, snippetBytes))
+	shown, held := r.snippet(r.text[p.row.from:to], "")
+	if held < rowHolds*p.held {
+		return nil
+	}
+	if len(bytes.TrimSpace(r.text[start:p.row.from])) > 0 && !strings.HasPrefix(shown, cutMark) {
+		shown = cutMark + shown
+	}
+	if len(bytes.TrimSpace(r.text[to:])) > 0 && !strings.HasSuffix(shown, cutMark) {
+		shown += cutMark
+	}
+	p.snippet = shown
+	return nil
+}
+
+// cutMark stands where text was left out.
+const cutMark = "..."
+
 // scratch holds buffers that queries reuse one after another. The text buffer is
 // reused for each chunk.
 type scratch struct {

@@ -243,7 +243,7 @@ func gooseFolder(e Env) string {
 }
 
 func gooseEntry(s Server) []field {
-	return []field{{"name", Entry}, {"description", "Docs, questions and tasks of this project"}, {"type", "stdio"}, {"enabled", true},
+	return []field{{"name", Entry}, {"description", "This project's docs, questions and tasks"}, {"type", "stdio"}, {"enabled", true},
 		{"cmd", s.Command}, {"args", s.Args}, {"timeout", 300}}
 }
 
@@ -272,7 +272,7 @@ func Named(names []string) (list []Client, err error) {
 		name = strings.ToLower(strings.TrimSpace(name))
 		i := slices.IndexFunc(clients, func(c Client) bool { return c.ID == name || slices.Contains(c.aliases, name) })
 		if i < 0 {
-			return nil, fault.New("misuse", "there is no client "+name, "name one of "+strings.Join(IDs(), ", "))
+			return nil, fault.New("misuse", "there is no client "+name, "use one of "+strings.Join(IDs(), ", "))
 		}
 		wanted[clients[i].ID] = true
 	}

@@ -69,7 +69,7 @@ func TestWhatCannotBeEditedIsAnErrorWithItsLine(t *testing.T) {
 		want string
 	}{
 		{jsonFile{group: "mcpServers"}, "{\n  \"a\": 1\n  \"b\": 2\n}", "line 3"},
-		{jsonFile{group: "mcpServers"}, "[]", "line 1: it is no JSON object"},
+		{jsonFile{group: "mcpServers"}, "[]", "line 1: it is not a JSON object"},
 		{jsonFile{group: "mcpServers"}, `{"mcpServers": []}`, `"mcpServers" is not an object`},
 		{jsonFile{group: "mcpServers"}, `{"mcpServers": {}, "mcpServers": {}}`, `the key "mcpServers" twice`},
 		{tomlFile{"mcp_servers"}, "a = 1\nb = = 2\n", "line 2"},

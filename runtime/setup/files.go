@@ -65,7 +65,7 @@ func load(path, inside string) (real string, before []byte, mode fs.FileMode, er
 			return "", nil, 0, unusable(inside, err.Error())
 		}
 		if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
-			return "", nil, 0, unusable(path, "it is a link that leads out of the project, to "+real)
+			return "", nil, 0, unusable(path, "it is a link that points outside the project, to "+real)
 		}
 	}
 	info, err := os.Stat(real)
@@ -98,7 +98,7 @@ func resolve(path string) (string, error) {
 		return real, nil
 	}
 	if _, there := os.Lstat(path); there == nil {
-		return "", errors.New("it is a link that leads nowhere")
+		return "", errors.New("it is a broken link")
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New(reason(err))
@@ -120,7 +120,7 @@ func reason(err error) string {
 }
 
 func unusable(path, why string) error {
-	return fault.New("unusable_file", fmt.Sprintf("%s cannot be used: %s", path, why), "fix it, or name other clients with --client; nothing was written")
+	return fault.New("unusable_file", fmt.Sprintf("%s cannot be used: %s", path, why), "fix the file, or choose other clients with --client; nothing was written")
 }
 
 // record stores what was done to a file, so that it can be undone.
@@ -182,11 +182,11 @@ func (r Records) of(project string) (all []record) {
 
 func (r Records) keep(c Change) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return fmt.Errorf("keep backup: %w", err)
+		return fmt.Errorf("save a backup: %w", err)
 	}
 	if c.record.Before != nil {
 		if err := write(r.Backup(c.record.Project, c.record.Path), c.record.Before, 0o600); err != nil {
-			return fmt.Errorf("keep backup of %s: %w", c.Path, err)
+			return fmt.Errorf("save a backup of %s: %w", c.Path, err)
 		}
 	}
 	data, err := json.Marshal(c.record)
@@ -194,7 +194,7 @@ func (r Records) keep(c Change) error {
 		err = write(r.name(c.record.Project, c.record.Path)+".json", data, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("keep record of %s: %w", c.Path, err)
+		return fmt.Errorf("save a record of %s: %w", c.Path, err)
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (c Change) unchanged() (mode fs.FileMode, err error) {
 	case err != nil:
 		return 0, unusable(c.Path, reason(err))
 	case c.Before == nil || !bytes.Equal(now, c.Before):
-		return 0, fault.New("changed_meanwhile", c.Path+" was changed meanwhile", "run it again; nothing was written")
+		return 0, fault.New("changed_meanwhile", c.Path+" was changed in the meantime", "run the command again; nothing was written")
 	case info.Mode().Perm()&0o200 == 0:
 		return 0, unusable(c.Path, "it is read-only")
 	}

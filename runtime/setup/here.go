@@ -16,7 +16,7 @@ func Here() (e Env, err error) {
 		e.Project, err = filepath.EvalSymlinks(e.Project)
 	}
 	if err != nil {
-		return e, fault.Misuse("the working directory is gone: "+err.Error(), "change to the project's folder")
+		return e, fault.Misuse("the working directory no longer exists: "+err.Error(), "change to the project's folder")
 	}
 	if e.Home, err = os.UserHomeDir(); err != nil {
 		return e, fault.Misuse("there is no home folder: "+err.Error(), "set HOME")
@@ -49,9 +49,9 @@ func OwnProgram() string {
 // NotOnPath returns why agents cannot start this program by its name, or "" if they can.
 func NotOnPath() string {
 	if found, err := exec.LookPath("deskhand"); err != nil {
-		return "deskhand is not on PATH, so agents cannot start it: put " + OwnProgram() + " there"
+		return "deskhand is not on PATH, so agents cannot start it: add " + OwnProgram() + " to PATH"
 	} else if own, err := os.Executable(); err == nil && !sameFile(found, own) {
-		return "agents start " + found + ", which is another program than this one"
+		return "agents start " + found + ", which is not the running program"
 	}
 	return ""
 }

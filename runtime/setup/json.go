@@ -59,7 +59,7 @@ func (j jsonFile) parse(rest string) (*hujson.Object, error) {
 	}
 	root, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return nil, &problem{1, "it is no JSON object"}
+		return nil, &problem{1, "it is not a JSON object"}
 	}
 	return root, nil
 }
@@ -70,7 +70,7 @@ func member(o *hujson.Object, name string) (at int, err error) {
 	for i, m := range o.Members {
 		if literal, ok := m.Name.Value.(hujson.Literal); ok && literal.String() == name {
 			if at >= 0 {
-				return -1, &problem{0, fmt.Sprintf("it has the key %q twice", name)}
+				return -1, &problem{0, fmt.Sprintf("it contains the key %q twice", name)}
 			}
 			at = i
 		}
@@ -104,7 +104,7 @@ func (j jsonFile) entries(data []byte) (map[string]any, error) {
 	for _, m := range object.Members {
 		name := m.Name.Value.(hujson.Literal).String()
 		if _, twice := all[name]; twice {
-			return nil, &problem{0, fmt.Sprintf("it has the key %q twice", name)}
+			return nil, &problem{0, fmt.Sprintf("it contains the key %q twice", name)}
 		}
 		v := m.Value.Clone()
 		v.Standardize()

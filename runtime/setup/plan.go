@@ -204,7 +204,7 @@ func (p *Plan) located(path string, err error) error {
 	at := new(problem)
 	switch {
 	case errors.As(err, &at) && at.line > 0:
-		return fault.New("unusable_file", fmt.Sprintf("%s:%d: %s", p.shown(path), at.line, at.text), "fix it, or name other clients with --client; nothing was written")
+		return fault.New("unusable_file", fmt.Sprintf("%s:%d: %s", p.shown(path), at.line, at.text), "fix the file, or choose other clients with --client; nothing was written")
 	case errors.Is(err, errByHand):
 		return unusable(path, err.Error())
 	}

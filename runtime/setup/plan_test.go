@@ -320,17 +320,17 @@ func TestNothingIsWrittenIfAnyFileCannotBe(t *testing.T) {
 			if err := os.Symlink(filepath.Join(e.Home, ".bashrc"), filepath.Join(e.Project, ".mcp.json")); err != nil {
 				t.Fatal(err)
 			}
-		}, "leads out of the project"},
+		}, "points outside the project"},
 		"a folder that leads out": {func(t *testing.T, e Env) {
 			if err := os.Symlink(e.Home, filepath.Join(e.Project, ".cursor")); err != nil {
 				t.Fatal(err)
 			}
-		}, "leads out of the project"},
+		}, "points outside the project"},
 		"a link to nothing": {func(t *testing.T, e Env) {
 			if err := os.Symlink(filepath.Join(e.Home, "nothing"), filepath.Join(e.Project, ".mcp.json")); err != nil {
 				t.Fatal(err)
 			}
-		}, "a link that leads nowhere"},
+		}, "a broken link"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, r := world(t)

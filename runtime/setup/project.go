@@ -44,7 +44,7 @@ func (p *Plan) describe(description string) error {
 	}
 	path := filepath.Join(place, "metadata.json")
 	if exists(path) {
-		p.Notes = append(p.Notes, p.shown(path)+" has no corpus_description: say there what the docs are")
+		p.Notes = append(p.Notes, p.shown(path)+" has no corpus_description; add one that describes the docs")
 		return nil
 	}
 	return p.edit(path, p.env.Project, "", false, func([]byte, record) ([]byte, []byte, any, error) {

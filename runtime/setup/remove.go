@@ -95,7 +95,7 @@ func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err err
 	if one.Client == "" {
 		text := string(data)
 		if one.Added == "" || strings.Count(text, one.Added) != 1 {
-			p.Notes = append(p.Notes, p.shown(one.Path)+" was changed since and stays as it is")
+			p.Notes = append(p.Notes, p.shown(one.Path)+" was changed since then and stays unchanged")
 			return data, false, nil
 		}
 		text = strings.Replace(text, one.Added, "", 1)

@@ -37,7 +37,7 @@ func (y yamlFile) decode(data []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if root.Kind != yaml.MappingNode {
-		return nil, &problem{root.Line, "it does not consist of lines KEY: VALUE"}
+		return nil, &problem{root.Line, "it does not consist of KEY: VALUE lines"}
 	}
 	var value any
 	if err := root.Decode(&value); err != nil { // for example a duplicate key

@@ -26,7 +26,7 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("a newer deskhand has changed it (%s schema %d, this one knows %d): use that version, or another state folder",
+	return fmt.Sprintf("a newer deskhand has changed it (%s schema %d; this version supports %d): use that version, or another state folder",
 		e.Schema, e.Found, e.Known)
 }
 

@@ -87,7 +87,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	}
 	db.place = folder
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("make folder: %w", err)
+		return fmt.Errorf("create folder: %w", err)
 	}
 	file := filepath.Join(folder, sqliteFile)
 	if err := private(file); err != nil {
@@ -128,7 +128,7 @@ func private(file string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("make database: %w", err)
+		return fmt.Errorf("create database: %w", err)
 	}
 	return f.Close()
 }
@@ -224,7 +224,7 @@ func (s *sqliteStore) beginOn(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
 			return tx, err
 		}
 		if waited := time.Since(since); waited > lockWait {
-			return nil, fmt.Errorf("another process has not let go of the store for %v: %w", waited.Round(time.Second), err)
+			return nil, fmt.Errorf("another process has locked the store for %v: %w", waited.Round(time.Second), err)
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):

@@ -241,7 +241,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		want    string
 	}{
 		"another kind of file":     {dir, nil, "not a database"},
-		"a file where a folder is": {file, nil, "make folder"},
+		"a file where a folder is": {file, nil, "create folder"},
 		"no server":                {"postgres://u:secret@127.0.0.1:1/db?connect_timeout=2", nil, "127.0.0.1"},
 		"no such option":           {"postgres://u:secret@127.0.0.1/db?sslmode=perhaps", nil, "sslmode"},
 		"a schema without a name":  {t.TempDir(), []store.Schema{{Migrations: fstest.MapFS{}}}, "a-z"},

@@ -19,13 +19,13 @@ type Trouble struct {
 }
 
 var (
-	locked  = Trouble{"store_locked", "another process has not let go of the store", "try again in a moment; if it stays so, see whether a deskhand process is stopped", true}
-	full    = Trouble{"store_full", "the disk that holds the store is full", "make room, then do it again", false}
+	locked  = Trouble{"store_locked", "another process has locked the store", "retry in a moment; if it stays locked, check whether a deskhand process is suspended", true}
+	full    = Trouble{"store_full", "the disk that holds the store is full", "free disk space, then retry", false}
 	guarded = Trouble{"store_read_only", "the store cannot be written", "check the permissions of its folder (\"deskhand config\" shows the path), then retry", false}
-	sealed  = Trouble{"store_read_only", "the state folder is read-only", "make it writable for this user, or copy it and name the copy with --state; without that, questions and tasks can be read while a deskhand that may write there runs", false}
-	shut    = Trouble{"store_away", "the file of the store cannot be opened", "check its folder (\"deskhand config\" shows the path): it must exist, and this user must be able to read and write it", true}
-	damaged = Trouble{"store_damaged", "the store is damaged", "put a copy of its folder back, or move deskhand.db away to begin anew", false}
-	away    = Trouble{"store_away", "the database of the store cannot be reached", "try again in a moment; if it still fails, check the database that \"deskhand config\" shows", true}
+	sealed  = Trouble{"store_read_only", "the state folder is read-only", "make it writable for this user, or copy it and pass the copy with --state; otherwise, questions and tasks can be read only while a deskhand with write permission is running", false}
+	shut    = Trouble{"store_away", "the store's file cannot be opened", "check its folder (\"deskhand config\" shows the path): it must exist, and this user must be able to read and write it", true}
+	damaged = Trouble{"store_damaged", "the store is damaged", "restore its folder from a backup, or move deskhand.db away to start with an empty store", false}
+	away    = Trouble{"store_away", "the store's database cannot be reached", "retry in a moment; if it still fails, check the database in the output of \"deskhand config\"", true}
 	newer   = Trouble{"store_newer", "a newer deskhand has changed the store", "use that version, or another state folder", false}
 )
 

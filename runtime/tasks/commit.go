@@ -89,7 +89,7 @@ func (r *run) logExposed(before priorState) {
 		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
 	}
 	for _, what := range exposed {
-		r.log.Append(logs.Failed("the agent itself has committed this: " + what))
+		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
 		r.remarks = append(r.remarks, committedItself+what)
 	}
 }

@@ -124,8 +124,10 @@ func (m *Manager) deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM tasks WHERE id = ?", t.ID); err != nil {
-		return fmt.Errorf("delete task: %w", err)
+	for _, rows := range []string{"DELETE FROM plans WHERE task_id = ?", "DELETE FROM tasks WHERE id = ?"} {
+		if _, err := tx.Exec(ctx, rows, t.ID); err != nil {
+			return fmt.Errorf("delete task: %w", err)
+		}
 	}
 	_, err = note(tx, Event{Type: TaskDeleted, ProjectID: t.ProjectID, TaskID: t.ID})
 	return err
@@ -156,7 +158,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 		return err
 	}
 	if _, err := tx.Exec(ctx, "INSERT INTO leftovers (attempt_id, host, data) VALUES (?, ?, ?)", a.ID, a.host, string(data)); err != nil {
-		return fmt.Errorf("record the remains of the attempt: %w", err)
+		return fmt.Errorf("record the attempt's remaining files: %w", err)
 	}
 	for _, query := range []string{
 		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
@@ -211,7 +213,7 @@ func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err 
 func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]leftover, error) {
 	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", host)
 	if err != nil {
-		return nil, fmt.Errorf("read the remains of deleted attempts: %w", err)
+		return nil, fmt.Errorf("read the remaining files of deleted attempts: %w", err)
 	}
 	defer rows.Close()
 	left := map[string]leftover{}
@@ -220,10 +222,10 @@ func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]l
 		var data []byte
 		var l leftover
 		if err := rows.Scan(&id, &data); err != nil {
-			return nil, fmt.Errorf("read the remains of deleted attempts: %w", err)
+			return nil, fmt.Errorf("read the remaining files of deleted attempts: %w", err)
 		}
 		if err := json.Unmarshal(data, &l); err != nil {
-			return nil, fmt.Errorf("read the remains of a deleted attempt: %w", err)
+			return nil, fmt.Errorf("read the remaining files of a deleted attempt: %w", err)
 		}
 		left[id] = l
 	}

@@ -25,7 +25,7 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		g.AttemptID = c.ID
 	}
 	if err := m.clearLeftovers(ctx); err != nil {
-		m.options.Log.Warn("cannot remove the remains of deleted attempts", "error", err)
+		m.options.Log.Warn("cannot remove the remaining files of deleted attempts", "error", err)
 	}
 	found, now, err := m.worktrees(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []stri
 	case len(s.Holds) > 0:
 		return s.Ignored, strings.Join(s.Holds, "; ")
 	case g.KeepIgnored && len(s.Ignored) > 0:
-		return s.Ignored, fmt.Sprintf("it has %d files or folders that git ignores", len(s.Ignored))
+		return s.Ignored, fmt.Sprintf("it contains %d files or folders that git ignores", len(s.Ignored))
 	}
 	return s.Ignored, ""
 }

@@ -327,7 +327,7 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skipf("NOT TESTED: no sh here: %v", err)
 	}
-	const isTold = "the agent starts a new session, which gets a summary of the conversation"
+	const isTold = "the agent starts a new session, which receives a summary of the conversation"
 	agent := func(session string) executor.Config {
 		return executor.Config{Kind: "stream", Events: "claude", Lost: "No conversation",
 			Command: []string{"sh", "-c", `cat >>told.txt; echo '{"type":"system","subtype":"init","session_id":"` + session + `"}'

@@ -39,7 +39,7 @@ func hostID(dir string) (string, error) {
 		if err == nil {
 			id := strings.TrimSpace(string(b))
 			if !hostIDs.MatchString(id) {
-				return "", refuse(InvalidArgument, "restore it from a backup; if there is none, delete it: the worktrees that were created here then count as another machine's",
+				return "", refuse(InvalidArgument, "restore it from a backup; if there is none, delete it, and worktrees that were created here then count as another machine's",
 					"%s does not contain a machine ID", path)
 			}
 			return id, nil
@@ -347,5 +347,5 @@ func (m *Manager) explainMissingRepo(r worktree.Repo, err error) error {
 	}
 	name, _ := os.Hostname()
 	return refuse(NotFound, "start the attempt on the machine that has the repository, or clone the repository to "+r.Path+" here",
-		"repository %s is not on this machine (%s) at %s, and an attempt runs on the machine that starts it", r.Name, name, r.Path).WithCase(RepoNotHere, "path", r.Path)
+		"repository %s is not on this machine (%s; looked in %s), and an attempt runs on the machine that starts it", r.Name, name, r.Path).WithCase(RepoNotHere, "path", r.Path)
 }

@@ -155,7 +155,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		made := task(t, d.Manager, d.project.ID, "Do it")
 		_, err := d.Start(t.Context(), d.request(made.ID, "say x"))
 		refused(t, "Start", err, NotFound)
-		if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "is not on this machine ("+name+")") || strings.Contains(f.Message, "no longer")) {
+		if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "is not on this machine ("+name+"; looked in ") || strings.Contains(f.Message, "no longer")) {
 			t.Errorf("Start = %q, want it to name this machine", f.Message)
 		}
 	})

@@ -68,7 +68,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 			return false, nil
 		}
 		return false, refuse(Conflict, "use a new request_id for a new request, or repeat the first one unchanged to get its result",
-			"request_id %q was used before for a different request", brief(r.id))
+			"request_id %q was already used for a different request", brief(r.id))
 	}
 	if err := json.Unmarshal([]byte(result), into); err != nil {
 		return false, fmt.Errorf("decode result of request %s: %w", brief(r.id), err)

@@ -228,7 +228,7 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 		if s.Work.State != OnBranch || len(s.Work.Notes) != 1 || !strings.Contains(s.Work.Notes[0], "a.txt:1 has the value of a secret") {
 			t.Errorf("Status = %+v, want it said", s.Work)
 		}
-		if log := strings.Join(d.entries(started.AttemptID, Normalized), "\n"); !strings.Contains(log, "the agent itself has committed this") {
+		if log := strings.Join(d.entries(started.AttemptID, Normalized), "\n"); !strings.Contains(log, "the agent has committed this itself") {
 			t.Errorf("the log = %q", log)
 		}
 	})

@@ -107,8 +107,10 @@ func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
 		if tasks > 0 {
 			return refuse(ProjectInUse, "delete its tasks first, or only remove a repository from the project", "project %s has %d tasks", brief(p.Name), tasks)
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM repos WHERE project_id = ?", p.ID); err != nil {
-			return err
+		for _, rows := range []string{"DELETE FROM repos WHERE project_id = ?", "DELETE FROM templates WHERE project_id = ?"} {
+			if _, err := tx.Exec(ctx, rows, p.ID); err != nil {
+				return err
+			}
 		}
 		_, err := tx.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID)
 		return err

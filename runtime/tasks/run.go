@@ -20,8 +20,8 @@ var (
 	errStop      = errors.New("stop was requested")
 	errForce     = errors.New("stop with force was requested")
 	errWallClock = errors.New("it took too long")
-	errSilent    = errors.New("it said nothing for too long")
-	errOutput    = errors.New("it wrote too much")
+	errSilent    = errors.New("it produced no output for too long")
+	errOutput    = errors.New("it wrote too much output")
 	errGone      = errors.New("deskhand's folder was deleted") // including the worktree, and perhaps the store
 )
 
@@ -59,7 +59,7 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 		return false, err
 	}
 	if own != p.origin {
-		return false, refuse(OtherOrigin, "start it from the environment that it was started in, or take it over",
+		return false, refuse(OtherOrigin, "run it from the environment that it was started in, or take it over",
 			"attempt %s was started with a different environment or different settings", p.AttemptID).WithCase("", "attempt", p.AttemptID)
 	}
 	old := tx.Now.Add(-launchPatience)
@@ -164,7 +164,7 @@ func (r *run) runChain(seq int64) error {
 	}
 	stop, err := r.serve()
 	if err != nil {
-		_, err = r.finish(failed("cannot offer deskhand's tools to the agent: "+err.Error()), "")
+		_, err = r.finish(failed("cannot provide deskhand's tools to the agent: "+err.Error()), "")
 		return err
 	}
 	defer stop()

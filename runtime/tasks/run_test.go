@@ -497,9 +497,9 @@ func TestMoreThanTheLimitWait(t *testing.T) {
 // TestLimitsEndARun: wall clock, silence and output.
 func TestLimitsEndARun(t *testing.T) {
 	for name, s := range map[string]settings{
-		"took too long":             {WallClock: 300 * time.Millisecond},
-		"said nothing for too long": {Silence: 300 * time.Millisecond},
-		"wrote too much":            {MaxOutput: 1000},
+		"took too long":                   {WallClock: 300 * time.Millisecond},
+		"produced no output for too long": {Silence: 300 * time.Millisecond},
+		"wrote too much":                  {MaxOutput: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, Repo{}, s)

@@ -118,7 +118,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			continue
 		}
 		if expired {
-			return retryable(AttemptRunning, "check its status again in a moment", "attempt %s was told to stop, but is still stopping", attemptID).WithCase(StillStopping, "attempt", attemptID)
+			return retryable(AttemptRunning, "check its status again in a moment", "attempt %s is still stopping", attemptID).WithCase(StillStopping, "attempt", attemptID)
 		}
 		glance, cancel := context.WithTimeout(until, 250*time.Millisecond)
 		_, err = w.Next(glance)

@@ -338,7 +338,7 @@ func TestASuspendedRunnerIsBelievedForAWhile(t *testing.T) {
 		timer := time.AfterFunc(c.pause, func() { syscall.Kill(pid, syscall.SIGCONT) })
 		s := d.ended(started.AttemptID)
 		timer.Stop()
-		if s.State != c.want || c.want == Failed && s.Failure != "lost: its runner did not answer" {
+		if s.State != c.want || c.want == Failed && s.Failure != "lost: its runner did not respond" {
 			t.Errorf("after a pause of %v the attempt is %+v, want %s", c.pause, s, c.want)
 		}
 		d.intact(started.AttemptID, "")

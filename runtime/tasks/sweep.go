@@ -89,7 +89,7 @@ func (m *Manager) reapDead(ctx context.Context) error {
 		}
 	}
 	for _, p := range m.observed.overdue(lapsed, m.options.Lease) {
-		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not answer"))
+		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not respond"))
 	}
 	return errors.Join(problems...)
 }

@@ -37,7 +37,7 @@ func guarded(t *testing.T, more Options) *running {
 		}
 	})
 	more.Mounts = map[string]http.Handler{"/mcp": ok, "/in": ok, "/answer/{code}": ok, "/big": big}
-	more.Access = map[string]access.Level{"/mcp": access.Agents, "/answer/{code}": access.Anyone, "/big": access.Anyone} // /in is for people, because no other level is given
+	more.Access = map[string]access.Rule{"/mcp": {Level: access.Agents}, "/answer/{code}": {}, "/big": {}} // /in is for people, because no other level is given
 	return run(t, more)
 }
 
@@ -92,7 +92,7 @@ func TestAttackDoorsSlowStrangersKeepNobodyOut(t *testing.T) {
 func TestAttackDoorsAFloodOfStrangersEndsNoCall(t *testing.T) {
 	const most = 16
 	admitted := make(chan struct{}) // until then it is a stranger itself
-	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), MaxConns: most, Access: map[string]access.Level{"/slow": access.Agents},
+	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), MaxConns: most, Access: map[string]access.Rule{"/slow": {Level: access.Agents}},
 		Mounts: map[string]http.Handler{"/slow": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			close(admitted)
 			body, err := io.ReadAll(r.Body)
@@ -615,7 +615,7 @@ func TestAttackDoorsBodiesAreBoundedTogether(t *testing.T) {
 	const most = 1 << 20
 	arrived, answer := make(chan int), make(chan struct{})
 	start := func(t *testing.T, most, together int64, wait time.Duration) *running {
-		return run(t, Options{Token: rightToken, MaxBodyBytes: most, MaxBodiesBytes: together, BodyWait: wait, Access: map[string]access.Level{"/mcp": access.Agents},
+		return run(t, Options{Token: rightToken, MaxBodyBytes: most, MaxBodiesBytes: together, BodyWait: wait, Access: map[string]access.Rule{"/mcp": {Level: access.Agents}},
 			Mounts: map[string]http.Handler{"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				all, err := io.ReadAll(r.Body)
 				if err != nil {

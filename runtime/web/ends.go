@@ -10,8 +10,7 @@ import (
 // process that uses the ledger may have ended them.
 const endsEvery = time.Second
 
-// lasting holds the running browser requests by session, so that they end with the
-// session. An event stream would otherwise never check its session again. The zero
+// lasting holds the running requests by session or token, so that they end with it. An event stream would otherwise never check its session again. The zero
 // value is ready to use.
 type lasting struct {
 	mu sync.Mutex
@@ -26,7 +25,12 @@ type lastingSession struct {
 // begin returns a context that ends with the session. over must be called when the
 // request is answered.
 func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, over func()) {
-	ctx, cancel := context.WithDeadline(ctx, one.until)
+	var cancel context.CancelFunc
+	if one.until.IsZero() {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithDeadline(ctx, one.until)
+	}
 	began := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +80,7 @@ func (l *lasting) old(at time.Time) (all []session) {
 	return all
 }
 
-// endSessions ends the long requests of sessions that were ended by another
+// endSessions ends the long requests of sessions and tokens that were ended by another
 // process, until ctx ends. While the ledger cannot be read, the requests continue.
 func (s *Server) endSessions(ctx context.Context) {
 	every := time.NewTicker(endsEvery)
@@ -87,7 +91,7 @@ func (s *Server) endSessions(ctx context.Context) {
 			return
 		case now := <-every.C:
 			for _, one := range s.lasting.old(now.Add(-endsEvery / 2)) {
-				if ended, err := s.opts.Ledger.Ended(ctx, one.id, one.began); err == nil && ended {
+				if ended, err := s.over(ctx, one); err == nil && ended {
 					s.lasting.end(one.id)
 				}
 			}

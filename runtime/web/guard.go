@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
@@ -86,30 +87,51 @@ func ownOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-// caller identifies who sends a request, and the session if it comes from a
-// browser. A caller that sends a wrong secret is a stranger, whatever else it
-// sends.
-func (s *Server) caller(r *http.Request) (c access.Caller, one session) {
-	c.Address = r.RemoteAddr
+// caller identifies who sends a request, and the session if it comes from a browser or
+// with a named token. A caller that sends a wrong secret is a stranger, whatever else
+// it sends. err is a fault if it sent a token that was valid once.
+func (s *Server) caller(r *http.Request) (c access.Caller, one session, err error) {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	secret = strings.TrimSpace(secret)
 	switch bearer := strings.EqualFold(scheme, "Bearer"); {
 	case bearer && is(s.opts.People.Key, secret):
 		c.Level, c.How = access.People, access.ByBearer
-		return c, one
 	case bearer && is(s.opts.Token, secret):
 		c.Level, c.How = access.Agents, access.ByToken
-		return c, one
+	case bearer && people.IsToken(secret): // a stranger if it is wrong, also where others need no token
+		c, one, err = s.bearer(r, secret)
 	case scheme == "":
-		if one, ok := s.signedIn(r); ok {
-			c.Level, c.How, c.Session = access.People, one.how, one.id
-			return c, one
+		if c, one, err = s.browser(r); c.Level > access.Anyone {
+			break
+		}
+		fallthrough
+	default:
+		if s.opts.NoToken {
+			c.Level = access.Agents
 		}
 	}
-	if s.opts.NoToken {
-		c.Level = access.Agents
+	c.Address = r.RemoteAddr
+	return c, one, err
+}
+
+// browser identifies the caller by its cookie.
+func (s *Server) browser(r *http.Request) (c access.Caller, one session, err error) {
+	one, ok := s.signedIn(r)
+	if !ok {
+		return c, session{}, nil
 	}
-	return c, one
+	if one.name == "" {
+		return access.Caller{Level: access.People, How: one.how, Session: one.id}, one, nil
+	}
+	c, ok, err = s.opts.Directory.Session(r.Context(), one.name, one.turn)
+	if err != nil || !ok {
+		if err != nil {
+			s.opts.Logger.Error("cannot check a session", "error", err)
+		}
+		return access.Caller{}, session{}, nil
+	}
+	c.Session = one.id
+	return c, one, nil
 }
 
 // is reports whether two secrets are equal. It compares hashes, so that the time
@@ -120,31 +142,36 @@ func is(secret, given string) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && secret != ""
 }
 
-// admitting admits callers with the required level and passes them to the handler
+// admitting admits callers that satisfy the rule and passes them to the handler
 // through the context. It keeps the connection of a known caller; see
-// [limitedListener]. A browser's request ends with its session.
-func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
-	if level > access.Anyone {
+// [limitedListener]. A request ends with its session or token.
+func (s *Server) admitting(rule access.Rule, next http.Handler) http.Handler {
+	if rule.Level > access.Anyone {
 		next = s.budgeted(next)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, one := s.caller(r)
+		c, one, err := s.caller(r)
 		if c.Level > access.Anyone {
 			keepOpen(r)
 		}
-		if level == access.Anyone {
+		if rule.Level == access.Anyone {
 			s.boundStranger(w, r)
 		}
-		if c.Level >= level {
+		switch {
+		case c.May(rule):
 			ctx, over := r.Context(), func() {}
-			if c.Session != "" {
+			if one.id != "" {
 				ctx, over = s.lasting.begin(ctx, one)
 			}
 			defer over()
 			next.ServeHTTP(w, r.WithContext(access.With(ctx, c)))
-			return
+		case err != nil:
+			ended(w, err)
+		case c.Name != "":
+			s.lacking(w, r, c, rule)
+		default:
+			s.turnAway(w, r, c)
 		}
-		s.turnAway(w, r, c)
 	})
 }
 
@@ -193,12 +220,12 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 	}
 	if c.Level == access.Agents {
 		refuse(w, http.StatusForbidden, "for_people", "only people have access: the agents' token is not accepted",
-			"sign in with the link that deskhand inbox --web prints; programs send the person's key instead of the token")
+			"sign in with a link from \"deskhand inbox --web\"; in programs, send the person's key instead of the token")
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
 	refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
-		sendToken+"; it is DESKHAND_TOKEN as set for the server, or in the file token of its state folder")
+		sendToken+"; it is the value of DESKHAND_TOKEN on the server, or in the file token in its state folder")
 }
 
 // sealed sets the headers that prevent an answer from being framed, sniffed or

@@ -94,14 +94,14 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 	}
 	if wait := s.tries.take(r.RemoteAddr, time.Now()); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-		p.Trouble = "Too many keys were tried. Wait a minute, or use a link from “deskhand inbox --web”, which still works."
+		p.Trouble = "Too many keys were tried. Wait a minute, or use a link from \"deskhand inbox --web\", which still works."
 		show(w, r, http.StatusTooManyRequests, p)
 		return
 	}
 	if !is(s.opts.People.Key, strings.TrimSpace(r.PostFormValue("key"))) {
 		p.Trouble = "That is not the person's key of this installation."
 		if is(s.opts.Token, strings.TrimSpace(r.PostFormValue("key"))) {
-			p.Trouble = "That is the agents' token, which cannot sign in. The person's key is a different one."
+			p.Trouble = "That is the agents' token. To sign in, use the person's key instead."
 		}
 		show(w, r, http.StatusUnauthorized, p)
 		return
@@ -138,7 +138,7 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 		}
 	}
 	if !ok {
-		p.Trouble = "This link was already used or is too old. “deskhand inbox --web” prints a new one."
+		p.Trouble = "This link was already used or is too old. \"deskhand inbox --web\" prints a new one."
 		show(w, r, http.StatusUnauthorized, p)
 		return
 	}

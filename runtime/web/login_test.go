@@ -38,7 +38,7 @@ func init() {
 // house starts a server with pages and returns it with a browser.
 func house(t *testing.T) (rt *running, browser *http.Client) {
 	t.Helper()
-	rt = run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), Access: map[string]access.Level{"/in": access.Agents}, Mounts: map[string]http.Handler{
+	rt = run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), Access: map[string]access.Rule{"/in": {Level: access.Agents}}, Mounts: map[string]http.Handler{
 		"/in": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("welcome")) }), //nolint:errcheck // a test
 	}})
 	return rt, newBrowser(t)
@@ -143,7 +143,7 @@ func TestThePersonsKeyLetsABrowserIn(t *testing.T) {
 func TestNothingThatLetsSomebodyInIsLogged(t *testing.T) {
 	panics := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") })
 	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")),
-		Access: map[string]access.Level{"/in": access.Agents, "/answer/{code}": access.Anyone},
+		Access: map[string]access.Rule{"/in": {Level: access.Agents}, "/answer/{code}": {}},
 		Mounts: map[string]http.Handler{"/in": panics, "/answer/{code}": panics}})
 	browser, base := newBrowser(t), "http://"+rt.addr
 	link := in.LoginLink(base, "/in")

@@ -64,6 +64,12 @@ func (p People) LoginLink(base, to string) string {
 	return strings.TrimSuffix(p.Home(base), "/") + loginPath + "?" + query.Encode()
 }
 
+// InviteLink returns an address that signs a browser in as a person who was invited.
+// base is the server's address.
+func (p People) InviteLink(base, secret string) string {
+	return strings.TrimSuffix(p.Home(base), "/") + joinPath + "?" + url.Values{"invite": {secret}}.Encode()
+}
+
 // atHome reports whether a request's host is one that sessions belong to:
 // People.Host, or any name that is not this machine.
 func (p People) atHome(r *http.Request) bool {

@@ -58,7 +58,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		s.opts.Logger.Warn("requests cut at shutdown", "after", s.opts.Grace)
+		s.opts.Logger.Warn("requests were cut off at shutdown", "after", s.opts.Grace)
 		cut()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
 		defer cancel()

@@ -59,22 +59,35 @@ func readPass(key, use, given string, now time.Time) (until time.Time, id string
 // sessionUse binds a session to the host name at which it began.
 func sessionUse(r *http.Request) string { return "session@" + strings.ToLower(hostname(r.Host)) }
 
-// session is a signed-in browser. Its ID, which is in the cookie, says when and how
-// it signed in: "<Unix milliseconds>-<how>-<random>".
+// session is a signed-in browser, or the requests of one token. The ID of a browser's
+// session, which is in the cookie, says when and how it signed in: "<Unix
+// milliseconds>-<how>-<random>", and for a person with a name also
+// "-<turn>-<name>".
 type session struct {
 	id    string
 	how   string
 	began time.Time
-	until time.Time
+	until time.Time // zero: forever
+	name  string    // empty for the owner of the installation
+	turn  int64
+	token string // ID of the token; empty for a browser
 }
 
 func readSession(id string, until time.Time) (s session, ok bool) {
-	parts := strings.SplitN(id, "-", 3)
-	if len(parts) != 3 {
+	parts := strings.SplitN(id, "-", 5) // a name may contain hyphens
+	if len(parts) != 3 && len(parts) != 5 {
 		return s, false
 	}
 	ms, err := strconv.ParseInt(parts[0], 10, 64)
-	return session{id, parts[1], time.UnixMilli(ms), until}, err == nil
+	s = session{id: id, how: parts[1], began: time.UnixMilli(ms), until: until}
+	if (len(parts) == 5) != (s.how == access.ByInvite) {
+		return s, false
+	}
+	if len(parts) == 5 && err == nil {
+		s.name = parts[4]
+		s.turn, err = strconv.ParseInt(parts[3], 10, 64)
+	}
+	return s, err == nil
 }
 
 // signedIn returns the session of the request's cookie.
@@ -88,7 +101,10 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 		if !ok {
 			continue
 		}
-		ended, err := s.opts.Ledger.Ended(r.Context(), one.id, one.began)
+		if one.name != "" && s.opts.Directory == nil {
+			continue
+		}
+		ended, err := s.over(r.Context(), one)
 		if err != nil {
 			s.opts.Logger.Error("cannot check a session", "error", err)
 		}
@@ -99,11 +115,18 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 	return session{}, false
 }
 
-// signIn begins a session. how is what the browser has proved.
+// signIn begins a session of the owner. how is what the browser has proved.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request, how string) {
-	now := time.Now()
-	until := now.Add(s.opts.People.sessionTime())
-	id := strconv.FormatInt(now.UnixMilli(), 10) + "-" + how + "-" + rand.Text()
+	s.begin(w, r, newSessionID(how))
+}
+
+func newSessionID(how string) string {
+	return strconv.FormatInt(time.Now().UnixMilli(), 10) + "-" + how + "-" + rand.Text()
+}
+
+// begin gives the browser the cookie of a session.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, id string) {
+	until := time.Now().Add(s.opts.People.sessionTime())
 	s.setSession(w, r, pass(s.opts.People.Key, sessionUse(r), until, id), until)
 }
 

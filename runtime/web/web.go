@@ -52,9 +52,10 @@ type Options struct {
 	// Mounts holds the handlers by path: "/mcp" matches only that path, "/inbox/"
 	// everything below it. Handlers check methods themselves.
 	Mounts map[string]http.Handler
-	// Access holds the level that each mount requires, by path. Mounts without
-	// an entry are for people. Entries without a mount are allowed.
-	Access map[string]access.Level
+	// Access holds what each mount requires, by path. Mounts without an entry are for
+	// people, and for administrators among those with names. Entries without a mount
+	// are allowed.
+	Access map[string]access.Rule
 	// Shell renders the pages for people. The server also serves its static files
 	// and the sign-in page, and redirects browsers without access there. If nil,
 	// there are no pages.
@@ -62,6 +63,8 @@ type Options struct {
 	// Ledger records which links were used and which sessions have ended. If nil,
 	// only this process remembers them.
 	Ledger Ledger
+	// Directory knows the people with names. If nil, there are none.
+	Directory Directory
 	// Homeward reports whether to redirect a browser that has not signed in here to
 	// the host name that sessions belong to, because its request shows something
 	// that only the person's browser has. If nil, such browsers are not redirected.
@@ -173,6 +176,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, metrics: newMetrics(opts.Registry, opts.Samples), bodies: semaphore.NewWeighted(opts.MaxBodiesBytes)}
 	if opts.Shell != nil {
 		opts.Shell.SignedIn = func(r *http.Request) bool { return access.Of(r.Context()).Session != "" }
+		opts.Shell.Who = func(r *http.Request) string { return access.Of(r.Context()).Name }
 	}
 	s.handler = s.routes()
 	return s, nil
@@ -200,7 +204,7 @@ func CheckAddr(addr string) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, h := range s.mounted() {
-		mux.Handle(path, s.counted(path, s.admitting(s.levelOf(path), h)))
+		mux.Handle(path, s.counted(path, s.admitting(s.ruleOf(path), h)))
 	}
 	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))
 }
@@ -213,22 +217,26 @@ func (s *Server) mounted() map[string]http.Handler {
 	if s.opts.Shell != nil {
 		all[page.StaticPath], all[loginPath], all["POST "+logoutPath] = s.opts.Shell.Static(), s.login(), s.logout()
 	}
+	if s.opts.Shell != nil && s.opts.Directory != nil {
+		all[joinPath] = s.join()
+	}
 	maps.Copy(all, s.opts.Mounts)
 	return all
 }
 
-// own holds the required level of the front's own routes.
-var own = map[string]access.Level{
-	"/healthz": access.Anyone, "/readyz": access.Anyone, "/": access.Anyone, page.StaticPath: access.Anyone, loginPath: access.Anyone,
-	"/metrics": access.Agents, "POST " + logoutPath: access.People,
+// Own holds what the front's own routes require.
+var Own = map[string]access.Rule{
+	"/healthz": {}, "/readyz": {}, "/": {}, page.StaticPath: {}, loginPath: {}, joinPath: {},
+	"/metrics":           {Level: access.Agents, Scope: access.Admin},
+	"POST " + logoutPath: {Level: access.People}, // whoever is signed in
 }
 
-// levelOf returns the level that a route requires. By default it is for people.
-func (s *Server) levelOf(path string) access.Level {
-	for _, table := range []map[string]access.Level{s.opts.Access, own} {
-		if level, ok := table[path]; ok {
-			return level
+// ruleOf returns what a route requires.
+func (s *Server) ruleOf(path string) access.Rule {
+	for _, table := range []map[string]access.Rule{s.opts.Access, Own} {
+		if rule, ok := table[path]; ok {
+			return rule
 		}
 	}
-	return access.People
+	return access.Rule{Level: access.People, Scope: access.Admin}
 }

@@ -40,7 +40,7 @@ func run(t *testing.T, opts Options) *running {
 	rt := &running{log: &bytes.Buffer{}, calls: make(chan string, 16)}
 	opts.Logger = slog.New(slog.NewTextHandler(rt.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if opts.Mounts == nil {
-		opts.Access = map[string]access.Level{"/mcp": access.Agents, "/panic": access.Agents, "/wait": access.Agents, "/stream": access.Agents, "/flood": access.Agents}
+		opts.Access = map[string]access.Rule{"/mcp": {Level: access.Agents}, "/panic": {Level: access.Agents}, "/wait": {Level: access.Agents}, "/stream": {Level: access.Agents}, "/flood": {Level: access.Agents}}
 		opts.Mounts = map[string]http.Handler{
 			"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)

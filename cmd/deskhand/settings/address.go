@@ -23,10 +23,10 @@ type Listen struct {
 
 // Declare adds the flags.
 func (l *Listen) Declare(flags *pflag.FlagSet) {
-	flags.StringVar(&l.HTTP, "http", "", "serve over HTTP, at this address ("+DefaultAddr+" without one)")
+	flags.StringVar(&l.HTTP, "http", "", "serve over HTTP at this address (without a value: "+DefaultAddr+")")
 	flags.Lookup("http").NoOptDefVal = DefaultAddr
-	flags.StringVar(&l.Transport, "transport", "", "stdio or http: the same as leaving out or giving --http")
-	flags.IntVar(&l.Port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
+	flags.StringVar(&l.Transport, "transport", "", "stdio or http; stdio is the same as omitting --http")
+	flags.IntVar(&l.Port, "port", 0, "port on 127.0.0.1, the same as --http 127.0.0.1:PORT")
 }
 
 // Address returns the HOST:PORT to serve over HTTP, or "" for stdio.
@@ -39,7 +39,7 @@ func (l *Listen) Address(flags *pflag.FlagSet) (string, error) {
 	case "", "http":
 	case "stdio":
 		if over {
-			return "", fault.Misuse("--transport stdio leaves no room for --http and --port", "leave one of them out")
+			return "", fault.Misuse("--transport stdio cannot be combined with --http or --port", "omit one of them")
 		}
 	default:
 		return "", fault.Misuse(fmt.Sprintf("unknown --transport %q", l.Transport), "use stdio or http")

@@ -29,7 +29,7 @@ func (s *Settings) agentsSettings() (*app.Agents, error) {
 		return nil, err
 	}
 	if (g.Project == "") != (g.Executor == "") || g.Skill == a2a.RunSkill && g.Project == "" {
-		return nil, fault.Misuse("run-task needs a project and an executor", "set a2a.project and a2a.executor, or neither; deskhand tasks executors lists them")
+		return nil, fault.Misuse("the skill run-task needs a project and an executor", "set both a2a.project and a2a.executor, or neither; list the executors: deskhand tasks executors")
 	}
 	return g, nil
 }

@@ -76,31 +76,31 @@ const (
 
 // Checks for rows of [table].
 var (
-	embedTimeout = between("not a time between 1ms and "+longestEmbedTimeout.String(), "write it as 800ms or 2s",
+	embedTimeout = between("not a time between 1ms and "+longestEmbedTimeout.String(), "write, for example, 800ms or 2s",
 		time.ParseDuration, time.Millisecond, longestEmbedTimeout)
-	waitTime = between("not a time between 1ms and 30m", "write it as 90s or 10m",
+	waitTime = between("not a time between 1ms and 30m", "write, for example, 90s or 10m",
 		time.ParseDuration, time.Millisecond, elicit.MaxWait)
-	holdTime = unless([]string{holdAuto}, between("not auto or a time between 1s and 30m", "write it as 45s or 4m",
+	holdTime = unless([]string{holdAuto}, between("not auto or a time between 1s and 30m", "write, for example, 45s or 4m",
 		time.ParseDuration, time.Second, elicit.MaxWait))
-	long = between("not a time of a second or more", "write it as 90s, 30m, 6h or 7d", Days, time.Second, forever)
+	long = between("not a time of at least one second", "write, for example, 90s, 30m, 6h or 7d", Days, time.Second, forever)
 
 	inboxAddress = unless([]string{app.InboxAuto, app.InboxOff}, fits("not auto, off or HOST:PORT", "", isAddress))
 
-	connectAddress = unless([]string{""}, fits("not HOST:PORT", "write it as 127.0.0.1:20312", isAddress))
-	connectURL     = unless([]string{""}, fits("not an address", "write it as https://desk.example.com", isURL))
+	connectAddress = unless([]string{""}, fits("not HOST:PORT", "write, for example, 127.0.0.1:20312", isAddress))
+	connectURL     = unless([]string{""}, fits("not an address", "write, for example, https://desk.example.com", isURL))
 	publicAddress  = unless([]string{""}, fits("not an address such as https://desk.example.org", "",
 		func(text string) bool {
 			return strings.TrimSuffix(text, "/") == "" || isURL(strings.TrimSuffix(text, "/"))
 		}))
 
-	toolPrefix = fits("which no tool's name can begin with", fmt.Sprintf("use up to %d of a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")),
+	toolPrefix = fits("not a valid start of a tool name", fmt.Sprintf("use at most %d characters from a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")),
 		func(text string) bool { return text == "" || contract.ValidName(text+"_search_docs") })
-	branchPrefix = fits("which no git branch can begin with", "use letters, digits and dashes, as deskhand", func(text string) bool {
+	branchPrefix = fits("not a valid start of a git branch name", "use letters, digits and dashes, for example deskhand", func(text string) bool {
 		return !strings.ContainsAny(text, " ~^:?*[\\") && !strings.HasPrefix(text, "-") && strings.Trim(text, "/") == text
 	})
-	sessionHost = unless([]string{""}, fits("not a name of this machine",
-		"use a name such as desk.localhost, or 127.0.0.1 for a browser that knows no such names", ownName.MatchString))
-	sessionTime = between("not a time between 1m and 400d", "write it as 12h or 30d", Days, time.Minute, app.MostSession)
+	sessionHost = unless([]string{""}, fits("not a host name of this machine",
+		"use a name such as desk.localhost, or 127.0.0.1 if your browser does not resolve such names", ownName.MatchString))
+	sessionTime = between("not a time between 1m and 400d", "write, for example, 12h or 30d", Days, time.Minute, app.MostSession)
 	sandboxMode = fits("not "+box.ModeNames(), "", func(text string) bool { return slices.Contains(box.Modes, box.Mode(text)) })
 )
 
@@ -118,7 +118,7 @@ func isURL(text string) bool {
 func fromRoot(s *Settings, name string) error {
 	for _, path := range s.list(name) {
 		if !isFromRoot(path) {
-			return s.wrong(name, "not a path from the root", "begin it with /, ~/ or $NAME/")
+			return s.wrong(name, "not an absolute path", "start it with /, ~/ or $NAME/")
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func fromRoot(s *Settings, name string) error {
 // sandboxNetwork checks the hosts that a sandbox may reach.
 func sandboxNetwork(s *Settings, name string) error {
 	if hosts := s.list(name); len(hosts) > 0 && box.CheckNetwork(hosts) != nil {
-		return s.wrong(name, "not on, off, or hosts", "write hosts as api.example.com, *.example.com or example.com:8443")
+		return s.wrong(name, "not on, off, or hosts", "write a host as api.example.com, *.example.com or example.com:8443")
 	}
 	return nil
 }

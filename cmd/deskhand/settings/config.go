@@ -29,6 +29,9 @@ func (s *Settings) Config(run Run) app.Config {
 		Token: app.PartOf(s.token()), Visitors: app.PartOf(s.visitors()),
 		Hosts: s.list("allow-host"), Origins: s.list("allow-origin"), PublicURL: s.get("public-url"),
 	}
+	if OwnAttempt() == "" { // in an attempt, the agent controls the environment
+		c.Person = s.get("person")
+	}
 	Surroundings(&c.In)
 	return c
 }

@@ -21,6 +21,7 @@ func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	if d.Shelf, err = s.ServedShelf(); err != nil {
 		return d, err
 	}
+	d.ShelfLater = s.ServedShelf
 	if d.Tools, err = s.docsOptions(); err != nil {
 		return d, err
 	}
@@ -75,7 +76,7 @@ func (s *Settings) serverName() string {
 func (s *Settings) Groups() (served []string, err error) {
 	for name := range strings.SplitSeq(s.get("tools"), ",") {
 		if name = strings.TrimSpace(name); !slices.Contains(app.Groups, name) {
-			return nil, fault.Misuse(fmt.Sprintf("unknown group of tools %q", name), "name some of "+strings.Join(app.Groups, ", ")+", with commas between")
+			return nil, fault.Misuse(fmt.Sprintf("unknown group of tools %q", name), "use one or more of "+strings.Join(app.Groups, ", ")+", separated by commas")
 		}
 		served = append(served, name)
 	}

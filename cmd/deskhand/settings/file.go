@@ -39,7 +39,7 @@ type configPaths struct{ chosen, project, own string }
 func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed {
 		if p.chosen = f.Value.String(); p.chosen == "" {
-			return p, fault.Misuse("--config is empty", "leave it out, or name a file")
+			return p, fault.Misuse("--config is empty", "omit it, or pass a file")
 		}
 		return p, nil
 	}
@@ -103,16 +103,16 @@ func readConfig(path string, tell func(string)) (configFile, error) {
 // unreadable rewords the library's error for a file that is missing or invalid.
 func unreadable(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return fault.Misuse("no configuration file "+path, "name a file that exists with --config")
+		return fault.Misuse("there is no configuration file "+path, "pass an existing file with --config")
 	}
 	reason := err.Error()
 	if broken := new(viper.ConfigParseError); errors.As(err, broken) {
 		reason = strings.TrimPrefix(broken.Unwrap().Error(), "yaml: ")
 	}
 	if strings.HasPrefix(reason, "unmarshal errors") {
-		reason = "it does not consist of lines KEY: VALUE"
+		reason = "it does not consist of KEY: VALUE lines"
 	}
-	return fault.Misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "correct the file, or name another with --config")
+	return fault.Misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "fix the file, or pass another with --config")
 }
 
 func configKeys() (keys []string) {
@@ -169,7 +169,7 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 		}
 		keys, ok := v.(map[string]any)
 		if !ok {
-			return c.wrong(group, "must be a group of keys, with "+inner+" in it")
+			return c.wrong(group, "must be a group of keys that contains "+inner)
 		}
 		exact, _ := member(written, group).(map[string]any)
 		delete(all, group)
@@ -205,7 +205,7 @@ func (c *configFile) take(one setting, v any) error {
 	if t, ok := v.(tree); ok {
 		text, err := json.Marshal(t.value)
 		if err != nil {
-			return c.wrong(key(one.name), "must have texts as keys")
+			return c.wrong(key(one.name), "must have strings as keys")
 		}
 		if t.value != nil {
 			c.values[one.name] = []string{string(text)}
@@ -221,14 +221,14 @@ func (c *configFile) take(one setting, v any) error {
 		switch item := item.(type) {
 		case nil:
 		case []any, map[string]any, map[any]any:
-			return c.wrong(key(one.name), "must be one value")
+			return c.wrong(key(one.name), "must be a single value")
 		default:
 			texts = append(texts, one.split(strings.TrimSpace(fmt.Sprint(item)))...)
 		}
 	}
 	switch {
 	case many && !one.list:
-		return c.wrong(key(one.name), "must be one value, not a list")
+		return c.wrong(key(one.name), "must be a single value, not a list")
 	case len(texts) == 0, !one.list && texts[0] == "":
 		return nil
 	case one.path && strings.HasSuffix(texts[0], one.suffix) && !filepath.IsAbs(texts[0]) && !strings.Contains(texts[0], "://"):
@@ -239,7 +239,7 @@ func (c *configFile) take(one setting, v any) error {
 }
 
 func (c *configFile) wrong(key, why string) error {
-	return fault.Misuse(c.path+": "+strings.TrimSpace(key+" "+why), "correct the file, or name another with --config")
+	return fault.Misuse(c.path+": "+strings.TrimSpace(key+" "+why), "fix the file, or pass another with --config")
 }
 
 // projectConfig returns the path of deskhand.yaml in dir or the nearest parent folder

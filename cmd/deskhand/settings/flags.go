@@ -44,5 +44,5 @@ func Exclusive(flags *pflag.FlagSet, names ...string) error {
 	if len(given) < 2 {
 		return nil
 	}
-	return fault.Misuse(fmt.Sprintf("--%s and --%s exclude each other", given[0], given[1]), "leave one of them out")
+	return fault.Misuse(fmt.Sprintf("--%s and --%s exclude each other", given[0], given[1]), "omit one of them")
 }

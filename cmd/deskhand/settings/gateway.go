@@ -80,7 +80,7 @@ func (s *Settings) upstreams() (*app.Upstreams, error) {
 	u := &app.Upstreams{All: all, Addr: s.get("connect.address"), URL: s.get("connect.url"),
 		Disclosure: gateway.Disclosure(s.get("gateway.disclosure")), Prefix: s.get("tool-prefix")}
 	if s.get("gateway.people") == peopleMany {
-		u.Many = "gateway.people is many, by " + s.origin("gateway.people")
+		u.Many = "gateway.people is many, from " + s.origin("gateway.people")
 	}
 	return u, nil
 }

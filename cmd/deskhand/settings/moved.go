@@ -9,30 +9,30 @@ var MovedCommands = map[string]string{
 	"validate":   "deskhand index DIR --check",
 	"fix":        "deskhand index DIR --fix",
 	"run":        "deskhand eval CASES.json",
-	"benchmark":  "deskhand eval CASES.json, with --server for each index",
-	"playground": "deskhand serve --http, and /search in the browser",
+	"benchmark":  "deskhand eval CASES.json --server 'deskhand serve --index DIR' (once for each index)",
+	"playground": "deskhand serve --http (and open /search in a browser)",
 }
 
 const (
-	embedding    = "use --embed: builtin, openai:MODEL or another provider, FILE.model or none"
-	embeddingKey = "put the key into the environment, as OPENAI_API_KEY, and name the model with --embed openai:MODEL"
+	embedding    = "use --embed with builtin, openai:MODEL or another provider, FILE.model, or none"
+	embeddingKey = "set the key in an environment variable such as OPENAI_API_KEY, and pass the model with --embed openai:MODEL"
 	embeddingURL = "use --embed URL#MODEL"
-	ownPace      = "leave it out: deskhand chooses it for each provider"
-	noWeights    = "leave it out: the ranking has nothing to set"
-	ownBuild     = "leave it out: /healthz tells the build of deskhand itself"
+	ownPace      = "omit it: deskhand chooses the value for each provider"
+	noWeights    = "omit it: the ranking has no parameters to set"
+	ownBuild     = "omit it: /healthz reports deskhand's own build"
 )
 
 // MovedFlags maps docs-mcp flags to advice on what to do instead.
 var MovedFlags = map[string]string{
-	"stateless":         "leave it out: clients of protocol 2026-07-28 are served without sessions as it is",
-	"version":           "leave it out: clients are told deskhand's own version, which deskhand version prints",
+	"stateless":         "omit it: clients of protocol 2026-07-28 are always served without sessions",
+	"version":           "omit it: clients receive deskhand's own version, as \"deskhand version\" prints it",
 	"git-commit":        ownBuild,
 	"build-date":        ownBuild,
-	"log-pretty":        "use --log-format text, which is the default",
-	"custom-tools-json": "leave it out: only the tools of deskhand are served",
+	"log-pretty":        "use --log-format text (the default)",
+	"custom-tools-json": "omit it: deskhand serves only its own tools",
 
-	"rebuild-cache": "remove the folder of the index before the build; vectors of providers are kept in the folder of --cache",
-	"cache-dir":     "leave it out, as what did not change is taken from the index itself; --cache DIR is for vectors of providers",
+	"rebuild-cache": "remove the index folder before the build; vectors from providers stay cached in the folder given with --cache",
+	"cache-dir":     "omit it: deskhand reuses unchanged parts from the index itself; --cache DIR caches vectors from providers",
 
 	"embedding-provider":         embedding,
 	"embedding-model":            embedding,
@@ -49,9 +49,9 @@ var MovedFlags = map[string]string{
 	"proximity-weight":           noWeights,
 	"phrase-slop":                noWeights,
 
-	"cases":          "give the case files as arguments: deskhand eval CASES.json",
+	"cases":          "pass the case files as arguments: deskhand eval CASES.json",
 	"server-command": "use --server 'COMMAND ARGUMENTS'",
 	"server-arg":     "use --server 'COMMAND ARGUMENTS'",
-	"build-command":  "build first, with deskhand index",
+	"build-command":  "build the index first: deskhand index DIR",
 	"warmup-queries": "use --warmup N",
 }

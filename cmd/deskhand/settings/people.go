@@ -43,7 +43,7 @@ const (
 func (s *Settings) place() (string, error) {
 	if place := s.get("store"); place != "" {
 		if strings.Contains(place, "://") && !store.IsPostgres(place) {
-			return "", fault.Misuse("store is an address, and not one of PostgreSQL", "name a folder, or postgres://USER@HOST/DATABASE")
+			return "", fault.Misuse("store is an address, and not one of PostgreSQL", "use a folder or postgres://USER@HOST/DATABASE")
 		}
 		return place, nil
 	}
@@ -135,8 +135,8 @@ func (s *Settings) members() ([]elicit.Member, error) {
 func (s *Settings) visitors() (in web.People, err error) {
 	if key := s.get("person-key"); key != "" && OwnAttempt() == "" {
 		if key == s.get("token") {
-			return in, fault.Misuse("the person's key is the same as the agents' token, so agents could answer as a person",
-				"set person-key or token to another text, or leave one out")
+			return in, fault.Misuse("the person's key equals the agents' token, so agents could answer as a person",
+				"set person-key or token to a different value, or omit one of them")
 		}
 		if err := s.checkSecret("person-key", key); err != nil {
 			return in, err
@@ -150,7 +150,7 @@ func (s *Settings) visitors() (in web.People, err error) {
 // checkSecret returns an error if a configured secret is easy to guess.
 func (s *Settings) checkSecret(name, secret string) error {
 	if f := fault.Of(web.CheckSecret(name, secret)); f != nil {
-		return fault.Misuse(f.Message, f.Hint+"; it is from "+s.origin(name))
+		return fault.Misuse(f.Message, f.Hint+"; it comes from "+s.origin(name))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (s *Settings) readProject(path string, base configFile, tell func(string)) 
 	data, owner, err := trust.ReadFile(path, MaxProjectFile)
 	switch {
 	case errors.As(err, new(trust.TooLarge)), errors.Is(err, fs.ErrNotExist):
-		return nil, fault.Misuse("configuration "+err.Error(), "make it smaller, or name another with --config")
+		return nil, fault.Misuse("configuration "+err.Error(), "make it smaller, or pass another with --config")
 	case err != nil:
 		return nil, unreadable(path, err)
 	}
@@ -260,7 +260,7 @@ func (p *Project) ignored() string {
 func (p *Project) Next() string {
 	switch {
 	case p.owner != "":
-		return "to use them anyway, name the file with --config"
+		return "to use them anyway, pass the file with --config"
 	case p.refused:
 		return "you declined them; to review them again, run: " + p.Command()
 	}
@@ -300,7 +300,7 @@ func (s *Settings) MayBuildInto(out string) error {
 		return nil
 	}
 	return fault.New("not_trusted", fmt.Sprintf("%s puts the index into %s, outside of its folder, and %s", p.path, out, p.why),
-		"name a folder with -o or --index, or run: "+p.Command())
+		"pass a folder with -o or --index, or run: "+p.Command())
 }
 
 // leadsOut reports whether path, with symbolic links resolved, is not below dir.

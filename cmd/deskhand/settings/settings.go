@@ -40,7 +40,7 @@ const ByDefault = "default"
 
 // Flags declares the flags that every command has.
 func Flags(f *pflag.FlagSet) {
-	f.BoolP("help", "h", false, "say how a command is used")
+	f.BoolP("help", "h", false, "show help")
 	f.String("config", "", "configuration file (default: the nearest deskhand.yaml in this or a parent folder, and your own)")
 	for _, name := range everywhere {
 		Declare(f, name)
@@ -83,7 +83,7 @@ func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 	for _, one := range table {
 		v := s.resolve(one, base)
 		if one.fallback != "" && strings.TrimSpace(v.texts[0]) == "" {
-			return fault.Misuse("--"+one.name+" is empty", "leave it out for the default, "+one.fallback)
+			return fault.Misuse("--"+one.name+" is empty", "omit it to use the default, "+one.fallback)
 		}
 		s.values[one.name] = v
 	}
@@ -152,7 +152,7 @@ func (s *Settings) given(name string) bool { return s.origin(name) != ByDefault 
 
 // wrong returns the error for a setting with an invalid value. hint may be empty.
 func (s *Settings) wrong(name, why, hint string) error {
-	return fault.Misuse(fmt.Sprintf("%s is %q, %s", name, s.get(name), why), cmp.Or(hint, "correct "+s.origin(name)))
+	return fault.Misuse(fmt.Sprintf("%s is %q, %s", name, s.get(name), why), cmp.Or(hint, "fix "+s.origin(name)))
 }
 
 // StateDir returns the installation's state folder.
@@ -165,7 +165,7 @@ func (s *Settings) StateDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fault.Misuse("no folder for the state: "+err.Error(), "set HOME, or name a folder with --state or DESKHAND_STATE")
+		return "", fault.Misuse("cannot determine the state folder: "+err.Error(), "set HOME, or pass a folder with --state or DESKHAND_STATE")
 	}
 	return filepath.Join(home, ".local", "state", "deskhand"), nil
 }

@@ -59,7 +59,7 @@ func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 		return nil, "", err
 	}
 	if len(wanted) == 0 {
-		return nil, "", fault.Misuse("there are no libraries in the configuration", "list them in deskhand.yaml, as libraries: [{name: cobra, source: 'https://github.com/spf13/cobra.git#v1.9.1'}]")
+		return nil, "", fault.Misuse("there are no libraries in the configuration", "list them in deskhand.yaml, for example as libraries: [{name: cobra, source: 'https://github.com/spf13/cobra.git#v1.9.1'}]")
 	}
 	dir = "."
 	if s.file != "" {
@@ -78,7 +78,7 @@ func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 		}
 		// The list may come from a stranger, so it can only read within the project.
 		if _, err := os.Stat(at); err == nil {
-			return nil, "", fault.Misuse(fmt.Sprintf("the source '%s' is outside of the project", w.Source), "name a folder in it, or add the library yourself: deskhand add "+w.Source)
+			return nil, "", fault.Misuse(fmt.Sprintf("the source '%s' is outside the project", w.Source), "use a folder inside the project, or add the library yourself: deskhand add "+w.Source)
 		}
 	}
 	return wanted, dir, nil

@@ -26,7 +26,7 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 		return o, err
 	}
 	if o.Dir, err = filepath.Abs(filepath.Join(state, "tasks")); err != nil {
-		return o, fmt.Errorf("find state folder: %w", err)
+		return o, fmt.Errorf("find the state folder: %w", err)
 	}
 	if err = s.check("tasks.max-running", "tasks.time-limit", "tasks.idle-limit", "tasks.diff-guard", "tasks.branch-prefix"); err != nil {
 		return o, err
@@ -55,7 +55,7 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return o, fmt.Errorf("find this program: %w", err)
+		return o, fmt.Errorf("find the running program: %w", err)
 	}
 	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, s.inherited
 	if OwnAttempt() != "" {
@@ -165,7 +165,7 @@ func (s *Settings) retained() (map[tasks.Status]time.Duration, error) {
 		status, text, _ := strings.Cut(one, "=")
 		d, err := Days(text)
 		if err != nil || !slices.Contains(tasks.Statuses, tasks.Status(status)) {
-			return nil, fault.Misuse(fmt.Sprintf("tasks.retain has %q, not STATUS=TIME", one), "write it as done=7d, inreview=720h; correct "+s.origin("tasks.retain"))
+			return nil, fault.Misuse(fmt.Sprintf("tasks.retain has %q, not STATUS=TIME", one), "write, for example, done=7d, inreview=720h; fix "+s.origin("tasks.retain"))
 		}
 		retain[tasks.Status(status)] = d
 	}
@@ -194,7 +194,7 @@ func (s *Settings) tree(name string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fault.Misuse(fmt.Sprintf("%s of %s: %s", key(name), s.origin(name), strings.TrimPrefix(err.Error(), "json: ")), "see the executor reference of the manual for its shape")
+		return fault.Misuse(fmt.Sprintf("%s of %s: %s", key(name), s.origin(name), strings.TrimPrefix(err.Error(), "json: ")), "see the executor reference in the manual for its format")
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (s *Settings) environment() (vars []string, err error) {
 func absolute(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", fault.Misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
+		return "", fault.Misuse("the working directory no longer exists: "+err.Error(), "change to an existing folder")
 	}
 	return path, nil
 }

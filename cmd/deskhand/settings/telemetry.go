@@ -23,7 +23,7 @@ func (s *Settings) collector() (string, error) {
 	}
 	at, err := url.Parse(endpoint)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		return "", fault.Misuse("the collector of spans is at \""+endpoint+"\", which is no address", "write otlp.endpoint as http://127.0.0.1:4318")
+		return "", fault.Misuse("the address of the span collector, \""+endpoint+"\", is not valid", "set otlp.endpoint, for example, to http://127.0.0.1:4318")
 	}
 	if strings.Trim(at.Path, "/") == "" {
 		at.Path = "/v1/traces"

@@ -39,7 +39,7 @@ func (s *Settings) ProjectAt(dir string, tell func(string)) (p *Project, own str
 	path, mine := projectConfig(dir), ownConfig()
 	switch {
 	case path == "":
-		return nil, "", fault.Misuse(fmt.Sprintf("there is no %s in %s or a folder above", ConfigName, dir), "name the folder that has one: deskhand trust DIR")
+		return nil, "", fault.Misuse(fmt.Sprintf("there is no %s in %s or a parent folder", ConfigName, dir), "pass a folder that has one: deskhand trust DIR")
 	case mine != "" && sameFolder(filepath.Dir(mine), filepath.Dir(path)):
 		return nil, path, nil
 	}
@@ -65,13 +65,13 @@ func TrustFolder(args []string) (dir string, err error) {
 		dir, err = filepath.Abs(args[0])
 	}
 	if err != nil {
-		return "", fault.Misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
+		return "", fault.Misuse("the working directory no longer exists: "+err.Error(), "change to an existing folder")
 	}
 	if filepath.Base(dir) == ConfigName && isFile(dir) {
 		dir = filepath.Dir(dir)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return "", fault.Misuse(dir+" is not a folder", "name the folder that has the "+ConfigName)
+		return "", fault.Misuse(dir+" is not a folder", "pass the folder that contains the "+ConfigName)
 	}
 	return dir, nil
 }
@@ -93,7 +93,7 @@ func (p *Project) Trust() Trust {
 func (s *Settings) Decide(p *Project, agreed bool) error {
 	err := s.records.Put(trust.Record{Path: p.place, Digest: p.sum, Agreed: agreed, At: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
-		return fmt.Errorf("remember trust: %w", err)
+		return fmt.Errorf("record the trust decision: %w", err)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *Settings) Forget(dir string) (path string, was bool, err error) {
 		}
 		up := filepath.Dir(filepath.Dir(path))
 		if up == filepath.Dir(path) {
-			return path, false, fault.Misuse(fmt.Sprintf("nothing is known of a %s in %s or a folder above", ConfigName, dir), "see which files are: deskhand trust --list")
+			return path, false, fault.Misuse(fmt.Sprintf("no trust decision is recorded for a %s in %s or a parent folder", ConfigName, dir), "list the recorded files: deskhand trust --list")
 		}
 		path = filepath.Join(up, ConfigName)
 	}

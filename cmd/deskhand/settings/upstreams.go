@@ -99,7 +99,7 @@ func (c *configFile) upstreams() (all []upstreamEntry, err error) {
 		return nil, err
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nil, c.wrong(UpstreamsKey, "must be a list, each with a name and a command or url")
+		return nil, c.wrong(UpstreamsKey, "must be a list of entries with a name and a command or url")
 	}
 	for i, one := range node.Content {
 		entry, err := readUpstream(one)
@@ -112,7 +112,7 @@ func (c *configFile) upstreams() (all []upstreamEntry, err error) {
 }
 
 func (c *configFile) wrongUpstream(i int, err error) error {
-	return c.wrong(fmt.Sprintf("%s, number %d:", UpstreamsKey, i+1), err.Error())
+	return c.wrong(fmt.Sprintf("%s, entry %d:", UpstreamsKey, i+1), err.Error())
 }
 
 // upstreamsNode returns the YAML node under the upstreams key, or nil if there is none.
@@ -145,7 +145,7 @@ func readUpstream(node *yaml.Node) (entry upstreamEntry, err error) {
 	if m := yamlField.FindStringSubmatch(err.Error()); m != nil {
 		return entry, fmt.Errorf("unknown key %q", m[1])
 	}
-	return entry, errors.New("a value is not of the kind that its key wants")
+	return entry, errors.New("a value has the wrong type for its key")
 }
 
 // named matches ${NAME} in a string.

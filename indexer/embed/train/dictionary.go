@@ -110,8 +110,8 @@ func (t *trainer) pair(sources [][]*page, progress func()) error {
 	}
 	t.report.Pairs = len(t.pairs)
 	if len(t.pairs) < minPairs {
-		return fault.New("no_training_text", fmt.Sprintf("there is too little text to learn from: %d pairs of a heading and its section or the like, of at least %d", len(t.pairs), minPairs),
-			"name folders with more Markdown pages that have headings with text below them")
+		return fault.New("no_training_text", fmt.Sprintf("there is too little text to learn from: it has %d pairs of texts, for example a heading and its section, and %d are needed", len(t.pairs), minPairs),
+			"pass folders with more Markdown pages that have headings with text below them")
 	}
 	return nil
 }

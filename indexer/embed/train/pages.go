@@ -50,10 +50,10 @@ func (t *trainer) read() error {
 	for i, dir := range t.Dirs {
 		paths, err := markdown(dir)
 		if err != nil {
-			return fault.New("bad_source", "the folder "+dir+" cannot be read: "+err.Error(), "name folders of Markdown files")
+			return fault.New("bad_source", "the folder "+dir+" cannot be read: "+err.Error(), "pass folders of Markdown files")
 		}
 		if len(paths) == 0 {
-			return fault.New("no_training_text", "no markdown files under "+dir, "name folders with .md, .markdown or .mdx files, one for each product")
+			return fault.New("no_training_text", "no Markdown files under "+dir, "pass folders with .md, .markdown or .mdx files, one for each product")
 		}
 		for _, p := range paths {
 			files = append(files, file{i, p})

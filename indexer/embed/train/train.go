@@ -153,7 +153,7 @@ func (o Options) filled() Options {
 // check returns an error for invalid settings.
 func (o Options) check() error {
 	if d := o.Dimensions; d < 8 || d > 1024 || d%8 != 0 || o.From != nil && d != o.From.Dimensions() {
-		return fault.New("bad_dimensions", fmt.Sprintf("a model cannot have %d dimensions", d), "use a multiple of 8 up to 1024, or the dimensions of the model to adapt")
+		return fault.New("bad_dimensions", fmt.Sprintf("a model cannot have %d dimensions", d), "use a multiple of 8, at most 1024, or the dimensions of the model to adapt")
 	}
 	if o.Words < 0 || o.Epochs < 0 || o.SourcePairs < 0 || !(o.Rate > 0 && o.Rate <= 1) {
 		return fault.New("bad_settings", fmt.Sprintf("cannot train a model with %d words, %d epochs, %d pairs and a rate of %g", o.Words, o.Epochs, o.SourcePairs, o.Rate),
@@ -175,7 +175,7 @@ func (t *trainer) write() error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(t.Out), ".model-*")
 	if err != nil {
-		return fault.New("cannot_write", "the model cannot be written: "+err.Error(), "check that the folder of "+t.Out+" exists and is writable")
+		return fault.New("cannot_write", "cannot write the model: "+err.Error(), "check that the folder of "+t.Out+" exists and is writable")
 	}
 	defer os.Remove(f.Name()) // no effect after the rename
 	_, err = f.Write(data)

@@ -44,7 +44,7 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 			return r, err
 		}
 	case question == "" && l.URL == "":
-		return r, fault.Misuse("there is no question", "say what to ask, such as: deskhand ask 'Which port?'")
+		return r, fault.Misuse("there is no question", "pass a question, for example: deskhand ask 'Which port?'")
 	case question != "" && (l.URL == "" || l.answers()):
 		q, err := l.question(question)
 		if err != nil {
@@ -76,7 +76,7 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 	}
 	if l.Changed("timeout") {
 		if l.Timeout < 0 {
-			return r, fault.Misuse("--timeout is negative", "give a time such as 90s, or 0 to wait forever")
+			return r, fault.Misuse("--timeout is negative", "use a duration, for example 90s, or 0 to wait forever")
 		}
 		if r.WaitMS = l.Timeout.Milliseconds(); r.WaitMS == 0 {
 			r.WaitMS = -1
@@ -131,7 +131,7 @@ func (l *Line) question(text string) (elicit.Question, error) {
 			q.Options = append(q.Options, asktools.ReadOption(text))
 		}
 	case l.Multi:
-		return q, fault.Misuse("--multi needs options", "give each choice with --option")
+		return q, fault.Misuse("--multi needs options", "pass each choice with --option")
 	case l.Confirm:
 		q.Kind = elicit.Boolean
 	case l.Number:
@@ -154,34 +154,34 @@ const maxQuestionsBytes = 1 << 20
 // read reads --questions.
 func (l *Line) read(question string, stdin io.Reader) (r elicit.Request, err error) {
 	if question != "" {
-		return r, fault.Misuse("there is a question on the command line and --questions", "leave one of them out")
+		return r, fault.Misuse("a question on the command line cannot be combined with --questions", "omit one of them")
 	}
 	for _, name := range questionFlags {
 		if l.Changed(name) {
-			return r, fault.Misuse("--"+name+" is for one question on the command line", "say it in the JSON of --questions")
+			return r, fault.Misuse("--"+name+" works only with a question on the command line", "set it in the JSON of --questions")
 		}
 	}
 	source := stdin
 	if l.Questions != "-" {
 		file, err := os.Open(l.Questions)
 		if errors.Is(err, os.ErrNotExist) {
-			return r, fault.Misuse("--questions "+l.Questions+": there is no such file", "name a file, or - for stdin")
+			return r, fault.Misuse("--questions "+l.Questions+": there is no such file", "pass a file, or - for stdin")
 		}
 		if err != nil {
-			return r, fault.Misuse(err.Error(), "name another file")
+			return r, fault.Misuse(err.Error(), "pass another file")
 		}
 		defer file.Close()
 		source = file
 	}
 	b, err := io.ReadAll(io.LimitReader(source, maxQuestionsBytes+1))
 	if err != nil {
-		return r, fault.Misuse(fmt.Sprintf("read --questions: %v", err), "name another file")
+		return r, fault.Misuse(fmt.Sprintf("read --questions: %v", err), "pass another file")
 	}
 	if len(b) > maxQuestionsBytes {
-		return r, fault.Misuse(fmt.Sprintf("--questions has more than %d bytes", maxQuestionsBytes), "ask less at once")
+		return r, fault.Misuse(fmt.Sprintf("the file of --questions is larger than %d bytes", maxQuestionsBytes), "ask fewer or shorter questions")
 	}
 	if r, err = asktools.ReadQuestions(b); err != nil {
-		return r, fault.Misuse(fmt.Sprintf("--questions is not the JSON of questions: %v", err), `write {"questions": [{"question": "Which port?"}]}`)
+		return r, fault.Misuse(fmt.Sprintf("--questions is not the JSON of questions: %v", err), `write it, for example, as {"questions": [{"question": "Which port?"}]}`)
 	}
 	return r, nil
 }

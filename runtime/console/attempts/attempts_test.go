@@ -34,7 +34,7 @@ func opened(t *testing.T, asJSON bool) *desk {
 	d := &desk{}
 	d.Command = attempts.New(&console.Console{Stdin: strings.NewReader(""), Stdout: &d.out, Stderr: &d.err},
 		attempts.Options{Manager: m, Questions: all.Questions, Pauses: all.Pauses, Hub: all.Hub, AsJSON: asJSON,
-			Hints: fault.Hints{tasks.WhichTask: "deskhand tasks ls lists the tasks"}})
+			Hints: fault.Hints{tasks.WhichTask: "list the tasks: deskhand tasks ls"}})
 	return d
 }
 
@@ -61,7 +61,7 @@ func (d *desk) withProject(t *testing.T) *desk {
 
 func TestATaskFromItsMakingToItsEnd(t *testing.T) {
 	d := opened(t, false).withProject(t)
-	if got := d.printed(); !strings.HasSuffix(got, "  project shop has repository web, attempts start from main\n") {
+	if got := d.printed(); !strings.HasSuffix(got, "  project shop has repository web; attempts start from main\n") {
 		t.Errorf("AddRepo prints %q", got)
 	}
 	if err := d.Add(t.Context(), "", map[string]any{"title": "Round prices", "description": "", "request_id": ""}); err != nil {
@@ -91,7 +91,7 @@ func TestATaskFromItsMakingToItsEnd(t *testing.T) {
 func TestAnUnknownTaskHasTheHintOfTheCommands(t *testing.T) {
 	d := opened(t, false).withProject(t)
 	err := d.Worded(d.Show(t.Context(), "ffffffff", false))
-	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound || f.Hint != "see deskhand tasks ls" {
+	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound || f.Hint != "list the tasks: deskhand tasks ls" {
 		t.Errorf("Show of no task: %v, want that there is none and where to look", err)
 	}
 }

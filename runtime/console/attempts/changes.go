@@ -35,11 +35,11 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 	var out work.Changes
 	return c.answer(ctx, "get_attempt_changes", map[string]any{"attempt_id": id, "force": f.Force}, &out, func() error {
 		for _, n := range out.Nested {
-			c.Tell("not shown and not committed, because it is a separate repository: " + n)
+			c.Tell("not shown or committed because it is a separate repository: " + n)
 		}
 		switch {
 		case out.Blocked && *out.BlockedReason == worktree.SummaryFailed:
-			why := "the worktree cannot be read"
+			why := "cannot read the worktree"
 			if changes, err := c.Manager.Changes(ctx, id, f.Force); err == nil && changes.Blocked.Detail != "" {
 				why = changes.Blocked.Detail
 			}
@@ -127,7 +127,7 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 		}
 		if len(out.Omitted) == len(paths) && slices.Equal(out.Omitted, paths) {
 			for _, path := range paths {
-				c.Tell(path + " is left out, its part of the patch is longer than 2 MiB")
+				c.Tell(path + " is skipped because its part of the patch is longer than 2 MiB")
 			}
 			return nil
 		}

@@ -30,7 +30,7 @@ func (c *Command) Commit(ctx context.Context, prefix string, secrets bool) error
 		c.Tell(n)
 	}
 	if done.Repos == 0 {
-		return c.Line("%s  nothing to bring onto %s", brief(done.AttemptID), done.Branch)
+		return c.Line("%s  there is no work to move onto %s", brief(done.AttemptID), done.Branch)
 	}
 	return c.Line("%s  the work is on %s", brief(done.AttemptID), done.Branch)
 }

@@ -69,7 +69,7 @@ func discardLines(all []tasks.Discarded, dryRun bool) string {
 func (c *Command) Pick(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
 	id, err := c.Manager.Find(ctx, tasks.KindAttempt, prefix)
 	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound { // a task ID does not select one of its attempts
-		err = fault.New(f.Code, f.Message, "name one attempt of the task; deskhand tasks show TASK lists them")
+		err = fault.New(f.Code, f.Message, "pass one of the task's attempts; list them: deskhand tasks show TASK")
 	}
 	if err != nil {
 		return err

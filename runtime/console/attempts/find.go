@@ -19,7 +19,7 @@ func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
 	}
 	task, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
 	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
-		return "", fault.New(f.Code, fmt.Sprintf("there is no attempt or task %q", prefix), "see deskhand tasks ls")
+		return "", fault.New(f.Code, fmt.Sprintf("there is no attempt or task %q", prefix), "list the tasks: deskhand tasks ls")
 	}
 	if err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
 func (c *Command) task(ctx context.Context, prefix string) (string, error) {
 	id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
 	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
-		return "", fault.New(f.Code, fmt.Sprintf("there is no task %q", prefix), "see deskhand tasks ls")
+		return "", fault.New(f.Code, fmt.Sprintf("there is no task %q", prefix), "list the tasks: deskhand tasks ls")
 	}
 	c.Knows("task", id)
 	return id, err
@@ -51,7 +51,7 @@ func (c *Command) project(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		id, err := c.Manager.Find(ctx, tasks.KindProject, given)
 		if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
-			return "", fault.New(f.Code, fmt.Sprintf("there is no project %q", given), "see deskhand tasks project ls")
+			return "", fault.New(f.Code, fmt.Sprintf("there is no project %q", given), "list the projects: deskhand tasks project ls")
 		}
 		return id, err
 	}
@@ -60,7 +60,7 @@ func (c *Command) project(ctx context.Context, given string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(page.Projects) == 0:
-		return "", fault.New(tasks.NotFound, "there is no project yet", "make one: deskhand tasks project add PATH --name NAME")
+		return "", fault.New(tasks.NotFound, "there is no project yet", "create one: deskhand tasks project add PATH --name NAME")
 	case len(page.Projects) == 1:
 		return page.Projects[0].ID, nil
 	}

@@ -30,7 +30,7 @@ func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, 
 	return c.answer(ctx, "tail_attempt_logs", map[string]any{"attempt_id": id, "channel": channel, "limit": limit}, &out, func() error {
 		p := console.NewLogPrinter(c.Console)
 		if out.Page.More {
-			c.Tell("there is more before, --limit takes up to 1000")
+			c.Tell("earlier entries are not shown; raise --limit (at most 1000)")
 		}
 		for _, e := range out.Page.Entries {
 			p.Print(e)
@@ -101,7 +101,7 @@ func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPr
 			told[q.ID] = true
 			p.EndLine()
 			c.Tell("the agent asks: " + console.OneLine(q.Text))
-			fmt.Fprintf(c.Stderr, "hint: answer in deskhand inbox, or see deskhand ask show %s\n", q.ID)
+			fmt.Fprintf(c.Stderr, "hint: answer it in \"deskhand inbox\", or show it: deskhand ask show %s\n", q.ID)
 		}
 	}
 	return nil
@@ -193,11 +193,11 @@ func failedEnd(s work.Status) error {
 		if s.Failure != nil {
 			why = *s.Failure
 		}
-		next := "go on with deskhand tasks say"
+		next := "continue with \"deskhand tasks say\""
 		if s.SessionID == nil { // its agent has not started
-			next = "try again with deskhand tasks start"
+			next = "start a new attempt with \"deskhand tasks start\""
 		}
-		return fault.New("attempt_failed", "the attempt failed: "+why, "see deskhand tasks logs "+brief(s.AttemptID)+", and "+next)
+		return fault.New("attempt_failed", "the attempt failed: "+why, "see why with \"deskhand tasks logs "+brief(s.AttemptID)+"\", then "+next)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (c *Command) GC(ctx context.Context, args []string, g tasks.GC) (err error)
 	paint := console.PainterFor(c.Stdout)
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ATTEMPT\tSIZE\tUSED\tSTATUS\tFOLDER\tTASK")
-	removed := map[bool]string{false: "removed", true: "would go"}[g.DryRun]
+	removed := map[bool]string{false: "removed", true: "would be removed"}[g.DryRun]
 	for _, one := range out.Worktrees {
 		state := removed
 		if !one.Removed {
@@ -73,13 +73,13 @@ func (c *Command) GC(ctx context.Context, args []string, g tasks.GC) (err error)
 	}
 	for _, one := range out.Worktrees {
 		if len(one.Ignored) > 0 && one.Removed {
-			if err := c.Line("%s  git ignores: %s", brief(one.AttemptID), textutil.Some(one.Ignored, 8)); err != nil {
+			if err := c.Line("%s  files ignored by git: %s", brief(one.AttemptID), textutil.Some(one.Ignored, 8)); err != nil {
 				return err
 			}
 		}
 	}
 	verb := map[bool]string{false: "freed", true: "could be freed"}[g.DryRun]
-	return c.Line("%s in all, %s %s", console.Size(out.Bytes), console.Size(out.Freed), verb)
+	return c.Line("%s in total, %s %s", console.Size(out.Bytes), console.Size(out.Freed), verb)
 }
 
 // pauseTime is how long a command waits for an event before it checks again.

@@ -18,7 +18,7 @@ func (c *Command) Worded(err error) error {
 		own.Hint = hint
 	}
 	if field, ok := f.Details["field"].(string); ok && own.Hint == "" {
-		own.Hint = "correct " + field + " and try again"
+		own.Hint = "fix " + field + " and retry"
 	}
 	return &own
 }

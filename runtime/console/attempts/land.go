@@ -87,7 +87,7 @@ func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun
 		if f == nil || f.Code != tasks.LandHeld || dryRun || !console.OnTerminal(c.Stdin) {
 			return err
 		}
-		agreed, broken := c.Yes(ctx, console.PainterFor(c.Stderr).Plain(f.Message)+". Bring it onto your branch all the same?")
+		agreed, broken := c.Yes(ctx, console.PainterFor(c.Stderr).Plain(f.Message)+". Continue anyway?")
 		if broken != nil {
 			return broken
 		}
@@ -126,7 +126,7 @@ func (c *Command) landing(done tasks.Landed, dryRun bool, word string, turn func
 	for _, m := range out.Moves {
 		fmt.Fprintf(&text, "\n  %s  %s  %.12s -> %.12s", m.Repo, m.Branch, m.Before, m.After)
 		if m.Dir != "" {
-			fmt.Fprintf(&text, "  with the files of %s", m.Dir)
+			fmt.Fprintf(&text, "  with its files in %s", m.Dir)
 		}
 	}
 	if dryRun && out.Message != "" {

@@ -51,7 +51,7 @@ func (c *Command) Messages(ctx context.Context, prefix string, limit int) error 
 func (c *Command) pauseText(ctx context.Context, p work.Pause) (string, error) {
 	asked := console.Marked("? ", p.Text) + "\n"
 	if p.Outcome == nil {
-		return asked + fmt.Sprintf("= waits for an answer, asked %s (deskhand ask show %s)", console.Age(p.Paused.Time), p.ID), nil
+		return asked + fmt.Sprintf("= waiting for an answer, asked %s (deskhand ask show %s)", console.Age(p.Paused.Time), p.ID), nil
 	}
 	hub, err := c.Hub(ctx)
 	if err != nil {

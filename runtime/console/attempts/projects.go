@@ -34,7 +34,7 @@ func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, 
 			TargetBranch string        `json:"default_target_branch"`
 		}{contract.UUID(p.ID), p.Name, contract.UUID(r.ID), r.Name, r.TargetBranch})
 	}
-	return c.Line("%s  project %s has repository %s, attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
+	return c.Line("%s  project %s has repository %s; attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
 }
 
 // Projects prints the projects and their repositories.
@@ -42,7 +42,7 @@ func (c *Command) Projects(ctx context.Context) error {
 	var out work.Projects
 	return c.answer(ctx, "list_projects", map[string]any{"limit": 500}, &out, func() error {
 		if out.Count == 0 {
-			c.Tell("no project yet, make one with deskhand tasks project add PATH --name NAME")
+			c.Tell("there is no project yet; create one: deskhand tasks project add PATH --name NAME")
 			return nil
 		}
 		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
@@ -140,7 +140,7 @@ func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, n
 // printSandbox prints a project's sandbox settings.
 func (c *Command) printSandbox(p tasks.Project) error {
 	mode, network := string(p.Sandbox), strings.Join(p.Network, ", ")
-	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
+	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "from the settings"), cmp.Or(network, "from the settings"))
 }
 
 // landingAnswer is the JSON of a project's landing settings.
@@ -168,7 +168,7 @@ func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.
 		return c.JSON(out)
 	}
 	return c.Line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing,
-		cmp.Or(console.OneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
+		cmp.Or(console.OneLine(out.Template), "default"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "determined by the host"))
 }
 
 // SetRepo changes a project's repository. An empty repo means the project's only one.
@@ -210,7 +210,7 @@ func (c *Command) ShowProject(ctx context.Context, project string) error {
 		}
 	}
 	if len(repos) == 0 {
-		c.Tell("the project has no repository, add one with deskhand tasks project add PATH --name NAME")
+		c.Tell("the project has no repository; add one: deskhand tasks project add PATH --name NAME")
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (c *Command) RemoveProject(ctx context.Context, project, repo string) error
 		if err != nil {
 			return err
 		}
-		return c.Line("%s  %s taken out", brief(r.ID), r.Name)
+		return c.Line("%s  %s removed", brief(r.ID), r.Name)
 	}
 	if err := c.Manager.RemoveProject(ctx, id); err != nil {
 		return err

@@ -23,10 +23,10 @@ func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, 
 	if err != nil || len(conflicts) == 0 {
 		return false, err
 	}
-	c.Tell(fmt.Sprintf("its agent resolves the conflicts in %s; Ctrl-C leaves it running", strings.Join(conflicts, ", ")))
+	c.Tell(fmt.Sprintf("the attempt's agent is resolving the conflicts in %s; it keeps running after Ctrl-C", strings.Join(conflicts, ", ")))
 	err = c.followToEnd(ctx, id)
 	if ctx.Err() != nil {
-		c.Tell(fmt.Sprintf("it is still running: deskhand tasks logs %s --follow", brief(contract.UUID(id))))
+		c.Tell(fmt.Sprintf("the agent is still running; follow it: deskhand tasks logs %s --follow", brief(contract.UUID(id))))
 	}
 	return true, err
 }
@@ -44,7 +44,7 @@ func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktr
 // result, and lands the attempt.
 func (c *Command) ResolveAndLand(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
 	if !yes && !console.OnTerminal(c.Stdin) { // fail before the agent does work that cannot land
-		return fault.Misuse("landing a resolved conflict needs your confirmation, and there is no terminal", "add --yes")
+		return fault.Misuse("landing a resolved conflict needs your confirmation, and there is no terminal", "pass --yes")
 	}
 	sent, err := c.resolve(ctx, prefix, q.Into)
 	if err != nil || ctx.Err() != nil {

@@ -42,13 +42,13 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 		return err
 	}
 	id := contract.UUID(started.AttemptID)
-	c.Tell(fmt.Sprintf("%s works on attempt %s, branch %s; Ctrl-C leaves it running", agent, brief(id), started.Branch))
+	c.Tell(fmt.Sprintf("%s is working on attempt %s, branch %s; it keeps running after Ctrl-C", agent, brief(id), started.Branch))
 	if detach {
 		return c.Line("%s", started.AttemptID)
 	}
 	err = c.followToEnd(ctx, started.AttemptID)
 	if ctx.Err() != nil {
-		c.Tell(fmt.Sprintf("it is still running: deskhand tasks logs %s --follow, or deskhand tasks stop %s", brief(id), brief(id)))
+		c.Tell(fmt.Sprintf("the agent is still running; follow it with \"deskhand tasks logs %s --follow\", or stop it: deskhand tasks stop %s", brief(id), brief(id)))
 		return nil
 	}
 	if err != nil || !console.OnTerminal(c.Stdin) || !console.OnTerminal(c.Stderr) {
@@ -77,7 +77,7 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 			return e.ID, nil
 		}
 	}
-	return "", fault.New("no_executor", "no coding agent is installed", "deskhand tasks executors shows how to install one; --agent names one")
+	return "", fault.New("no_executor", "no coding agent is installed", "install one, or pass one with --agent; list them: deskhand tasks executors")
 }
 
 // splitPrompt splits a prompt into a task's title, which is the first line,
@@ -105,7 +105,7 @@ func (c *Command) whatNow(ctx context.Context, id string) error {
 	for {
 		choice, ok := ask("\n[l]and  [d]iff  [s]ay  [x] discard  [q]uit: ")
 		if !ok || choice == "q" || choice == "" {
-			return c.Line("\nIt stays as it is: deskhand tasks show %s", brief(contract.UUID(id)))
+			return c.Line("\nThe attempt is unchanged; show it: deskhand tasks show %s", brief(contract.UUID(id)))
 		}
 		settled, err := false, error(nil)
 		switch choice {

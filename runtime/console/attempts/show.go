@@ -134,8 +134,8 @@ func (c *Command) why(ctx context.Context, s work.Status) string {
 		if err != nil || made == nil {
 			return ""
 		}
-		return fmt.Sprintf("waits     for the environment that it was started with%s: nothing that has it runs\n"+
-			"          run any deskhand tasks command in that shell, or take it over into this one:\n"+
+		return fmt.Sprintf("waits     for the environment that it was started with%s: no process with this environment is running\n"+
+			"          run any \"deskhand tasks\" command in that shell, or take the attempt over into this one:\n"+
 			"          deskhand tasks start --resume %s\n", startedWith(*made), brief(s.AttemptID))
 	}
 	return ""
@@ -173,7 +173,7 @@ func whereWork(s work.Status) string {
 		fmt.Fprintf(&text, "work      %s\n", n)
 	}
 	if offBranch(s) {
-		fmt.Fprintf(&text, "          deskhand tasks commit %s brings what it can onto the branch\n", brief(s.AttemptID))
+		fmt.Fprintf(&text, "          move what is possible onto the branch: deskhand tasks commit %s\n", brief(s.AttemptID))
 	}
 	return text.String()
 }

@@ -69,7 +69,7 @@ func (c *Command) repos(ctx context.Context, projectID string, given []string) (
 			}
 		}
 		if id == nil {
-			return nil, fault.Misuse(fmt.Sprintf("the project has no repository %q", name), "it has "+strings.Join(names, ", "))
+			return nil, fault.Misuse(fmt.Sprintf("the project has no repository %q", name), "its repositories are "+strings.Join(names, ", "))
 		}
 		chosen = append(chosen, withoutEmpty(map[string]any{"repo_id": id, "target_branch": branch}))
 	}
@@ -90,11 +90,11 @@ func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, 
 		case follow:
 			return c.followToEnd(ctx, id)
 		case out.Action == string(tasks.Cancel):
-			return c.Line("%s  nothing is queued now", brief(id))
+			return c.Line("%s  no message is queued now", brief(id))
 		case out.Status == "queued" && out.ProcessID == nil:
-			return c.Line("%s  queued until the agent has ended", brief(id))
+			return c.Line("%s  queued until the agent has finished", brief(id))
 		}
-		return c.Line("%s  said", brief(id))
+		return c.Line("%s  sent", brief(id))
 	})
 }
 
@@ -107,7 +107,7 @@ func (c *Command) Stop(ctx context.Context, prefix string, force bool) error {
 	var out work.Stopped
 	return c.answer(ctx, "stop_attempt", map[string]any{"attempt_id": id, "force": force}, &out, func() error {
 		if !out.Stopped {
-			return c.Line("%s  nothing runs, the attempt is %s", brief(out.AttemptID), out.State)
+			return c.Line("%s  nothing is running; the attempt is %s", brief(out.AttemptID), out.State)
 		}
 		return c.Line("%s  stopped", brief(out.AttemptID))
 	})
@@ -122,5 +122,5 @@ func (c *Command) Resume(ctx context.Context, prefix string) error {
 	if err := c.Manager.Resume(ctx, id); err != nil {
 		return err
 	}
-	return c.Line("%s  runs with this environment as soon as a slot is free", brief(id))
+	return c.Line("%s  will run with this environment when a slot is free", brief(id))
 }

@@ -34,10 +34,10 @@ func (c *Command) List(ctx context.Context, project, status string, limit int) e
 	args := withoutEmpty(map[string]any{"project_id": id, "status": status, "limit": limit})
 	return c.answer(ctx, "list_tasks", args, &out, func() error {
 		if out.NextCursor != nil {
-			defer c.Tell(fmt.Sprintf("only %d are listed, --limit takes up to 500", out.Count))
+			defer c.Tell(fmt.Sprintf("only the first %d are listed; raise --limit (at most 500)", out.Count))
 		}
 		if out.Count == 0 {
-			c.Tell("no task, add one with deskhand tasks add TITLE")
+			c.Tell("there are no tasks; add one: deskhand tasks add TITLE")
 			return nil
 		}
 		paint := console.PainterFor(c.Stdout)
@@ -61,7 +61,7 @@ func (c *Command) tellStranded(list []work.TaskSummary) {
 		}
 	}
 	if n > 0 {
-		c.Tell(fmt.Sprintf("%d of those that wait were started with another environment or other settings, and no launcher of theirs runs; deskhand tasks show ID says what to do", n))
+		c.Tell(fmt.Sprintf("%d waiting attempts were started with another environment or other settings, and no launcher for them is running; see the next step with \"deskhand tasks show ID\"", n))
 	}
 }
 
@@ -107,12 +107,12 @@ func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
 		return err
 	}
 	if keep && len(ignored) > 0 {
-		return fault.New(tasks.WorkUnsaved, "git ignores these, and they would go: "+textutil.Some(ignored, 8), "move away what you need, or leave --keep-ignored out")
+		return fault.New(tasks.WorkUnsaved, "these files are ignored by git and would be deleted: "+textutil.Some(ignored, 8), "move the files that you need elsewhere, or omit --keep-ignored")
 	}
 	var out work.DeletedTask
 	return c.answer(ctx, "delete_task", map[string]any{"task_id": id}, &out, func() error {
 		if len(ignored) > 0 {
-			c.Tell("gone with it, as git ignores them: " + textutil.Some(ignored, 8))
+			c.Tell("also deleted, because git ignores them: " + textutil.Some(ignored, 8))
 		}
 		return c.Line("%s  deleted", brief(out.ID))
 	})

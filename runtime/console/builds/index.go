@@ -67,12 +67,12 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 		fmt.Fprintf(c.Stderr, "completed with %s\n", textutil.Count(n, "problem"))
 	}
 	if e := r.Embedding; e != nil {
-		fmt.Fprintf(c.Stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
+		fmt.Fprintf(c.Stderr, "embedding model: %s, %d dimensions\n", e, e.Dimensions)
 	}
 	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
 		fmt.Fprintf(c.Stderr, "%s\n", console.Usage(*u))
 		if u.CacheProblem != "" {
-			c.Tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
+			c.Tell("the vectors could not be cached, so the next build requests them again: " + u.CacheProblem)
 		}
 	}
 	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
@@ -89,7 +89,7 @@ func Fix(ctx context.Context, c *console.Console, dir string) error {
 		return err
 	}
 	if !wrote {
-		fmt.Fprintf(c.Stdout, "manifest already exists: %s\n", path)
+		fmt.Fprintf(c.Stdout, "the manifest already exists: %s\n", path)
 		return nil
 	}
 	fmt.Fprintf(c.Stdout, "wrote %s\n", path)
@@ -107,6 +107,6 @@ func Verify(c *console.Console, dir string) error {
 		return err
 	}
 	m := r.Metadata()
-	fmt.Fprintf(c.Stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
+	fmt.Fprintf(c.Stdout, "%s is intact: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
 	return nil
 }

@@ -30,7 +30,7 @@ func ReadBaseline(path string) (func(eval.Report) eval.Delta, error) {
 func readScoresFile(path string) (eval.Agreed, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return eval.Agreed{}, fault.New("no_scores", path+" does not exist", "check the path, or write it with --scores "+path)
+		return eval.Agreed{}, fault.New("no_scores", path+" does not exist", "check the path, or create it with --scores "+path)
 	}
 	if err != nil {
 		return eval.Agreed{}, fmt.Errorf("read baseline: %w", err)
@@ -38,7 +38,7 @@ func readScoresFile(path string) (eval.Agreed, error) {
 	defer file.Close()
 	agreed, err := eval.ReadScores(file)
 	if f := fault.Of(err); f != nil {
-		err = fault.New(f.Code, path+": "+f.Message, "write it anew with --scores "+path+", or name a report in JSON")
+		err = fault.New(f.Code, path+": "+f.Message, "create it again with --scores "+path+", or pass a JSON report")
 	}
 	return agreed, err
 }

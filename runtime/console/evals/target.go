@@ -54,16 +54,16 @@ func (t Target) unreached(err error) error {
 	case errors.Is(err, context.Canceled) || fault.Of(err) != nil:
 		return err
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
-		return word(": there is no such program", "check the name, or give the program with its path")
+		return word(": there is no such program", "check the name, or pass the program's path")
 	case errors.Is(err, context.DeadlineExceeded):
-		return word(fmt.Sprintf(" did not answer within %v%s", dialTime, said), "is it an MCP server? run it in a terminal to see what it says")
+		return word(fmt.Sprintf(" did not answer within %v%s", dialTime, said), "check that it is an MCP server: run it in a terminal to see its output")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return word(": nothing listens there", "start the server: deskhand serve --http")
+		return word(": nothing is listening there", "start the server: deskhand serve --http")
 	case t.URL != "" && strings.HasSuffix(err.Error(), http.StatusText(http.StatusUnauthorized)):
-		return word(" wants another token", "set DESKHAND_TOKEN to the token of that server")
+		return word(" requires a different token", "set DESKHAND_TOKEN to the token of that server")
 	case t.URL != "":
 		reason := err.Error()[strings.LastIndex(err.Error(), ": ")+1:]
-		return word(" does not answer as an MCP server:"+reason, "check the address; that of deskhand serve --http ends in /mcp")
+		return word(" does not answer as an MCP server:"+reason, "check the address; the address of \"deskhand serve --http\" ends in /mcp")
 	}
-	return word(" ended before it answered"+said, "run it in a terminal to see what it says")
+	return word(" exited before it answered"+said, "run it in a terminal to see its output")
 }

@@ -21,7 +21,7 @@ func Bring(ctx context.Context, c *console.Console, o *indexer.Options, here boo
 		return func() {}, nil
 	}
 	if here {
-		return func() {}, fault.Misuse("--fix writes into a folder, and "+o.Dir+" is an address", "name a folder")
+		return func() {}, fault.Misuse("--fix writes into a folder, but "+o.Dir+" is an address", "pass a folder")
 	}
 	bar := console.NewBar(c.Stderr)
 	from, err := source.Open(ctx, o.Dir, source.Options{Progress: func(n, of int) { bar.Show(indexer.Progress{Phase: "fetch", Done: n, Total: of}) }})

@@ -35,7 +35,7 @@ type Flags struct {
 // AddDeps adds the dependencies of the project in the working directory.
 func (w *Work) AddDeps(ctx context.Context, f Flags) error {
 	if f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "" || f.Options.Texts || f.Options.AllowFile || f.Options.NoGitIgnore || f.Site || f.Options.PlainHTTP || f.Options.Verify {
-		return fault.Misuse("--deps takes names and versions from the lock files, and no other flag of a source", "leave the others out")
+		return fault.Misuse("--deps cannot be combined with flags for sources: names and versions come from the lock files", "omit the other flags")
 	}
 	var report deps.Report
 	work := func(bar *console.Bar) (_ []shelf.Result, err error) {
@@ -61,10 +61,10 @@ func (w *Work) AddDeps(ctx context.Context, f Flags) error {
 // the first source that fails.
 func (w *Work) Add(ctx context.Context, f Flags, sources []string) error {
 	if f.Deps.All || f.Deps.Fetch {
-		return fault.Misuse("--all and --fetch go with --deps", "add --deps")
+		return fault.Misuse("--all and --fetch require --deps", "add --deps")
 	}
 	if len(sources) > 1 && (f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "") {
-		return fault.Misuse("--name, --version and --path are for one source", "add the sources one by one")
+		return fault.Misuse("--name, --version and --path can only be used with a single source", "add each source with its own command")
 	}
 	return w.onShelf(f.JSON, func(bar *console.Bar) ([]shelf.Result, error) {
 		var done []shelf.Result
@@ -115,7 +115,7 @@ func (w *Work) Push(ctx context.Context, f Flags, id, ref string, annotations []
 	for _, a := range annotations {
 		key, value, ok := strings.Cut(a, "=")
 		if !ok || key == "" {
-			return fault.Misuse(fmt.Sprintf("'%s' is not an annotation", a), "write --annotation KEY=VALUE")
+			return fault.Misuse(fmt.Sprintf("'%s' is not a valid annotation", a), "write --annotation KEY=VALUE")
 		}
 		all[key] = value
 	}
@@ -153,7 +153,7 @@ func (w *Work) List(asJSON bool) error {
 		return w.JSON(entries)
 	}
 	if len(entries) == 0 {
-		fmt.Fprintf(w.Stdout, "There are no libraries in %s. To add one: deskhand add SOURCE\n", w.Shelf.Dir)
+		fmt.Fprintf(w.Stdout, "There are no libraries in %s. To add one, run: deskhand add SOURCE\n", w.Shelf.Dir)
 		return nil
 	}
 	return w.table(entries)
@@ -220,7 +220,7 @@ func (w *Work) Remove(names []string) error {
 		}
 		for _, other := range all {
 			if other.Name == e.Name && other.ID() != e.ID() && name == e.Name {
-				return fault.Misuse(fmt.Sprintf("there are several versions of '%s'", name), "name one: deskhand remove "+e.ID())
+				return fault.Misuse(fmt.Sprintf("there are several versions of '%s'", name), "choose one: deskhand remove "+e.ID())
 			}
 		}
 		chosen = append(chosen, e)
@@ -253,7 +253,7 @@ func (w *Work) Sync(ctx context.Context, f Flags, wanted []shelf.Wanted, file st
 		return err
 	}
 	for _, id := range synced.Removed {
-		w.Tell("removed " + id + ", which is not listed")
+		w.Tell("removed " + id + ", which deskhand.yaml does not list")
 	}
 	return synced.Lock.Write(file)
 }

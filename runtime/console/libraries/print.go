@@ -37,7 +37,7 @@ func (w *Work) added(done []shelf.Result) {
 func (w *Work) pushed(e shelf.Entry, done oci.Pushed) {
 	did := fmt.Sprintf("pushed %s to %s, %s of %s sent", e.ID(), done.Reference, console.Size(done.Sent), console.Size(done.Bytes))
 	if done.Unchanged {
-		did = fmt.Sprintf("unchanged: %s is at %s already", e.ID(), done.Reference)
+		did = fmt.Sprintf("unchanged: %s is already at %s", e.ID(), done.Reference)
 	}
 	fmt.Fprintf(w.Stdout, "%s\n%s\n", did, done.Digest)
 }

@@ -92,7 +92,7 @@ func (w *Work) described(ctx context.Context, proposal string, yes bool) (string
 // showPlan prints what was found and the planned changes.
 func (w *Work) showPlan(p *setup.Plan) error {
 	paint := console.PainterFor(w.Stdout)
-	found := "none found: agents get ask_user and tasks, and search_docs once there are docs"
+	found := "none found; agents get ask_user and tasks, and get search_docs when the project has docs"
 	if p.Docs.Dir != "" {
 		found = fmt.Sprintf("%s (%s)", p.Docs.Dir, text.Count(p.Docs.Files, "page"))
 	}
@@ -102,7 +102,7 @@ func (w *Work) showPlan(p *setup.Plan) error {
 		fmt.Fprintf(table, "%s\t%s\n", c.Name, paint.Plain(outcomeText(c)))
 	}
 	if len(p.Clients) == 0 {
-		fmt.Fprintf(table, "agents\tnone found: name one with --client (%s)\n", strings.Join(setup.IDs(), ", "))
+		fmt.Fprintf(table, "agents\tnone found; pass one with --client (%s)\n", strings.Join(setup.IDs(), ", "))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -121,9 +121,9 @@ func (w *Work) showPlan(p *setup.Plan) error {
 func outcomeText(c setup.Outcome) string {
 	switch c.Status {
 	case setup.NoFile:
-		return "has no file in a project: connect it with --user"
+		return "cannot be connected in a project; connect it with --user"
 	case setup.Foreign:
-		return c.Path + " has another entry named " + setup.Entry + ", which stays as it is"
+		return c.Path + " has another entry named " + setup.Entry + ", which stays unchanged"
 	case setup.Unchanged:
 		return c.Path + " is up to date"
 	}
@@ -169,7 +169,7 @@ func (w *Work) showNext(p *setup.Plan) error {
 			fmt.Fprintf(w.Stdout, "%s: %s\n", c.Name, c.Once)
 		}
 	}
-	_, err := fmt.Fprintln(w.Stdout, "deskhand doctor checks that each agent can connect")
+	_, err := fmt.Fprintln(w.Stdout, "to check that each agent can connect, run: deskhand doctor")
 	return err
 }
 
@@ -189,14 +189,14 @@ func (w *Work) takeOut(ctx context.Context, e setup.Env, records setup.Records, 
 		w.Tell(note)
 	}
 	if len(plan.Changes) == 0 && !plan.Index {
-		w.Tell("this project has nothing that init added")
+		w.Tell("\"deskhand init\" has not added anything to this project")
 		return plan.Apply()
 	}
 	what := text.Count(len(plan.Changes), "file")
 	if plan.Index {
 		what += " and the index"
 	}
-	if err := w.Confirmed(ctx, "Take it out of "+what+"?", yes); err != nil {
+	if err := w.Confirmed(ctx, "Remove the entries of deskhand from "+what+"?", yes); err != nil {
 		return err
 	}
 	if err := plan.Apply(); err != nil {
@@ -205,6 +205,6 @@ func (w *Work) takeOut(ctx context.Context, e setup.Env, records setup.Records, 
 	if plan.Index {
 		setup.RemoveIndex(e.Project)
 	}
-	_, err = fmt.Fprintln(w.Stdout, "taken out of "+what)
+	_, err = fmt.Fprintln(w.Stdout, "removed from "+what)
 	return err
 }

@@ -243,7 +243,7 @@ func (s *Server) own(ctx context.Context, id string) (*elicit.Hub, elicit.Reques
 	}
 	r, err := hub.Settled(ctx, id)
 	if err == nil && r.Context.AttemptID != s.Context.AttemptID {
-		err = fault.New(NotOwn, fmt.Sprintf("question %s does not belong to this attempt", r.ID), "deskhand's tool list_questions shows this attempt's questions")
+		err = fault.New(NotOwn, fmt.Sprintf("question %s does not belong to this attempt", r.ID), "list this attempt's questions with deskhand's tool list_questions")
 	}
 	return hub, r, err
 }

@@ -59,7 +59,7 @@ func (c *Client) List(ctx context.Context, all bool, limit int) (elicit.List, er
 	case e.Fault != nil:
 		return elicit.List{}, e.Fault
 	case err != nil || e.List == nil:
-		return elicit.List{}, fault.New(Unreachable, "the attempt's server is gone", HintTool)
+		return elicit.List{}, fault.New(Unreachable, "the attempt's server is no longer running", HintTool)
 	}
 	return *e.List, nil
 }
@@ -116,7 +116,7 @@ func (c *Client) follow(ctx context.Context, method, path string, body []byte, b
 		case errors.Is(err, io.EOF) && brief:
 			return asked, nil
 		case err != nil:
-			return asked, fault.New(Unreachable, "the attempt's server is gone"+staysOpen(asked.ID), HintTool)
+			return asked, fault.New(Unreachable, "the attempt's server is no longer running"+staysOpen(asked.ID), HintTool)
 		case e.Fault != nil:
 			return asked, e.Fault
 		case e.Ended != nil:

@@ -37,7 +37,7 @@ func New(ctx context.Context, client *mcpserver.Client) (Server, error) {
 	}
 	r.search, r.get = endingIn(r.Tools, "search_docs"), endingIn(r.Tools, "get_doc")
 	if r.search == "" {
-		return r, fault.New("no_search_docs", "the server has no tool search_docs; it has: "+textutil.Some(r.Tools, 30), "name a server that serves docs")
+		return r, fault.New("no_search_docs", "the server has no tool search_docs; it has: "+textutil.Some(r.Tools, 30), "use a server that serves docs")
 	}
 	return r, nil
 }
@@ -71,7 +71,7 @@ func (r Server) Search(ctx context.Context, query string, filters map[string]str
 	}
 	var result docs.SearchResult
 	if json.Unmarshal([]byte(text), &result) != nil {
-		return nil, "", fmt.Errorf("the answer of %s is not the JSON of search_docs", r.search)
+		return nil, "", fmt.Errorf("%s did not return valid search_docs JSON", r.search)
 	}
 	var hits []eval.Hit
 	for _, h := range result.Hits {

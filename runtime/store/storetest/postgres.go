@@ -40,7 +40,7 @@ func Postgres(t testing.TB) string {
 		if os.Getenv("DESKHAND_TEST_POSTGRES") == "require" {
 			t.Fatalf("no PostgreSQL to test with: %v", startErr)
 		}
-		t.Skipf("NOT TESTED on PostgreSQL: %v; install the package postgresql, DESKHAND_TEST_POSTGRES=require makes this a failure", startErr)
+		t.Skipf("NOT TESTED on PostgreSQL: %v; install the package postgresql (set DESKHAND_TEST_POSTGRES=require to make this a failure)", startErr)
 	}
 	name := fmt.Sprintf("t%d", databases.Add(1))
 	pool, err := sql.Open("pgx", cluster.url("postgres"))

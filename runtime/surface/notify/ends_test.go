@@ -12,7 +12,7 @@ func TestEndsAreToldOnce(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	said := make(chan string, 8)
-	o := Options{Hooks: []Hook{hook(t, "webhook:"+url), HookOf("slack", func(_ context.Context, m Message) error { said <- m.Text; return nil })},
+	o := Options{Hooks: []Hook{hook(t, "webhook:"+url), HookTo("slack", func(_ context.Context, m Message) error { said <- m.Text; return nil })},
 		First: func(_ context.Context, id string, _ time.Time) (bool, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -57,7 +57,7 @@ func TestQuietHoursHoldEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ends, done := make(chan End), make(chan struct{})
 	first := make(chan bool, 2)
-	o := Options{Quiet: quiet, Hooks: []Hook{HookOf("x", func(_ context.Context, m Message) error { said <- m; return nil })},
+	o := Options{Quiet: quiet, Hooks: []Hook{HookTo("x", func(_ context.Context, m Message) error { said <- m; return nil })},
 		First: func(context.Context, string, time.Time) (bool, error) { first <- true; return true, nil }}
 	go func() { defer close(done); RunEnds(ctx, o, ends) }()
 	ends <- End{ID: "1"}

@@ -24,17 +24,21 @@ import (
 
 // Hook is one way to deliver a message to a person.
 type Hook struct {
-	kind   string                               // desktop, command, ntfy or webhook
-	path   string                               // the program, for command
-	target *url.URL                             // the address, for ntfy and webhook
-	key    []byte                               // signs webhook messages
-	send   func(context.Context, Message) error // for a hook of HookOf
+	kind   string   // desktop, command, ntfy or webhook
+	path   string   // the program, for command
+	target *url.URL // the address, for ntfy and webhook
+	key    []byte   // signs webhook messages
+	send   func(context.Context, Message) error
 }
 
-// HookOf returns a hook that calls send. It is not retried.
-func HookOf(kind string, send func(context.Context, Message) error) Hook {
+// HookTo returns a hook that calls send. If send returns [ErrAway], the message is
+// sent again later.
+func HookTo(kind string, send func(context.Context, Message) error) Hook {
 	return Hook{kind: kind, send: send}
 }
+
+// ErrAway is the error for a failure after which a retry may succeed.
+var ErrAway = errAway
 
 // Name returns the hook's name for logs, without its address, which may contain
 // a secret.

@@ -274,7 +274,7 @@ func (n *notifier) deliver(ctx context.Context, h Hook, m Message) error {
 		if err == nil || pause < 0 || !errors.Is(err, errAway) {
 			return err
 		}
-		n.Log.Info("notification failed, will retry", "hook", h.Name(), "elicitationId", m.ID, "in", pause, "error", err)
+		n.Log.Info("a notification failed; will retry", "hook", h.Name(), "elicitationId", m.ID, "in", pause, "error", err)
 		select {
 		case <-ctx.Done():
 			return err

@@ -27,6 +27,9 @@ func ParseQuiet(text string) (q Quiet, err error) {
 	return q, nil
 }
 
+// Now reports whether these are quiet hours.
+func (q Quiet) Now() bool { return q.left(time.Now()) > 0 }
+
 // left returns how long the quiet hours last from now; 0 or less outside quiet
 // hours.
 func (q Quiet) left(now time.Time) time.Duration {

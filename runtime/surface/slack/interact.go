@@ -192,7 +192,7 @@ func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.
 func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, error) {
 	q := small(r)
 	if q == nil {
-		return nil, fault.New("old_message", "The question has changed since then.", "Look at it again.")
+		return nil, fault.New("old_message", "The question has changed since then.", "Check it again.")
 	}
 	text := op
 	if op == opChoose {
@@ -203,7 +203,7 @@ func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, err
 			}
 		}
 		if text == "" {
-			return nil, fault.New("old_message", "The question has changed since then, and this answer no longer exists.", "Look at it again.")
+			return nil, fault.New("old_message", "The question has changed since then, and this answer no longer exists.", "Check it again.")
 		}
 	}
 	return r.Fields(map[string][]string{q.ID: {text}})
@@ -320,7 +320,7 @@ func (h *handler) tell(ctx context.Context, c *api.InteractionCallback, cause er
 	h.calls.Go(func() {
 		text := api.MsgOptionText(escape.Replace(cut(sentence(cause), maxText)), false)
 		if _, err := h.api.PostEphemeralContext(ctx, c.Channel.ID, c.User.ID, text); err != nil && ctx.Err() == nil {
-			h.o.Log.Warn("cannot inform a person", "surface", Channel, "error", err)
+			h.o.Log.Warn("cannot send a person a message", "surface", Channel, "error", err)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func ParsePerson(text string) (Person, error) {
 	words := strings.Split(who, ":")
 	p := Person{User: strings.ToUpper(strings.TrimSpace(user)), Principal: words[0], Roles: words[1:]}
 	if !slackID.MatchString(p.User) || slices.Contains(words, "") {
-		return Person{}, bad(fmt.Sprintf("%q does not map a person in Slack to a principal", text), "write USER=PRINCIPAL, for example U012ABCDEF=local; the id is in the profile in Slack, under Copy member ID")
+		return Person{}, bad(fmt.Sprintf("%q does not map a person in Slack to a principal", text), "write USER=PRINCIPAL, for example U012ABCDEF=local; copy the ID from the person's Slack profile with \"Copy member ID\"")
 	}
 	return p, nil
 }
@@ -48,7 +48,7 @@ func bad(message, hint string) error { return fault.New("bad_settings", message,
 func (o *Options) check() error {
 	switch {
 	case !slackID.MatchString(o.Channel):
-		return bad(fmt.Sprintf("slack.channel %q is not a Slack channel id", o.Channel), "use the channel's id, for example C012ABCDEF, not its name: it is at the end of the channel's details")
+		return bad(fmt.Sprintf("slack.channel %q is not a Slack channel ID", o.Channel), "use the channel's ID, for example C012ABCDEF, not its name; Slack shows it at the end of the channel's details")
 	case len(o.People) == 0:
 		return bad("slack.people is empty, so no one could answer", "list who may answer, for example U012ABCDEF=local")
 	case !strings.HasPrefix(o.BotToken, "xoxb-"):

@@ -422,7 +422,7 @@ func (s *formModel) unfinished() string {
 	answers, _ := s.final()
 	switch a, ok := answers[q.ID]; {
 	case a.Value == nil && strings.TrimSpace(s.typed[q.ID]) != "":
-		return "that is not a number"
+		return "the answer is not a number"
 	case !ok:
 		return "an answer is required"
 	}

@@ -116,7 +116,7 @@ func (t *talk) opening() {
 		if warning := r.Proposal.Warning(); warning != "" {
 			t.say("%s", clean(warning))
 		}
-		t.say("It wants to do this:\n%s", clean(r.Proposal.Text))
+		t.say("The agent wants to do this:\n%s", clean(r.Proposal.Text))
 	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		t.say("%s", clean(r.Message))
@@ -147,7 +147,7 @@ func (t *talk) question() {
 	}
 	t.say("%s", t.toType(q))
 	if text := clean(q.Say(t.model.answers[q.ID].Value)); text != "" {
-		t.say("So far: %s. Press Enter to keep it.", text)
+		t.say("Current answer: %s. Press Enter to keep it.", text)
 	}
 }
 
@@ -388,7 +388,7 @@ func (s *formModel) read(q *elicit.Question, text string) (problem string) {
 	}
 	s.wrote(q, text)
 	if _, ok := s.answers[q.ID]; !ok {
-		return "That is not a number."
+		return "The answer is not a number."
 	}
 	return ""
 }

@@ -51,14 +51,14 @@ func (f *Form) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 	how, err := show(ctx, f.Device, h, r)
 	if err != nil && ctx.Err() == nil {
-		f.say("cannot ask in this terminal (%v); answer the question in deskhand inbox", err)
+		f.say("cannot ask in this terminal (%v); answer the question in \"deskhand inbox\"", err)
 		return
 	}
 	switch how {
 	case interrupted:
 		f.Interrupt()
 	case putOff:
-		f.say("%s stays open; answer it in deskhand inbox, or press Ctrl+C to stop waiting", r.ID)
+		f.say("%s stays open; answer it in \"deskhand inbox\", or press Ctrl+C to stop waiting", r.ID)
 	case ended, closed:
 		f.sayEnd(h, r)
 	}

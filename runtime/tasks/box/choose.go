@@ -127,7 +127,7 @@ func tryLandlock(context.Context) (lacks string, err error) {
 	case v == 0:
 		return "", errors.New("this kernel does not support it, or it is disabled")
 	case v < landlockTruncate:
-		return "", fmt.Errorf("this kernel's Landlock (version %d) cannot prevent truncating files; Linux 6.2 can", v)
+		return "", fmt.Errorf("this kernel's Landlock (version %d) cannot prevent agents from truncating files; use Linux 6.2 or newer", v)
 	case v < landlockTCP:
 		return fmt.Sprintf("this kernel's Landlock (version %d) cannot close the network, or block signals and service sockets", v), nil
 	case v < landlockScopes:

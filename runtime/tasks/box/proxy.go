@@ -53,7 +53,7 @@ func CheckNetwork(network []string) error {
 		return nil
 	}
 	if slices.Contains(network, NetworkOn) || slices.Contains(network, NetworkOff) {
-		return fault.New(InvalidArgument, fmt.Sprintf("network %q has other values next to on or off", strings.Join(network, ",")), "write on, off, or the hosts")
+		return fault.New(InvalidArgument, fmt.Sprintf("network %q combines on or off with other values", strings.Join(network, ",")), "write on, off, or a list of hosts")
 	}
 	return CheckHosts(network)
 }

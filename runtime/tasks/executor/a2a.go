@@ -187,7 +187,7 @@ func (c *remote) sendPrompt() error {
 		err = c.send(m, "")
 	}
 	if refused(err) && c.spec.Resume != "" && c.talk.result.AgentSession == "" {
-		c.talk.system(fmt.Sprintf("the agent cannot continue its session, so a new one begins: %v", err))
+		c.talk.system(fmt.Sprintf("the agent cannot continue its session and starts a new one: %v", err))
 		c.setPosition(position{})
 		err = c.send(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Before+c.spec.Prompt)), "")
 	}
@@ -233,7 +233,7 @@ func (c *remote) awaitStageChange(stage string) error {
 		if err := c.refresh(); err == nil {
 			failures = 0
 		} else if failures++; failures == maxFailures || refused(err) {
-			return wrapError("the agent does not answer", err)
+			return wrapError("the agent does not respond", err)
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 		// The agent has forgotten the task, but may still know the context.
 		c.setPosition(position{Context: last.Context})
 		if c.spec.Before != "" {
-			c.talk.system("the agent no longer knows its last task, so it gets a summary of the conversation")
+			c.talk.system("the agent no longer has its last task, so it receives a summary of the conversation")
 			m.Parts[0] = a2a.NewTextPart(c.spec.Before + c.spec.Prompt)
 		}
 		return m, nil
@@ -353,7 +353,7 @@ func (c *remote) followToRest() error {
 		if err == nil {
 			failures = 0
 		} else if failures++; failures == maxFailures || refused(err) {
-			return wrapError("the agent does not answer", err)
+			return wrapError("the agent does not respond", err)
 		}
 		if c.atRest() {
 			return nil

@@ -193,7 +193,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 		if err == nil {
 			return id, modes, nil
 		}
-		c.note(fmt.Sprintf("the agent cannot continue its session, so a new one begins: %v", err))
+		c.note(fmt.Sprintf("the agent cannot continue its session and starts a new one: %v", err))
 		s.Prompt = s.Before + s.Prompt
 	}
 	r, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: s.Dir, McpServers: servers})

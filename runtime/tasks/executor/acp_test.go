@@ -114,7 +114,7 @@ func TestTurnsEndInManyWays(t *testing.T) {
 	}{
 		"hello":           {"", "", 0, "", `assistant_message "mode {\"modeId\":\"b\",\"sessionId\":\"s1\"}hello"`},
 		"again":           {"", "s1", 0, "", `assistant_message "again"`},
-		"fresh":           {"forgetful", "s0", 0, "", `system_message "the agent cannot continue its session, so a new one begins: it does not support that"`},
+		"fresh":           {"forgetful", "s0", 0, "", `system_message "the agent cannot continue its session and starts a new one: it does not support that"`},
 		"stop refusal":    {"", "", 0, "the agent refuses to continue", ""},
 		"stop max_tokens": {"", "", 0, "the agent stopped before it was done: max_tokens", ""},
 		"die":             {"", "", 9, "exit status 9: out of memory", `bye`},

@@ -95,7 +95,7 @@ func story(t *testing.T, id, bin string) {
 	}
 	spec.Resume, spec.Prompt, spec.Used = first.AgentSession, "Please do the story again", first.Usage.Tokens()
 	second, log := realRun(t, id, spec)
-	if strings.Contains(log.text(), "so a new one begins") && strings.HasPrefix(id, "gemini") {
+	if strings.Contains(log.text(), "starts a new one") && strings.HasPrefix(id, "gemini") {
 		t.Logf("%s does not find its session again: %s", id, log.text())
 		return
 	}
@@ -105,7 +105,7 @@ func story(t *testing.T, id, bin string) {
 	}
 	spec.Resume, spec.Before = first.AgentSession[:len(first.AgentSession)-4]+"0000", "Earlier the person said hello. "
 	third, log := realRun(t, id, spec)
-	begun := strings.Contains(log.text(), "so a new one begins") && third.Failure == ""
+	begun := strings.Contains(log.text(), "starts a new one") && third.Failure == ""
 	if !third.Lost && !begun {
 		t.Errorf("a session that is not there: %+v, want it lost or a new one\n%s\nstderr %s", third, log.text(), log.said("STDERR"))
 	}

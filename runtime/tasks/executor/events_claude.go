@@ -67,7 +67,7 @@ func (c *claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 			t.model = e.Model
 			t.system("model " + e.Model)
 		case "api_retry":
-			t.failed(fmt.Sprintf("the model does not answer; attempt %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
+			t.failed(fmt.Sprintf("the model does not respond; try %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
 		default:
 			t.system("system: " + e.Subtype)
 		}

@@ -75,7 +75,7 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 		s.Resume = ""
 	}
 	if s.Resume == "" && s.Before != "" {
-		s.Log.Append(logs.System("the agent starts a new session, which gets a summary of the conversation"))
+		s.Log.Append(logs.System("the agent starts a new session, which receives a summary of the conversation"))
 		s.Prompt = s.Before + s.Prompt
 	}
 	if v.Mode != "" {

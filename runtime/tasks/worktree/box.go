@@ -410,7 +410,7 @@ func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 			moved = append(moved, r.Name+": "+n)
 		}
 		if err != nil {
-			hint := "look at it in " + t.boxDir(r) + ", or move that folder away to continue without it"
+			hint := "check it in " + t.boxDir(r) + ", or move that folder away to continue without it"
 			if f := fault.Of(err); f != nil && f.Hint != "" {
 				hint = f.Hint
 			}

@@ -212,7 +212,7 @@ func (m Move) settle(ctx context.Context, to string) error {
 		return err
 	}
 	if len(foreign) > 0 {
-		return fault.New(TargetDirty, fmt.Sprintf("deskhand stopped while it moved %s, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
+		return fault.New(TargetDirty, fmt.Sprintf("deskhand stopped while moving %s, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
 			fmt.Sprintf("to reset the folder and lose those changes: git -C %s reset --hard %.12s", dir, m.Before))
 	}
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {

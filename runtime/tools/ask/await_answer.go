@@ -24,7 +24,7 @@ func (d *Toolset) awaitAnswer() contract.Tool {
 			Description: "ID of the question, elc_..., from the result of " + d.name("ask_user") + " or from " + d.name("list_questions") + "."}},
 		contract.Property{Name: "timeout", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Maximum: &most,
 			Default:     []byte(fmt.Sprint(elicit.DefaultWait.Milliseconds())),
-			Description: "How long to wait, in milliseconds: 1000 to 1800000, or 0 to look without waiting (default 300000 = 5 minutes). The question itself stays open as long as it was asked for."}},
+			Description: "How long to wait, in milliseconds: 1000 to 1800000, or 0 to check without waiting (default 300000 = 5 minutes). This does not change the question's own deadline."}},
 	)
 	spec := contract.Spec{
 		Name: d.name("await_answer"), Title: "Wait for an answer",
@@ -44,7 +44,7 @@ func (d *Toolset) await(ctx context.Context, caller contract.Caller, in awaitAns
 		timeout = time.Duration(*in.Timeout) * time.Millisecond
 	}
 	if timeout > 0 && timeout < time.Second {
-		return contract.Result{}, fault.New("invalid_argument", fmt.Sprintf("timeout is in milliseconds: for %d seconds write %d000, to look without waiting write 0", *in.Timeout, *in.Timeout), "")
+		return contract.Result{}, fault.New("invalid_argument", fmt.Sprintf("timeout is in milliseconds: for %d seconds write %d000, to check without waiting write 0", *in.Timeout, *in.Timeout), "")
 	}
 	hub, err := d.hub(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *Toolset) await(ctx context.Context, caller contract.Caller, in awaitAns
 		err = fault.New(elicit.UnknownRequest, fmt.Sprintf("there is no request %q", in.RequestID), "")
 	}
 	if f := fault.Of(err); f != nil {
-		return contract.Result{}, fault.New(f.Code, f.Message, fmt.Sprintf("call %s for the questions that are open", d.name("list_questions")))
+		return contract.Result{}, fault.New(f.Code, f.Message, fmt.Sprintf("call %s to list the open questions", d.name("list_questions")))
 	}
 	if err != nil {
 		return contract.Result{}, err

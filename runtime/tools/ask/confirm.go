@@ -65,7 +65,7 @@ func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirm
 	about.ToolName, about.CWD, about.AttemptID = c.Tool, r.Context.CWD, r.Context.AttemptID
 	r.Context = about
 	if r, err = elicit.Prepare(r); err != nil {
-		return done, fmt.Errorf("put the question of %s: %w", c.Tool, err)
+		return done, fmt.Errorf("ask the question of %s: %w", c.Tool, err)
 	}
 	said, err := d.put(ctx, caller, r)
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirm
 		return done, err
 	}
 	if asked.Trigger != r.Trigger || asked.Message != r.Message || asked.Context.ToolName != r.Context.ToolName {
-		return done, fault.New(ChangedMeanwhile, "what would be done has changed since the person was asked", "call "+c.Tool+" again")
+		return done, fault.New(ChangedMeanwhile, "the planned action has changed since the person was asked", "call "+c.Tool+" again")
 	}
 	switch {
 	case report.Answered && len(report.Answers) == 1 && len(report.Answers[0].Values) == 1 && report.Answers[0].Values[0] == "yes":

@@ -149,7 +149,7 @@ func where(ctx context.Context, hub *elicit.Hub) string {
 			}
 		}
 	}
-	return "Answer with: deskhand inbox"
+	return "Answer it in the terminal: deskhand inbox"
 }
 
 // worded converts errors that a caller can act on to faults.

@@ -109,7 +109,7 @@ func (in *reading) inRange(place string, milliseconds int64) {
 	}
 	text := fmt.Sprintf("%s must be between %d and %d milliseconds", place, least, most)
 	if as := milliseconds * 1000; milliseconds < least && as >= least && as <= most {
-		text += fmt.Sprintf(": %d milliseconds are too short for a question, for %d seconds write %d", milliseconds, milliseconds, as)
+		text += fmt.Sprintf(": %d milliseconds are too short for a question; for %d seconds write %d", milliseconds, milliseconds, as)
 	}
 	in.wrong("%s", text)
 }

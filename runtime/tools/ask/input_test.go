@@ -38,7 +38,7 @@ func asks(members string) string { return `{"questions":[{"question":"Which?"` +
 
 func TestEveryProblemOfACallIsNamed(t *testing.T) {
 	const bounds = "timeout must be between 10000 and 1800000 milliseconds"
-	const seconds = bounds + ": 300 milliseconds are too short for a question, for 300 seconds write 300000"
+	const seconds = bounds + ": 300 milliseconds are too short for a question; for 300 seconds write 300000"
 	for args, want := range map[string]string{
 		`{"questions":[{"question":""}],"timeout":5}`:    bounds + "; question text is required",
 		`{"questions":[{"question":"a"}],"timeout":300}`: seconds,

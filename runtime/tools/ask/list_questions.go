@@ -123,7 +123,7 @@ func listed(r *elicit.Request, state string) Listed {
 func (d *Toolset) listText(l Listing, now time.Time) string {
 	elsewhere := ""
 	if l.Elsewhere > 0 {
-		elsewhere = fmt.Sprintf("\n[%d more from other folders. Call with anywhere: true for them.]", l.Elsewhere)
+		elsewhere = fmt.Sprintf("\n[%d more from other folders. Call with anywhere: true to list them.]", l.Elsewhere)
 	}
 	if len(l.Questions) == 0 {
 		return "You have no open questions." + elsewhere

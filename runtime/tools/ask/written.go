@@ -64,7 +64,7 @@ func ReadQuestions(b []byte) (elicit.Request, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	err := d.Decode(&in)
 	if _, more := d.Token(); err == nil && more != io.EOF {
-		err = errors.New("there is more behind the object")
+		err = errors.New("there is text after the object")
 	}
 	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its message contains Go types
 		err = fmt.Errorf("%s is a JSON %s", cmp.Or(kind.Field, "it"), kind.Value)

@@ -165,7 +165,7 @@ func GetFromLibraries(f *search.Federation, id string, context, maxBytes int) (s
 }
 
 func listLibraries(f *search.Federation, o Options) contract.Tool {
-	spec := listDocsSpec(o, "List the libraries, and the folders and pages of one, one level at a time. Use this to learn what there is; read a page with get_doc and its chunk_id.",
+	spec := listDocsSpec(o, "List the libraries, and the folders and pages of one, one level at a time. Use this to get an overview; read a page with get_doc and its chunk_id.",
 		"Library to list, or a folder in it, as returned by an earlier call (e.g., 'LIBRARY:guides'). Omit for the libraries.")
 	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in listDocsIn) (contract.Result, error) {
 		if in.Folder == "" {

@@ -53,7 +53,7 @@ func listDocsSpec(o Options, description, folder string) contract.Spec {
 		contract.Property{Name: "folder", Schema: &jsonschema.Schema{Type: "string",
 			Description: folder}},
 		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "string",
-			Description: "List only what follows this path, as named at the end of a cut list. Omit for the beginning."}},
+			Description: "List only the entries after this path, which is given at the end of a truncated list. Omit to start at the beginning."}},
 	)
 	return contract.Spec{
 		Name: o.name("list_docs"), Title: "List the documentation", Description: description,
@@ -63,7 +63,7 @@ func listDocsSpec(o Options, description, folder string) contract.Spec {
 
 func listDocs(engine *search.Engine, o Options) contract.Tool {
 	spec := listDocsSpec(o,
-		fmt.Sprintf("List the folders and pages of the %s, one level at a time. Use this to learn what there is; read a page with get_doc and its chunk_id.", engine.Metadata().CorpusDescription),
+		fmt.Sprintf("List the folders and pages of the %s, one level at a time. Use this to get an overview; read a page with get_doc and its chunk_id.", engine.Metadata().CorpusDescription),
 		"Folder to list, as returned by an earlier call (e.g., 'guides'). Omit for the top of the documentation.")
 	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in listDocsIn) (contract.Result, error) {
 		outline, err := engine.Outline(in.Folder)
@@ -112,7 +112,7 @@ func list(o search.Outline, from string, maxBytes int) (string, Listing) {
 		l.Next = ""
 	}
 	if l.Cut > 0 {
-		fmt.Fprintf(&b, "\n[Cut: %d entries do not fit in %d bytes. Pass after %q for the next ones, or find a page with search_docs.]", l.Cut, maxBytes, l.Next)
+		fmt.Fprintf(&b, "\n[Cut: %d entries do not fit in %d bytes. Pass after %q to list them, or find a page with search_docs.]", l.Cut, maxBytes, l.Next)
 	}
 	return b.String(), l
 }

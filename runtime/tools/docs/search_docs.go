@@ -94,6 +94,10 @@ type Why struct {
 	Meaning float64 `json:"meaning"`
 	Near    float64 `json:"near"`
 	Path    float64 `json:"path"`
+	Row     float64 `json:"row"`
+	Each    float64 `json:"each"`
+	// Learnt is how much each kind of evidence moved the hit, not from 0 to 1.
+	Learnt map[string]float64 `json:"learnt,omitempty"`
 }
 
 // Hint suggests what to do if there are no good hits.
@@ -182,7 +186,7 @@ func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 }
 
 // tooMany says which chunks a search skipped.
-const tooMany = "Very many chunks contain all of the quoted words; only the best of them were searched for the phrase."
+const tooMany = "Too many chunks contain all of the quoted words; only the best of them were searched for the phrase."
 
 // rooms holds buffers for writing answers. Buffers of more than maxRoom bytes are
 // not kept.

@@ -77,9 +77,18 @@ func (w *wire) hits(hits []Hit) {
 			for _, part := range [...]struct {
 				name  string
 				share float64
-			}{{"words", why.Words}, {"meaning", why.Meaning}, {"near", why.Near}, {"path", why.Path}} {
+			}{{"words", why.Words}, {"meaning", why.Meaning}, {"near", why.Near}, {"path", why.Path}, {"row", why.Row}, {"each", why.Each}} {
 				w.key(part.name)
 				w.number(part.share)
+			}
+			if len(why.Learnt) > 0 {
+				w.key("learnt")
+				w.open('{')
+				for _, k := range slices.Sorted(maps.Keys(why.Learnt)) {
+					w.named(k)
+					w.number(why.Learnt[k])
+				}
+				w.close('}')
 			}
 			w.close('}')
 		}

@@ -9,24 +9,24 @@ import (
 )
 
 type discardAttemptIn struct {
-	ID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to delete, from list_task_attempts. Nothing may run in it."`
-	DryRun bool          `json:"dry_run" default:"false" doc:"Say whether it could be deleted, and ask nobody. Default false."`
+	ID     contract.UUID `json:"attempt_id" required:"true" doc:"ID of the attempt to delete, from list_task_attempts. It must not be running."`
+	DryRun bool          `json:"dry_run" default:"false" doc:"Only report whether it could be deleted; no person is asked. Default false."`
 }
 
 // Discarded is the result of discard_attempt.
 type Discarded struct {
 	Outcome
-	AttemptID contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
-	Branch    string        `json:"workspace_branch" doc:"Branch of the attempt, which is deleted too."`
-	Kept      []string      `json:"kept_refs" doc:"Refs at which its commits still are, each behind the path of its repository."`
+	AttemptID contract.UUID `json:"attempt_id" doc:"The requested attempt."`
+	Branch    string        `json:"workspace_branch" doc:"The attempt's branch, which is deleted too."`
+	Kept      []string      `json:"kept_refs" doc:"Refs that keep its commits, each after the path of its repository."`
 }
 
 func (o Options) discardAttempt() contract.Tool {
 	return work.Define(o.Work, work.Described{
 		Name: "discard_attempt", Title: "Discard an attempt", Idempotent: true,
-		UseWhen: "an attempt is not wanted any more, as when another one of its task was landed. Its folder, logs and branch are deleted; its commits stay at refs of git. The person is asked first.",
-		Next:    "list_task_attempts for what is left; with status waiting the same call later.",
-		Avoid:   "discarding what the user has not seen; delete_task is for all attempts of a task at once.",
+		UseWhen: "an attempt is no longer needed, for example because another attempt at its task has landed. Its folder, logs and branch are deleted; git refs keep its commits. The person is asked first.",
+		Next:    "list_task_attempts to see what is left; if status is waiting, the same call later.",
+		Avoid:   "discarding work that the user has not seen; delete_task deletes all attempts at a task.",
 	}, func(ctx context.Context, caller contract.Caller, in discardAttemptIn) (out Discarded, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {
@@ -47,10 +47,10 @@ func (o Options) discardAttempt() contract.Tool {
 		}
 		outcome := Outcome{Status: done}
 		if ask {
-			facts := []string{"delete its folder, its logs and the branch " + would.Branch, "its commits stay below refs/deskhand/kept"}
+			facts := []string{"delete its folder, its logs and the branch " + would.Branch, "keep its commits under refs/deskhand/kept"}
 			if s, err := m.Status(ctx, would.AttemptID); err == nil {
 				for _, d := range s.Distances {
-					facts = append(facts, fmt.Sprintf("%s: at %.12s, %d commits that %s does not have", d.Name, d.Head, d.Ahead, d.Target))
+					facts = append(facts, fmt.Sprintf("%s: at %.12s, with %d commits that %s does not have", d.Name, d.Head, d.Ahead, d.Target))
 				}
 			}
 			var ok bool

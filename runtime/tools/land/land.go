@@ -59,13 +59,13 @@ func Tools(o Options) []contract.Tool {
 // Instructions tells a model how to land work.
 func Instructions(o Options) string { return o.Work.Named(instructions) }
 
-const instructions = `Landing: wait_for_attempts ends when attempts do. After a review, land_attempt brings one onto its target branch, update_attempt brings the target into it first, discard_attempt deletes one, open_pull_request pushes it for review. Each asks the person, who may take a while: status waiting means that nobody has answered, so call again with the same arguments later. Never land what the user did not want landed.`
+const instructions = `Landing: wait_for_attempts returns when attempts have ended. After a review, land_attempt merges an attempt into its target branch, update_attempt first merges the target into the attempt, discard_attempt deletes an attempt, open_pull_request pushes it for review. Each asks the person, which may take a while: status waiting means no answer yet, so call again later with the same arguments. Never land work that the user does not want landed.`
 
 // Outcome is the part of the result that all tools share that ask first.
 type Outcome struct {
-	Status    string  `json:"status" enum:"done,planned,waiting,refused,unreachable" doc:"done; planned: dry_run, nothing was done; waiting: the person has not answered yet, nothing was done; refused: the person said no; unreachable: no person could be asked."`
-	RequestID *string `json:"request_id" doc:"Id of the question to the person, elc_.... Null: none was asked."`
-	Note      *string `json:"note" doc:"What the person wrote beside the answer. Null: nothing."`
+	Status    string  `json:"status" enum:"done,planned,waiting,refused,unreachable" doc:"done; planned: dry_run, nothing was changed; waiting: the person has not answered yet, nothing was changed; refused: the person said no; unreachable: no person could be asked."`
+	RequestID *string `json:"request_id" doc:"ID of the question to the person, elc_.... Null if none was asked."`
+	Note      *string `json:"note" doc:"The person's note on the answer. Null if there is none."`
 	Hint      *string `json:"hint" doc:"What to do next. Null if done."`
 }
 
@@ -114,13 +114,13 @@ func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks
 		return out, true, nil
 	case ask.Waiting:
 		out.Status = waiting
-		hint = got.Reach + ". Nobody has answered yet and nothing was done. Call " + name + " again later with the same arguments: the person is not asked twice."
+		hint = got.Reach + ". No one has answered yet, and nothing was changed. Call " + name + " again later with the same arguments; the person is not asked twice."
 	case ask.Unreachable:
 		out.Status = unreachable
-		hint = "No person could be asked, and nothing was done. Say so, or have someone open the inbox and call " + name + " again."
+		hint = "No person could be asked, and nothing was changed. Say so, or have someone open the inbox and call " + name + " again."
 	default:
 		out.Status = refused
-		hint = "The person said no, and nothing was done. Do not call " + name + " again unless the person asks for it."
+		hint = "The person said no, and nothing was changed. Do not call " + name + " again unless the person asks for it."
 	}
 	out.Hint = &hint
 	return out, false, nil
@@ -128,7 +128,7 @@ func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks
 
 // plan returns the outcome of a dry run.
 func (o Options) plan(tool string) Outcome {
-	hint := o.Work.Named("nothing was done; call " + tool + " without dry_run to do it")
+	hint := o.Work.Named("nothing was changed; call " + tool + " without dry_run to do it")
 	return Outcome{Status: planned, Hint: &hint}
 }
 

@@ -12,40 +12,40 @@ import (
 )
 
 type landAttemptIn struct {
-	ID         contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to land, from list_task_attempts. Nothing may run in it."`
-	How        string        `json:"how" enum:"merge,squash,rebase,ff" default:"\"merge\"" doc:"merge makes a merge commit; squash one commit of all; rebase makes each commit again on top; ff makes none and needs a branch that has all of its target. Default merge."`
-	Into       string        `json:"into" visible:"true" max:"1000" doc:"Another local branch than the attempt's target, at most 1000 characters. Default: its target."`
-	Message    string        `json:"message" visible:"true" max:"100000" doc:"Message of the commit of a merge or squash, at most 100000 characters. Default: the task's title and what the agent said, by the project's template."`
+	ID         contract.UUID `json:"attempt_id" required:"true" doc:"ID of the attempt to land, from list_task_attempts. It must not be running."`
+	How        string        `json:"how" enum:"merge,squash,rebase,ff" default:"\"merge\"" doc:"merge creates a merge commit; squash creates one commit; rebase recreates each commit on top of the target; ff creates none and requires that the branch contains its whole target. Default merge."`
+	Into       string        `json:"into" visible:"true" max:"1000" doc:"Local branch to land on, at most 1000 characters. Default: the attempt's target."`
+	Message    string        `json:"message" visible:"true" max:"100000" doc:"Commit message for merge or squash, at most 100000 characters. Default: the task's title and the agent's summary, in the project's template."`
 	KeepBranch bool          `json:"keep_branch" default:"false" doc:"Keep the attempt's branch when its folder is removed. Default false."`
-	DryRun     bool          `json:"dry_run" default:"false" doc:"Work out what would move, or why it cannot, and ask nobody. Default false."`
+	DryRun     bool          `json:"dry_run" default:"false" doc:"Only report what would move, or why it cannot; no person is asked. Default false."`
 }
 
 // Landed is the result of land_attempt and update_attempt.
 type Landed struct {
 	Outcome
-	AttemptID contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
-	Branch    string        `json:"workspace_branch" doc:"Branch of the attempt."`
+	AttemptID contract.UUID `json:"attempt_id" doc:"The requested attempt."`
+	Branch    string        `json:"workspace_branch" doc:"The attempt's branch."`
 	Target    string        `json:"target_branch" doc:"The other branch."`
-	How       string        `json:"how" doc:"How the commits get there."`
-	Moves     []Move        `json:"moves" doc:"The branches that have moved, or would."`
-	Message   *string       `json:"message" doc:"Message of the commit that was made, or would be. Null: none."`
+	How       string        `json:"how" doc:"How the commits are added."`
+	Moves     []Move        `json:"moves" doc:"The branches that moved, or would move."`
+	Message   *string       `json:"message" doc:"Message of the commit that was or would be created. Null if there is none."`
 }
 
 // Move is a branch's move from one commit to another.
 type Move struct {
 	Repo   string  `json:"repo_name" doc:"Name of the repository."`
 	Branch string  `json:"branch" doc:"Branch that moves."`
-	Before string  `json:"before" doc:"Commit at which it was."`
-	After  string  `json:"after" doc:"Commit at which it is then."`
-	Dir    *string `json:"checked_out_in" doc:"Folder whose files move with it. Null: none has it checked out."`
+	Before string  `json:"before" doc:"Its commit before."`
+	After  string  `json:"after" doc:"Its commit after."`
+	Dir    *string `json:"checked_out_in" doc:"Folder with the branch checked out, whose files are updated. Null if it is not checked out."`
 }
 
 func (o Options) landAttempt() contract.Tool {
 	return work.Define(o.Work, work.Described{
 		Name: "land_attempt", Title: "Land an attempt",
-		UseWhen: "the work of an attempt is reviewed and shall get onto its target branch, in all its repositories or in none. The person is asked first; the task is done then.",
-		Next:    "nothing when done; with status waiting the same call later. If it conflicts, follow_up to have the agent resolve it.",
-		Avoid:   "landing what the user has not asked to land; calling it again after status refused.",
+		UseWhen: "an attempt's work has been reviewed and should be merged into its target branch, in all its repositories or in none. The person is asked first. Afterwards the task is done.",
+		Next:    "nothing if status is done; if it is waiting, the same call later. On conflicts, follow_up to have the agent resolve them.",
+		Avoid:   "landing work that the user has not asked to land; calling it again after status refused.",
 	}, func(ctx context.Context, caller contract.Caller, in landAttemptIn) (out Landed, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {
@@ -87,7 +87,7 @@ func (o Options) landAttempt() contract.Tool {
 
 func landQuestion(ctx context.Context, m Manager, l tasks.Landed) question {
 	q := question{tool: "land_attempt", does: "Land", facts: factsOf(l, fmt.Sprintf("%s of %s into %s", l.How, l.Branch, l.Target)),
-		heading: "The commit will say:", words: l.Message}
+		heading: "The commit message:", words: l.Message}
 	if c, err := m.Changes(ctx, l.AttemptID, true); err == nil && c.Blocked.Reason == "" {
 		q.facts = append(q.facts, fmt.Sprintf("%d files, %d lines added, %d deleted", c.Count, c.Added, c.Deleted))
 	}
@@ -102,11 +102,11 @@ func factsOf(l tasks.Landed, first string) []string {
 		line := fmt.Sprintf("%s: %s moves from %.12s", m.Name, m.Branch, m.Before)
 		for _, d := range l.Distances {
 			if d.Name == m.Name {
-				line += fmt.Sprintf(", the attempt is at %.12s, %d ahead and %d behind", d.Head, d.Ahead, d.Behind)
+				line += fmt.Sprintf("; the attempt is at %.12s, %d ahead and %d behind", d.Head, d.Ahead, d.Behind)
 			}
 		}
 		if m.Dir != "" {
-			line += ", with the files of " + m.Dir
+			line += "; its files in " + m.Dir
 		}
 		facts = append(facts, line)
 	}

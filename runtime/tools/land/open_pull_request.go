@@ -10,37 +10,37 @@ import (
 )
 
 type openPullRequestIn struct {
-	ID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to open a pull request for, from list_task_attempts. Nothing may run in it."`
+	ID     contract.UUID `json:"attempt_id" required:"true" doc:"ID of the attempt to open a pull request for, from list_task_attempts. It must not be running."`
 	Draft  bool          `json:"draft" default:"false" doc:"Open it as a draft. Default false."`
 	Title  string        `json:"title" visible:"true" max:"500" doc:"Title, at most 500 characters. Default: the task's."`
-	Body   string        `json:"body" visible:"true" max:"100000" doc:"Text, at most 100000 characters. Default: what the agent said at the end."`
-	DryRun bool          `json:"dry_run" default:"false" doc:"Work out what would be pushed where, and ask nobody. Default false."`
+	Body   string        `json:"body" visible:"true" max:"100000" doc:"Description, at most 100000 characters. Default: the agent's final message."`
+	DryRun bool          `json:"dry_run" default:"false" doc:"Only report what would be pushed where; no person is asked. Default false."`
 }
 
 // PullRequests is the result of open_pull_request.
 type PullRequests struct {
 	Outcome
-	AttemptID contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
-	Branch    string        `json:"workspace_branch" doc:"Branch of the attempt, which is pushed."`
-	Pulls     []PullRequest `json:"pull_requests" doc:"One for each repository in which the attempt has changed something."`
+	AttemptID contract.UUID `json:"attempt_id" doc:"The requested attempt."`
+	Branch    string        `json:"workspace_branch" doc:"The attempt's branch, which is pushed."`
+	Pulls     []PullRequest `json:"pull_requests" doc:"One for each repository that the attempt has changed."`
 }
 
 // PullRequest is the pull request of one repository.
 type PullRequest struct {
 	Repo   string  `json:"repo_name" doc:"Name of the repository."`
-	Remote string  `json:"remote" doc:"Address that is pushed to."`
-	Target string  `json:"target_branch" doc:"Branch that it is for."`
-	Number *int    `json:"number" doc:"Its number on the forge. Null: it was not opened."`
-	URL    *string `json:"url" doc:"Its page. Null: it was not opened."`
-	State  *string `json:"state" enum:"open,merged,closed" doc:"Where it stands. Null: it was not opened."`
+	Remote string  `json:"remote" doc:"Address of the remote."`
+	Target string  `json:"target_branch" doc:"Target branch."`
+	Number *int    `json:"number" doc:"Its number on the forge. Null if it was not opened."`
+	URL    *string `json:"url" doc:"Its page. Null if it was not opened."`
+	State  *string `json:"state" enum:"open,merged,closed" doc:"Its state. Null if it was not opened."`
 }
 
 func (o Options) openPullRequest() contract.Tool {
 	return work.Define(o.Work, work.Described{
 		Name: "open_pull_request", Title: "Open a pull request", Additive: true, Idempotent: true,
-		UseWhen: "the work of an attempt shall be reviewed on GitHub, GitLab or Gitea. Its branch is pushed; a pull request that is open gets the new commits. The person is asked first.",
-		Next:    "tell the user the url; with status waiting the same call later. The task is done when it is merged; get_task says so.",
-		Avoid:   "land_attempt for the same attempt; opening one that the user has not asked for.",
+		UseWhen: "an attempt's work should be reviewed on GitHub, GitLab or Gitea. Its branch is pushed; an open pull request gets the new commits. The person is asked first.",
+		Next:    "tell the user the url; if status is waiting, the same call later. When the pull request is merged, the task's status in get_task becomes done.",
+		Avoid:   "land_attempt for the same attempt; opening a pull request that the user has not asked for.",
 	}, func(ctx context.Context, caller contract.Caller, in openPullRequestIn) (out PullRequests, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {
@@ -81,14 +81,14 @@ func (o Options) openPullRequest() contract.Tool {
 }
 
 func pullQuestion(p tasks.Pulled) question {
-	q := question{tool: "open_pull_request", does: "Push", heading: "The pull request will say:", words: p.Body}
+	q := question{tool: "open_pull_request", does: "Push", heading: "The pull request's description:", words: p.Body}
 	for _, pr := range p.Requests {
 		q.facts = append(q.facts, fmt.Sprintf("%s: push %s at %.12s to %s", pr.Repo, pr.Branch, pr.Head, pr.Remote))
 		if pr.Pull.Number > 0 {
-			q.facts = append(q.facts, fmt.Sprintf("for pull request #%d, which is open", pr.Pull.Number))
+			q.facts = append(q.facts, fmt.Sprintf("update the open pull request #%d", pr.Pull.Number))
 			continue
 		}
-		q.facts = append(q.facts, fmt.Sprintf("open a pull request for %s there: %q", pr.Target, pr.Title))
+		q.facts = append(q.facts, fmt.Sprintf("open a pull request for %s: %q", pr.Target, pr.Title))
 	}
 	return q
 }

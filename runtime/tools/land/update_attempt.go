@@ -12,17 +12,17 @@ import (
 )
 
 type updateAttemptIn struct {
-	ID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to bring up to date, from list_task_attempts. Nothing may run in it."`
-	How    string        `json:"how" enum:"merge,rebase" default:"\"merge\"" doc:"merge makes a merge commit on the attempt's branch; rebase makes its commits again on top of the target. Default merge."`
-	DryRun bool          `json:"dry_run" default:"false" doc:"Work out what would move, or why it cannot, and ask nobody. Default false."`
+	ID     contract.UUID `json:"attempt_id" required:"true" doc:"ID of the attempt to update, from list_task_attempts. It must not be running."`
+	How    string        `json:"how" enum:"merge,rebase" default:"\"merge\"" doc:"merge creates a merge commit on the attempt's branch; rebase recreates its commits on top of the target. Default merge."`
+	DryRun bool          `json:"dry_run" default:"false" doc:"Only report what would move, or why it cannot; no person is asked. Default false."`
 }
 
 func (o Options) updateAttempt() contract.Tool {
 	return work.Define(o.Work, work.Described{
-		Name: "update_attempt", Title: "Bring an attempt up to date",
-		UseWhen: "the target branch has moved and an attempt shall have its commits before more work or before it lands. The person is asked first.",
-		Next:    "get_attempt_changes, follow_up or land_attempt; with status waiting the same call later.",
-		Avoid:   "calling it while get_attempt_status lists conflicts: follow_up to have the agent merge and resolve them.",
+		Name: "update_attempt", Title: "Update an attempt's branch",
+		UseWhen: "the target branch has new commits, and an attempt should include them before it continues or lands. The person is asked first.",
+		Next:    "get_attempt_changes, follow_up or land_attempt; if status is waiting, the same call later.",
+		Avoid:   "calling it while get_attempt_status lists conflicts; use follow_up to have the agent merge and resolve them.",
 	}, func(ctx context.Context, caller contract.Caller, in updateAttemptIn) (out Landed, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {

@@ -11,33 +11,33 @@ import (
 )
 
 type waitForAttemptsIn struct {
-	IDs     []contract.UUID `json:"attempt_ids" required:"true" min:"1" max:"50" doc:"Attempts to wait for, from start_task_attempt or list_task_attempts, 1 to 50."`
-	Until   string          `json:"until" enum:"all,any" default:"\"all\"" doc:"all waits until each has ended; any until one has. Default all."`
-	Timeout int64           `json:"timeout" min:"0" max:"1800000" default:"300000" doc:"How long to wait, in milliseconds: 0 to look without waiting, up to 1800000. Default 300000. Your client may cut it short."`
+	IDs     []contract.UUID `json:"attempt_ids" required:"true" min:"1" max:"50" doc:"IDs of 1 to 50 attempts to wait for, from start_task_attempt or list_task_attempts."`
+	Until   string          `json:"until" enum:"all,any" default:"\"all\"" doc:"all waits until every attempt has ended; any waits until one has ended. Default all."`
+	Timeout int64           `json:"timeout" min:"0" max:"1800000" default:"300000" doc:"How long to wait, in milliseconds: 0 to check without waiting, up to 1800000. Default 300000. Your client may end the call earlier."`
 }
 
 // Waited is the result of wait_for_attempts.
 type Waited struct {
-	Ended    bool           `json:"ended" doc:"Whether all have ended, or any, as was asked."`
-	Attempts []AttemptState `json:"attempts" doc:"Where each stands now, in the order of attempt_ids."`
-	Hint     *string        `json:"hint" doc:"What to do next. Null if there is nothing to say."`
+	Ended    bool           `json:"ended" doc:"Whether all attempts have ended, or any, as requested."`
+	Attempts []AttemptState `json:"attempts" doc:"Current state of each attempt, in the order of attempt_ids."`
+	Hint     *string        `json:"hint" doc:"What to do next. Null if there is no hint."`
 }
 
 // AttemptState is an attempt's current state.
 type AttemptState struct {
 	ID        contract.UUID `json:"attempt_id" doc:"The attempt."`
-	State     string        `json:"state" enum:"idle,running,completed,failed" doc:"Where the newest process stands; idle without one."`
-	Failure   *string       `json:"failure_summary" doc:"Why it failed, in a line. Null unless state is failed."`
-	WaitsFor  *string       `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person, a free place, or its starter. Null: nothing."`
-	Questions int           `json:"pending_questions" doc:"How many of its questions wait for a person."`
+	State     string        `json:"state" enum:"idle,running,completed,failed" doc:"State of the newest process; idle if there is none."`
+	Failure   *string       `json:"failure_summary" doc:"Why it failed, in one line. Null unless state is failed."`
+	WaitsFor  *string       `json:"waits_for" enum:"person,place,starter" doc:"What it is waiting for: a person, a free slot, or its starter. Null if it is not waiting."`
+	Questions int           `json:"pending_questions" doc:"Number of its questions that are waiting for a person."`
 }
 
 func (o Options) waitForAttempts() contract.Tool {
 	return work.Define(o.Work, work.Described{
 		Name: "wait_for_attempts", Title: "Wait until attempts end", Additive: true, Idempotent: true,
-		UseWhen: "you have started attempts and have nothing else to do until all of them, or the first of them, have ended.",
-		Next:    "get_attempt_changes for those that are completed, tail_attempt_logs for those that failed; the same call again while ended is false.",
-		Avoid:   "calling get_attempt_status in a loop instead; waiting when other work does not depend on it.",
+		UseWhen: "you have started attempts and have nothing else to do until all of them, or the first one, have ended.",
+		Next:    "get_attempt_changes for completed attempts, tail_attempt_logs for failed ones; the same call again while ended is false.",
+		Avoid:   "calling get_attempt_status in a loop instead; waiting although other work does not depend on the attempts.",
 	}, func(ctx context.Context, caller contract.Caller, in waitForAttemptsIn) (out Waited, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {
@@ -64,7 +64,7 @@ func (o Options) waitForAttempts() contract.Tool {
 		}
 		out.Attempts, out.Ended = states, ended == len(ids) || !every && ended > 0
 		if !out.Ended {
-			hint := o.Work.Named("They have not ended yet: call wait_for_attempts again, or do other work meanwhile.")
+			hint := o.Work.Named("The attempts have not ended yet: call wait_for_attempts again, or do other work in the meantime.")
 			out.Hint = &hint
 		}
 		return out, nil

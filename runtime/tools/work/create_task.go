@@ -14,7 +14,7 @@ type createTaskIn struct {
 	ProjectID   contract.UUID `json:"project_id" required:"true" doc:"Project to add the task to, from list_projects."`
 	Title       string        `json:"title" required:"true" visible:"true" max:"500" doc:"What to do, in one line of up to 500 characters."`
 	Description string        `json:"description" max:"100000" doc:"Details, at most 100000 characters; an attempt's agent gets title and description as its prompt. Default: none."`
-	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Your own key for a safe retry, for example a new UUID, at most 200 characters: the same key with the same arguments creates one task and returns it again. Omit to create a task with every call."`
+	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Idempotency key, for example a new UUID, at most 200 characters: a retry with the same key and arguments returns the existing task. If omitted, every call creates a task."`
 }
 
 // CreatedTask is the result of create_task.
@@ -28,11 +28,11 @@ func (o Options) createTask() contract.Tool {
 		about: about{
 			useWhen: "a project needs work that no task describes yet.",
 			next:    "start_task_attempt to have an agent do it, or nothing: the task waits as todo.",
-			avoid:   "a retry without request_id, which creates a second task; a new request_id for a retry.",
+			avoid:   "retrying without request_id, or with a new one: both create a second task.",
 		},
 	}
 	if o.fewer {
-		s.about.next = "continue with your own task; get_context has the project_id. A person decides who does the new one."
+		s.about.next = "continue with your own task; get_context has the project_id. A person decides who works on the new task."
 		s.refine = func(in *jsonschema.Schema) {
 			in.Properties["project_id"].Description = "Project to add the task to, from get_context. UUID."
 		}

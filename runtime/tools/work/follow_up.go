@@ -11,19 +11,19 @@ import (
 )
 
 type followUpIn struct {
-	Action string `json:"action" required:"true" enum:"send,queue,cancel" doc:"send runs the prompt now; queue runs it after the running process succeeds, or now if none runs; cancel removes the queued one."`
+	Action string `json:"action" required:"true" enum:"send,queue,cancel" doc:"send runs the prompt now; queue runs it after the running process succeeds, or now if none runs; cancel removes the queued prompt."`
 	target
 	Prompt    string `json:"prompt" visible:"true" max:"100000" doc:"Message to the agent, at most 100000 characters. Required for send and queue, not allowed with cancel."`
 	Variant   string `json:"variant" visible:"true" doc:"One of the executor's variants, from list_executors. Default: the session's."`
-	RequestID string `json:"request_id" visible:"true" max:"200" doc:"Your own key for a safe retry of send or queue, for example a new UUID, at most 200 characters: the same key with the same arguments runs the prompt once and returns the same result."`
+	RequestID string `json:"request_id" visible:"true" max:"200" doc:"Idempotency key for send or queue, for example a new UUID, at most 200 characters: a retry with the same key and arguments returns the first result and does not run the prompt again."`
 }
 
 // FollowUp is the result of follow_up.
 type FollowUp struct {
 	SessionID contract.UUID  `json:"session_id" doc:"The session that continues."`
 	Action    string         `json:"action" enum:"send,queue,cancel" doc:"The action taken."`
-	ProcessID *contract.UUID `json:"execution_process_id" doc:"Process that runs the prompt. Null while it waits, and after cancel."`
-	Status    string         `json:"status" enum:"empty,queued,started" doc:"Queue status: empty, nothing waits; queued, the prompt waits or runs next; started, the prompt runs."`
+	ProcessID *contract.UUID `json:"execution_process_id" doc:"Process that runs the prompt. Null while the prompt is waiting, and after cancel."`
+	Status    string         `json:"status" enum:"empty,queued,started" doc:"Queue status: empty, no prompt is waiting; queued, the prompt is waiting or runs next; started, the prompt is running."`
 	Queued    *QueuedMessage `json:"queued_message" doc:"The message queued for the session. Null if none."`
 }
 

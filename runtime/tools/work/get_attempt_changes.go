@@ -22,7 +22,7 @@ type Changes struct {
 	blockedWhy
 	Files     []string `json:"files" doc:"Paths of the changed files, each REPO_NAME/path, sorted: committed, uncommitted and untracked changes against the target branch. Empty when blocked."`
 	Truncated bool     `json:"truncated" doc:"Whether some files are not listed; summary counts them all."`
-	Nested    []string `json:"nested_repositories" doc:"Git repositories inside that are not submodules: their files are neither listed nor committed."`
+	Nested    []string `json:"nested_repositories" doc:"Nested git repositories that are not submodules: their files are neither listed nor committed."`
 }
 
 // Summary holds the totals of an attempt's changes.
@@ -38,7 +38,7 @@ func (o Options) getAttemptChanges() contract.Tool {
 		name: o.name("get_attempt_changes"), title: "List an attempt's changes", readOnly: true,
 		about: about{
 			useWhen: "you want to know which files an attempt has changed, before reading or reviewing them.",
-			next:    "get_attempt_patch with some of files as paths, or get_attempt_file.",
+			next:    "get_attempt_patch with some of the files as paths, or get_attempt_file.",
 			avoid:   "force=true before reading the summary: a generated folder can have thousands of files. An empty list with blocked=true does not mean no changes.",
 		},
 	}, func(ctx context.Context, in getAttemptChangesIn) (out Changes, err error) {

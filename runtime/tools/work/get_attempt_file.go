@@ -32,7 +32,7 @@ type File struct {
 	blockedWhy
 	Truncated  bool    `json:"truncated" doc:"Whether more of the requested part follows; continue with start at start + bytes."`
 	Start      int64   `json:"start" doc:"Byte offset in the file at which content starts."`
-	Bytes      int     `json:"bytes" doc:"Number of bytes of the file in content."`
+	Bytes      int     `json:"bytes" doc:"Number of the file's bytes in content."`
 	TotalBytes *int64  `json:"total_bytes" doc:"Size of the file in bytes. Null if blocked."`
 	Encoding   string  `json:"encoding" enum:"utf8,base64" doc:"Encoding of content: utf8 for text, base64 for anything else."`
 	Content    *string `json:"content" doc:"The part of the file. Null if blocked."`
@@ -44,7 +44,7 @@ func (o Options) getAttemptFile() contract.Tool {
 		name: name, title: "Read a file of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to read a file in its state in an attempt, whole or in part.",
-			next:    "the same with start when truncated, get_attempt_patch for the changes, or follow_up with a correction.",
+			next:    "the same call with start if truncated, get_attempt_patch for the changes, or follow_up with a correction.",
 			avoid:   "an absolute path, or a path without the repository's name; start together with start_line.",
 		},
 		refine: func(s *jsonschema.Schema) {

@@ -22,7 +22,7 @@ type Patch struct {
 	Blocked       bool          `json:"blocked" doc:"True if there is no patch; see blocked_reason."`
 	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,too_many_paths,summary_failed,threshold_exceeded" doc:"Why there is no patch: a path outside the attempt's worktrees, more bytes or paths requested than the maximum, a worktree that could not be read, or more changes than the guard allows. Null if not blocked."`
 	blockedWhy
-	Truncated bool     `json:"truncated" doc:"Whether files were left out; omitted_paths names them."`
+	Truncated bool     `json:"truncated" doc:"Whether files were left out; omitted_paths lists them."`
 	Omitted   []string `json:"omitted_paths" doc:"Files that did not fit; request them with another call."`
 	Lossy     bool     `json:"lossy" doc:"Whether bytes that are not UTF-8 were replaced, so that git apply rejects the patch."`
 	Bytes     int      `json:"bytes" doc:"Length of the patch in bytes."`
@@ -34,7 +34,7 @@ func (o Options) getAttemptPatch() contract.Tool {
 		name: o.name("get_attempt_patch"), title: "Read changes as a patch", readOnly: true,
 		about: about{
 			useWhen: "you want to review an attempt's changes to some files, line by line.",
-			next:    "the same with omitted_paths when truncated, follow_up with corrections, or update_task with status=done.",
+			next:    "the same call with omitted_paths if truncated, follow_up with corrections, or update_task with status=done.",
 			avoid:   "requesting everything at once: take paths from get_attempt_changes, a few at a time.",
 		},
 	}, func(ctx context.Context, in getAttemptPatchIn) (out Patch, err error) {

@@ -8,7 +8,7 @@ import (
 )
 
 type getAttemptStatusIn struct {
-	ID contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to look at, from start_task_attempt, list_tasks or list_task_attempts."`
+	ID contract.UUID `json:"attempt_id" required:"true" doc:"ID of the attempt, from start_task_attempt, list_tasks or list_task_attempts."`
 }
 
 // Status is the result of get_attempt_status.
@@ -20,18 +20,18 @@ type Status struct {
 	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed."`
 	SessionID *contract.UUID `json:"latest_session_id" doc:"Newest session. Null before the agent has started."`
 	ProcessID *contract.UUID `json:"latest_execution_process_id" doc:"Newest process: setup script, agent or cleanup script. Null before the first."`
-	State     string         `json:"state" enum:"idle,running,completed,failed" doc:"State of the newest process; idle without one. A stopped one is failed."`
-	Active    *contract.Time `json:"last_activity_at" doc:"Time of the attempt's last activity. Null before any."`
+	State     string         `json:"state" enum:"idle,running,completed,failed" doc:"State of the newest process; idle if there is none. A stopped process counts as failed."`
+	Active    *contract.Time `json:"last_activity_at" doc:"Time of the attempt's last activity. Null if there was none."`
 	Failure   *string        `json:"failure_summary" doc:"Why it failed, in one line. Null unless state is failed."`
 	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null without a session."`
-	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because the maximum number of attempts is running."`
-	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person's answer; a slot ('place'), when the maximum number runs; or its starter, when only the caller that started it can continue. Null: nothing."`
+	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it is waiting because the maximum number of attempts is running."`
+	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it is waiting for: a person's answer; a slot ('place'), if the maximum number is running; or its starter, if only the caller that started it can continue. Null if it is not waiting."`
 	Usage     Usage          `json:"usage" doc:"Total usage of all runs, as far as their agents report it."`
-	Questions int            `json:"pending_questions" doc:"Number of the run's questions that wait for a person."`
-	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
-	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that waits or was discarded. Null: none."`
+	Questions int            `json:"pending_questions" doc:"Number of the run's questions that are waiting for a person."`
+	Open      []Question     `json:"questions" doc:"The run's open questions, at most 10."`
+	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that is waiting or was discarded. Null if there is none."`
 	Work      *string        `json:"work_state" enum:"on_branch,off_branch,landed" doc:"Whether all work is on workspace_branch, or on its target. Null while it runs."`
-	WorkNotes []string       `json:"work_notes" doc:"Why work is not on the branch, and what a person should know about it."`
+	WorkNotes []string       `json:"work_notes" doc:"Why work is not on the branch, with other notes for a person."`
 	Ahead     int            `json:"ahead" doc:"Commits of the branch missing from its target, in all repositories. 0 while it runs."`
 	Behind    int            `json:"behind" doc:"Commits of the target missing from the branch. 0 while it runs."`
 	Conflicts []string       `json:"conflicts" doc:"Paths changed on both sides that git cannot merge, at most 100."`
@@ -50,19 +50,19 @@ type Usage struct {
 
 // Question is a question that is waiting for a person.
 type Question struct {
-	ID    string        `json:"id" doc:"Id of the question, elc_..., for the person's inbox."`
+	ID    string        `json:"id" doc:"ID of the question, elc_..., for the person's inbox."`
 	Text  string        `json:"text" doc:"The question, at most 200 characters."`
 	Asked contract.Time `json:"asked_at" doc:"When it was asked."`
 	// Standing is empty while the run that asked continues.
-	Standing string `json:"standing,omitempty" doc:"How the run that asked ended, if it has: an answer then starts a follow-up. Such a question is not counted in pending_questions."`
+	Standing string `json:"standing,omitempty" doc:"How the run that asked ended, if it has ended: an answer then starts a follow-up. pending_questions does not count such a question."`
 }
 
 func (o Options) getAttemptStatus() contract.Tool {
 	return define(o, spec{
 		name: o.name("get_attempt_status"), title: "Get an attempt's status", readOnly: true,
 		about: about{
-			useWhen: "you want to know whether an attempt runs, succeeded or failed, and what it waits for.",
-			next:    "get_attempt_changes when completed, tail_attempt_logs when failed or to watch, follow_up to continue.",
+			useWhen: "you want to know whether an attempt is running, succeeded or failed, and what it is waiting for.",
+			next:    "get_attempt_changes if it has completed, tail_attempt_logs if it failed or to watch it, follow_up to continue.",
 			avoid:   "polling it in a loop: tail_attempt_logs with after_entry_index and wait_ms waits for you.",
 		},
 	}, func(ctx context.Context, in getAttemptStatusIn) (out Status, err error) {

@@ -21,7 +21,7 @@ type Context struct {
 
 // WorkspaceRepo is one repository of an attempt.
 type WorkspaceRepo struct {
-	ID           contract.UUID `json:"repo_id" doc:"Id of the repository."`
+	ID           contract.UUID `json:"repo_id" doc:"ID of the repository."`
 	Name         string        `json:"repo_name" doc:"Its name, and the name of its folder in the attempt."`
 	TargetBranch string        `json:"target_branch" doc:"Branch that the attempt started from and is compared with."`
 }

@@ -18,7 +18,7 @@ type TaskAnswer struct {
 
 // Task is a task with its description.
 type Task struct {
-	ID          contract.UUID `json:"task_id" doc:"Id of the task."`
+	ID          contract.UUID `json:"task_id" doc:"ID of the task."`
 	ProjectID   contract.UUID `json:"project_id" doc:"Project that the task belongs to."`
 	Title       string        `json:"title" doc:"What to do, in one line."`
 	Description *string       `json:"description" doc:"Details. Null if there are none."`
@@ -40,7 +40,7 @@ func (o Options) getTask() contract.Tool {
 		name: o.name("get_task"), title: "Read a task", readOnly: true,
 		about: about{
 			useWhen: "you need the description of a task, or want to know whether it still exists.",
-			next:    "list_task_attempts for what was tried, or start_task_attempt.",
+			next:    "list_task_attempts for earlier attempts, or start_task_attempt.",
 			avoid:   "calling this for each task of a list: list_tasks has everything except the description.",
 		},
 	}, func(ctx context.Context, in getTaskIn) (out TaskAnswer, err error) {

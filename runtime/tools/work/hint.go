@@ -25,19 +25,19 @@ var hints = fault.Hints{
 	worded: "{hint}",
 
 	// Missing or unknown values.
-	tasks.WhichProject:    "call list_projects and pass one of its project_id",
-	tasks.WhichRepo:       "call list_repos with the project_id and pass one of its repo_id",
-	tasks.WhichTask:       "call list_tasks with the project_id and pass one of its task_id",
-	tasks.WhichAttempt:    "call list_task_attempts with the task_id and pass one of its attempt_id",
-	tasks.WhichSession:    "call get_attempt_status with the attempt_id and pass its latest_session_id",
-	tasks.WhichProcess:    "call get_attempt_status with the attempt_id and pass its latest_execution_process_id",
-	tasks.WhichExecutor:   "call list_executors and pass one of them",
-	tasks.WhichVariant:    "call list_executors and pass one of its variants, or omit variant",
+	tasks.WhichProject:    "call list_projects and pass a project_id that it returns",
+	tasks.WhichRepo:       "call list_repos with the project_id and pass a repo_id that it returns",
+	tasks.WhichTask:       "call list_tasks with the project_id and pass a task_id that it returns",
+	tasks.WhichAttempt:    "call list_task_attempts with the task_id and pass an attempt_id that it returns",
+	tasks.WhichSession:    "call get_attempt_status with the attempt_id and pass the latest_session_id that it returns",
+	tasks.WhichProcess:    "call get_attempt_status with the attempt_id and pass the latest_execution_process_id that it returns",
+	tasks.WhichExecutor:   "call list_executors and pass one of the executors",
+	tasks.WhichVariant:    "call list_executors and pass one of the executor's variants, or omit variant",
 	tasks.WhichChannel:    "call tail_attempt_logs with channel normalized or raw",
 	tasks.WhichAction:     "call follow_up with action send, queue or cancel",
 	tasks.PromptMissing:   "call follow_up with action={action} and prompt, the message to the agent",
 	tasks.ReposMissing:    "call list_repos with the project_id and pass repos with at least one repo_id",
-	tasks.RepoOfOther:     "call list_repos with the project_id of the task and pass one of its repo_id",
+	tasks.RepoOfOther:     "call list_repos with the task's project_id and pass a repo_id that it returns",
 	tasks.CursorUnknown:   "pass the previous page's next_cursor, or call {tool} without cursor for the first page",
 	tasks.WaitForOlder:    "call tail_attempt_logs with wait_ms and after_entry_index",
 	tasks.WaitTooLong:     "call tail_attempt_logs with wait_ms of at most 30000",
@@ -48,18 +48,18 @@ var hints = fault.Hints{
 	tasks.NotFound:        again,
 	tasks.InvalidArgument: again,
 	tasks.MissingRequired: again,
-	worktree.NoSuchFile:   "call get_attempt_changes with the attempt_id and pass one of its paths",
+	worktree.NoSuchFile:   "call get_attempt_changes with the attempt_id and pass a path that it returns",
 	worktree.NoSuchBranch: "pass a target_branch that exists, or omit it to use the default_target_branch in list_repos; then call {tool} again",
 
 	// Executors, sandboxes and machines.
 	tasks.ExecutorNotHere:        "call list_executors and pass an executor that is available",
-	tasks.SessionExecutorNotHere: "call list_executors, and start_task_attempt with an executor that is available",
-	tasks.SessionExecutorGone:    "call list_executors, and start_task_attempt with one of them",
+	tasks.SessionExecutorNotHere: "call list_executors, then call start_task_attempt with an available executor",
+	tasks.SessionExecutorGone:    "call list_executors, then call start_task_attempt with one of the executors",
 	tasks.ExecutorMissing:        again,
 	tasks.SandboxUnavailable:     again,
-	box.SandboxNamed:             "ask the person to set tasks.sandbox to one that works according to deskhand tasks sandbox; then call {tool} again",
-	tasks.OtherMachine:           "call {tool} on the deskhand at {machine}",
-	tasks.HostAway:               "start deskhand there, for example with deskhand serve --tools work, and retry; or start a new attempt here with start_task_attempt",
+	box.SandboxNamed:             "ask the person to set tasks.sandbox to a mode that works according to \"deskhand tasks sandbox\"; then call {tool} again",
+	tasks.OtherMachine:           "call {tool} on the deskhand server at {machine}",
+	tasks.HostAway:               "start deskhand there, for example with \"deskhand serve --tools work\", and retry; or start a new attempt here with start_task_attempt",
 	tasks.RepoNotHere:            "start the attempt on the machine that has the repository, or have it cloned to {path} here; then call {tool} again",
 	tasks.OtherOrigin:            again,
 
@@ -67,10 +67,10 @@ var hints = fault.Hints{
 	tasks.AttemptRunning:  "call stop_attempt with the attempt_id first, or wait until it ends",
 	tasks.RunningFollowUp: "call follow_up with action=queue to run the prompt afterwards, or stop_attempt with the attempt_id first",
 	tasks.StillStopping:   "call get_attempt_status with the attempt_id in a moment",
-	tasks.TaskRunning:     "call stop_attempt with the attempt_id that list_task_attempts names, then delete_task again",
+	tasks.TaskRunning:     "call stop_attempt with the attempt_id from list_task_attempts, then call delete_task again",
 	tasks.NoSession:       "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
-	tasks.NoSessionEver:   "call get_attempt_status with the attempt_id for failure_summary, then start_task_attempt: latest_session_id of this one stays null",
-	tasks.NotWaiting:      "call get_attempt_status for its state",
+	tasks.NoSessionEver:   "call get_attempt_status with the attempt_id and read failure_summary, then call start_task_attempt; this attempt will never have a session",
+	tasks.NotWaiting:      "call get_attempt_status to get its state",
 
 	// Projects and repositories, which only commands can change.
 	tasks.ProjectEmpty:       again,
@@ -80,18 +80,18 @@ var hints = fault.Hints{
 	tasks.RepoOfOtherOrigin:  again,
 	tasks.RepoNameUnfit:      again,
 	worktree.NoCommits:       again,
-	worktree.RepoMoved:       "ask the person to move it back, or to set its path with deskhand tasks project add PATH --name PROJECT; then call {tool} again",
+	worktree.RepoMoved:       "ask the person to move it back, or to set its path with \"deskhand tasks project add PATH --name PROJECT\"; then call {tool} again",
 
 	// Folders and branches.
 	tasks.WorktreeMissing:    again,
 	tasks.CommitHeld:         again,
-	tasks.WorkUnsaved:        "deskhand tasks commit {attempt} brings what it can onto the branch; commit, push or move the rest out of {folder} yourself; then call {tool} again",
-	tasks.BranchVisited:      "ask the person to release it first: deskhand tasks release {attempt}; then call {tool} again",
+	tasks.WorkUnsaved:        "run \"deskhand tasks commit {attempt}\", which moves most work onto the branch; commit, push or move the rest out of {folder} yourself; then call {tool} again",
+	tasks.BranchVisited:      "ask the person to release it first with \"deskhand tasks release {attempt}\"; then call {tool} again",
 	worktree.BoxBroken:       again,
 	worktree.BranchExists:    again,
 	worktree.BranchInUse:     again,
 	worktree.ConfigRefused:   again,
-	worktree.DiskFull:        "ask the person to free disk space, for example with deskhand tasks gc, which removes old worktrees; then call {tool} again",
+	worktree.DiskFull:        "ask the person to free disk space, for example with \"deskhand tasks gc\", which removes old worktrees; then call {tool} again",
 	worktree.FilterFailed:    again,
 	worktree.FilterRefused:   again,
 	worktree.GitMissing:      again,
@@ -109,18 +109,18 @@ var hints = fault.Hints{
 	worktree.CheckoutUnknown: again,
 
 	// Landing.
-	tasks.LandHeld:              "have the agent remove it from its commits with follow_up, or ask the person to allow it with deskhand tasks land {attempt}; then call {tool} again",
-	tasks.LandingForbidden:      "have the person land it, or allow it for the project with deskhand tasks project set; do not call {tool} again before",
-	tasks.PlanChanged:           "call {tool} again: the person is asked about what it is now",
+	tasks.LandHeld:              "have the agent remove it from its commits with follow_up, or ask the person to allow it with \"deskhand tasks land {attempt}\"; then call {tool} again",
+	tasks.LandingForbidden:      "ask the person to land it, or to allow it for the project with \"deskhand tasks project set\"; do not call {tool} again before that",
+	tasks.PlanChanged:           "call {tool} again; the person is then asked about the current state",
 	tasks.NothingToUndo:         again,
 	tasks.NotVisited:            again,
 	worktree.Conflicts:          "call follow_up with action=send and a prompt to merge the target branch and resolve the conflicts; then call {tool} again",
 	worktree.NotFastForward:     "call update_attempt first, or land_attempt with how=merge, squash or rebase",
 	worktree.NotSigned:          again,
-	worktree.HookFailed:         "call follow_up to have the agent correct what the hook names; then call {tool} again",
-	worktree.HooksChanged:       "have the person look at the hooks and land it: deskhand tasks land {attempt}",
-	worktree.NothingToLand:      "call get_attempt_changes for what it has changed",
-	worktree.NothingToUpdate:    "call land_attempt: the attempt has all of its target",
+	worktree.HookFailed:         "call follow_up to have the agent fix the problems that the hook reports; then call {tool} again",
+	worktree.HooksChanged:       "ask the person to review the hooks and land it: deskhand tasks land {attempt}",
+	worktree.NothingToLand:      "call get_attempt_changes to check what the attempt has changed",
+	worktree.NothingToUpdate:    "call land_attempt; the attempt already contains all of its target",
 	worktree.TargetDirty:        again,
 	worktree.TargetMissing:      again,
 	worktree.TargetMoved:        "call {tool} again",
@@ -130,8 +130,8 @@ var hints = fault.Hints{
 	// Pull requests.
 	worktree.RemoteMissing: again,
 	worktree.PushRefused:   again,
-	forge.ForgeUnknown:     "have the person say it for the project with deskhand tasks project set; then call {tool} again",
-	forge.ForgeNoToken:     "{hint}; that is for the person to do; then call {tool} again",
+	forge.ForgeUnknown:     "ask the person to set it for the project with \"deskhand tasks project set\"; then call {tool} again",
+	forge.ForgeNoToken:     "ask the person to do this: {hint}; then call {tool} again",
 	forge.ForgeRefused:     again,
 	forge.ForgeAway:        again,
 
@@ -139,7 +139,7 @@ var hints = fault.Hints{
 	worktree.SummaryFailed:     "call get_attempt_status; if the worktree was removed, follow_up with action=send restores it",
 	worktree.ThresholdExceeded: "call again with force=true, or call get_attempt_patch with the paths you want to see",
 	tasks.PatchGuarded:         "call get_attempt_patch again with force=true",
-	worktree.OutsideWorkspace:  "pass a path that get_attempt_changes lists: the name of a repository, a slash, and a path inside it",
+	worktree.OutsideWorkspace:  "pass a path from get_attempt_changes: a repository's name, a slash, and a path inside the repository",
 	worktree.SizeExceeded:      "narrow the request: pass a smaller max_bytes, and read the next part with start",
 	worktree.TooManyPaths:      "pass 1 to 100 paths, or a folder that contains them",
 }
@@ -176,11 +176,11 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	}
 	switch source, ok := sources[field]; {
 	case ok && o.name(source) != tool:
-		return fmt.Sprintf("call %s for a valid %s, then call %s again", o.named(source), field, tool)
+		return fmt.Sprintf("call %s to get a valid %s, then call %s again", o.named(source), field, tool)
 	case field != "":
-		return fmt.Sprintf("correct %s and call %s again", field, tool)
+		return fmt.Sprintf("fix %s and call %s again", field, tool)
 	}
-	return fmt.Sprintf("correct the arguments and call %s again; tools/list has its schema", tool)
+	return fmt.Sprintf("fix the arguments and call %s again; tools/list has its schema", tool)
 }
 
 // names caches the tools' names without a prefix.

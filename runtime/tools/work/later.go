@@ -111,9 +111,9 @@ func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id strin
 	case tasks.Killed:
 		p.State, p.Message = contract.Cancelled, "The attempt was stopped."
 	case tasks.Queued:
-		p.Message = "The attempt waits for a free slot."
+		p.Message = "The attempt is waiting for a free slot."
 	default:
-		p.Message = fmt.Sprintf("The attempt runs: %s.", run.Newest.Reason)
+		p.Message = fmt.Sprintf("The attempt is running: %s.", run.Newest.Reason)
 		if k.o.Show != nil && caller.Client != nil {
 			err = k.o.Show(ctx, run.Attempt.ID, caller.Client)
 		}
@@ -138,7 +138,7 @@ func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) 
 	if err != nil {
 		return contract.Result{}, fmt.Errorf("encode result: %w", err)
 	}
-	next := k.o.named("The attempt has completed. Call get_attempt_changes with attempt_id " + run.Attempt.ID + " for what it changed.")
+	next := k.o.named("The attempt has completed. Call get_attempt_changes with attempt_id " + run.Attempt.ID + " to list its changes.")
 	return contract.Result{Text: []string{string(raw), next}, Structured: raw}, nil
 }
 

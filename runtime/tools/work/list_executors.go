@@ -17,12 +17,12 @@ type Executors struct {
 // Executor is one executor.
 type Executor struct {
 	ID                string   `json:"executor" doc:"Stable identifier for start_task_attempt."`
-	Variants          []string `json:"variants" doc:"Values for variant in start_task_attempt and follow_up. Empty: none."`
-	DefaultVariant    *string  `json:"default_variant" doc:"The variant used by default, one of variants. Null: none."`
-	SupportsMCP       bool     `json:"supports_mcp" doc:"Whether the agent gets this server's tools: it can search the docs and ask a person."`
-	SupportsFollowUp  bool     `json:"supports_follow_up" doc:"Whether the agent itself remembers the conversation at follow_up. If not, deskhand gives its new session the history."`
-	SupportsApprovals bool     `json:"supports_approvals" doc:"Whether the agent asks a person before it does what needs permission."`
-	Protocol          protocol `json:"protocol" doc:"How deskhand talks to the agent."`
+	Variants          []string `json:"variants" doc:"Values for variant in start_task_attempt and follow_up. Empty if there are none."`
+	DefaultVariant    *string  `json:"default_variant" doc:"The default variant, one of variants. Null if there is none."`
+	SupportsMCP       bool     `json:"supports_mcp" doc:"Whether the agent gets this server's tools, to search the docs and ask a person."`
+	SupportsFollowUp  bool     `json:"supports_follow_up" doc:"Whether the agent itself keeps the conversation for follow_up. If not, deskhand gives the history to its new session."`
+	SupportsApprovals bool     `json:"supports_approvals" doc:"Whether the agent asks a person before actions that need permission."`
+	Protocol          protocol `json:"protocol" doc:"How deskhand communicates with the agent."`
 	Available         bool     `json:"available" doc:"Whether it is installed here and can be started."`
 	UnavailableReason *string  `json:"unavailable_reason" doc:"What is missing. Null if available."`
 }
@@ -39,7 +39,7 @@ func (o Options) listExecutors() contract.Tool {
 		about: about{
 			useWhen: "you are about to start an attempt and need to know which coding agents are available here.",
 			next:    "start_task_attempt with an executor that is available.",
-			avoid:   "an executor with available=false; unavailable_reason names what to install.",
+			avoid:   "an executor with available=false; unavailable_reason says what to install.",
 		},
 	}, func(ctx context.Context, _ struct{}) (out Executors, err error) {
 		m, err := o.Open(ctx)

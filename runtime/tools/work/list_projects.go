@@ -16,12 +16,12 @@ type listProjectsIn struct {
 type Projects struct {
 	Projects   []Project `json:"projects" doc:"The projects, by name."`
 	Count      int       `json:"count" doc:"Number of projects in this answer."`
-	NextCursor *string   `json:"next_cursor" doc:"Cursor of the next page. Null on the last one."`
+	NextCursor *string   `json:"next_cursor" doc:"Cursor for the next page. Null on the last page."`
 }
 
 // Project is one project.
 type Project struct {
-	ID      contract.UUID `json:"project_id" doc:"Id of the project, for list_tasks, list_repos and create_task."`
+	ID      contract.UUID `json:"project_id" doc:"ID of the project, for list_tasks, list_repos and create_task."`
 	Name    string        `json:"name" doc:"Unique name of the project."`
 	Created contract.Time `json:"created_at" doc:"When the project was created."`
 	Updated contract.Time `json:"updated_at" doc:"When the project was last changed."`
@@ -31,9 +31,9 @@ func (o Options) listProjects() contract.Tool {
 	return define(o, spec{
 		name: o.name("list_projects"), title: "List projects", readOnly: true,
 		about: about{
-			useWhen: "you need a project_id, before anything else with tasks.",
+			useWhen: "you need a project_id, which you need before you work with tasks.",
 			next:    "list_tasks for a project's tasks, or create_task to add one.",
-			avoid:   "guessing a project_id, or passing a project's name as one.",
+			avoid:   "guessing a project_id, or passing a project's name instead.",
 		},
 	}, func(ctx context.Context, in listProjectsIn) (out Projects, err error) {
 		m, err := o.Open(ctx)

@@ -20,7 +20,7 @@ type Repos struct {
 
 // Repo is one repository.
 type Repo struct {
-	ID           contract.UUID `json:"repo_id" doc:"Id of the repository, for start_task_attempt."`
+	ID           contract.UUID `json:"repo_id" doc:"ID of the repository, for start_task_attempt."`
 	Name         string        `json:"repo_name" doc:"Name of the repository; paths of its files begin with it."`
 	TargetBranch *string       `json:"default_target_branch" doc:"Branch that attempts start from by default. Null if none is set."`
 }

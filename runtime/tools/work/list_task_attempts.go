@@ -17,18 +17,18 @@ type Attempts struct {
 	Attempts        []Attempt      `json:"attempts" doc:"Its attempts, newest first."`
 	Count           int            `json:"count" doc:"Number of attempts in this answer."`
 	Truncated       bool           `json:"truncated" doc:"Whether some older attempts are not listed."`
-	LatestAttemptID *contract.UUID `json:"latest_attempt_id" doc:"The most recently created attempt. Null without an attempt."`
+	LatestAttemptID *contract.UUID `json:"latest_attempt_id" doc:"The most recently created attempt. Null if there is none."`
 	LatestSessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the newest attempt. Null before its agent has started."`
 }
 
 // Attempt is one attempt.
 type Attempt struct {
-	ID        contract.UUID  `json:"attempt_id" doc:"Id of the attempt, for follow_up, get_attempt_status and others."`
+	ID        contract.UUID  `json:"attempt_id" doc:"ID of the attempt, for follow_up, get_attempt_status and others."`
 	Branch    string         `json:"workspace_branch" doc:"The attempt's git branch, in each of its repositories."`
 	Created   contract.Time  `json:"created_at" doc:"When the attempt was created."`
 	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed, for example by a follow-up."`
 	SessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the attempt. Null before the agent has started."`
-	Executor  *string        `json:"latest_session_executor" doc:"Executor of that session. Null without a session."`
+	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null if there is none."`
 }
 
 func (o Options) listTaskAttempts() contract.Tool {

@@ -10,8 +10,8 @@ import (
 
 type listTasksIn struct {
 	ProjectID    contract.UUID `json:"project_id" required:"true" doc:"Project whose tasks to list, from list_projects."`
-	Status       *string       `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Only tasks of this status. Omit for all."`
-	UpdatedSince *string       `json:"updated_since" doc:"Only tasks changed at this time or later, RFC3339, for example 2026-01-31T08:00:00Z. Omit for all."`
+	Status       *string       `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Only tasks with this status. Omit for all."`
+	UpdatedSince *string       `json:"updated_since" doc:"Only tasks changed at this time or later, in RFC3339 format, for example 2026-01-31T08:00:00Z. Omit for all."`
 	Limit        int           `json:"limit" min:"1" default:"50" doc:"Maximum number of tasks, 1 or more; above 500 counts as 500, and long answers have fewer. Default 50."`
 	Cursor       string        `json:"cursor" doc:"next_cursor of the previous page, with the same filters. Omit for the first page."`
 }
@@ -21,33 +21,33 @@ type Tasks struct {
 	ProjectID      contract.UUID `json:"project_id" doc:"The requested project."`
 	Tasks          []TaskSummary `json:"tasks" doc:"Its tasks, newest first."`
 	Count          int           `json:"count" doc:"Number of tasks in this answer."`
-	NextCursor     *string       `json:"next_cursor" doc:"Cursor of the next page. Null on the last one."`
+	NextCursor     *string       `json:"next_cursor" doc:"Cursor for the next page. Null on the last page."`
 	AppliedFilters Filters       `json:"applied_filters" doc:"The filters applied."`
 }
 
 // Filters holds the filters of list_tasks.
 type Filters struct {
-	Status       *string        `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Status of the tasks listed. Null: any."`
-	UpdatedSince *contract.Time `json:"updated_since" doc:"Tasks changed at this time or later. Null: any."`
+	Status       *string        `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Status of the tasks listed. Null for any."`
+	UpdatedSince *contract.Time `json:"updated_since" doc:"Tasks changed at this time or later. Null for any."`
 	Limit        int            `json:"limit" doc:"Maximum number of tasks in one answer."`
 }
 
 // TaskSummary is one task in a list.
 type TaskSummary struct {
-	ID         contract.UUID  `json:"task_id" doc:"Id of the task."`
+	ID         contract.UUID  `json:"task_id" doc:"ID of the task."`
 	Title      string         `json:"title" doc:"What to do, in one line."`
 	Status     string         `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"The task's status."`
 	Created    contract.Time  `json:"created_at" doc:"When the task was created."`
 	Updated    contract.Time  `json:"updated_at" doc:"When the task was last changed."`
-	AttemptID  *contract.UUID `json:"latest_attempt_id" doc:"Its most recently created attempt. Null without an attempt."`
-	Branch     *string        `json:"latest_workspace_branch" doc:"Git branch of the newest attempt. Null without an attempt."`
+	AttemptID  *contract.UUID `json:"latest_attempt_id" doc:"Its most recently created attempt. Null if there is none."`
+	Branch     *string        `json:"latest_workspace_branch" doc:"Git branch of the newest attempt. Null if there is none."`
 	SessionID  *contract.UUID `json:"latest_session_id" doc:"Newest session of the newest attempt. Null before its agent has started."`
-	Executor   *string        `json:"latest_session_executor" doc:"Executor of that session. Null without a session."`
+	Executor   *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null if there is none."`
 	InProgress bool           `json:"has_in_progress_attempt" doc:"Whether an attempt at the task is running."`
-	WaitsFor   *string        `json:"waits_for" enum:"person,place,starter" doc:"What its attempt in progress waits for; person if any waits for one. Null: nothing, it runs, or none is in progress."`
+	WaitsFor   *string        `json:"waits_for" enum:"person,place,starter" doc:"What its unfinished attempt is waiting for; person if any attempt is waiting for a person. Null if the attempt is running, or none is unfinished."`
 	LastFailed bool           `json:"last_attempt_failed" doc:"Whether the most recent run of all its attempts failed or was stopped."`
 	OffBranch  bool           `json:"latest_attempt_off_branch" doc:"Whether the newest attempt has work that is not on its branch."`
-	Landed     bool           `json:"latest_attempt_landed" doc:"Whether the work of the newest attempt was landed on its target."`
+	Landed     bool           `json:"latest_attempt_landed" doc:"Whether the newest attempt's work has landed on its target."`
 }
 
 func (o Options) listTasks() contract.Tool {

@@ -276,8 +276,8 @@ func TestNamesInTextsHaveThePrefix(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		`{"limit":1}`: "call acme_list_tasks with the project_id and pass one of its task_id",
-		`{"limit":0}`: "correct limit and call acme_list_projects again",
+		`{"limit":1}`: "call acme_list_tasks with the project_id and pass a task_id that it returns",
+		`{"limit":0}`: "fix limit and call acme_list_projects again",
 	} {
 		_, err := tools[0].Call(t.Context(), contract.Caller{}, json.RawMessage(args))
 		if f := fault.Of(err); f == nil || f.Hint != want {
@@ -303,8 +303,8 @@ func TestTheAgentOfAnAttemptIsSentToItsOwnTools(t *testing.T) {
 		return nil, fault.New("not_found", "gone", "pass one that exists").WithCase(tasks.WhichProject)
 	}})
 	for args, want := range map[string]string{
-		`{"title":"t"}`: "call get_context for a valid project_id, then call create_task again",
-		`{"title":"t","project_id":"` + someID + `"}`: "call get_context and pass one of its project_id",
+		`{"title":"t"}`: "call get_context to get a valid project_id, then call create_task again",
+		`{"title":"t","project_id":"` + someID + `"}`: "call get_context and pass a project_id that it returns",
 	} {
 		_, err := tools[1].Call(t.Context(), contract.Caller{}, json.RawMessage(args))
 		if f := fault.Of(err); f == nil || f.Hint != want {

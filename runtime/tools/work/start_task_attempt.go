@@ -8,12 +8,12 @@ import (
 )
 
 type startTaskAttemptIn struct {
-	TaskID    contract.UUID `json:"task_id" required:"true" doc:"Task to attempt, from list_tasks or create_task."`
+	TaskID    contract.UUID `json:"task_id" required:"true" doc:"ID of the task, from list_tasks or create_task."`
 	Executor  string        `json:"executor" required:"true" visible:"true" doc:"Coding agent to run: an executor from list_executors."`
-	Repos     []repoIn      `json:"repos" required:"true" min:"1" max:"50" doc:"1 to 50 repositories of the task's project to work on, each once."`
+	Repos     []repoIn      `json:"repos" required:"true" min:"1" max:"50" doc:"1 to 50 repositories of the task's project to work on, without duplicates."`
 	Variant   string        `json:"variant" visible:"true" doc:"One of the executor's variants. Default: its default_variant."`
 	Prompt    string        `json:"prompt" visible:"true" max:"100000" doc:"Prompt for the agent, at most 100000 characters. Default: the task's title and description."`
-	RequestID string        `json:"request_id" visible:"true" max:"200" doc:"Your own key for a safe retry, for example a new UUID, at most 200 characters: the same key with the same arguments starts one attempt and returns it again. Omit to start one with every call."`
+	RequestID string        `json:"request_id" visible:"true" max:"200" doc:"Idempotency key, for example a new UUID, at most 200 characters: a retry with the same key and arguments returns the existing attempt. If omitted, every call starts an attempt."`
 }
 
 type repoIn struct {
@@ -26,8 +26,8 @@ type Started struct {
 	TaskID    contract.UUID  `json:"task_id" doc:"The task."`
 	AttemptID contract.UUID  `json:"attempt_id" doc:"The new attempt."`
 	Branch    string         `json:"workspace_branch" doc:"The attempt's git branch, in each repository."`
-	SessionID *contract.UUID `json:"session_id" doc:"The agent's session. Null until the agent has started; get_attempt_status has it then."`
-	ProcessID *contract.UUID `json:"execution_process_id" doc:"The first process: the setup script if there is one, else the agent."`
+	SessionID *contract.UUID `json:"session_id" doc:"The agent's session. Null until the agent has started; then get_attempt_status returns it."`
+	ProcessID *contract.UUID `json:"execution_process_id" doc:"The first process: the setup script if there is one, otherwise the agent."`
 }
 
 func (o Options) startTaskAttempt() contract.Tool {
@@ -35,8 +35,8 @@ func (o Options) startTaskAttempt() contract.Tool {
 		name: o.name("start_task_attempt"), title: "Start an attempt", additive: true,
 		about: about{
 			useWhen: "a coding agent should work on a task, on its own git branch and in its own folder.",
-			next:    "get_attempt_status until state is not running, tail_attempt_logs to watch, get_attempt_changes for the result.",
-			avoid:   "starting a second attempt to correct the first: follow_up continues it. A retry without request_id starts another.",
+			next:    "get_attempt_status until state is not running, tail_attempt_logs to watch it, get_attempt_changes for the result.",
+			avoid:   "starting a second attempt to correct the first: follow_up continues it. A retry without request_id starts another attempt.",
 		},
 	}, func(ctx context.Context, in startTaskAttemptIn) (out Started, err error) {
 		m, err := o.Open(ctx)

@@ -16,7 +16,7 @@ import (
 
 type tailAttemptLogsIn struct {
 	AttemptID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose log to read, from list_tasks or list_task_attempts."`
-	Channel       string        `json:"channel" enum:"normalized,raw" default:"\"normalized\"" doc:"normalized: what the agent said and did, entry by entry. raw: the lines that the process wrote. Default normalized."`
+	Channel       string        `json:"channel" enum:"normalized,raw" default:"\"normalized\"" doc:"normalized: one entry for each message and action of the agent. raw: the lines that the process wrote. Default normalized."`
 	Limit         int           `json:"limit" min:"1" doc:"Maximum number of entries, 1 or more; above 1000 counts as 1000. Default 20, or 200 for the raw channel."`
 	Cursor        *int64        `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more, for older entries. Not with after_entry_index or after_revision."`
 	After         *int64        `json:"after_entry_index" min:"-1" doc:"Only entries newer than this entry_index, oldest first; -1 for all from the start. Not with cursor."`
@@ -31,26 +31,26 @@ type Logs struct {
 	ProcessID *contract.UUID `json:"execution_process_id" doc:"Process that wrote the entries; each process counts from 0. Null if there is none yet."`
 	Channel   string         `json:"channel" enum:"normalized,raw" doc:"The channel read."`
 	Page      LogPage        `json:"page" doc:"The entries."`
-	Newer     *contract.UUID `json:"newer_execution_process_id" doc:"A newer process, for example of a follow-up, to read from its start. Null if this is the newest."`
+	Newer     *contract.UUID `json:"newer_execution_process_id" doc:"ID of a newer process, for example of a follow-up, to read from its start. Null if this is the newest."`
 	Ended     bool           `json:"process_ended" doc:"Whether the process has ended, so that no entries follow."`
 }
 
 // LogPage is one page of a log.
 type LogPage struct {
 	Entries      []LogEntry `json:"entries" doc:"The entries, oldest first."`
-	NextCursor   *int64     `json:"next_cursor" doc:"Cursor of the next page of older entries. Null if there are none, or if reading newer ones."`
+	NextCursor   *int64     `json:"next_cursor" doc:"Cursor for the next page of older entries. Null if there are none, or when reading newer entries."`
 	More         bool       `json:"has_more" doc:"Whether there are more entries: older ones, or newer ones with after_entry_index or after_revision."`
 	Truncated    bool       `json:"history_truncated" doc:"Whether old entries were deleted to save space."`
-	NextAfter    *int64     `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null without any entry."`
+	NextAfter    *int64     `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null if there are no entries."`
 	NextRevision int64      `json:"next_after_revision" doc:"after_revision for the next call."`
-	Cut          bool       `json:"cut" doc:"Whether there are fewer entries than the limit to keep the answer short; continue with the cursor as usual."`
+	Cut          bool       `json:"cut" doc:"Whether the answer was shortened to fewer entries than the limit; continue with the cursor as usual."`
 }
 
 // LogEntry is one entry of a log.
 type LogEntry struct {
 	Index    int64           `json:"entry_index" doc:"Position in the process's log, from 0."`
-	Revision int64           `json:"revision" doc:"Grows with every change; a changed entry keeps its entry_index."`
-	Entry    json.RawMessage `json:"entry" doc:"The entry: type STDOUT or STDERR with a line as content, or type NORMALIZED_ENTRY with content.entry_type.type saying what happened. Branch on type; the rest may grow."`
+	Revision int64           `json:"revision" doc:"Increases with every change; a changed entry keeps its entry_index."`
+	Entry    json.RawMessage `json:"entry" doc:"The entry: type STDOUT or STDERR with a line as content, or type NORMALIZED_ENTRY with content.entry_type.type as the kind of event. Branch on type; other fields may be added."`
 }
 
 func (o Options) tailAttemptLogs() contract.Tool {
@@ -59,8 +59,8 @@ func (o Options) tailAttemptLogs() contract.Tool {
 		name: name, title: "Read the log of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to see what an attempt's agent says and does, or why it failed.",
-			next:    "the same with after_entry_index and wait_ms to keep watching, with cursor for older entries; get_attempt_status for the state.",
-			avoid:   "cursor together with after_entry_index; keeping an entry_index when execution_process_id has changed; polling without wait_ms.",
+			next:    "the same call with after_entry_index and wait_ms to keep watching, or with cursor for older entries; get_attempt_status for the state.",
+			avoid:   "cursor together with after_entry_index; reusing an entry_index after execution_process_id has changed; polling without wait_ms.",
 		},
 		refine: func(s *jsonschema.Schema) {
 			s.Not = anyOf(needs("cursor", "after_entry_index"), needs("cursor", "after_revision"), needs("after_entry_index", "after_revision"))

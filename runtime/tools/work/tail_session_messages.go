@@ -28,30 +28,30 @@ type Messages struct {
 // MessagePage is one page of a transcript.
 type MessagePage struct {
 	Entries    []Turn `json:"entries" doc:"The turns, oldest first."`
-	NextCursor *int64 `json:"next_cursor" doc:"Cursor of the next page of older turns. Null if there are none, or with after_entry_index."`
+	NextCursor *int64 `json:"next_cursor" doc:"Cursor for the next page of older turns. Null if there are none, or with after_entry_index."`
 	More       bool   `json:"has_more" doc:"Whether there are more turns: older ones, or newer ones with after_entry_index."`
-	NextAfter  *int64 `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null without any turn."`
+	NextAfter  *int64 `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null if there are no turns."`
 	Cut        bool   `json:"cut" doc:"Whether turns or texts were left out to keep the answer short; continue with the cursor as usual."`
 }
 
 // Turn is a prompt and its result.
 type Turn struct {
 	Index   int64         `json:"entry_index" doc:"Position in the session, from 0."`
-	ID      contract.UUID `json:"turn_id" doc:"Id of the turn."`
+	ID      contract.UUID `json:"turn_id" doc:"ID of the turn."`
 	Prompt  string        `json:"prompt" doc:"The prompt to the agent."`
-	Summary *string       `json:"summary" doc:"The agent's final message. Null while it runs, or if it had none."`
+	Summary *string       `json:"summary" doc:"The agent's final message. Null while the turn is running, or if there was none."`
 	Created contract.Time `json:"created_at" doc:"When the turn began."`
 	Updated contract.Time `json:"updated_at" doc:"When the turn last changed."`
-	Pauses  []Pause       `json:"pauses" doc:"When the agent waited for a person, in order, at most the newest 20."`
+	Pauses  []Pause       `json:"pauses" doc:"The agent's waits for a person, oldest first, at most the newest 20."`
 }
 
 // Pause is a period in which an agent waited for a person.
 type Pause struct {
-	ID      string         `json:"id" doc:"Id of the question, elc_..."`
+	ID      string         `json:"id" doc:"ID of the question, elc_..."`
 	Text    string         `json:"text" doc:"The question, at most 200 characters."`
 	Paused  contract.Time  `json:"paused_at" doc:"When it was asked."`
-	Resumed *contract.Time `json:"resumed_at" doc:"When the agent continued. Null while it waits."`
-	Outcome *string        `json:"outcome" doc:"How it ended: accept, decline, cancel, timeout or abandoned. Null while it waits."`
+	Resumed *contract.Time `json:"resumed_at" doc:"When the agent continued. Null while it is waiting."`
+	Outcome *string        `json:"outcome" doc:"How the question ended: accept, decline, cancel, timeout or abandoned. Null while it is open."`
 }
 
 const mostPauses = 20
@@ -61,7 +61,7 @@ func (o Options) tailSessionMessages() contract.Tool {
 	return define(o, spec{
 		name: name, title: "Read a conversation", readOnly: true,
 		about: about{
-			useWhen: "you want a session's prompts and final replies, to restore an attempt's context in few words.",
+			useWhen: "you want a session's prompts and final replies, for a short summary of an attempt's context.",
 			next:    "follow_up to continue the session, or tail_attempt_logs for each step of a turn.",
 			avoid:   "both attempt_id and session_id; cursor together with after_entry_index.",
 		},

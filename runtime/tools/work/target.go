@@ -10,8 +10,8 @@ import (
 
 // target is an attempt, which selects its newest session, or a session.
 type target struct {
-	AttemptID contract.UUID `json:"attempt_id" doc:"Attempt; selects its newest session. Exactly one of attempt_id and session_id."`
-	SessionID contract.UUID `json:"session_id" doc:"Session, from get_attempt_status. Exactly one of attempt_id and session_id."`
+	AttemptID contract.UUID `json:"attempt_id" doc:"ID of an attempt, to select its newest session. Exactly one of attempt_id and session_id."`
+	SessionID contract.UUID `json:"session_id" doc:"ID of a session, from get_attempt_status. Exactly one of attempt_id and session_id."`
 }
 
 func needs(fields ...string) *jsonschema.Schema { return &jsonschema.Schema{Required: fields} }
@@ -32,7 +32,7 @@ func oneTarget(tool string, given contract.Given) *fault.Fault {
 		return because(tasks.AmbiguousTarget, refuse("invalid_argument", "both attempt_id and session_id are set", exactly+tool+" again"))
 	case !attempt && !session:
 		return because(tasks.MissingRequired, refuse("invalid_argument", "neither attempt_id nor session_id is set",
-			exactly+tool+" again; list_task_attempts names attempts"))
+			exactly+tool+" again; list_task_attempts lists attempts"))
 	}
 	return nil
 }

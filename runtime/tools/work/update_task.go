@@ -24,7 +24,7 @@ func (o Options) updateTask() contract.Tool {
 		about: about{
 			useWhen: "a task's title, description or status should change, for example to done after a review.",
 			next:    "list_tasks to see the project.",
-			avoid:   "setting inprogress or inreview yourself: attempts do that. A call with only task_id is refused.",
+			avoid:   "setting inprogress or inreview yourself: attempts do this. A call with only task_id is refused.",
 		},
 		refine: func(s *jsonschema.Schema) {
 			two := 2 // the task, and at least one change

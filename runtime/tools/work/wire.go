@@ -56,7 +56,7 @@ func each[A, B any](list []A, one func(A) B) []B {
 type blockedWhy struct {
 	Code      *string `json:"code" doc:"The reason as a stable code, the same as blocked_reason. Null if not blocked."`
 	Retryable *bool   `json:"retryable" doc:"Whether the same call may succeed later. Null if not blocked."`
-	Hint      *string `json:"hint" doc:"What to do next, naming a tool and a field. Null if nothing."`
+	Hint      *string `json:"hint" doc:"What to do next, with a tool and a field. Null if there is no hint."`
 }
 
 func whyBlocked(b tasks.Blocked) blockedWhy {

@@ -88,6 +88,7 @@ type attemptView struct {
 	Review  reviewView
 	CanSend bool   // a follow-up can be sent or queued, now or later
 	Filled  filled // a form that was refused
+	local   bool   // the browser is on this machine
 }
 
 func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
@@ -102,7 +103,7 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 	if err != nil {
 		return err
 	}
-	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != "" || one.Live, Filled: f}
+	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != "" || one.Live, Filled: f, local: isLocal(r)}
 	if v.Task, err = m.Task(ctx, one.TaskID); err != nil {
 		return err
 	}

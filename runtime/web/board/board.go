@@ -56,10 +56,10 @@ type Options struct {
 
 // Board holds the handlers. Use New to create one.
 type Board struct {
-	options                              Options
-	board, task, attempt, file, troubles *template.Template
-	stopped                              context.Context
-	stop                                 func()
+	options                                           Options
+	board, task, attempt, file, troubles, projectList *template.Template
+	stopped                                           context.Context
+	stop                                              func()
 }
 
 // New returns the handlers and adds them to the shell.
@@ -75,11 +75,11 @@ func New(o Options) *Board {
 		panic(err)
 	}
 	o.Shell.Add(files)
-	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work"})
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work", What: "running"})
 	parse := func(name string) *template.Template {
 		return o.Shell.Parse(templates, "templates/parts.html", "templates/review.html", "templates/"+name+".html")
 	}
-	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), file: parse("file"), troubles: parse("trouble")}
+	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), file: parse("file"), troubles: parse("trouble"), projectList: parse("projects")}
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -93,6 +93,9 @@ func (b *Board) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET " + Path:                              b.page(b.index),
 		"POST " + Path:                             b.page(b.create),
+		"GET " + projectsPath:                      b.page(b.projects),
+		"GET " + filesPath:                         b.page(b.files),
+		"POST " + projectsPath:                     b.page(b.actOnProjects),
 		"GET " + Path + "/tasks/{id}":              b.page(b.oneTask),
 		"POST " + Path + "/tasks/{id}":             b.page(b.actOnTask),
 		"GET " + Path + "/attempts/{id}":           b.page(b.oneAttempt),
@@ -159,7 +162,7 @@ func forPeople(f *fault.Fault) string {
 	case tasks.NoSession:
 		return "Wait until the agent has started, then send it again. An attempt that ended before needs a new attempt."
 	case tasks.ExecutorMissing:
-		return "Choose another agent, or install this one: deskhand tasks executors shows what is missing."
+		return "Choose another agent, or install this one; to see what is missing, run \"deskhand tasks executors\"."
 	}
 	return f.Hint
 }

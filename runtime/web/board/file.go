@@ -68,7 +68,7 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 	rows := diff.Rows(in)
 	switch {
 	case d.Cut:
-		body.Note = "It has more changed lines than a page can show: see deskhand tasks diff."
+		body.Note = "It has more changed lines than a page can show; use \"deskhand tasks diff\"."
 	case d.Binary:
 		body.picture(d.Old != nil, d.New != nil)
 	case len(rows) == 0 && d.Kind == "renamed":

@@ -1,9 +1,11 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -15,13 +17,30 @@ import (
 // all tasks.
 const columnTasks = 100
 
+// siftedTasks is how many tasks of a status a filter looks at.
+const siftedTasks = 500
+
 // boardView is the data of the board.
 type boardView struct {
 	Projects []choice
 	Project  string // ID of the shown project; empty if there is none
 	Name     string
-	Columns  []column
-	Filled   filled // a form that was refused
+	All      bool // all projects are shown
+	New      bool // the form for a new task is open
+	// Templates are texts that a new task can begin with; Begin is the chosen one.
+	Templates []tasks.Template
+	Begin     tasks.Template
+	Columns   []column
+	Filled    filled // a form that was refused
+
+	Sieve                              sieve
+	States, Agents, Labels, Priorities []choice // the filter's menus
+	ReadyCount                         int
+}
+
+// Tone returns the CSS class of a card's state.
+func (boardView) Tone(state string) string {
+	return map[string]string{"waiting for you": "warn", "running": "good", "failed": "alarm", "off its branch": "warn", "landed": "good"}[state]
 }
 
 // choice is an item in a menu.
@@ -41,6 +60,13 @@ type column struct {
 // card is a task on the board.
 type card struct {
 	ID, Title, Executor string
+	Description         string
+	Status              tasks.Status
+	In                  string // name of its project
+	Priority            tasks.Priority
+	Labels              []string
+	Blocked             []string // IDs of the tasks that it waits for
+	Live                bool     // a process is running or queued
 	Running, Failed     bool
 	Stopped             bool // stopped by a person, so there is no alarm
 	Asks                bool // one of its attempts is waiting for a person
@@ -60,11 +86,14 @@ func (b *Board) index(w http.ResponseWriter, r *http.Request, m *tasks.Manager) 
 }
 
 func (b *Board) showBoard(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
-	v, err := b.boardOf(r.Context(), m, r.FormValue("project"))
+	v, err := b.boardOf(r.Context(), m, r.FormValue("project"), sieveOf(r))
 	if err != nil {
 		return err
 	}
-	v.Filled = f
+	v.Filled, v.New = f, r.FormValue("new") != ""
+	if err := v.begin(r, m); err != nil {
+		return err
+	}
 	title := "Work"
 	if v.Name != "" {
 		title = page.Line(v.Name) + ": work"
@@ -73,42 +102,132 @@ func (b *Board) showBoard(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 	return nil
 }
 
-func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (v boardView, err error) {
+// begin reads the project's templates, and chooses the one that the address names.
+func (v *boardView) begin(r *http.Request, m *tasks.Manager) (err error) {
+	if v.Project == "" {
+		return nil
+	}
+	v.Templates, err = m.Templates(r.Context(), v.Project)
+	for _, t := range v.Templates {
+		if t.Title == r.FormValue("template") {
+			v.Begin = t
+		}
+	}
+	return err
+}
+
+// allProjects is the ID that selects all projects.
+const allProjects = "all"
+
+func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s sieve) (v boardView, err error) {
 	all, err := m.Projects(ctx, tasks.Page{Limit: 500})
 	if err != nil {
 		return v, err
 	}
+	v.All, v.Sieve = project == allProjects, s
+	var shown []tasks.Project
 	for i, p := range all.Projects {
 		here := p.ID == project || project == "" && i == 0
 		if here {
 			v.Project, v.Name = p.ID, p.Name
 		}
+		if here || v.All {
+			shown = append(shown, p)
+		}
 		v.Projects = append(v.Projects, choice{p.ID, p.Name, here})
 	}
-	if v.Project == "" {
-		if project != "" {
-			_, err = m.Repos(ctx, project) // returns the error that there is no such project
-		}
+	if len(shown) == 0 && project != "" && !v.All {
+		_, err = m.Repos(ctx, project) // returns the error that there is no such project
 		return v, err
 	}
 	for _, s := range tasks.Statuses {
-		found, err := m.Tasks(ctx, tasks.TaskQuery{ProjectID: v.Project, Status: s, Page: tasks.Page{Limit: columnTasks}})
-		if err != nil {
+		v.Columns = append(v.Columns, column{Status: string(s), Name: statusNames[s]})
+	}
+	for _, p := range shown {
+		if err := v.addProject(ctx, m, p); err != nil {
 			return v, err
 		}
-		c := column{Status: string(s), Name: statusNames[s], More: found.Next != ""}
-		for _, t := range found.Tasks {
-			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress && t.WaitsFor == "", Asks: t.WaitsFor == tasks.ForPerson, Waits: t.WaitsFor == tasks.ForSlot || t.WaitsFor == tasks.ForStarter,
-				Failed: t.LastFailed && !t.LastStopped && !t.InProgress, Stopped: t.LastStopped && !t.InProgress, Off: t.OffBranch, Landed: t.Landed, Changed: moment{t.Updated}}
-			c.Tasks = append(c.Tasks, one)
-		}
-		v.Columns = append(v.Columns, c)
 	}
+	v.sift()
 	return v, nil
 }
 
-// create creates the task from the form.
+// addProject adds a project's tasks to the columns.
+func (v *boardView) addProject(ctx context.Context, m *tasks.Manager, p tasks.Project) error {
+	plans, err := m.Plans(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	statuses, err := m.Statuses(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	most := columnTasks
+	if v.Sieve.On() {
+		most = siftedTasks
+	}
+	for i, s := range tasks.Statuses {
+		found, err := m.Tasks(ctx, tasks.TaskQuery{ProjectID: p.ID, Status: s, Page: tasks.Page{Limit: most}})
+		if err != nil {
+			return err
+		}
+		c := &v.Columns[i]
+		c.More = c.More || found.Next != ""
+		for _, t := range found.Tasks {
+			plan := plans[t.ID]
+			one := cardOf(t)
+			one.In, one.Priority, one.Labels = p.Name, plan.Priority, plan.Labels
+			one.Blocked = plan.Blockers(func(id string) tasks.Status { return statuses[id] })
+			c.Tasks = append(c.Tasks, one)
+		}
+	}
+	return nil
+}
+
+func cardOf(t tasks.TaskSummary) card {
+	return card{ID: t.ID, Title: t.Title, Description: t.Description, Status: t.Status, Executor: t.Executor, Live: t.InProgress,
+		Running: t.InProgress && t.WaitsFor == "", Asks: t.WaitsFor == tasks.ForPerson, Waits: t.WaitsFor == tasks.ForSlot || t.WaitsFor == tasks.ForStarter,
+		Failed: t.LastFailed && !t.LastStopped && !t.InProgress, Stopped: t.LastStopped && !t.InProgress, Off: t.OffBranch, Landed: t.Landed, Changed: moment{t.Updated}}
+}
+
+// sift fills the filter's menus, and removes the tasks that it does not select.
+func (v *boardView) sift() {
+	var agents, labels []string
+	for i := range v.Columns {
+		c := &v.Columns[i]
+		for j := range c.Tasks {
+			one := &c.Tasks[j]
+			agents, labels = append(agents, one.Executor), append(labels, one.Labels...)
+			if one.Ready() {
+				v.ReadyCount++
+			}
+		}
+		c.Tasks = slices.DeleteFunc(c.Tasks, func(one card) bool { return !v.Sieve.match(&one) })
+		sortCards(c.Tasks)
+	}
+	v.Agents, v.Labels = menu(agents, v.Sieve.Agent), menu(labels, v.Sieve.Label)
+	for _, s := range states {
+		v.States = append(v.States, choice{s, s, s == v.Sieve.State})
+	}
+	for _, p := range tasks.Priorities {
+		value := cmp.Or(string(p), "normal")
+		v.Priorities = append(v.Priorities, choice{value, strings.ToLower(priorityNames[p]), value == v.Sieve.Priority})
+	}
+}
+
+// create creates the task from the form, or a template.
 func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	if r.PostFormValue("act") == "template" {
+		project := r.PostFormValue("project")
+		err := m.PutTemplate(r.Context(), project, tasks.Template{Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description")})
+		if f := fault.Of(err); f != nil {
+			return b.showBoard(w, r, m, filledBy(r, f))
+		}
+		if err != nil {
+			return err
+		}
+		return back(w, r, boardPath(project)+"&new=1")
+	}
 	t, err := m.CreateTask(r.Context(), tasks.NewTask{
 		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
 		RequestID: page.Once(r),

@@ -22,6 +22,7 @@ type taskView struct {
 	Attempts []side
 	Agents   []agent
 	Repos    []tasks.Repo
+	Plan     planView
 	Filled   filled // a form that was refused
 }
 
@@ -65,6 +66,7 @@ func (b *Board) showTask(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 		return err
 	}
 	v.Filled = f
+	v.Plan.refill(f)
 	b.write(w, r, f.status(), b.task, v.Title, v)
 	return nil
 }
@@ -84,6 +86,9 @@ func (b *Board) taskOf(ctx context.Context, m *tasks.Manager, id string) (v task
 		if p.ID == v.ProjectID {
 			v.Project = choice{Value: p.ID, Name: p.Name}
 		}
+	}
+	if v.Plan, err = b.planOf(ctx, m, v.Task); err != nil {
+		return v, err
 	}
 	if v.Repos, err = m.Repos(ctx, v.ProjectID); err != nil {
 		return v, err
@@ -135,27 +140,11 @@ func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 	id := r.PathValue("id")
 	switch r.PostFormValue("act") {
 	case "start":
-		task, err := m.Task(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		repos, err := m.Repos(r.Context(), task.ProjectID)
-		if err != nil {
-			return err
-		}
-		executor, variant, _ := strings.Cut(typed(r, "agent"), variantMark)
-		start := tasks.StartRequest{TaskID: id, Executor: executor, Variant: variant, Prompt: typed(r, "prompt"), RequestID: page.Once(r)}
-		for _, repo := range repos {
-			start.Repos = append(start.Repos, tasks.RepoTarget{RepoID: repo.ID, TargetBranch: r.PostFormValue("branch-" + repo.ID)})
-		}
-		started, err := m.Start(r.Context(), start)
-		if f := fault.Of(err); f != nil {
-			return b.showTask(w, r, m, filledBy(r, f))
-		}
-		if err != nil {
-			return err
-		}
-		return back(w, r, AttemptPath(started.AttemptID))
+		return b.start(w, r, m, id)
+	case "plan":
+		return b.plan(w, r, m, id)
+	case "delete":
+		return b.remove(w, r, m, id)
 	case "status":
 		status := tasks.Status(r.PostFormValue("status"))
 		if _, err := m.UpdateTask(r.Context(), id, tasks.TaskChange{Status: &status}); err != nil {
@@ -170,6 +159,31 @@ func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 		return errButton
 	}
 	return back(w, r, taskPath(id))
+}
+
+// start starts an attempt by its form.
+func (b *Board) start(w http.ResponseWriter, r *http.Request, m *tasks.Manager, id string) error {
+	task, err := m.Task(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	repos, err := m.Repos(r.Context(), task.ProjectID)
+	if err != nil {
+		return err
+	}
+	executor, variant, _ := strings.Cut(typed(r, "agent"), variantMark)
+	start := tasks.StartRequest{TaskID: id, Executor: executor, Variant: variant, Prompt: typed(r, "prompt"), RequestID: page.Once(r)}
+	for _, repo := range repos {
+		start.Repos = append(start.Repos, tasks.RepoTarget{RepoID: repo.ID, TargetBranch: r.PostFormValue("branch-" + repo.ID)})
+	}
+	started, err := m.Start(r.Context(), start)
+	if f := fault.Of(err); f != nil {
+		return b.showTask(w, r, m, filledBy(r, f))
+	}
+	if err != nil {
+		return err
+	}
+	return back(w, r, AttemptPath(started.AttemptID))
 }
 
 var errButton = fault.New(tasks.InvalidArgument, "Unknown button.", "Reload the page.")

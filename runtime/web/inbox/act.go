@@ -22,16 +22,24 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 	}
 	id := r.PathValue("id")
 	if !in.options.Shell.Checked(r) {
-		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open too long. Nothing was sent: check your answer and send it again")
+		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open too long, and nothing was sent: check your answer and send it again")
 	}
 	a := elicit.Action{RequestID: id, Channel: in.channel(), Client: f.client, Note: f.note}
+	if f.one != "" {
+		return in.oneTouch(w, r, hub, f, a)
+	}
 	switch f.act {
+	case "undo":
+		a.Type = elicit.TakenBack
 	case "send", "review", "save":
 		return in.submit(w, r, hub, f, a)
 	case "decline", "cancel":
 		a.Type, a.Response = elicit.CompletedBy, elicit.Decline
 		if f.act == "cancel" {
 			a.Response = elicit.Cancel
+		}
+		if f.undo {
+			a.Type = elicit.AnswerHeld
 		}
 	case "extend":
 		one, err := hub.Get(r.Context(), id)
@@ -165,7 +173,7 @@ func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 		if f.sent(now, in.channel()) {
 			return // the page was reloaded
 		}
-		p.Trouble = "Someone else was faster: your answer was not sent."
+		p.Trouble = "Someone else answered first: your answer was not sent."
 		p.Lost = f.lost(now)
 	})
 }

@@ -17,6 +17,8 @@ import (
 // never equal a question's ID. An answer's field is "a." followed by the ID.
 const (
 	actField    = "do.act"
+	oneField    = "do.one"  // an answer that its button gives
+	undoField   = "do.undo" // the ending can be taken back for a while
 	noteField   = "do.note"
 	revField    = "do.rev"
 	skipField   = "do.skip"
@@ -30,6 +32,8 @@ func fieldID(i int) string { return "q" + strconv.Itoa(i) }
 // form is what a person sent, as it was typed.
 type form struct {
 	act     string
+	one     string // the answer of the pressed button, if it gives one
+	undo    bool   // declining and cancelling can be taken back
 	note    string
 	client  string
 	rev     int64
@@ -48,7 +52,7 @@ func readForm(r *http.Request) (*form, error) {
 }
 
 func formOf(values url.Values) *form {
-	f := &form{act: values.Get(actField), note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField),
+	f := &form{act: values.Get(actField), one: values.Get(oneField), undo: values.Get(undoField) != "", note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField),
 		fields: map[string][]string{}, skipped: map[string]bool{}}
 	f.rev, _ = strconv.ParseInt(values.Get(revField), 10, 64) // 0 if unknown
 	for name, texts := range values {

@@ -20,6 +20,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/web/page"
+	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
 // Channel and ViewChannel are the channels of these pages, and of the form in an
@@ -49,6 +50,10 @@ type Options struct {
 	View bool
 	// Key signs the links in notifications; see [AnswerLinks].
 	Key []byte
+	// Push returns the browsers that want push messages, and PushKey is the public key
+	// with which they subscribe. If Push is nil, browsers cannot subscribe.
+	Push    func(context.Context) (webpush.Subscriptions, error)
+	PushKey string
 	// Log receives errors. If nil, they are discarded.
 	Log *slog.Logger
 }
@@ -73,13 +78,13 @@ func New(o Options) *Inbox {
 		panic(err)
 	}
 	o.Shell.Add(files)
-	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: "/", Name: "Inbox"}, page.Link{Path: "/history", Name: "History"})
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: "/", Name: "Inbox", What: "open"}, page.Link{Path: "/history", Name: "History"})
 	in := &Inbox{
 		options:  o,
-		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/proposal.html", "templates/ended.html"),
+		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
 		history:  o.Shell.Parse(templates, "templates/history.html", "templates/ended.html"),
 		answer:   o.Shell.Parse(templates, "templates/answer.html", "templates/proposal.html", "templates/ended.html"),
-		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/proposal.html", "templates/ended.html"),
+		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
 		troubles: o.Shell.Parse(templates, "templates/trouble.html"),
 		now:      time.Now,
 	}
@@ -109,6 +114,9 @@ func (in *Inbox) Mounts() map[string]http.Handler {
 		"POST /inbox/{id}/presented": in.page(in.presented),
 		"GET /inbox/list":            in.page(in.list),
 		"GET /inbox/events":          in.page(in.events),
+		"GET /push":                  in.page(in.pushKey),
+		"POST /push":                 in.page(in.subscribe),
+		"POST /push/off":             in.page(in.unsubscribe),
 		"GET /history":               in.page(in.past),
 		"GET /history.jsonl":         in.page(in.export),
 	}

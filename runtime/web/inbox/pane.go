@@ -30,12 +30,17 @@ type pane struct {
 	Trouble                     string     // empty if there is none
 	Reviewing                   bool       // the answers are shown for review before sending
 	End                         *end       // nil while the question can be answered
+	Held                        *held      // an answer that can still be taken back, or nil
+	Buttons                     []button   // answers that take one press; see [buttonsOf]
 	Lost                        []answered // what was typed too late
 	Next                        *card      // the next question to answer
 	At                          string     // path of its attempt's page if it is answered there; empty in the inbox
 	Here                        bool       // the pane is on that page
 	View                        bool       // the pane is in a view, so it has no links to other pages
 }
+
+// FirstField returns the ID of the first control, which problems link to.
+func (p *pane) FirstField() string { return fieldID(0) }
 
 // fact is a name and a value. Path is set if there is a page about it.
 type fact struct{ Name, Value, Path string }
@@ -107,6 +112,10 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	if r.Status == elicit.Completed {
 		p.End, p.HideHeading = endOf(r, now), false
 		return p
+	}
+	p.Held = heldOf(r, now)
+	if !in.options.View {
+		p.Buttons = buttonsOf(r)
 	}
 	if typed != nil {
 		p.Note = typed.note

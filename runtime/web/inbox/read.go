@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -87,14 +88,14 @@ func (in *Inbox) listing(r *http.Request, hub *elicit.Hub, id string) (*listing,
 		one, err := hub.Get(r.Context(), id)
 		return &listing{Pane: in.paneOf(r, &one, nil)}, err
 	}
-	d := &listing{All: r.FormValue("all") != ""}
+	d := &listing{All: r.FormValue("all") != "", Filter: filterOf(r)}
 	list, err := d.read(r.Context(), hub)
 	if err != nil {
 		return nil, err
 	}
 	var open *elicit.Request
 	for i := range list.Requests {
-		if id == "" || list.Requests[i].ID == id {
+		if id == "" && list.Requests[i].Held == nil || list.Requests[i].ID == id {
 			open = &list.Requests[i]
 			break
 		}
@@ -119,7 +120,7 @@ func (in *Inbox) listing(r *http.Request, hub *elicit.Hub, id string) (*listing,
 // read lists and counts the open requests.
 func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, err error) {
 	f := elicit.Filter{Limit: mostAtOnce}
-	if d.All {
+	if d.All || d.Filter.On() {
 		f.Limit = mostShown
 	}
 	if list, err = hub.List(ctx, f); err != nil {
@@ -134,6 +135,9 @@ func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, 
 		d.Open = max(n, d.Open) // some may have ended between the two queries
 		d.Rest = d.Open - len(list.Requests)
 	}
+	d.Places, d.Askers, d.Kinds = d.Filter.menus(list.Requests)
+	list.Requests = slices.DeleteFunc(list.Requests, func(r elicit.Request) bool { return !d.Filter.match(&r) })
+	d.Found = len(list.Requests)
 	return list, nil
 }
 
@@ -141,7 +145,7 @@ func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, 
 // the attempt's next question.
 func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	for i := range open {
-		if open[i].ID != after.ID && (after.At == "" || open[i].Context.AttemptID == attempt) {
+		if open[i].ID != after.ID && open[i].Held == nil && (after.At == "" || open[i].Context.AttemptID == attempt) {
 			c := cardOf(&open[i], in.now())
 			return &c
 		}
@@ -151,7 +155,7 @@ func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 
 // list serves only the list, for the script.
 func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
-	d := &listing{All: true}
+	d := &listing{All: true, Filter: filterOf(r)}
 	list, err := d.read(r.Context(), hub)
 	if err != nil {
 		return err

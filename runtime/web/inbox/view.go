@@ -20,7 +20,18 @@ type listing struct {
 	Seq    int64 // feed position from which the script follows
 	Single bool  // the address is that of a single question
 	All    bool  // the page contains the maximum number of cards
+
+	Filter                filter
+	Places, Askers, Kinds []choice
+	Found                 int // how many questions the filter selects
 }
+
+// denseFrom is the number of open questions from which the list uses less room for
+// each.
+const denseFrom = 9
+
+// Dense reports whether the list uses less room for each question.
+func (d *listing) Dense() bool { return d.Open >= denseFrom }
 
 // group holds the questions of one place and attempt.
 type group struct {
@@ -43,10 +54,10 @@ const listLength = 10
 
 // card is a question in the list.
 type card struct {
-	ID, Heading, Asker, Kind, Group, Place, Order string
-	Priority                                      elicit.Priority
-	Asked, Deadline                               moment
-	Late, Gone, Finished, Started, Chosen         bool
+	ID, Heading, Asker, Kind, Group, Place, Order, In, Sort string
+	Priority                                                elicit.Priority
+	Asked, Deadline                                         moment
+	Late, Gone, Finished, Started, Chosen, Sending          bool
 }
 
 // moment is a time for people and for the script.
@@ -145,9 +156,9 @@ func short(id string) string {
 func cardOf(r *elicit.Request, now time.Time) card {
 	return card{
 		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Kind: kindOf(r),
-		Group: groupKey(r), Place: page.Line(r.Place()), Order: orderOf(r),
+		Group: groupKey(r), Place: page.Line(r.Place()), Order: orderOf(r), In: placeName(r), Sort: kindName(r),
 		Priority: r.Priority, Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
-		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone && r.TurnEnd == nil, Finished: r.TurnEnd != nil, Started: len(r.Answers) > 0,
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone && r.TurnEnd == nil, Finished: r.TurnEnd != nil, Started: len(r.Answers) > 0, Sending: r.Held != nil,
 	}
 }
 

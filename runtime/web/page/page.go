@@ -16,6 +16,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"embed"
 	"html/template"
@@ -42,6 +43,15 @@ type Shell struct {
 	// SignedIn reports whether a request comes from a browser that can sign out. If
 	// nil, none does.
 	SignedIn func(*http.Request) bool
+	// Counts returns how much is waiting behind navigation links, by path. They are
+	// called for each page of a person who has signed in, so they must be fast.
+	Counts map[string]func(context.Context) (int, error)
+	// Find returns what a person can go to and whose name contains words, at most
+	// limit items. With no words, it returns what the person is likely to want.
+	Find []func(ctx context.Context, words string, limit int) ([]Found, error)
+	// Who returns the name of the person who is signed in, or "" for the owner of
+	// the installation and for strangers. If nil, no one has a name.
+	Who func(*http.Request) string
 	// Explain describes an expected error that the pages do not recognize, for
 	// example a full disk, and what to do. It returns an empty message for other
 	// errors. If nil, no error is expected.
@@ -51,9 +61,6 @@ type Shell struct {
 	base   *template.Template
 	assets map[string]asset // by name
 }
-
-// Link is a link in the navigation of every page.
-type Link struct{ Path, Name string }
 
 // Failed returns what a page shows for an error that it does not recognize: status
 // 503 with Explain's text, or status 500.
@@ -77,6 +84,7 @@ func New(key []byte) *Shell {
 		"line":   Line,
 		"exact":  Exact,
 		"phrase": Phrase,
+		"dict":   dict,
 	}).ParseFS(templates, "templates/*.html"))
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -109,6 +117,8 @@ type view struct {
 	Nav     []Link
 	Token   string
 	SignOut bool
+	waiting map[string]int
+	Who     string
 }
 
 // Once returns a new random value for a form's field "once", so that a form that is
@@ -146,7 +156,14 @@ func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Templat
 
 func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Template, name string, p Page) *bytes.Buffer {
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.Token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
+	v := view{Page: p, Nav: s.Nav, Token: s.Token(w, r), SignOut: s.SignedIn != nil && s.SignedIn(r)}
+	if v.SignOut && name == "page" {
+		v.waiting = s.counts(r.Context())
+	}
+	if s.Who != nil {
+		v.Who = s.Who(r)
+	}
+	if err := t.ExecuteTemplate(&b, name, v); err != nil {
 		panic(err) // the template does not match its data
 	}
 	return &b

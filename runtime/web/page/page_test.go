@@ -55,7 +55,7 @@ func FuzzText(f *testing.F) {
 
 func shell() (*Shell, http.Handler) {
 	s := New([]byte("key"))
-	s.Nav = []Link{{"/", "Inbox"}, {"/history", "History"}}
+	s.Nav = []Link{{Path: "/", Name: "Inbox"}, {Path: "/history", Name: "History"}}
 	t := s.Parse(fstest.MapFS{"a.html": {Data: []byte(`{{define "main"}}<h1>{{.Data}}</h1>{{end}}`)}}, "a.html")
 	return s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && !s.Checked(r) {

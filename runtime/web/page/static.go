@@ -44,6 +44,9 @@ func (s *Shell) Add(files fs.FS) {
 	}
 }
 
+// worker is the service worker, which is for all pages and not only for its folder.
+const worker = "worker.js"
+
 // File returns the text of an added file, for a page that contains everything
 // itself. It panics if the name was not added.
 func (s *Shell) File(name string) string {
@@ -62,6 +65,8 @@ func kindOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
+	case ".webmanifest":
+		return "application/manifest+json"
 	}
 	return mime.TypeByExtension(path.Ext(name))
 }
@@ -90,6 +95,9 @@ func (s *Shell) Static() http.Handler {
 		h := w.Header()
 		h.Set("Content-Type", a.kind)
 		h.Set("Vary", "Accept-Encoding")
+		if r.URL.Path == StaticPath+worker {
+			h.Set("Service-Worker-Allowed", "/")
+		}
 		if r.URL.Query().Get("v") == a.version {
 			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		}

@@ -18,6 +18,15 @@ func Phrase(source string) template.HTML {
 	return template.HTML(inline(line))
 }
 
+// dict returns a map of names and values, for a template that takes several.
+func dict(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	return m
+}
+
 // Line returns the first line of a text, without markup.
 func Line(source string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")

@@ -58,7 +58,7 @@ type found struct {
 		// Variants holds facet values.
 		Variants map[string][]string `json:"variants"`
 		Why      *struct {
-			Words, Meaning, Near, Path float64
+			Words, Meaning, Near, Path, Row, Each float64
 		} `json:"why"`
 	} `json:"hits"`
 	NextCursor string `json:"next_cursor"`
@@ -106,6 +106,10 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 				{"meaning", "how similar the meaning is: 1 is the most similar section", share(w.Meaning)},
 				{"near", "how much of the question occurs close together in the section", share(w.Near)},
 				{"path", "how much of the question occurs in its page's path", share(w.Path)},
+			}
+			if w.Row > 0 || w.Each > 0 {
+				one.Why = append(one.Why, reason{"row", "how near its best row is in meaning, as above", share(w.Row)},
+					reason{"each", "how near its words are to the question's, one by one", share(w.Each)})
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(h.Variants)) {

@@ -57,8 +57,8 @@ func (v *Views) askView() contract.Tool {
 	text := func(about string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Description: about} }
 	schema := contract.Object([]string{"do"},
 		contract.Property{Name: "do", Schema: &jsonschema.Schema{Type: "string", Enum: []any{"open", "form", "act", "draft", "presented", "changes"}, Description: "The form's action."}},
-		contract.Property{Name: "proof", Schema: text("For open: chosen by the page.")},
-		contract.Property{Name: "arguments", Schema: &jsonschema.Schema{Type: "object", Description: "For open: the arguments of the call of " + v.askName + "."}},
+		contract.Property{Name: "proof", Schema: text("For open: an ID chosen by the page.")},
+		contract.Property{Name: "arguments", Schema: &jsonschema.Schema{Type: "object", Description: "For open: the arguments of the call to " + v.askName + "."}},
 		contract.Property{Name: "request_id", Schema: text("The question's ID; replaces arguments for open.")},
 		contract.Property{Name: "again", Schema: &jsonschema.Schema{Type: "boolean", Description: "For open: accept a question that a view has already shown."}},
 		contract.Property{Name: "key", Schema: text("Required for every action except open: the key that open returned.")},
@@ -118,7 +118,7 @@ func notForm() error {
 
 // shown returns a result for the view, not for the model.
 func shown(what map[string]any) contract.Result {
-	return contract.Result{Text: []string{"Shown to the person."}, Meta: map[string]any{metaView: what}}
+	return contract.Result{Text: []string{"The question was shown to the person."}, Meta: map[string]any{metaView: what}}
 }
 
 // open finds a call's question and returns its form and its key.

@@ -83,7 +83,7 @@ func (d *desk) does(who contract.Caller, in askViewIn) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := []string{"Shown to the person."}; !slices.Equal(result.Text, want) || result.Structured != nil {
+	if want := []string{"The question was shown to the person."}; !slices.Equal(result.Text, want) || result.Structured != nil {
 		d.Errorf("%s tells a model %q, %v; want %q only", in.Do, result.Text, result.Structured, want)
 	}
 	return result.Meta[metaView].(map[string]any), nil

@@ -215,7 +215,7 @@ export const stories = {
     // One that reads pages gets the proof, and no key: that is where models do not look.
     const proof = /name="proof" content="([^"]+)"/.exec(await page.evaluate(() => readAsModel('ui://deskhand/ask')))[1]
     const opened = await tryIt({ do: 'open', proof, arguments: asked })
-    assert.deepEqual(opened, { content: [{ type: 'text', text: 'Shown to the person.' }] })
+    assert.deepEqual(opened, { content: [{ type: 'text', text: 'The question was shown to the person.' }] })
     refused(await tryIt({ do: 'act', request_id: id, key: proof, body: 'do.act=send&a.q1=yes' }))
     assert.equal((await desk.request(id)).status, 'open')
 

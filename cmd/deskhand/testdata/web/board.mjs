@@ -80,7 +80,7 @@ export const stories = {
     await second.waitFor() // it takes the place of the first
     await page.locator('tr.add').getByText('tea 1.00').waitFor() // the changes are counted again
     const board = await desk.window('/work')
-    await board.getByText('waiting for you').waitFor()
+    await board.locator('.board').getByText('waiting for you').waitFor()
     await accessible(board, 'the board')
     await board.getByRole('link', { name: 'Round the prices' }).click()
     await board.getByRole('link', { name: 'Answer' }).waitFor()

@@ -134,7 +134,7 @@ export const stories = {
     const { url } = await o.asked()
     await o.tracker.down()
     await page.goto(url)
-    await page.getByRole('alert').getByText('annot find out where to sign in').waitFor()
+    await page.getByRole('alert').getByText('annot determine where to sign in').waitFor()
     await accessible(page, 'a page to connect on while the provider is down')
     assert.match(await agent.ended, /refused: Authentication required but not provided\. The request timed out after 3s/)
     await o.tracker.up()

@@ -1,5 +1,5 @@
 // Runs the stories, some at a time, each with a browser of its own, and says how
-// each ended. STORY: those with that word in their name.
+// each ended. STORY: those whose name this regular expression matches.
 import { stories as inbox } from './stories.mjs'
 import { stories as connecting } from './connect.mjs'
 import { stories as others } from './search.mjs'
@@ -7,10 +7,13 @@ import { stories as work } from './board.mjs'
 import { stories as views } from './apps.mjs'
 import { stories as review } from './review.mjs'
 import { stories as defects } from './defects.mjs'
+import { stories as scale } from './scale.mjs'
+import { stories as plan } from './plan.mjs'
+import { stories as push } from './push.mjs'
 import { launch, Desk } from './desk.mjs'
 
-const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...review }
-const queue = Object.entries(stories).filter(([name]) => name.includes(process.env.STORY ?? '')).values()
+const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...review, ...scale, ...plan, ...push }
+const queue = Object.entries(stories).filter(([name]) => new RegExp(process.env.STORY ?? '').test(name)).values()
 const again = [] // those that failed beside others
 // tell runs a story and says how it ended. One that failed is given to failed,
 // with what its windows showed.

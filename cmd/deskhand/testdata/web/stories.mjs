@@ -178,7 +178,8 @@ export const stories = {
       const id = await desk.ask('Really?', '--confirm')
       await page.goto(desk.base + '/inbox/' + id)
       await page.getByRole('button', { name: button }).click()
-      assert.equal((await desk.request(id)).completion.outcome, outcome)
+      await page.getByText('The agent is informed in').waitFor()
+      assert.equal((await until('it has ended', async () => { const r = await desk.request(id); return r.completion && r })).completion.outcome, outcome)
     }
   },
 
@@ -290,7 +291,7 @@ export const stories = {
     await page.getByRole('textbox', { name: 'Which name?' }).fill('too late')
     await desk.run('ask', 'answer', id, '#1=first')
     await send(page).click()
-    await page.getByText('Someone else was faster').waitFor()
+    await page.getByText('Someone else answered first').waitFor()
     await page.getByText('answered on the command line').waitFor()
     await page.getByText('too late').waitFor()
     const again = await desk.ask('Which name now?')
@@ -445,11 +446,16 @@ export const stories = {
     assert.equal(valueOf(await desk.request(first), 'q') ?? Object.values((await desk.request(first)).answers)[0].value.value, 'B')
     await page.goto(desk.base + '/inbox/' + second)
     await page.keyboard.press('y')
+    await page.getByText('Your answer is “Yes”').waitFor()
+    await page.keyboard.press('u')
+    await page.getByRole('button', { name: 'Yes' }).waitFor()
+    assert.equal((await desk.request(second)).held, undefined)
+    await page.keyboard.press('n')
+    await page.getByText('Your answer is “No”').waitFor()
     await page.keyboard.press('Escape') // puts it aside
     await page.waitForURL(desk.base + '/')
-    const r = await desk.request(second)
-    assert.equal(r.status, 'open')
-    assert.equal(Object.values(r.answers)[0].value.value, true)
+    const r = await until('it is answered', async () => { const r = await desk.request(second); return r.status === 'completed' && r })
+    assert.equal(Object.values(r.answers)[0].value.value, false)
     clean(page)
   },
 
@@ -497,8 +503,7 @@ export const stories = {
     const page = await desk.window('/inbox/' + id)
     await page.getByText('You can still answer').waitFor()
     await accessible(page, 'a late question')
-    await page.getByLabel('Yes').check()
-    await send(page).click()
+    await page.getByRole('button', { name: 'Yes' }).click()
     await page.getByText('the answer is kept for the asker').waitFor()
     assert.equal((await desk.request(id)).completion.late, true)
   },

@@ -102,7 +102,7 @@
     (async () => {
       for (;;) {
         await sleep(document.querySelector('[data-live] .chip.good') ? 1500 : 4000);
-        if (!document.hidden) await replace('[data-live]').catch(() => {});
+        if (!document.hidden && !$('[data-busy]')) await replace('[data-live]').catch(() => {});
       }
     })();
   }

@@ -43,6 +43,7 @@ const question = (() => {
   const words = {
     left: (at, el) => { put(el, at <= Date.now() ? 'late' : span((at - Date.now()) / 1000) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
     ago: (at, el) => { const s = (Date.now() - at) / 1000; put(el, s < 10 ? 'just now' : span(s) + ' ago'); },
+    in: (at, el) => { const s = Math.ceil((at - Date.now()) / 1000); put(el, s > 0 ? `in ${s} s` : 'now'); },
     clock: (at, el) => { if (Date.now() - at < 72e6) put(el, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })); },
   };
   const tick = () => {
@@ -66,7 +67,7 @@ const question = (() => {
     tell('shown');
     setTimeout(tick); // needs the layout and is not urgent
     const form = $('#form');
-    if (!form) return setTimeout(goOn);
+    if (!form) return $('[data-held]') || setTimeout(goOn);
     $('#open').classList.add('live');
     for (const q of $$('.question', form)) remember(q);
     restore();
@@ -84,7 +85,7 @@ const question = (() => {
   };
   const later = []; // questions from this page's attempt that were asked while another one was open
   const goOn = () => {
-    const e = !$('#form') && later.shift();
+    const e = !$('#form, [data-held]') && later.shift();
     if (e) openQuestion(e.id).then(() => say(`New question: ${e.heading}`), () => {});
   };
   const reloadPane = async () => {
@@ -95,7 +96,7 @@ const question = (() => {
     if (response.status >= 500) throw new Error('try again'); // for example, the store is busy
     if (current() !== id || !response.ok) return;
     const html = await response.text(), next = parsed(html);
-    if (form && $('form', next)) { // still open: what is being typed is kept
+    if (form && $('#form', next)) { // still open: what is being typed is kept
       $('.panehead').replaceWith($('.panehead', next));
       for (const note of $$('.pane > .note:not([role=alert])', next)) if (!$$('.pane > .note').some(n => n.textContent === note.textContent)) form.before(note);
       $('button[value=extend]', form)?.toggleAttribute('hidden', !$('button[value=extend]', next));
@@ -304,7 +305,7 @@ const question = (() => {
     e.preventDefault();
     for (const p of pending.values()) { clearTimeout(p.timer); p.timer = undefined; p.dirty = false; }
     const body = new URLSearchParams(new FormData(form, button));
-    if (!body.get('do.act')) body.set('do.act', 'send');
+    if (!body.get('do.act') && !body.get('do.one')) body.set('do.act', 'send');
     body.set('do.client', client);
     const note = $('#note')?.value;
     if (note !== undefined) body.set('do.note', note); // the field is in the other form
@@ -373,7 +374,7 @@ const question = (() => {
         if (e.attempt && e.attempt === open.dataset.attempt) { later.push(e); goOn(); }
         break;
       default:
-        if (here && !mine) renewPane();
+        if (here && (!mine || $('[data-held]') && e.type !== 'held')) renewPane();
     }
     tell('feed', e);
   };
@@ -389,15 +390,17 @@ const question = (() => {
 
   // ---- keys
   const answering = () => document.activeElement?.closest?.('.question') ?? $$('.question').find(q => !wordsOf(q) && !skips(q)) ?? $('.question');
-  const press = (q, n) => { const c = controls(q).filter(c => c.type === 'radio' || c.type === 'checkbox')[n]; if (c) { c.focus(); c.click(); } return !!c; };
+  const press = (q, n) => { const one = $$('.ones button', q)[n]; if (one) { one.click(); return true; } const c = controls(q).filter(c => c.type === 'radio' || c.type === 'checkbox')[n]; if (c) { c.focus(); c.click(); } return !!c; };
   const inField = e => e.target.matches('textarea, select, input:not([type=radio], [type=checkbox])');
   document.addEventListener('keydown', e => {
     const form = $('#form');
+    if (e.key === 'u' && $('#undo') && !e.ctrlKey && !e.metaKey && !e.altKey && !inField(e)) { e.preventDefault(); return $('#undo button').click(); }
     if (!form || e.isComposing) return;
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
       if (open.dataset.attempt && !open.contains(e.target)) return; // the key is for another form
       e.preventDefault();
-      return form.requestSubmit($('button[value=send]', form));
+      const send = $('button[value=send]', form);
+      return send && form.requestSubmit(send);
     }
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const q = answering();
@@ -410,7 +413,7 @@ const question = (() => {
     if (!q || inField(e)) return;
     const take = () => e.preventDefault();
     if (/^[1-9]$/.test(e.key)) { if (press(q, e.key - 1)) take(); }
-    else if ((e.key === 'y' || e.key === 'n') && $('input[value=yes]', q)) { take(); press(q, e.key === 'y' ? 0 : 1); }
+    else if ((e.key === 'y' || e.key === 'n') && $('input[value=yes], button[value="=yes"]', q)) { take(); press(q, e.key === 'y' ? 0 : 1); }
     else if (e.key === '/') { const own = $('textarea, input:not([type=radio], [type=checkbox])', q); if (own) { take(); own.focus(); } }
   });
 

@@ -3,15 +3,52 @@
 'use strict';
 (() => {
   const { $, $$, ask, current, inField, openQuestion, parsed, put, say, settle, stayAwake } = question;
-  const list = $('#list'), title = document.title.replace(/^\(\d+\) /, '');
+  const list = $('#list'), filter = $('#filter'), title = document.title.replace(/^\(\d+\) /, '');
 
   // ---- the list
   const cardOf = id => $(`li[data-id="${CSS.escape(id)}"]`, list);
   const count = () => {
-    const n = $$('li.card', list).length + Number($('[data-rest]', list)?.dataset.rest ?? 0); // including questions without a card
+    const n = filtered() ? Number($('[data-open]', list)?.dataset.open ?? 0) : $$('li.card', list).length + Number($('[data-rest]', list)?.dataset.rest ?? 0); // including questions without a card
+    list.classList.toggle('dense', n >= 9);
+    if (n >= 9) filter.hidden = false;
     put($('#count'), n === 1 ? '1 open question' : n + ' open questions');
     document.title = (n ? `(${n}) ` : '') + title;
   };
+  // ---- the filter: the server applies it, also without this script
+  const query = () => new URLSearchParams([...new FormData(filter)].filter(([, text]) => text.trim())).toString();
+  const filtered = () => query() !== '';
+  const known = { place: new Set(), asker: new Set(), kind: new Set() };
+  const menus = () => { // a menu grows with what is asked; what was answered stays in it
+    for (const name in known) {
+      const menu = $('#f-' + name);
+      for (const o of $$('option[value=""] ~ option', menu)) known[name].add(o.value);
+      for (const c of $$('li.card', list)) known[name].add(c.dataset[name]);
+      const names = [...known[name]].sort(), had = $$('option[value=""] ~ option', menu);
+      if (names.length === had.length) continue;
+      const value = menu.value;
+      for (const o of had) o.remove();
+      for (const n of names) menu.append(new Option(n, n));
+      menu.value = value;
+    }
+  };
+  let filtering;
+  const refilter = () => {
+    clearTimeout(filtering);
+    filtering = setTimeout(() => inTurn(async () => {
+      const to = '/' + (filtered() ? '?' + query() : '');
+      if (location.pathname === '/') history.replaceState({}, '', to);
+      $('#f-none').hidden = !filtered();
+      await reloadList();
+    }), 120);
+  };
+  filter.addEventListener('input', refilter);
+  filter.addEventListener('submit', e => { e.preventDefault(); refilter(); });
+  $('#f-none').addEventListener('click', e => {
+    e.preventDefault();
+    for (const c of $$('input, select', filter)) c.value = '';
+    refilter();
+    $('#f-q').focus();
+  });
   const choose = () => {
     for (const a of $$('a[aria-current]', list)) a.removeAttribute('aria-current');
     const id = current(), card = id && cardOf(id);
@@ -37,7 +74,7 @@
     return true;
   };
   const reloadList = async () => {
-    const response = await ask('/inbox/list?chosen=' + encodeURIComponent(current() ?? ''));
+    const response = await ask('/inbox/list?chosen=' + encodeURIComponent(current() ?? '') + '&' + query());
     if (!response.ok) return;
     const focused = document.activeElement?.closest?.('li.card')?.dataset.id;
     list.replaceChildren(parsed(await response.text()));
@@ -57,7 +94,7 @@
       const ids = [...changed];
       changed.clear();
       refreshing = undefined;
-      let all = ids.length > 8 || !$('li', list);
+      let all = filtered() || ids.length > 8 || !$('li', list);
       for (const id of all ? [] : ids) {
         const response = await ask(`/inbox/${id}/card`), old = cardOf(id);
         const card = response.status === 200 && $('li', parsed(await response.text()));
@@ -67,6 +104,7 @@
       }
       if (all) await reloadList();
       count();
+      menus();
       choose();
       if (!current() && $('li', list)) await openQuestion($('li', list).dataset.id); // no question is open
     }), 30);
@@ -118,6 +156,41 @@
       if (name === 'sound' && field.checked) bell();
     });
   }
+  // ---- push messages: they reach this device while no page is open
+  const tell = (path, subscription) => ask(path, { method: 'POST', body: JSON.stringify(subscription), headers: { 'Content-Type': 'application/json', Accept: 'application/json' } });
+  const push = async () => {
+    const box = $('#alert-push');
+    if (!navigator.serviceWorker || !('PushManager' in window)) return;
+    const { key } = await (await ask('/push')).json();
+    if (!key) return;
+    const bytes = Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0));
+    const { pushManager } = await navigator.serviceWorker.ready;
+    const had = await pushManager.getSubscription();
+    box.checked = !!had;
+    if (had && !(await tell('/push', had)).ok) box.checked = false; // the server forgets it when the session ends
+    $('#alert-push-row').hidden = false;
+    box.addEventListener('change', async () => {
+      box.disabled = true;
+      try {
+        let subscription = await pushManager.getSubscription();
+        if (!box.checked) {
+          if (subscription) { await tell('/push/off', subscription); await subscription.unsubscribe(); }
+        } else {
+          if (await Notification.requestPermission() !== 'granted') throw new Error();
+          const same = subscription && subscription.options?.applicationServerKey && String(new Uint8Array(subscription.options.applicationServerKey)) === String(bytes);
+          if (subscription && !same) { await subscription.unsubscribe(); subscription = undefined; }
+          subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
+          if (!(await tell('/push', subscription)).ok) throw new Error();
+          say('This device will be notified.');
+        }
+      } catch {
+        box.checked = false;
+        say('This browser does not allow notifications here.');
+      }
+      box.disabled = false;
+    });
+  };
+  push().catch(() => {});
   document.addEventListener('click', e => { if (!$('#alerts').contains(e.target)) $('#alerts').open = false; });
   const quiet = () => {
     const now = new Date().toTimeString().slice(0, 5), { from, to } = alerts;
@@ -170,10 +243,13 @@
       return e.target.blur?.();
     }
     if (inField(e)) return;
+    if (e.key === 'f' && !filter.hidden) { e.preventDefault(); return $('#f-q').select(); }
     if (e.key === 'j') { e.preventDefault(); move(1); }
     else if (e.key === 'k') { e.preventDefault(); move(-1); }
   });
 
+  $('button', filter).hidden = true;
   count();
+  menus();
   if ($('[data-rest] a', list)) (window.requestIdleCallback ?? setTimeout)(() => inTurn(reloadList));
 })();

@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Register returns the people of this installation's store.
+func (a *App) Register(ctx context.Context) (*people.Register, error) {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return people.In(db), nil
+}
+
+// members implements [elicit.Options.People]. It leaves out people who can answer nowhere.
+func (a *App) members(ctx context.Context) (all []elicit.Member, err error) {
+	r, err := a.Register(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.List(ctx)
+	for _, p := range list {
+		if p.Reachable {
+			all = append(all, elicit.Member{Principal: p.Name})
+		}
+	}
+	return all, err
+}
+
+// known refuses a name in the settings that no person has, with code no_person.
+func known(ctx context.Context, db *store.DB, name string) error {
+	if name == "" {
+		return nil
+	}
+	p, err := people.In(db).Person(ctx, name)
+	if err == nil && p.Name != name {
+		err = fault.Misuse("the setting person is "+name+", and the person's name is "+p.Name, "write it the same way")
+	}
+	return err
+}
+
+// InviteLink returns the address at which a browser uses an invitation: at the public
+// address if there is one, otherwise at the server that has the pages now. here reports
+// that only this machine reaches it. It fails with code no_inbox if there is no server.
+func (a *App) InviteLink(ctx context.Context, secret string) (link string, here bool, err error) {
+	in, err := a.Visitors()
+	if err != nil {
+		return "", false, err
+	}
+	base := strings.TrimSuffix(a.config.PublicURL, "/")
+	if base == "" {
+		hub, err := a.Hub(ctx)
+		if err != nil {
+			return "", false, err
+		}
+		up, err := hub.Reach(ctx)
+		if err != nil {
+			return "", false, err
+		}
+		if base = InboxAddress(up); base == "" {
+			return "", false, fault.New("no_inbox", "no server has pages now, so an invitation would lead nowhere", "start deskhand serve --http first, or set public_url")
+		}
+	}
+	link = in.InviteLink(base, secret)
+	return link, in.Home(base) != base, nil
+}
+
+// directory is a [web.Directory] that opens the store when it is first asked, because a
+// server of docs may never need it.
+type directory struct{ app *App }
+
+// Bearer implements [web.Directory].
+func (d directory) Bearer(ctx context.Context, secret string) (c access.Caller, until time.Time, err error) {
+	r, err := d.app.Register(ctx)
+	if err != nil {
+		return c, until, err
+	}
+	return r.Bearer(ctx, secret)
+}
+
+// Valid implements [web.Directory].
+func (d directory) Valid(ctx context.Context, token string) (bool, error) {
+	r, err := d.app.Register(ctx)
+	if err != nil {
+		return false, err
+	}
+	return r.Valid(ctx, token)
+}
+
+// Session implements [web.Directory].
+func (d directory) Session(ctx context.Context, name string, turn int64) (c access.Caller, ok bool, err error) {
+	r, err := d.app.Register(ctx)
+	if err != nil {
+		return c, false, err
+	}
+	return r.Session(ctx, name, turn)
+}
+
+// Accept implements [web.Directory].
+func (d directory) Accept(ctx context.Context, secret string) (name string, turn int64, err error) {
+	r, err := d.app.Register(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	return r.Accept(ctx, secret)
+}

@@ -1,0 +1,226 @@
+package people
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema returns this package's tables for [store.Open].
+func Schema() store.Schema { return store.NewSchema("people", migrations) }
+
+// Topic is the feed topic of changes to people and their tokens. An event's key is the
+// person's name, and its data is an [Event] as JSON.
+const Topic = "people"
+
+// Event is a change to a person.
+type Event struct {
+	Type  string `json:"type"` // added, removed, invited, joined, signedOut, tokenCreated or tokenRevoked
+	Token string `json:"token,omitempty"`
+}
+
+// Register is the people of one store. Its methods may be called concurrently.
+type Register struct{ db *store.DB }
+
+// In returns the people of a store opened with [Schema].
+func In(db *store.DB) *Register { return &Register{db} }
+
+func tell(tx *store.Tx, name string, e Event) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	tx.Append(Topic, name, data)
+	return nil
+}
+
+// Add adds a person. scopes may be nil for [Standard]. A person who was removed can be
+// added again; the old tokens, sessions and invitations stay ended. Fails with code
+// [BadName] or [Exists].
+func (r *Register) Add(ctx context.Context, name string, scopes []access.Scope) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if scopes == nil {
+		scopes = Standard
+	}
+	return r.db.Update(ctx, func(tx *store.Tx) error {
+		old, err := find(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		if old != nil && old.removed == 0 {
+			return fault.New(Exists, fmt.Sprintf("there is already a person %s", old.Name), "")
+		}
+		now, turn := tx.Now.UnixMilli(), int64(1)
+		if old != nil {
+			turn = old.turn + 1
+			if _, err := tx.Exec(ctx, "DELETE FROM people WHERE name = ?", old.Name); err != nil {
+				return fmt.Errorf("replace person: %w", err)
+			}
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn) VALUES (?, ?, ?, ?, ?)",
+			name, strings.ToLower(name), join(inOrder(scopes), " "), now, turn); err != nil {
+			return fmt.Errorf("add person: %w", err)
+		}
+		return tell(tx, name, Event{Type: "added"})
+	})
+}
+
+// Remove ends a person's sessions, tokens and invitations, and hides the name. The
+// history keeps it. Fails with code [NoPerson].
+func (r *Register) Remove(ctx context.Context, name string) error {
+	return r.db.Update(ctx, func(tx *store.Tx) error {
+		p, err := must(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		now := tx.Now.UnixMilli()
+		for _, change := range []string{
+			"UPDATE people SET removed = ? WHERE name = ?",
+			"UPDATE people_tokens SET revoked = ? WHERE person = ? AND revoked = 0",
+			"UPDATE people_invites SET used = ? WHERE person = ? AND used = 0",
+		} {
+			if _, err := tx.Exec(ctx, change, now, p.Name); err != nil {
+				return fmt.Errorf("remove person: %w", err)
+			}
+		}
+		return tell(tx, p.Name, Event{Type: "removed"})
+	})
+}
+
+// SignOut ends a person's sessions. Tokens stay valid. Fails with code [NoPerson].
+func (r *Register) SignOut(ctx context.Context, name string) error {
+	return r.db.Update(ctx, func(tx *store.Tx) error {
+		p, err := must(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "UPDATE people SET turn = turn + 1 WHERE name = ?", p.Name); err != nil {
+			return fmt.Errorf("sign out person: %w", err)
+		}
+		return tell(tx, p.Name, Event{Type: "signedOut"})
+	})
+}
+
+// row is a person in the store.
+type row struct {
+	Person
+	removed, turn int64
+}
+
+// find returns the person with a name, in any case, or nil.
+func find(ctx context.Context, tx *store.Tx, name string) (*row, error) {
+	p, scopes, added := row{}, "", int64(0)
+	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn FROM people WHERE folded = ?", strings.ToLower(name)).
+		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read person: %w", err)
+	}
+	p.Scopes, p.Added = splitScopes(scopes), time.UnixMilli(added).UTC()
+	return &p, nil
+}
+
+// must is like find, and fails with [NoPerson] if no person has the name now.
+func must(ctx context.Context, tx *store.Tx, name string) (*row, error) {
+	p, err := find(ctx, tx, name)
+	if err != nil || p != nil && p.removed == 0 {
+		return p, err
+	}
+	all, err := list(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, noPerson(name, all)
+}
+
+func noPerson(name string, all []Person) error {
+	if len(all) == 0 {
+		return fault.New(NoPerson, fmt.Sprintf("there is no person %.80q: nobody was added yet", name), "run: deskhand people add NAME")
+	}
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return fault.New(NoPerson, fmt.Sprintf("there is no person %.80q", name), "the people are "+strings.Join(names, ", ")+"; to add one, run: deskhand people add NAME")
+}
+
+// List returns the people by name. It is empty, not nil, if nobody was added.
+func (r *Register) List(ctx context.Context) (all []Person, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		all, err = list(ctx, tx)
+		return err
+	})
+	return all, err
+}
+
+func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
+	tokens, err := listTokens(ctx, tx, "")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, "SELECT name, scopes, added FROM people WHERE removed = 0 ORDER BY folded")
+	if err != nil {
+		return nil, fmt.Errorf("read people: %w", err)
+	}
+	defer rows.Close()
+	all := []Person{}
+	for rows.Next() {
+		p, scopes, added := Person{}, "", int64(0)
+		if err := rows.Scan(&p.Name, &scopes, &added); err != nil {
+			return nil, fmt.Errorf("read person: %w", err)
+		}
+		p.Scopes, p.Added = splitScopes(scopes), time.UnixMilli(added).UTC()
+		p.Reachable = slices.Contains(p.Scopes, access.Answer)
+		for _, t := range tokens {
+			if t.For == p.Name && t.Ended(tx.Now) == "" {
+				p.Tokens++
+				p.Reachable = p.Reachable || slices.Contains(t.Scopes, access.Answer)
+			}
+		}
+		all = append(all, p)
+	}
+	return all, rows.Err()
+}
+
+// Person returns the person with a name, in any case. Fails with code [NoPerson].
+func (r *Register) Person(ctx context.Context, name string) (p Person, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		found, err := must(ctx, tx, name)
+		if err == nil {
+			p = found.Person
+		}
+		return err
+	})
+	return p, err
+}
+
+// Session returns the caller of a browser in which a person signed in with an
+// invitation. turn is the number that [Register.Accept] returned then. ok is false if
+// the session is over.
+func (r *Register) Session(ctx context.Context, name string, turn int64) (c access.Caller, ok bool, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		p, err := find(ctx, tx, name)
+		if err == nil && p != nil && p.removed == 0 && p.Name == name && p.turn == turn {
+			c, ok = access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes}, true
+		}
+		return err
+	})
+	return c, ok, err
+}

@@ -1,0 +1,168 @@
+package people
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// usedEvery is how exactly the last use of a token is known. A write for each request
+// would take longer than most requests.
+const usedEvery = time.Minute
+
+// CreateToken creates a token for a person and returns it. Nothing returns it again.
+// expires is zero for a token that does not expire. Fails with code [NoPerson] or
+// [BadScope].
+func (r *Register) CreateToken(ctx context.Context, name string, scopes []access.Scope, expires time.Time) (secret string, t Token, err error) {
+	if len(scopes) == 0 {
+		return "", Token{}, fault.New(BadScope, "a token without a scope opens nothing", "use one or more of "+Words(access.Scopes)+", separated by commas")
+	}
+	secret = newSecret(tokenPrefix)
+	err = r.db.Update(ctx, func(tx *store.Tx) error {
+		p, err := must(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		t = Token{ID: newTokenID(), For: p.Name, Scopes: inOrder(scopes), Created: tx.Now, Expires: expires.UTC()}
+		if expires.IsZero() {
+			t.Expires = time.Time{}
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO people_tokens (id, person, hash, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
+			t.ID, t.For, hashOf(secret), join(t.Scopes, " "), millis(t.Created), millis(t.Expires)); err != nil {
+			return fmt.Errorf("create token: %w", err)
+		}
+		return tell(tx, t.For, Event{Type: "tokenCreated", Token: t.ID})
+	})
+	if err != nil {
+		return "", Token{}, err
+	}
+	return secret, t, nil
+}
+
+// Revoke ends a token. Revoking it again changes nothing. Fails with code [NoToken].
+func (r *Register) Revoke(ctx context.Context, id string) (t Token, err error) {
+	err = r.db.Update(ctx, func(tx *store.Tx) error {
+		found, err := listTokens(ctx, tx, "WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fault.New(NoToken, fmt.Sprintf("there is no token %.80q", id), "deskhand token list shows their IDs")
+		}
+		if t = found[0]; !t.Revoked.IsZero() {
+			return nil
+		}
+		t.Revoked = tx.Now
+		if _, err := tx.Exec(ctx, "UPDATE people_tokens SET revoked = ? WHERE id = ?", millis(tx.Now), id); err != nil {
+			return fmt.Errorf("revoke token: %w", err)
+		}
+		return tell(tx, t.For, Event{Type: "tokenRevoked", Token: id})
+	})
+	return t, err
+}
+
+// Tokens lists all tokens, also those that have ended, by the time of their creation.
+// It is empty, not nil, if there are none.
+func (r *Register) Tokens(ctx context.Context) (all []Token, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		all, err = listTokens(ctx, tx, "")
+		return err
+	})
+	return all, err
+}
+
+func listTokens(ctx context.Context, tx *store.Tx, where string, args ...any) ([]Token, error) {
+	rows, err := tx.Query(ctx, "SELECT id, person, scopes, created, expires, used, revoked FROM people_tokens "+where+" ORDER BY created, id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	defer rows.Close()
+	all := []Token{}
+	for rows.Next() {
+		t, err := scanToken(rows)
+		if err != nil {
+			return nil, fmt.Errorf("read token: %w", err)
+		}
+		all = append(all, t)
+	}
+	return all, rows.Err()
+}
+
+func scanToken(row interface{ Scan(...any) error }) (t Token, err error) {
+	var scopes string
+	var created, expires, used, revoked int64
+	err = row.Scan(&t.ID, &t.For, &scopes, &created, &expires, &used, &revoked)
+	t.Scopes = splitScopes(scopes)
+	t.Created, t.Expires, t.Used, t.Revoked = at(created), at(expires), at(used), at(revoked)
+	return t, err
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func at(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Bearer returns the caller that sent a token, and when the token expires (zero:
+// never). It records the use. Fails with code [Unknown], [Expired] or [Revoked].
+func (r *Register) Bearer(ctx context.Context, secret string) (c access.Caller, until time.Time, err error) {
+	var t Token
+	var now time.Time
+	err = r.db.View(ctx, func(tx *store.Tx) (err error) {
+		now = tx.Now
+		t, err = scanToken(tx.QueryRow(ctx, "SELECT id, person, scopes, created, expires, used, revoked FROM people_tokens WHERE hash = ?", hashOf(secret)))
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, until, fault.New(Unknown, "the token is wrong", "")
+	}
+	if err != nil {
+		return c, until, fmt.Errorf("check token: %w", err)
+	}
+	if err := refused(t, now); err != nil {
+		return c, until, err
+	}
+	if now.Sub(t.Used) >= usedEvery {
+		// A full disk must not lock people out, and a running removal wins.
+		_ = r.db.UpdateFast(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, "UPDATE people_tokens SET used = ? WHERE id = ? AND used < ?", millis(now), t.ID, millis(now))
+			return err
+		})
+	}
+	return access.Caller{Level: access.Agents, How: access.ByNamed, Name: t.For, Scopes: t.Scopes, Token: t.ID}, t.Expires, nil
+}
+
+// refused returns the fault for a token that has ended, or nil.
+func refused(t Token, now time.Time) error {
+	switch t.Ended(now) {
+	case Revoked:
+		return fault.New(Revoked, fmt.Sprintf("the token %s of %s was revoked", t.ID, t.For), "")
+	case Expired:
+		return fault.New(Expired, fmt.Sprintf("the token %s of %s expired at %s", t.ID, t.For, t.Expires.Format(time.RFC3339)), "")
+	}
+	return nil
+}
+
+// Valid reports whether a token that was valid still is.
+func (r *Register) Valid(ctx context.Context, id string) (valid bool, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		found, err := listTokens(ctx, tx, "WHERE id = ?", id)
+		valid = len(found) == 1 && found[0].Ended(tx.Now) == ""
+		return err
+	})
+	return valid, err
+}

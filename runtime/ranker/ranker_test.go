@@ -1,0 +1,121 @@
+package ranker
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+func TestTheShippedRankerIsRead(t *testing.T) {
+	m := Default()
+	if n := len(shipped); n > maxBytes {
+		t.Errorf("it has %d bytes, want at most %d", n, maxBytes)
+	}
+	if len(names) != Count {
+		t.Errorf("%d names for %d inputs", len(names), Count)
+	}
+	trained := m.Trained()
+	if len(trained.Sets) < 2 {
+		t.Fatalf("trained on %v, want several sets", trained.Sets)
+	}
+	for _, s := range trained.Sets {
+		if s.Name == "" || s.Questions == 0 || len(s.Digest) != 64 {
+			t.Errorf("set %+v has no name, questions or digest", s)
+		}
+	}
+	again, err := m.Encode()
+	if err != nil || !bytes.Equal(again, shipped) {
+		t.Errorf("written again it is otherwise: %v", err)
+	}
+}
+
+// one is a model of a single net with one weight: input at counts by weight.
+func one(t *testing.T, at int, weight float32) *Model {
+	t.Helper()
+	n := Net{Weights: make([][]float32, Width()), Bias: make([]float32, Hidden), Out: make([]float32, Hidden)}
+	for i := range n.Weights {
+		n.Weights[i] = make([]float32, Hidden)
+	}
+	n.Weights[at][0], n.Out[0] = weight, 1
+	mean, scale := make([]float32, Width()), slices.Repeat([]float32{1}, Width())
+	m, err := New(Trained{}, mean, scale, 10, []Net{n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func candidate(sum float64, set map[int]float32) Candidate {
+	c := Candidate{Sum: sum, Inputs: make([]float32, Count)}
+	for at, x := range set {
+		c.Inputs[at] = x
+	}
+	return c
+}
+
+func TestRankAddsWhatWasLearntToTheSum(t *testing.T) {
+	pool := []Candidate{candidate(0.5, nil), candidate(0.4, map[int]float32{InRow: 0.5}), candidate(0.1, map[int]float32{InRow: 9})}
+	got := one(t, InRow, 4).Rank(pool, true)
+	for i, want := range []float64{5, 6, 17} { // 9 counts as 4 deviations
+		if d := got[i].Score - want; d > 1e-5 || d < -1e-5 {
+			t.Errorf("candidate %d has %g, want %g", i, got[i].Score, want)
+		}
+	}
+	if part := got[1].Parts[Rows]; part != 2 || got[1].Parts[Words] != 0 {
+		t.Errorf("the parts are %v, want 2 from rows and nothing else", got[1].Parts)
+	}
+	// What is missing to the best of the pool is an input of its own.
+	relative := one(t, Count+InRow, -1).Rank(pool[:2], false)
+	if relative[0].Learnt != 0.5 || relative[1].Learnt != 0 || relative[0].Parts != nil {
+		t.Errorf("against the best: %+v, want 0.5 for the candidate that is 0.5 below, and no parts", relative)
+	}
+}
+
+func TestShareRisesFromNoneToOne(t *testing.T) {
+	last := 0.0
+	for _, x := range []float64{-40, 0, 8, 12, 40} {
+		got := Share(x)
+		if got <= last || got >= 1 {
+			t.Errorf("Share(%g) = %g, want between %g and 1", x, got, last)
+		}
+		last = got
+	}
+}
+
+func TestParseSaysWhatIsWrong(t *testing.T) {
+	good, err := one(t, 0, 1).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(f *file){
+		"format":         func(f *file) { f.Format = 2 },
+		"other inputs":   func(f *file) { f.Inputs = f.Inputs[1:] },
+		"means":          func(f *file) { f.Mean = f.Mean[1:] },
+		"0 nets":         func(f *file) { f.Nets = nil },
+		"base":           func(f *file) { f.Base = 0 },
+		"rows of":        func(f *file) { f.Nets[0].Weights = f.Nets[0].Weights[1:] },
+		"row 1 has":      func(f *file) { f.Nets[0].Weights[0] = nil },
+		"hidden units;":  func(f *file) { f.Nets[0].Out = nil },
+		"at most 102400": func(f *file) { f.Trained.Embedding = strings.Repeat("x", maxBytes) },
+	} {
+		var f file
+		if err := json.Unmarshal(good, &f); err != nil {
+			t.Fatal(err)
+		}
+		spoil(&f)
+		data, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse(data); fault.Of(err) == nil || fault.Of(err).Code != "bad_ranker" || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v, want bad_ranker that says so", name, err)
+		}
+	}
+	if _, err := Parse([]byte("no json")); fault.Of(err) == nil || fault.Of(err).Code != "bad_ranker" {
+		t.Errorf("no json: %v", err)
+	}
+}

@@ -1,0 +1,294 @@
+package search
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
+)
+
+// closeup reads the texts of a pool token by token and sets each token against
+// each of the question's. It is for one question at a time.
+type closeup struct {
+	run   *run
+	model *embed.Static
+	units []unit
+	total float32 // sum of the units' weights
+	// The tokens met are numbered as they come. place is that number and 1, by row
+	// of the model, 0 for a token that was not met.
+	place []int32
+	rows  []uint16
+	// By number: the length of the row, its product with the question's vector, and
+	// len(units) cosines.
+	length, along, cosines []float32
+	sequence               []int32 // numbers of the tokens of all texts, one after the other
+	texts                  []closeText
+	// Working memory.
+	tokens  []uint16
+	packed  []byte
+	matrix  []byte
+	scales  []float32
+	out     []int32
+	head    []float32 // a sum of rows
+	line    []float32
+	nearest [5][]float32
+	bins    [][]float32
+}
+
+// unit is a token of the question. Its weight is its rarity times the length of
+// its row.
+type unit struct {
+	row    int
+	weight float32
+}
+
+// closeText is where the tokens of one candidate stand in closeup.sequence.
+type closeText struct {
+	heading, head tokenSpan // head is the heading, the title and the breadcrumb
+	rows          []closeRow
+	bytes, level  int
+	// of is the candidate that has this text, itself or one before.
+	of     int
+	name   [3]string // heading, title and breadcrumb
+	packed tokenSpan // in closeup.packed
+	inputs []float32 // once they are known
+	row    int
+}
+
+type tokenSpan struct{ from, to int }
+
+// closeRow is a paragraph, a list item or a row of a table.
+type closeRow struct {
+	tokens   tokenSpan
+	from, to int // in the text
+	prose    int // words
+}
+
+const (
+	maxUnits = 48
+	// maxCloseUp is how much of a text is read: most are shorter.
+	maxCloseUp = 3 << 10
+)
+
+var closeups = sync.Pool{New: func() any { return new(closeup) }}
+
+func (r *run) closeup(model *embed.Static) *closeup {
+	c := closeups.Get().(*closeup)
+	c.run, c.model = r, model
+	if n := model.Vocabulary().Len(); len(c.place) < n {
+		c.place = make([]int32, n)
+	}
+	c.units, c.rows, c.sequence, c.texts, c.packed = c.units[:0], c.rows[:0], c.sequence[:0], c.texts[:0], c.packed[:0]
+	c.readQuestion()
+	return c
+}
+
+func (c *closeup) giveBack() {
+	for _, row := range c.rows {
+		c.place[row] = 0
+	}
+	c.run, c.model = nil, nil
+	clear(c.texts) // they hold on to texts
+	closeups.Put(c)
+}
+
+// readQuestion finds the question's tokens. A word that is not in the corpus is
+// as rare as the rarest of the question's.
+func (c *closeup) readQuestion() {
+	r := c.run
+	rarest := 0.0
+	for _, w := range r.weights {
+		rarest = max(rarest, w)
+	}
+	embed.Words(r.meant, func(word []byte, joined bool) {
+		c.tokens = c.model.Vocabulary().AppendWord(c.tokens[:0], word, joined)
+		weight := r.weights[r.analyzer.Stem(string(word))]
+		if weight == 0 {
+			weight = rarest
+		}
+		for _, row := range c.tokens {
+			if len(c.units) < maxUnits && !slices.ContainsFunc(c.units, func(u unit) bool { return u.row == int(row) }) {
+				c.units = append(c.units, unit{int(row), float32(weight) / float32(len(c.tokens))})
+			}
+		}
+	})
+}
+
+// read appends the tokens of text to the sequence.
+func (c *closeup) read(text string) tokenSpan {
+	from := len(c.sequence)
+	c.tokens = c.model.AppendTokens(c.tokens[:0], text)
+	for _, row := range c.tokens {
+		if c.place[row] == 0 {
+			c.rows = append(c.rows, row)
+			c.place[row] = int32(len(c.rows))
+		}
+		c.sequence = append(c.sequence, c.place[row]-1)
+	}
+	return tokenSpan{from, len(c.sequence)}
+}
+
+// readText takes a candidate's text apart.
+func (c *closeup) readText(candidate int) error {
+	r := c.run
+	chunk, err := r.reader.Chunk(candidate)
+	if err != nil {
+		return err
+	}
+	page, err := r.reader.Page(chunk.Page)
+	if err != nil {
+		return err
+	}
+	from := len(c.packed)
+	if c.packed, err = r.reader.AppendPacked(c.packed, candidate); err != nil {
+		return err
+	}
+	t := closeText{name: [3]string{chunk.Heading, page.Title, chunk.Breadcrumb}, packed: tokenSpan{from, len(c.packed)}, level: chunk.Level}
+	// Versions of a section mostly have the same text, which is read once.
+	for i := range c.texts {
+		if same := &c.texts[i]; same.of == i && same.name == t.name && bytes.Equal(c.packed[same.packed.from:same.packed.to], c.packed[from:]) {
+			c.packed = c.packed[:from]
+			c.texts = append(c.texts, closeText{of: i})
+			return nil
+		}
+	}
+	t.of = len(c.texts)
+	if r.text, err = r.reader.UnpackText(r.text, c.packed[from:]); err != nil {
+		return err
+	}
+	t.heading = c.read(chunk.Heading)
+	c.read(page.Title)
+	t.head = tokenSpan{t.heading.from, c.read(chunk.Breadcrumb).to}
+	before := headingEnd(r.text, chunk.Heading)
+	t.bytes = len(r.text) - before
+	text := string(cutText(r.text[before:], maxCloseUp))
+	eachRow(text, func(from, to int) {
+		if tokens := c.read(text[from:to]); tokens.to > tokens.from {
+			t.rows = append(t.rows, closeRow{tokens: tokens, from: before + from, to: before + to, prose: embed.ProseWords(text[from:to])})
+		}
+	})
+	c.texts = append(c.texts, t)
+	return nil
+}
+
+// headingEnd is where the text begins behind its own heading.
+func headingEnd(text []byte, heading string) int {
+	at := 0
+	for at < len(text) && (text[at] == '\n' || text[at] == ' ') {
+		at++
+	}
+	if rest := text[at:]; len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
+		return at + len(heading)
+	}
+	return 0
+}
+
+// A line of wrappedFrom bytes or more that goes on with a small letter was
+// wrapped, up to maxRow bytes.
+const (
+	wrappedFrom = 60
+	maxRow      = 600
+)
+
+// eachRow calls visit for each row of a text: a line, or several where a
+// paragraph was wrapped.
+func eachRow(text string, visit func(from, to int)) {
+	for from, at := 0, 0; at < len(text); {
+		end := at
+		for end < len(text) && text[end] != '\n' {
+			end++
+		}
+		next := end + 1
+		if end-at < wrappedFrom || next >= len(text) || text[next] < 'a' || text[next] > 'z' || end-from >= maxRow {
+			visit(from, end)
+			from = next
+		}
+		at = next
+	}
+}
+
+// compare finds the products of all tokens met with the question's vector, and
+// the cosines with its tokens.
+func (c *closeup) compare() {
+	n, dimensions := len(c.rows), c.model.Dimensions()
+	stride := (dimensions + artifact.RowAlign - 1) / artifact.RowAlign * artifact.RowAlign
+	c.matrix = resized(c.matrix, n*stride)
+	c.scales, c.length, c.along = resized(c.scales, n), resized(c.length, n), resized(c.along, n)
+	c.cosines, c.out = resized(c.cosines, n*len(c.units)), resized(c.out, n)
+	for i, row := range c.rows {
+		numbers := c.matrix[i*stride : (i+1)*stride]
+		clear(numbers[dimensions:])
+		c.scales[i], c.length[i] = c.numbers(int(row), numbers[:dimensions])
+	}
+	query, numbers := make([]int16, stride), make([]byte, dimensions)
+	c.total = 0
+	for u := range c.units {
+		unit := &c.units[u]
+		scale, length := c.numbers(unit.row, numbers)
+		for i, x := range numbers {
+			query[i] = int16(int8(x))
+		}
+		unit.weight *= length
+		c.total += unit.weight
+		artifact.Dots(c.out, query, c.matrix)
+		for i, x := range c.out {
+			if both := c.length[i] * length; both > 0 {
+				c.cosines[i*len(c.units)+u] = float32(x) * scale * c.scales[i] / both
+			}
+		}
+	}
+	scale := roundedTo(query, c.run.vector)
+	artifact.Dots(c.out, query, c.matrix)
+	for i, x := range c.out {
+		c.along[i] = float32(x) * scale * c.scales[i]
+	}
+}
+
+// numbers writes a row of the model, without its last number, which is not used.
+func (c *closeup) numbers(row int, numbers []byte) (scale, length float32) {
+	scale = c.model.Numbers(row, numbers)
+	numbers[len(numbers)-1] = 0
+	square := 0
+	for _, x := range numbers {
+		square += int(int8(x)) * int(int8(x))
+	}
+	return scale, float32(math.Sqrt(float64(square))) * scale
+}
+
+// roundedTo writes a vector in whole numbers to query; scale times these is the
+// vector. Their sums over a row of 4 bits fit 32.
+func roundedTo(query []int16, vector []float32) (scale float32) {
+	const largest = 1 << 14
+	most := float32(0)
+	for _, x := range vector {
+		most = max(most, x, -x)
+	}
+	clear(query)
+	if most == 0 {
+		return 0
+	}
+	for i, x := range vector {
+		query[i] = int16(math.RoundToEven(float64(x) / float64(most) * largest))
+	}
+	return most / largest
+}
+
+// resized is s with n elements of any value.
+func resized[T any](s []T, n int) []T {
+	return slices.Grow(s[:0], n)[:n]
+}
+
+// sum adds the rows of the tokens of a span, and their products with the
+// question's vector.
+func (c *closeup) sum(into []float32, span tokenSpan) (along float64) {
+	clear(into)
+	for _, number := range c.sequence[span.from:span.to] {
+		c.model.AddRow(into, int(c.rows[number]), 1)
+		along += float64(c.along[number])
+	}
+	into[len(into)-1] = 0
+	return along
+}

@@ -1,0 +1,183 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/ranker"
+)
+
+// teachable returns the model by which the ranker reads texts. It is nil if the
+// ranker cannot order the hits of this question: it has no vector, is asked of short
+// texts, by one kind of evidence or in another language than those that the ranker
+// learnt from, or the vectors of the index come from elsewhere.
+func (r *run) teachable() *embed.Static {
+	model, ok := r.embedder.(*embed.Static)
+	if !ok || r.by != Both || r.short || r.vector == nil || r.untaught() {
+		return nil
+	}
+	return model
+}
+
+// mostFound is how much of a question the best section by keyword has at most if the
+// ranker orders the hits. With more, words know the answer, and their order stays.
+const mostFound = 0.5
+
+// unfound reports whether the ranker orders the hits: it can, the question is not
+// literal, and no section has more than mostFound of it by keyword. r.best must be set.
+func (r *run) unfound() bool {
+	return r.teachable() != nil && !r.literal && r.best < mostFound*r.total
+}
+
+// examine returns the ranker's inputs for candidates, except those that depend on the
+// other candidates. It sets the candidates' best rows.
+func (r *run) examine(pool []ranked) ([]ranker.Candidate, error) {
+	c := r.closeup(r.teachable())
+	defer c.giveBack()
+	for i := range pool {
+		if err := c.readText(pool[i].chunk); err != nil {
+			return nil, err
+		}
+	}
+	c.compare()
+	out := make([]ranker.Candidate, len(pool))
+	for i := range pool {
+		t := &c.texts[c.texts[i].of]
+		in, row := c.inputs(&pool[i], t)
+		if row >= 0 {
+			pool[i].row = textSpan{t.rows[row].from, t.rows[row].to}
+		}
+		pool[i].evidence.Row = max(0, min(1, float64(in[ranker.InRowScaled])))
+		pool[i].evidence.Each = float64(in[ranker.InText])
+		out[i] = ranker.Candidate{Sum: pool[i].score, Inputs: in}
+	}
+	return out, nil
+}
+
+// textSpan is a part of a text; empty: none.
+type textSpan struct{ from, to int }
+
+// pageInputs sets each candidate against the others of its page. pages are equal
+// for candidates of one page.
+func pageInputs(of []Evidence, pages []int, all []ranker.Candidate) {
+	for i := range all {
+		words, meaning, others := 0.0, 0.0, 0
+		for j := range all {
+			if j != i && pages[j] == pages[i] {
+				words, meaning, others = max(words, of[j].Words), max(meaning, of[j].Meaning), others+1
+			}
+		}
+		in := all[i].Inputs
+		in[ranker.InPageWords], in[ranker.InPageMeaning] = float32(words), float32(meaning)
+		in[ranker.InPageOthers] = float32(math.Log1p(float64(others)) / 2)
+	}
+}
+
+// candidates are those of a pool in full.
+func (r *run) candidates(pool []ranked) ([]ranker.Candidate, error) {
+	all, err := r.examine(pool)
+	if err != nil {
+		return nil, err
+	}
+	evidence, pages := make([]Evidence, len(pool)), make([]int, len(pool))
+	for i, p := range pool {
+		evidence[i], pages[i] = p.evidence, r.reader.PageOf(p.chunk)
+	}
+	pageInputs(evidence, pages, all)
+	return all, nil
+}
+
+// reranked is how many of the pool the ranker orders. More cost more and gain nothing
+// (docs/ranking.md).
+const reranked = 24
+
+// rerank orders the first of a pool by the ranker; the others stay behind them.
+func (r *run) rerank(pool []ranked) error {
+	first := pool[:min(reranked, len(pool))]
+	all, err := r.candidates(first)
+	if err != nil {
+		return err
+	}
+	least := 1.0
+	for i, judged := range ranker.Default().Rank(all, r.explain) {
+		first[i].judge(judged)
+		least = min(least, first[i].score)
+	}
+	sortRanked(first)
+	for i := len(first); i < len(pool); i++ {
+		pool[i].score = min(least, pool[i].score)
+	}
+	return nil
+}
+
+// judge gives a hit the ranker's score.
+func (p *ranked) judge(judged ranker.Ranked) {
+	p.score = ranker.Share(judged.Score)
+	if judged.Parts != nil {
+		p.evidence.Learnt = map[string]float64{}
+		for g, x := range judged.Parts {
+			p.evidence.Learnt[string(g)] = x
+		}
+	}
+}
+
+// teach decides whether the ranker orders the hits of all parts: scores of two kinds
+// cannot be compared, so it does only if it can in each.
+func (j *joint) teach() {
+	all := !slices.ContainsFunc(j.parts, func(p *part) bool { return !p.run.unfound() })
+	for _, p := range j.parts {
+		p.run.learnt = all
+	}
+}
+
+// rerank orders the first hits of several libraries by the ranker, as one pool.
+func (j *joint) rerank(ctx context.Context, hits []*jointHit) error {
+	first := hits[:min(reranked, len(hits))]
+	of := map[*part][]int{}
+	for i, h := range first {
+		if !h.part.run.learnt {
+			return nil
+		}
+		of[h.part] = append(of[h.part], i)
+	}
+	all, pages := make([]ranker.Candidate, len(first)), make([]int, len(first))
+	if err := j.each(ctx, func(p *part) error { return p.examine(first, of[p], all, pages) }); err != nil {
+		return err
+	}
+	evidence := make([]Evidence, len(first))
+	for i, h := range first {
+		evidence[i] = h.evidence
+	}
+	pageInputs(evidence, pages, all)
+	least := 1.0
+	for i, judged := range ranker.Default().Rank(all, j.q.Explain) {
+		first[i].judge(judged)
+		least = min(least, first[i].score)
+	}
+	sortJoint(first)
+	for _, h := range hits[len(first):] {
+		h.score = min(least, h.score)
+	}
+	return nil
+}
+
+// examine fills in what the ranker sees of the hits at places, which are the
+// part's, and a number for the page of each.
+func (p *part) examine(hits []*jointHit, places []int, all []ranker.Candidate, pages []int) error {
+	if len(places) == 0 {
+		return nil
+	}
+	p.pool = p.pool[:0]
+	for _, i := range places {
+		p.pool = append(p.pool, hits[i].ranked)
+	}
+	seen, err := p.run.examine(p.pool)
+	for n, c := range seen {
+		i := places[n]
+		hits[i].ranked, all[i] = p.pool[n], c
+		pages[i] = hits[i].library<<32 | p.run.reader.PageOf(hits[i].chunk)
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package inbox
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/webpush"
+)
+
+// pushKey tells the script the key with which to subscribe. It is empty if browsers
+// cannot subscribe.
+func (in *Inbox) pushKey(w http.ResponseWriter, _ *http.Request, _ *elicit.Hub) error {
+	in.json(w, http.StatusOK, map[string]string{"key": in.options.PushKey})
+	return nil
+}
+
+// subscribe stores this browser's subscription, until its session ends.
+func (in *Inbox) subscribe(w http.ResponseWriter, r *http.Request, _ *elicit.Hub) error {
+	return in.subscription(w, r, func(all webpush.Subscriptions, one webpush.Subscription) error {
+		return all.Put(r.Context(), one, access.Of(r.Context()).Session)
+	})
+}
+
+// unsubscribe removes this browser's subscription.
+func (in *Inbox) unsubscribe(w http.ResponseWriter, r *http.Request, _ *elicit.Hub) error {
+	return in.subscription(w, r, func(all webpush.Subscriptions, one webpush.Subscription) error {
+		return all.Drop(r.Context(), one.Endpoint)
+	})
+}
+
+// maxSubscription is the maximum size of a subscription in JSON, in bytes.
+const maxSubscription = 8 << 10
+
+func (in *Inbox) subscription(w http.ResponseWriter, r *http.Request, do func(webpush.Subscriptions, webpush.Subscription) error) error {
+	var one webpush.Subscription
+	r.Body = http.MaxBytesReader(w, r.Body, maxSubscription)
+	if err := in.readJSON(r, &one); errors.As(err, new(*http.MaxBytesError)) {
+		return err
+	} else if err != nil {
+		in.json(w, http.StatusForbidden, draftOut{Code: "page_too_old", Message: err.Error()})
+		return nil
+	}
+	if in.options.Push == nil {
+		in.json(w, http.StatusNotFound, draftOut{Code: "no_push", Message: "This server sends no push messages."})
+		return nil
+	}
+	all, err := in.options.Push(r.Context())
+	if err == nil {
+		err = do(all, one)
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
