@@ -46,15 +46,20 @@ func phrasesCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and its cost without asking a model")
 	flags.Int64Var(&f.MaxTokens, "max-tokens", 0, "maximum tokens to spend (default: no limit)")
 	flags.Float64Var(&f.MaxCost, "max-cost", 0, "maximum US dollars to spend, according to --price or the agent's report (default: no limit)")
-	flags.StringVar(&f.price, "price", "", "US dollars per million input and output tokens, for example 0.4/1.6")
+	flags.StringVar(&f.price, "price", "", "US dollars per million input and output tokens, for example 0.4/1.6 (default: the model's list price)")
 	flags.BoolVar(&f.prune, "prune", false, "remove lines whose chunk no longer exists")
 	flags.BoolVar(&f.asJSON, "json", false, "print the plan or the report as JSON")
 	return cmd
 }
 
 // check returns an error for invalid flags.
-func (f *phrasesFlags) check() (err error) {
-	if f.Price, err = phrases.ParsePrice(f.price); err != nil {
+func (f *phrasesFlags) check(s *settings.Settings) (err error) {
+	table, err := s.Prices()
+	if err != nil {
+		return err
+	}
+	priced := false
+	if f.Price, priced, err = phrases.PriceOf(f.price, f.by, table); err != nil {
 		return err
 	}
 	switch {
@@ -63,11 +68,11 @@ func (f *phrasesFlags) check() (err error) {
 	case f.by == "" && !f.dryRun && !f.prune:
 		return misuse("--by is missing", "pass it, for example --by agent:claude or --by ollama:llama3.1; --dry-run shows what is missing")
 	}
-	return f.Check(f.by, f.price != "")
+	return f.Check(f.by, priced)
 }
 
 func (a *app) phrases(ctx context.Context, f *phrasesFlags, args []string) error {
-	if err := f.check(); err != nil {
+	if err := f.check(&a.settings); err != nil {
 		return err
 	}
 	var model *phrases.Remote

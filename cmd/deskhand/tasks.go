@@ -28,7 +28,7 @@ func tasksCommand(a *app) *cobra.Command {
 		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand, tasksPullCommand,
 		tasksApplyCommand, tasksCheckoutCommand, tasksReleaseCommand, tasksPickCommand, tasksDiscardCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
 		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksLauncherCommand, tasksFakeCommand,
-		tasksSandboxCommand,
+		tasksSandboxCommand, tasksUsageCommand, tasksImportCommand, tasksExportCommand,
 	} {
 		cmd.AddCommand(sub(a))
 	}

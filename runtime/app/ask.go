@@ -44,8 +44,8 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
 		Branch: attempt.Branch, CWD: attempt.Dir, ToolName: q.Tool,
 	}
-	r.Context.TurnID = process.ID // only this run waits for the answer, so the question ends with it
-	if people.WaitSet {
+	r.Context.TurnID = process.ID                       // only this run waits for the answer, so the question ends with it
+	if people.WaitSet && r.Trigger != elicit.TaskGate { // a budget waits as long as it takes
 		r.WaitMS = people.Wait.Milliseconds()
 	}
 	ended, err := hub.Ask(ctx, r)

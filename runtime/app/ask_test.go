@@ -2,11 +2,13 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
@@ -56,5 +58,27 @@ func TestAFormThatCannotBeShownIsRefused(t *testing.T) {
 	r, err := requestOf(executor.Question{Trigger: "a2a_input_required", Title: "Tell me", Schema: nested})
 	if err != nil || len(r.Questions) != 1 || r.Questions[0].Kind != elicit.Text || r.Schema != nil {
 		t.Errorf("over A2A requestOf = %+v, %v; want a question for a text", r, err)
+	}
+}
+
+// The question of a budget is a choice with room for a person's own amount, and has no
+// deadline.
+func TestTheQuestionOfABudgetCanBeAsked(t *testing.T) {
+	q := tasks.Spent{Scope: tasks.OfAttempt, Limit: tasks.Amount{Cost: 5e6}, Allowed: tasks.Amount{Cost: 5e6}, Used: tasks.Amount{Cost: 5_020_000}}.Question()
+	r, err := requestOf(q)
+	if err != nil || len(r.Questions) != 1 || r.Trigger != elicit.TaskGate || r.Message != "The attempt has used $5.02 of the budget of $5.00." {
+		t.Fatalf("requestOf = %+v, %v", r, err)
+	}
+	one := r.Questions[0]
+	if one.Kind != elicit.SingleSelect || !one.AllowFreeform || len(one.Options) != 2 || one.Options[0].Label != "Allow $5.02 more" || one.Options[1].ID != "stop" {
+		t.Errorf("question = %+v", one)
+	}
+	if r, err = elicit.Prepare(r); err != nil || r.WaitMS >= 0 {
+		t.Fatalf("Prepare = %+v, %v; want it to wait as long as it takes", r, err)
+	}
+	r.Status, r.Completion = elicit.Completed, &elicit.Completion{Outcome: elicit.Accept}
+	r.Answers = map[string]elicit.Answer{"go_on": {State: elicit.Submitted, Value: &elicit.Value{Kind: elicit.SelectedValue, Freeform: []string{"$2.50"}}}}
+	if a := answerOf(q, &r); fmt.Sprint(a.Values["go_on__other"]) != "[$2.50]" {
+		t.Errorf("answerOf = %+v", a)
 	}
 }

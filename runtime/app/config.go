@@ -146,6 +146,7 @@ type Notices struct {
 	Hooks []notify.Hook
 	Quiet notify.Quiet
 	Base  string // base URL of links; empty: the pages' own address
+	Ends  string // which ends of attempts to tell of; empty: EndsAll
 }
 
 // Watch names a docs folder that is rebuilt into the index while the server runs.

@@ -137,6 +137,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 	if s.has("work") || s.has("land") {
 		s.background.Go(func() { s.followAnswers(ctx) })
 		s.background.Go(func() { s.followPulls(ctx) })
+		s.background.Go(func() { s.notifyEnds(ctx) })
 	}
 	if s.has("work") {
 		if err := s.lib.addWork(ctx, s.App, s.Dir); err != nil {

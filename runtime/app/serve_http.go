@@ -117,6 +117,7 @@ func (h *httpServer) enter(o *web.Options) {
 	}
 	if h.has("work") {
 		h.boardPage(o, h.pages)
+		o.Samples = h.usageSamples
 	}
 	if h.lib.hasDocs() {
 		h.searchPage(o, h.lib)

@@ -34,7 +34,7 @@ type PhrasesNext struct {
 
 // NewPhrasesPlan converts a plan for file to its printed form.
 func NewPhrasesPlan(file string, p phrases.Plan, u phrases.Usage, price phrases.Price) PhrasesPlan {
-	shown := PhrasesPlan{File: file, Plan: p, Next: []PhrasesNext{}, Estimate: u, Cost: price.Cost(u)}
+	shown := PhrasesPlan{File: file, Plan: p, Next: []PhrasesNext{}, Estimate: u, Cost: u.PricedAt(price)}
 	for _, s := range p.Todo {
 		shown.Next = append(shown.Next, PhrasesNext{s.IDs[0], s.Rank, s.Asked, s.IDs[1:]})
 	}

@@ -10,7 +10,6 @@ import (
 	"path"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -21,6 +20,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // Section is a text to write phrases for: a chunk, and all chunks with
@@ -311,28 +311,32 @@ func (p Plan) Some(n int) Plan {
 }
 
 // Price is the price of a million tokens, in US dollars.
-type Price struct{ In, Out float64 }
+type Price = usage.Price
 
-// ParsePrice parses a price, for example "0.4/1.6". If text is empty, it
-// returns the zero Price. If text is invalid, it returns a fault with code
-// "misuse".
-func ParsePrice(text string) (p Price, err error) {
-	if text == "" {
-		return p, nil
+// PriceOf returns the price that --price gives, or if text is empty, the price of the
+// model that by names. known reports whether there is one.
+func PriceOf(text, by string, table usage.Table) (p Price, known bool, err error) {
+	if text != "" {
+		p, err = usage.ParsePrice(text)
+		if f := fault.Of(err); f != nil {
+			err = fault.Misuse("--price: "+f.Message, f.Hint)
+		}
+		return p, err == nil, err
 	}
-	in, out, ok := strings.Cut(text, "/")
-	var errIn, errOut error
-	p.In, errIn = strconv.ParseFloat(in, 64)
-	p.Out, errOut = strconv.ParseFloat(out, 64)
-	if !ok || errIn != nil || errOut != nil || !(p.In >= 0 && p.Out >= 0) || math.IsInf(p.In+p.Out, 0) {
-		return Price{}, fault.Misuse(fmt.Sprintf("--price is %q", text), "write the prices per million input and output tokens, for example 0.4/1.6")
+	if strings.HasPrefix(by, ByAgent) {
+		return p, false, nil // agents report their cost
 	}
-	return p, nil
+	_, model, _ := strings.Cut(by, ":")
+	if _, name, ok := strings.Cut(by, "#"); ok {
+		model = name
+	}
+	p, known = table.Of(model, "")
+	return p, known, nil
 }
 
-// Cost returns the price of the tokens in u.
-func (p Price) Cost(u Usage) float64 {
-	return (float64(u.TokensIn)*p.In + float64(u.TokensOut)*p.Out) / 1e6
+// PricedAt returns what the tokens in u cost, in US dollars.
+func (u Usage) PricedAt(p Price) float64 {
+	return float64(p.Cost(usage.Tokens{In: u.TokensIn, Out: u.TokensOut})) / 1e6
 }
 
 // Usage is the number of requests and tokens used, and their cost.

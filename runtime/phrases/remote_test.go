@@ -260,15 +260,15 @@ func TestTheBudgetIsKept(t *testing.T) {
 	if used := report.Usage.TokensIn + report.Usage.TokensOut; err != nil || report.Stopped == "" || report.Written == 0 || report.Written == 6 || used > 3*(one.TokensIn+one.TokensOut) {
 		t.Errorf("%+v, %v", report, err)
 	}
-	again, err := Write(t.Context(), f, p, m, Options{Each: 2, MaxCost: 0.000001, Price: Price{1, 1}})
+	again, err := Write(t.Context(), f, p, m, Options{Each: 2, MaxCost: 0.000001, Price: Price{In: 1, Out: 1}})
 	if err != nil || !strings.Contains(again.Stopped, "$") || again.Written != 0 || again.Usage.Requests != 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	for what, err := range map[string]error{
-		"--each":     Options{Each: 11}.Check("ollama:x", false),
-		"negative":   Options{Each: 1, MaxTokens: -1}.Check("ollama:x", false),
-		"a price":    Options{Each: 1, MaxCost: 1}.Check("ollama:x", false),
-		"--price is": func() error { _, err := ParsePrice("0.4"); return err }(),
+		"--each":    Options{Each: 11}.Check("ollama:x", false),
+		"negative":  Options{Each: 1, MaxTokens: -1}.Check("ollama:x", false),
+		"a price":   Options{Each: 1, MaxCost: 1}.Check("ollama:x", false),
+		"--price: ": func() error { _, _, err := PriceOf("0.4", "", nil); return err }(),
 	} {
 		wantFault(t, err, "misuse", what)
 	}

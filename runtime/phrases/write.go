@@ -146,7 +146,7 @@ func (w *writing) end(err error) (Report, error) {
 	return w.report, err
 }
 
-func (w *writing) cost(u Usage) float64 { return u.Cost + w.Price.Cost(u) }
+func (w *writing) cost(u Usage) float64 { return u.Cost + u.PricedAt(w.Price) }
 
 // reserve reports whether the remaining budget covers u, and if so, subtracts
 // u.

@@ -25,9 +25,12 @@ func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 func (r *run) agent() ending {
 	r.log.Append(logs.User(r.p.Prompt))
 	spec := executor.Spec{ID: r.p.ID, Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
-		Log: activityLog{r.log, r}, Session: r.agentSession}
+		Log: activityLog{r.log, r}, Session: r.agentSession, Usage: r.reported}
 	var err error
 	if spec.Resume, spec.Before, err = r.resumeSession(); err != nil {
+		return failed(err.Error())
+	}
+	if spec.Used, err = r.usedBefore(spec.Resume); err != nil {
 		return failed(err.Error())
 	}
 	if r.url != "" {
@@ -39,41 +42,96 @@ func (r *run) agent() ending {
 	if r.box != nil {
 		spec.Box = r.box.command
 	}
-	e, lost := r.turn(spec, r.beginTurn)
-	if !lost || r.ctx.Err() != nil {
-		return e
+	if e := r.gate(); e != nil {
+		return *e
 	}
-	r.log.Append(logs.System("the agent no longer has its session"))
-	spec.Resume = ""
-	e, _ = r.turn(spec, func() error { return nil })
-	return e
+	t := r.turn(spec, r.beginTurn)
+	if t.lost && r.ctx.Err() == nil {
+		r.log.Append(logs.System("the agent no longer has its session"))
+		spec.Resume = ""
+		t = r.turn(spec, continuing)
+	}
+	for t.paused && r.ctx.Err() == nil {
+		if e := r.gate(); e != nil {
+			return *e
+		}
+		if err := r.continueAfterPause(&spec); err != nil {
+			return failed(err.Error())
+		}
+		t = r.turn(spec, continuing)
+	}
+	return t.ending
+}
+
+// continuing is the begin function of a turn that continues the process's first one.
+func continuing() error { return nil }
+
+// pausedPrompt is the prompt that continues an interrupted turn.
+const pausedPrompt = "You were interrupted because a budget was used up. A person has allowed more. Continue where you stopped."
+
+// continueAfterPause prepares the spec of a turn that continues an interrupted one.
+func (r *run) continueAfterPause(spec *executor.Spec) (err error) {
+	if spec.Resume, spec.Before, err = r.resumeSession(); err != nil {
+		return err
+	}
+	if spec.Used, err = r.usedBefore(spec.Resume); err != nil {
+		return err
+	}
+	spec.Prompt = pausedPrompt
+	if spec.Resume == "" || !r.m.resumes(r.p.Executor) { // the agent does not know what it was doing
+		spec.Prompt += "\n\n" + r.p.Prompt
+	}
+	r.log.Append(logs.User(pausedPrompt))
+	return nil
+}
+
+// resumes reports whether an executor can resume its own sessions.
+func (m *Manager) resumes(id string) bool {
+	for _, i := range m.options.Agents.List() {
+		if i.ID == id {
+			return i.FollowUp
+		}
+	}
+	return false
+}
+
+// turnResult is how a turn ended. lost reports that the agent no longer has its session,
+// and paused that it was interrupted because a budget is used up.
+type turnResult struct {
+	ending
+	lost, paused bool
 }
 
 // turn starts the agent and waits until it exits. It calls begin once the agent is
 // running.
-func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool) {
+func (r *run) turn(spec executor.Spec, begin func() error) turnResult {
+	notRun := func(why string) turnResult { return turnResult{ending: failed(why)} }
+	r.prepareUsage()
 	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
 	if err != nil {
 		r.log.Append(logs.Failed(errorText(err)))
-		return failed("cannot start the agent: " + errorText(err)), false
+		return notRun("cannot start the agent: " + errorText(err))
 	}
 	var leader proc.Leader // zero for a remote agent
 	if pid := run.Pid(); pid > 0 {
 		leader = proc.LeaderOf(pid)
 	}
-	if err := errors.Join(r.noteAgent(leader), begin()); err != nil {
+	if err := errors.Join(r.noteAgent(leader), begin(), r.beginUsage()); err != nil {
 		run.Kill()
 		run.Wait()
-		return failed(err.Error()), false
+		return notRun(err.Error())
 	}
-	r.await(run.Done(), run)
+	paused := r.awaitTurn(run.Done(), run)
 	res := run.Wait()
-	return agentEnding(res), res.Lost
+	if err := r.storeUsage(context.WithoutCancel(r.ctx)); err != nil {
+		r.m.options.Log.Warn("cannot store what an agent consumed", "attempt_id", r.attemptID, "error", err)
+	}
+	e := agentEnding(res)
+	return turnResult{e, res.Lost, paused && e.State != Completed}
 }
 
 func agentEnding(res executor.Result) ending {
-	e := ending{State: Completed, ExitCode: res.Exit, Summary: res.Summary,
-		Usage: Usage{TokensIn: res.Usage.TokensIn, TokensOut: res.Usage.TokensOut, Cost: res.Usage.Cost}}
+	e := ending{State: Completed, ExitCode: res.Exit, Summary: res.Summary}
 	if res.Failure == "" {
 		return e
 	}

@@ -19,7 +19,6 @@ type ending struct {
 	State    State
 	ExitCode *int
 	Failure  string
-	Usage    Usage
 	Summary  string // the agent's last message
 }
 
@@ -27,9 +26,8 @@ type ending struct {
 // owns the process.
 func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t Task, e ending) error {
 	now := millis(tx.Now)
-	done, err := tx.Exec(ctx, `UPDATE processes SET state = ?, exit_code = ?, failure = ?, tokens_in = ?, tokens_out = ?, cost = ?,
-		completed_at = ?, updated_at = ?, token = '' WHERE id = ? AND owner = ? AND state IN ('queued', 'running')`,
-		e.State, exitColumn(e.ExitCode), e.Failure, e.Usage.TokensIn, e.Usage.TokensOut, e.Usage.Cost, now, now, p.ID, p.owner)
+	done, err := tx.Exec(ctx, `UPDATE processes SET state = ?, exit_code = ?, failure = ?, completed_at = ?, updated_at = ?, token = '' WHERE id = ? AND owner = ? AND state IN ('queued', 'running')`,
+		e.State, exitColumn(e.ExitCode), e.Failure, now, now, p.ID, p.owner)
 	if err != nil {
 		return fmt.Errorf("end process: %w", err)
 	}

@@ -28,6 +28,7 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 			r.cancel(errGone)
 			return
 		}
+		r.flushUsage(ctx)
 		active := r.checkLimits(ctx)
 		if !active.After(told) && time.Since(renewed) < term/4 {
 			continue

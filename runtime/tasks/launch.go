@@ -43,14 +43,33 @@ func (m *Manager) launch(ctx context.Context) {
 	}
 }
 
-// occupiedSlots counts the processes that use a slot on a host: running processes that
-// are not waiting for a person, and processes whose runner is about to claim them.
-const occupiedSlots = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
+// busySlots counts the processes other than id that use a slot on a host, by executor:
+// running processes that are not waiting for a person, and processes whose runner is
+// about to claim them, because they were launched at since or later.
+func busySlots(ctx context.Context, tx *store.Tx, host, id string, since int64) (of map[string]int, err error) {
+	of = map[string]int{}
+	_, err = all(ctx, tx, func(row scanner) (executor string, err error) {
+		n := 0
+		err = row.Scan(&executor, &n)
+		of[executor] = n
+		return executor, err
+	}, `SELECT executor, COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)
+		GROUP BY executor`, host, id, since)
+	return of, err
+}
+
+// total returns the sum of slots in use by all executors.
+func total(of map[string]int) (n int) {
+	for _, busy := range of {
+		n += busy
+	}
+	return n
+}
 
 // queuedProcess is a process that is waiting for a slot.
 type queuedProcess struct {
-	id, origin string
-	slots      int
+	id, origin, executor string
+	slots, ofExecutor    int
 }
 
 // chooseWaiting marks the longest-waiting processes of this manager's origin as
@@ -101,14 +120,15 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 // origin has a launcher for it.
 func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
 	old := millis(tx.Now.Add(-launchPatience))
-	var busy int
-	if err := tx.QueryRow(ctx, occupiedSlots, m.host, "", old).Scan(&busy); err != nil {
+	of, err := busySlots(ctx, tx, m.host, "", old)
+	if err != nil {
 		return nil, false, err
 	}
+	busy := total(of)
 	line, err := all(ctx, tx, func(row scanner) (l queuedProcess, err error) {
-		err = row.Scan(&l.id, &l.origin, &l.slots)
+		err = row.Scan(&l.id, &l.origin, &l.executor, &l.slots, &l.ofExecutor)
 		return l, err
-	}, "SELECT id, origin, places FROM processes WHERE state = ? AND host = ? AND launched_at < ? ORDER BY ordinal", Queued, m.host, old)
+	}, "SELECT id, origin, executor, places, executor_places FROM processes WHERE state = ? AND host = ? AND launched_at < ? ORDER BY ordinal", Queued, m.host, old)
 	if err != nil {
 		return nil, false, err
 	}
@@ -118,14 +138,16 @@ func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (id
 	}
 	for _, l := range line {
 		switch {
-		case busy >= l.slots:
+		case busy >= l.slots, l.ofExecutor > 0 && of[l.executor] >= l.ofExecutor:
 			rest = rest || l.origin == own
+			continue
 		case l.origin == own:
 			ids = append(ids, l.id)
-			busy++
-		case alive[l.origin]:
-			busy++
+		case !alive[l.origin]:
+			continue
 		}
+		busy++
+		of[l.executor]++
 	}
 	return ids, rest, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // Options configures a Manager. Dir is required.
@@ -26,6 +27,9 @@ type Options struct {
 	// waiting for a person do not count. Zero means one per CPU, and at least 4. If it
 	// is negative, this manager starts none.
 	MaxRunning int
+	// MaxRunningOf limits the slots of single executors, by ID. Missing ones have no
+	// limit of their own.
+	MaxRunningOf map[string]int
 	// Guard limits what is listed of changes. Nil means [worktree.Balanced].
 	Guard *worktree.Guard
 	// Retain is how long an attempt's worktree stays after its last use, by the status
@@ -42,6 +46,11 @@ type Options struct {
 	MaxOutput int64
 	// Agents holds the agents that can be started. Nil means the built-in ones.
 	Agents *executor.Table
+	// Prices is used for runs whose agents do not report their cost. Nil means the
+	// built-in prices.
+	Prices usage.Table
+	// Budgets limits what agents may consume before a person is asked.
+	Budgets Budgets
 	// Env names additional environment variables for scripts and agents. A * at the end
 	// of a name matches any rest.
 	Env []string
@@ -163,6 +172,13 @@ func (o Options) filled() Options {
 			panic(err) // a test covers the built-in agents
 		}
 		o.Agents = shipped
+	}
+	if o.Prices == nil {
+		shipped, err := usage.NewTable(nil)
+		if err != nil {
+			panic(err) // a test covers the built-in prices
+		}
+		o.Prices = shipped
 	}
 	if o.Guard == nil {
 		guard := worktree.Balanced

@@ -58,6 +58,9 @@ type stamp struct {
 	origin   string
 	madeWith string // an [Origin] as JSON
 	slots    int
+	// ofExecutor is how many processes of its executor may run. 0 means that there is no
+	// limit.
+	ofExecutor int
 }
 
 // stamp returns the origin of a process that this manager starts with an executor.
@@ -76,7 +79,7 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 	}
 	slices.Sort(made.Names)
 	data, err := json.Marshal(made)
-	s.madeWith, s.slots = string(data), o.slots()
+	s.madeWith, s.slots, s.ofExecutor = string(data), o.slots(), o.MaxRunningOf[executor.Canonical(id)]
 	return s, err
 }
 
@@ -101,7 +104,11 @@ func (o Options) digestOrigin() (string, error) {
 		return slices.Contains(ofTerminal, name)
 	})
 	slices.Sort(env)
-	data, err := json.Marshal([]any{env, o.Env, o.Config, o.BranchPrefix, o.slots(), o.WallClock, o.Silence, o.MaxOutput})
+	parts := []any{env, o.Env, o.Config, o.BranchPrefix, o.slots(), o.WallClock, o.Silence, o.MaxOutput}
+	if len(o.MaxRunningOf) > 0 {
+		parts = append(parts, o.MaxRunningOf)
+	}
+	data, err := json.Marshal(parts)
 	if err != nil {
 		return "", err
 	}

@@ -256,15 +256,16 @@ func (m *Manager) assign(ctx context.Context, q waiting, places map[string]strin
 	by.slots = cmp.Or(slots, by.slots)
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		taken = nil
-		var busy int
-		if err := tx.QueryRow(ctx, occupiedSlots, m.host, q.id, millis(tx.Now.Add(-launchPatience))).Scan(&busy); err != nil {
+		of, err := busySlots(ctx, tx, m.host, q.id, millis(tx.Now.Add(-launchPatience)))
+		if err != nil {
 			return err
 		}
-		if full = busy >= by.slots; full {
+		full = total(of) >= by.slots
+		if full || by.ofExecutor > 0 && of[q.wants.Executor] >= by.ofExecutor {
 			return nil
 		}
-		done, err := tx.Exec(ctx, "UPDATE processes SET host = ?, origin = ?, made_with = ?, places = ?, launched_at = ?, updated_at = ? WHERE id = ? AND state = ? AND host = ?",
-			m.host, by.origin, by.madeWith, by.slots, millis(tx.Now), millis(tx.Now), q.id, Queued, anyHost)
+		done, err := tx.Exec(ctx, "UPDATE processes SET host = ?, origin = ?, made_with = ?, places = ?, executor_places = ?, launched_at = ?, updated_at = ? WHERE id = ? AND state = ? AND host = ?",
+			m.host, by.origin, by.madeWith, by.slots, by.ofExecutor, millis(tx.Now), millis(tx.Now), q.id, Queued, anyHost)
 		if err != nil {
 			return err
 		}

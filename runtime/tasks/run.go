@@ -37,7 +37,7 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1)}
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1), budgetUsed: make(chan struct{}, 1)}
 	r.clock.begin(time.Now())
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
@@ -66,9 +66,8 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 	if !p.launched.Before(old) {
 		return true, nil
 	}
-	var busy int
-	err = tx.QueryRow(ctx, occupiedSlots, m.host, p.ID, millis(old)).Scan(&busy)
-	return busy < p.slots, err
+	of, err := busySlots(ctx, tx, m.host, p.ID, millis(old))
+	return total(of) < p.slots && (p.ofExecutor == 0 || of[p.Executor] < p.ofExecutor), err
 }
 
 // claim makes this process the runner of a queued process. It returns nil if the
@@ -105,6 +104,7 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	c         checkout
 	task      Task
+	project   Project
 	env       []string       // environment of every process that the run starts
 	url       string         // URL of deskhand's tools for the agent; empty if there are none
 	token     string         // token for the tools
@@ -124,6 +124,10 @@ type run struct {
 	forced         chan struct{} // closed to stop without a grace period
 	gone           bool          // the process was stopped because of errGone
 	force          sync.Once
+
+	usageMu    sync.Mutex // lock after mu
+	spent      turnUsage
+	budgetUsed chan struct{} // tells the current turn that a budget is used up
 }
 
 // runChain runs the attempt's chain, with its heartbeat and deskhand's tools for the
@@ -145,7 +149,10 @@ func (r *run) runChain(seq int64) error {
 		if r.c, err = readCheckout(r.ctx, tx, r.p.AttemptID); err != nil {
 			return err
 		}
-		r.task, err = readTask(r.ctx, tx, r.p.taskID)
+		if r.task, err = readTask(r.ctx, tx, r.p.taskID); err != nil {
+			return err
+		}
+		r.project, err = readProject(r.ctx, tx, r.task.ProjectID)
 		return err
 	})
 	if err != nil {
@@ -176,7 +183,7 @@ func (r *run) runProcess() (more bool, err error) {
 	r.clock.begin(time.Now())
 	defer r.followQuestions()()
 	r.wrote.Store(0)
-	r.work = nil
+	r.work, r.spent = nil, turnUsage{}
 	if err := r.openLog(); err != nil {
 		return r.finish(r.withStopCause(failed("cannot write the log: "+err.Error())), "")
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -46,16 +47,32 @@ type settings struct {
 	Elsewhere  string // address of the remote agent, over A2A; empty if there is none
 	Sandbox    box.Mode
 	Write      []string // additional paths that agents may write
+	Prices     map[string]string
+	Budgets    []string
+	Of         map[string]int // slots of single executors
+	Executors  []string       // additional fake executors
 }
 
 func (s settings) options(place string) Options {
 	job, _ := json.Marshal(s)
-	agents, err := executor.New(map[string]executor.Config{"far": {Kind: "a2a", URL: s.Elsewhere, Disabled: s.Elsewhere == ""}})
+	prices, err := usage.NewTable(s.Prices)
+	if err != nil {
+		panic(err)
+	}
+	budgets, err := ParseBudgets(s.Budgets)
+	if err != nil {
+		panic(err)
+	}
+	configs := map[string]executor.Config{"far": {Kind: "a2a", URL: s.Elsewhere, Disabled: s.Elsewhere == ""}}
+	for _, id := range s.Executors {
+		configs[id] = executor.Config{Kind: "fake"}
+	}
+	agents, err := executor.New(configs)
 	if err != nil {
 		panic(err)
 	}
 	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
-		Sandbox: s.Sandbox, SandboxWrite: s.Write,
+		Prices: prices, Budgets: budgets, MaxRunningOf: s.Of, Sandbox: s.Sandbox, SandboxWrite: s.Write,
 		Runner: []string{os.Args[0], "runner"}, Launcher: []string{os.Args[0], "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 	if s.Answer != "" {
 		o.Ask = func(ctx context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {

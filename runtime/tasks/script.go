@@ -99,18 +99,25 @@ func (r *run) await(done <-chan struct{}, c controls) {
 	}
 	switch context.Cause(r.ctx) {
 	case errLost, errForce, errGone: // immediately
+		c.Kill()
+		<-done
 	default:
-		for _, step := range []struct {
-			ask  func()
-			wait time.Duration
-		}{{c.Interrupt, afterInterrupt}, {c.Terminate, afterTerminate}} {
-			step.ask()
-			select {
-			case <-done:
-				return
-			case <-r.forced:
-			case <-time.After(step.wait):
-			}
+		r.endGently(done, c)
+	}
+}
+
+// endGently asks a process group to exit, and kills it if it does not.
+func (r *run) endGently(done <-chan struct{}, c controls) {
+	for _, step := range []struct {
+		ask  func()
+		wait time.Duration
+	}{{c.Interrupt, afterInterrupt}, {c.Terminate, afterTerminate}} {
+		step.ask()
+		select {
+		case <-done:
+			return
+		case <-r.forced:
+		case <-time.After(step.wait):
 		}
 	}
 	c.Kill()

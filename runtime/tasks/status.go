@@ -84,8 +84,7 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {
 		return s, p, err
 	}
-	err = tx.QueryRow(ctx, "SELECT COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cost), 0) FROM processes WHERE attempt_id = ?", attemptID).
-		Scan(&s.Usage.TokensIn, &s.Usage.TokensOut, &s.Usage.Cost)
+	s.Usage, err = attemptUsage(ctx, tx, attemptID)
 	return s, p, err
 }
 

@@ -119,7 +119,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		}
 	}
 	m.abandon(p)
-	e := ending{State: Failed, Failure: why, Usage: p.Usage}
+	e := ending{State: Failed, Failure: why}
 	if p.stop != "" {
 		e.State, e.Failure = Killed, "killed"
 	}

@@ -206,14 +206,6 @@ type Process struct {
 	// and Killed.
 	Failure                              string
 	Created, Started, Completed, Updated time.Time
-	Usage                                Usage
-}
-
-// Usage is what a run consumed, as reported by the agent.
-type Usage struct {
-	TokensIn, TokensOut int64
-	// Cost is in millionths of a US dollar.
-	Cost int64
 }
 
 // Executor describes a kind of agent that can be started here.

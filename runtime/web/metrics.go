@@ -19,7 +19,7 @@ type metrics struct {
 	page     http.Handler
 }
 
-func newMetrics(registry *prometheus.Registry) *metrics {
+func newMetrics(registry *prometheus.Registry, samples func() []Sample) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "deskhand_http_requests_total", Help: "Requests answered, by route and status.",
@@ -34,6 +34,9 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		}, []string{"route"}),
 	}
 	registry.MustRegister(m.requests, m.seconds, m.inFlight, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if samples != nil {
+		registry.MustRegister(sampled(samples))
+	}
 	m.page = reads(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP)
 	return m
 }

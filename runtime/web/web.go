@@ -84,6 +84,8 @@ type Options struct {
 	// Registry holds the metrics for /metrics; the server adds its own. If nil, a
 	// new one is created.
 	Registry *prometheus.Registry
+	// Samples returns more counters for /metrics each time it is read. It may be nil.
+	Samples func() []Sample
 	// Logger receives messages for the operator. If nil, they are discarded.
 	Logger *slog.Logger
 	// OnListen is called with the address as soon as connections are accepted.
@@ -178,7 +180,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{opts: opts, metrics: newMetrics(opts.Registry), bodies: semaphore.NewWeighted(opts.MaxBodiesBytes)}
+	s := &Server{opts: opts, metrics: newMetrics(opts.Registry, opts.Samples), bodies: semaphore.NewWeighted(opts.MaxBodiesBytes)}
 	if opts.Shell != nil {
 		opts.Shell.SignedIn = func(r *http.Request) bool { return access.Of(r.Context()).Session != "" }
 		opts.Shell.Who = func(r *http.Request) string { return access.Of(r.Context()).Name }

@@ -88,8 +88,8 @@ func (s *Settings) notices() (n app.Notices, err error) {
 	if n.Quiet, err = notify.ParseQuiet(s.get("quiet-hours")); err != nil {
 		return n, fault.Misuse("quiet-hours: "+err.Error(), "correct "+s.origin("quiet-hours"))
 	}
-	n.Base = strings.TrimSuffix(cmp.Or(s.get("public-url"), s.get("base-url")), "/")
-	return n, s.check("public-url")
+	n.Base, n.Ends = strings.TrimSuffix(cmp.Or(s.get("public-url"), s.get("base-url")), "/"), s.get("notify-ends")
+	return n, s.check("public-url", "notify-ends")
 }
 
 // surfaces returns the settings of the surfaces besides the server, or the zero value if

@@ -41,6 +41,15 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	if o.Agents, err = s.agents(); err != nil {
 		return o, err
 	}
+	if o.Prices, err = s.Prices(); err != nil {
+		return o, err
+	}
+	if o.MaxRunningOf, err = s.runningOf(); err != nil {
+		return o, err
+	}
+	if o.Budgets, err = tasks.ParseBudgets(s.list("tasks.budgets")); err != nil {
+		return o, err
+	}
 	if err = s.sandboxOptions(&o); err != nil {
 		return o, err
 	}

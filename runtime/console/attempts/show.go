@@ -53,7 +53,8 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 			return err
 		}
 		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tBRANCH")
+		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tCOST\tBRANCH")
+		costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByAttempt, TaskID: id})
 		var newest work.Status
 		for i, one := range all.Attempts {
 			var s work.Status
@@ -63,12 +64,12 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 			if i == 0 {
 				newest = s
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", brief(one.ID), stateWord(s), orDash(one.Executor), console.Age(one.Created.Time), paint.Plain(one.Branch))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(one.ID), stateWord(s), orDash(one.Executor), console.Age(one.Created.Time), costOf(costs[string(one.ID)]), paint.Plain(one.Branch))
 		}
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID)), "\n"))
+		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID))+c.used(ctx, tasks.UsageQuery{TaskID: id}), "\n"))
 	})
 }
 
@@ -190,9 +191,7 @@ func (c *Command) printStatus(ctx context.Context, s work.Status) error {
 	if s.Active != nil {
 		fmt.Fprintf(&text, "active    %s\n", console.Age(s.Active.Time))
 	}
-	if s.Usage.TokensIn+s.Usage.TokensOut > 0 || s.Usage.Cost > 0 {
-		fmt.Fprintf(&text, "usage     %d tokens read, %d written, $%.2f\n", s.Usage.TokensIn, s.Usage.TokensOut, s.Usage.Cost)
-	}
+	text.WriteString(c.used(ctx, tasks.UsageQuery{AttemptID: string(s.AttemptID)}))
 	text.WriteString(c.why(ctx, s))
 	text.WriteString(waiting(s))
 	text.WriteString(whereWork(s))

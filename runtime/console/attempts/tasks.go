@@ -42,9 +42,10 @@ func (c *Command) List(ctx context.Context, project, status string, limit int) e
 		}
 		paint := console.PainterFor(c.Stdout)
 		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tTITLE")
+		fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tCOST\tTITLE")
+		costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByTask, ProjectID: id})
 		for _, t := range out.Tasks {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), paint.Plain(console.OneLine(t.Title)))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), costOf(costs[string(t.ID)]), paint.Plain(console.OneLine(t.Title)))
 		}
 		defer c.tellStranded(out.Tasks)
 		return w.Flush()

@@ -21,6 +21,8 @@ import (
 // Message is what a hook delivers to a person. Commands and webhooks get it as
 // JSON.
 type Message struct {
+	// Event is EndEvent if an attempt ended, and empty for questions.
+	Event    string          `json:"event,omitempty"`
 	ID       string          `json:"id,omitempty"` // ID of the question; empty if there are several
 	Title    string          `json:"title"`
 	Body     string          `json:"body"`
@@ -32,6 +34,9 @@ type Message struct {
 	URL      string          `json:"url,omitempty"` // the page's URL
 	Answers  []Choice        `json:"answers,omitempty"`
 }
+
+// EndEvent is the [Message.Event] of an attempt that ended.
+const EndEvent = "attempt_ended"
 
 // Choice is an answer that takes one press; URL accepts a POST.
 type Choice struct {
@@ -68,6 +73,8 @@ const (
 	told = 24 * time.Hour
 )
 
+var usualRetry = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second, 2 * time.Minute}
+
 // Run notifies people of new questions until ctx ends or the store is closed.
 // In quiet hours it sends only urgent ones, and afterwards the others in one
 // message. If the store cannot be read, it retries.
@@ -76,7 +83,7 @@ func Run(ctx context.Context, o Options) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Retry == nil {
-		o.Retry = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second, 2 * time.Minute}
+		o.Retry = usualRetry
 	}
 	n := &notifier{Options: o, held: map[string]bool{}}
 	defer n.sending.Wait()

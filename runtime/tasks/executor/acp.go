@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/coder/acp-go-sdk"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // client talks to an agent with the Agent Client Protocol. The SDK handles requests and
@@ -32,7 +34,9 @@ type client struct {
 	mu     sync.Mutex // guards talk
 	talk   *talk
 	silent bool // while the agent replays a session's history
-	plan   int64
+	// lastCall reports that the agent reports only the tokens of its last model call.
+	lastCall bool
+	plan     int64
 }
 
 var acpKind = kind{
@@ -50,7 +54,7 @@ const leaveTime = 2 * time.Second
 func (c *client) drive(r *Run, stdout io.Reader) Result {
 	c.run = r
 	c.plan = -1
-	c.talk = &talk{log: r.spec.Log, session: r.session, tools: map[string]*tool{}}
+	c.talk = r.talk()
 	var quiet func()
 	c.asking, quiet = context.WithCancel(r.ctx)
 	defer quiet()
@@ -98,6 +102,7 @@ func (c *client) line(line []byte, on io.Writer) {
 	var m struct {
 		Method string          `json:"method"`
 		ID     json.RawMessage `json:"id"`
+		Result json.RawMessage `json:"result"`
 		Params struct {
 			Update json.RawMessage `json:"update"`
 			Schema json.RawMessage `json:"requestedSchema"`
@@ -109,6 +114,9 @@ func (c *client) line(line []byte, on io.Writer) {
 	if m.Method == "session/update" && len(m.ID) == 0 {
 		c.update(m.Params.Update)
 		return
+	}
+	if len(m.Result) > 0 {
+		c.learn(m.Result)
 	}
 	if len(m.Params.Schema) > 0 {
 		c.schemas.see(m.Params.Schema)
@@ -129,6 +137,7 @@ func (c *client) turn(quiet func()) error {
 	if err != nil {
 		return wrapError("the agent did not answer initialize", err)
 	}
+	c.lastCall = hello.AgentInfo != nil && strings.EqualFold(hello.AgentInfo.Name, "opencode")
 	if c.auth != "" {
 		if _, err := c.conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: c.auth}); err != nil {
 			return c.setup("sign in to the agent on this machine", wrapError("the agent cannot sign in with "+c.auth, err))
@@ -241,13 +250,7 @@ func wrapError(what string, err error) error { return fmt.Errorf("%s: %w", what,
 func (c *client) ended(a acp.PromptResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	u := c.talk.result.Usage
-	if a.Usage != nil {
-		u.TokensIn, u.TokensOut = int64(a.Usage.InputTokens), int64(a.Usage.OutputTokens)
-	} else if tokens := quota(a.Meta); tokens != (logs.Usage{}) {
-		u.TokensIn, u.TokensOut = tokens.TokensIn, tokens.TokensOut
-	}
-	c.talk.usage(u)
+	c.talk.usage(c.usage(a))
 	switch a.StopReason {
 	case acp.StopReasonEndTurn:
 		return nil
@@ -259,20 +262,76 @@ func (c *client) ended(a acp.PromptResponse) error {
 	return fmt.Errorf("the agent stopped before it was done: %s", a.StopReason)
 }
 
-// quota returns the usage that one agent reports in the reserved _meta field.
-func quota(meta map[string]any) logs.Usage {
+// usage returns what the turn consumed. Cost was reported before.
+func (c *client) usage(a acp.PromptResponse) usage.Report {
+	u := c.talk.result.Usage
+	switch models := quota(a.Meta); {
+	case a.Usage != nil:
+		u.Models, u.Coverage = []usage.Model{{Name: c.talk.model, Tokens: acpTokens(*a.Usage)}}, usage.Full
+		if c.lastCall && len(c.talk.tools) > 0 {
+			u.Coverage = usage.Part
+		}
+	case len(models) > 0:
+		u.Models, u.Coverage = models, usage.Full
+	}
+	return u
+}
+
+// quota returns the usage by model that one agent reports in the reserved _meta field.
+func quota(meta map[string]any) []usage.Model {
 	data, err := json.Marshal(meta)
 	if err != nil {
-		return logs.Usage{}
+		return nil
+	}
+	type count struct {
+		In  int64 `json:"input_tokens"`
+		Out int64 `json:"output_tokens"`
 	}
 	var m struct {
 		Quota struct {
-			Tokens struct {
-				In  int64 `json:"input_tokens"`
-				Out int64 `json:"output_tokens"`
-			} `json:"token_count"`
+			Tokens count `json:"token_count"`
+			Models []struct {
+				Model  string `json:"model"`
+				Tokens count  `json:"token_count"`
+			} `json:"model_usage"`
 		} `json:"quota"`
 	}
 	json.Unmarshal(data, &m) // zero if the data has another shape
-	return logs.Usage{TokensIn: m.Quota.Tokens.In, TokensOut: m.Quota.Tokens.Out}
+	var list []usage.Model
+	for _, one := range m.Quota.Models {
+		list = append(list, usage.Model{Name: one.Model, Tokens: usage.Tokens{In: one.Tokens.In, Out: one.Tokens.Out}})
+	}
+	if all := m.Quota.Tokens; len(list) == 0 && all != (count{}) {
+		list = append(list, usage.Model{Tokens: usage.Tokens{In: all.In, Out: all.Out}})
+	}
+	return list
+}
+
+// learn takes the name of the session's model from a response to session/new,
+// session/load or session/resume, which the SDK does not decode.
+func (c *client) learn(raw json.RawMessage) {
+	var result struct {
+		Models struct {
+			Current string `json:"currentModelId"`
+		} `json:"models"`
+		Options []struct {
+			ID       string          `json:"id"`
+			Category string          `json:"category"`
+			Current  json.RawMessage `json:"currentValue"`
+		} `json:"configOptions"`
+	}
+	if json.Unmarshal(raw, &result) != nil {
+		return
+	}
+	name := result.Models.Current
+	for _, o := range result.Options {
+		if name == "" && (o.Category == "model" || o.ID == "model") {
+			json.Unmarshal(o.Current, &name) // not a string: unknown
+		}
+	}
+	if name != "" {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.talk.model = name
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // acpUpdate is an agent's update during its turn. It has the fields of all kinds.
@@ -90,7 +91,9 @@ func (c *client) update(raw json.RawMessage) {
 		}
 	case "usage_update":
 		if u.Cost != nil && u.Cost.Currency == "USD" {
-			c.talk.result.Usage.Cost = int64(u.Cost.Amount * 1e6)
+			so := c.talk.result.Usage
+			so.Cost = usage.Micros(u.Cost.Amount)
+			c.talk.usage(so)
 		}
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
 		// The prompt is already in the log. The other updates are about the agent's

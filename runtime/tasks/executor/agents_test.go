@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/tasks/executor/modeltest"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // This is the main story with real agents and a scripted model: the agent searches the
@@ -87,16 +88,18 @@ func story(t *testing.T, id, bin string) {
 	if got := strings.Join(*calls, " "); got != wantCalls {
 		t.Errorf("called %s, want %s", got, wantCalls)
 	}
-	t.Logf("%s: %d tokens in, %d permissions asked\n%s", id, first.Usage.TokensIn, len(asked), log.text())
+	t.Logf("%s: %d tokens in, %d permissions asked\n%s", id, first.Usage.Tokens().In, len(asked), log.text())
+	checkUsage(t, id, first.Usage)
 	if !table(t, nil).info(id).FollowUp {
 		return
 	}
-	spec.Resume, spec.Prompt = first.AgentSession, "Please do the story again"
+	spec.Resume, spec.Prompt, spec.Used = first.AgentSession, "Please do the story again", first.Usage.Tokens()
 	second, log := realRun(t, id, spec)
 	if strings.Contains(log.text(), "starts a new one") && strings.HasPrefix(id, "gemini") {
 		t.Logf("%s does not find its session again: %s", id, log.text())
 		return
 	}
+	checkUsage(t, id, second.Usage)
 	if second.Failure != "" || second.AgentSession != first.AgentSession || !strings.Contains(second.Summary, "Done: the colour") {
 		t.Errorf("resumed: %+v\n%s", second, log.text())
 	}
@@ -105,6 +108,27 @@ func story(t *testing.T, id, bin string) {
 	begun := strings.Contains(log.text(), "starts a new one") && third.Failure == ""
 	if !third.Lost && !begun {
 		t.Errorf("a session that is not there: %+v, want it lost or a new one\n%s\nstderr %s", third, log.text(), log.said("STDERR"))
+	}
+}
+
+// checkUsage compares what an agent reported with what the model told it: 120 tokens
+// read and 20 written in each of four calls, or three of gemini's. See usage.go.
+func checkUsage(t *testing.T, id string, got usage.Report) {
+	t.Helper()
+	calls, coverage := int64(4), usage.Full
+	switch id {
+	case "gemini", "gemini-stream":
+		calls = 3
+	case "opencode":
+		calls, coverage = 1, usage.Part
+	case "codex":
+		calls, coverage = 0, usage.Nothing
+	}
+	if want := (usage.Tokens{In: 120 * calls, Out: 20 * calls}); got.Tokens() != want || got.Coverage != coverage {
+		t.Errorf("%s reported %+v, want %+v, %q", id, got, want, coverage)
+	}
+	if costs := strings.HasPrefix(id, "claude"); costs != (got.Cost > 0) {
+		t.Errorf("%s reported %d millionths of a dollar", id, got.Cost)
 	}
 }
 

@@ -3,19 +3,27 @@ package executor
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // claudeEvents reads `claude -p --output-format stream-json --verbose`.
-type claudeEvents struct{}
+type claudeEvents struct {
+	calls map[string]usage.Model // by message ID
+}
 
 type claudeEvent struct {
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
 	Model     string `json:"model"`
 	Message   struct {
+		ID      string          `json:"id"`
+		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
+		Usage   *claudeUsage    `json:"usage"`
 	} `json:"message"`
 	Error      any             `json:"error"`
 	Attempt    int             `json:"attempt"`
@@ -24,12 +32,13 @@ type claudeEvent struct {
 	Result     string          `json:"result"`
 	Errors     json.RawMessage `json:"errors"`
 	Cost       float64         `json:"total_cost_usd"`
-	Usage      struct {
-		Input  int64 `json:"input_tokens"`
-		Create int64 `json:"cache_creation_input_tokens"`
-		Read   int64 `json:"cache_read_input_tokens"`
-		Output int64 `json:"output_tokens"`
-	} `json:"usage"`
+	Usage      claudeUsage     `json:"usage"`
+	Models     map[string]struct {
+		Input  int64 `json:"inputTokens"`
+		Output int64 `json:"outputTokens"`
+		Read   int64 `json:"cacheReadInputTokens"`
+		Create int64 `json:"cacheCreationInputTokens"`
+	} `json:"modelUsage"`
 }
 
 type claudeBlock struct {
@@ -44,7 +53,7 @@ type claudeBlock struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-func (*claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
+func (c *claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 	var e claudeEvent
 	if err := json.Unmarshal(raw, &e); err != nil {
 		t.system(fmt.Sprintf("%s event: %s", kind, raw))
@@ -55,6 +64,7 @@ func (*claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 	case "system":
 		switch e.Subtype {
 		case "init":
+			t.model = e.Model
 			t.system("model " + e.Model)
 		case "api_retry":
 			t.failed(fmt.Sprintf("the model does not respond; try %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
@@ -65,9 +75,10 @@ func (*claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 		for _, b := range claudeBlocks(e.Message.Content) {
 			b.show(t, kind)
 		}
+		c.call(t, &e)
 	case "result":
 		t.endText()
-		t.usage(logs.Usage{TokensIn: e.Usage.Input + e.Usage.Create + e.Usage.Read, TokensOut: e.Usage.Output, Cost: int64(e.Cost * 1e6)})
+		t.usage(e.whole(t.model))
 		if e.IsError {
 			t.result.Failure = e.Result
 			if e.Result == "" {
@@ -80,6 +91,50 @@ func (*claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 	default:
 		t.system(kind)
 	}
+}
+
+// call adds a model call. Its events repeat the usage, and give few of the output tokens,
+// which are exact only when the run ends.
+func (c *claudeEvents) call(t *talk, e *claudeEvent) {
+	if e.Message.ID == "" || e.Message.Usage == nil || len(c.calls) >= mostCalls {
+		return
+	}
+	now := usage.Model{Name: e.Message.Model, Tokens: e.Message.Usage.tokens()}
+	if c.calls[e.Message.ID] == now {
+		return
+	}
+	if c.calls == nil {
+		c.calls = map[string]usage.Model{}
+	}
+	c.calls[e.Message.ID] = now
+	sums := map[string]usage.Tokens{}
+	for _, one := range c.calls {
+		sums[one.Name] = sums[one.Name].Plus(one.Tokens)
+	}
+	t.usage(usage.Report{Models: models(sums), Coverage: usage.Part})
+}
+
+// mostCalls is how many model calls of a run are counted before it ends.
+const mostCalls = 10_000
+
+// whole returns the usage of the run, which has ended.
+func (e *claudeEvent) whole(model string) usage.Report {
+	sums := map[string]usage.Tokens{}
+	for name, m := range e.Models {
+		sums[name] = usage.Tokens{In: m.Input + m.Read + m.Create, Out: m.Output, CacheRead: m.Read, CacheWrite: m.Create}
+	}
+	if len(sums) == 0 {
+		sums[model] = e.Usage.tokens()
+	}
+	return usage.Report{Models: models(sums), Cost: usage.Micros(e.Cost), Coverage: usage.Full}
+}
+
+// models returns sums sorted by name.
+func models(sums map[string]usage.Tokens) (list []usage.Model) {
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		list = append(list, usage.Model{Name: name, Tokens: sums[name]})
+	}
+	return list
 }
 
 func claudeBlocks(content json.RawMessage) []claudeBlock {

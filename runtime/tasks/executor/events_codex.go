@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // codexEvents reads `codex exec --json`.
@@ -38,9 +39,11 @@ type codexEvent struct {
 		} `json:"items"`
 	} `json:"item"`
 	Usage struct {
-		Input  int64 `json:"input_tokens"`
+		Input  int64 `json:"input_tokens"` // includes the cache
+		Read   int64 `json:"cached_input_tokens"`
+		Write  int64 `json:"cache_write_input_tokens"`
 		Output int64 `json:"output_tokens"`
-	} `json:"usage"`
+	} `json:"usage"` // of the whole session
 	Message string `json:"message"`
 	Error   struct {
 		Message string `json:"message"`
@@ -58,7 +61,8 @@ func (*codexEvents) event(t *talk, raw json.RawMessage, kind string) {
 		t.begin(e.ThreadID)
 	case "turn.started":
 	case "turn.completed":
-		t.usage(logs.Usage{TokensIn: e.Usage.Input, TokensOut: e.Usage.Output})
+		u := usage.Tokens{In: e.Usage.Input, Out: e.Usage.Output, CacheRead: e.Usage.Read, CacheWrite: e.Usage.Write}
+		t.usage(usage.Report{Models: []usage.Model{{Name: t.model, Tokens: u.Since(t.used)}}, Coverage: usage.Full})
 	case "turn.failed":
 		t.result.Failure = e.Error.Message
 		t.failed(e.Error.Message)

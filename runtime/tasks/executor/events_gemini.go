@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // geminiEvents reads `gemini --output-format stream-json`.
@@ -27,9 +28,33 @@ type geminiEvent struct {
 		Message string `json:"message"`
 	} `json:"error"`
 	Stats struct {
-		Input  int64 `json:"input_tokens"`
-		Output int64 `json:"output_tokens"`
+		geminiUsage
+		Models map[string]geminiUsage `json:"models"`
 	} `json:"stats"`
+}
+
+// geminiUsage is the usage of a run. Input includes Cached, and Output lacks the tokens
+// of thoughts, which Total includes.
+type geminiUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Output int64 `json:"output_tokens"`
+	Cached int64 `json:"cached"`
+	Total  int64 `json:"total_tokens"`
+}
+
+func (u geminiUsage) tokens() usage.Tokens {
+	return usage.Tokens{In: u.Input, Out: max(u.Output, u.Total-u.Input), CacheRead: u.Cached}
+}
+
+func (e *geminiEvent) usage(model string) usage.Report {
+	sums := map[string]usage.Tokens{}
+	for name, u := range e.Stats.Models {
+		sums[name] = u.tokens()
+	}
+	if len(sums) == 0 {
+		sums[model] = e.Stats.tokens()
+	}
+	return usage.Report{Models: models(sums), Coverage: usage.Full}
 }
 
 func (*geminiEvents) event(t *talk, raw json.RawMessage, kind string) {
@@ -41,6 +66,7 @@ func (*geminiEvents) event(t *talk, raw json.RawMessage, kind string) {
 	switch kind {
 	case "init":
 		t.begin(e.SessionID)
+		t.model = e.Model
 		t.system("model " + e.Model)
 	case "message":
 		switch {
@@ -63,7 +89,7 @@ func (*geminiEvents) event(t *talk, raw json.RawMessage, kind string) {
 		t.failed(e.Message)
 	case "result":
 		t.endText()
-		t.usage(logs.Usage{TokensIn: e.Stats.Input, TokensOut: e.Stats.Output})
+		t.usage(e.usage(t.model))
 		if e.Status != "success" {
 			t.result.Failure = "the agent failed: " + e.Error.Message
 			t.failed(t.result.Failure)

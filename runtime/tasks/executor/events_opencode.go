@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // opencodeEvents reads `opencode run --format json`.
@@ -13,6 +14,7 @@ type opencodeEvents struct{}
 type opencodeEvent struct {
 	SessionID string `json:"sessionID"`
 	Part      struct {
+		Reason string `json:"reason"`
 		Text   string `json:"text"`
 		Tool   string `json:"tool"`
 		CallID string `json:"callID"`
@@ -62,10 +64,13 @@ func (*opencodeEvents) event(t *talk, raw json.RawMessage, kind string) {
 		}
 		t.end(p.CallID, p.State.Status == "completed", output, p.State.Metadata.Exit)
 	case "step_finish": // each step has its own numbers, so add them
-		u := t.result.Usage
-		u.TokensIn += p.Tokens.Input + p.Tokens.Cache.Read + p.Tokens.Cache.Write
-		u.TokensOut += p.Tokens.Output + p.Tokens.Reasoning
-		u.Cost += int64(p.Cost * 1e6)
+		in := p.Tokens.Input + p.Tokens.Cache.Read + p.Tokens.Cache.Write
+		one := usage.Tokens{In: in, Out: p.Tokens.Output + p.Tokens.Reasoning, CacheRead: p.Tokens.Cache.Read, CacheWrite: p.Tokens.Cache.Write}
+		u := usage.Report{Models: []usage.Model{{Name: t.model, Tokens: t.result.Usage.Tokens().Plus(one)}},
+			Cost: t.result.Usage.Cost + usage.Micros(p.Cost), Coverage: usage.Full}
+		if p.Reason == "tool-calls" {
+			u.Coverage = usage.Part // another step follows
+		}
 		t.usage(u)
 	case "error":
 		message := e.Error.Data.Message

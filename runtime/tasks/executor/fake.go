@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // fake is deskhand's side of the scripted agent: see [FakeMain]. In a line of the
@@ -44,11 +45,11 @@ type fakeEvent struct {
 	Entry   *logs.Entry `json:"entry,omitempty"`
 	// Replace is the number, counted from 1, of the event whose entry this one
 	// replaces. 0 means a new entry.
-	Replace int         `json:"replace,omitempty"`
-	Ask     *Question   `json:"ask,omitempty"`
-	Summary string      `json:"summary,omitempty"`
-	Usage   *logs.Usage `json:"usage,omitempty"`
-	Failure string      `json:"failure,omitempty"`
+	Replace int           `json:"replace,omitempty"`
+	Ask     *Question     `json:"ask,omitempty"`
+	Summary string        `json:"summary,omitempty"`
+	Usage   *usage.Report `json:"usage,omitempty"`
+	Failure string        `json:"failure,omitempty"`
 }
 
 func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
@@ -57,6 +58,7 @@ func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 		r.spec.Log.Append(logs.Failed("cannot write to the agent: " + err.Error()))
 	}
 	var indexes []int64
+	t := r.talk()
 	eachLine(stdout, func(line []byte) {
 		printed, event, marked := bytes.Cut(line, []byte{fakeMark})
 		var e fakeEvent
@@ -78,7 +80,8 @@ func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 			result.Summary = e.Summary
 		}
 		if e.Usage != nil {
-			result.Usage = *e.Usage
+			t.usage(*e.Usage)
+			result.Usage = t.result.Usage
 		}
 		if e.Failure != "" {
 			result.Failure = e.Failure

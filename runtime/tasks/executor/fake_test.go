@@ -53,7 +53,7 @@ assistant_message "line 2"
 	if len(asked) != 2 || !asked[0].Permission || asked[0].Proposal == nil || asked[0].Proposal.Text != "a thing" || len(asked[0].Options) != 2 || asked[1].Title != "which one?" {
 		t.Errorf("asked %+v", asked)
 	}
-	if result.Failure != "" || result.Exit == nil || *result.Exit != 0 || result.Summary != "line 2" || result.AgentSession != session || !strings.HasPrefix(session, "fake-") || result.Usage.TokensIn == 0 {
+	if result.Failure != "" || result.Exit == nil || *result.Exit != 0 || result.Summary != "line 2" || result.AgentSession != session || !strings.HasPrefix(session, "fake-") || result.Usage.Tokens().In == 0 {
 		t.Errorf("result = %+v, session %q", result, session)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // FakeArgs holds the arguments with which this program runs [FakeMain].
@@ -30,11 +31,12 @@ var FakeArgs = []string{"tasks", "fake-agent"}
 //
 //	say TEXT          think TEXT        write PATH TEXT     run COMMAND
 //	permit WHAT       ask QUESTION      spam N              sleep SECONDS
-//	fail TEXT         crash             hang
+//	fail TEXT         crash             hang                spend IN OUT [USD]
 //
 // write and run work in the current folder; \n in write's TEXT is a newline. permit
 // asks for permission and ends the run if it is denied; ask asks a person and prints
-// the answer; spam prints N lines; fail exits with code 1; crash is killed by a signal;
+// the answer; spam prints N lines; spend
+// reports tokens and a cost; fail exits with code 1; crash is killed by a signal;
 // hang ignores all signals that can be ignored.
 func FakeMain(stdin io.Reader, stdout io.Writer) int {
 	f := &fakeAgent{in: bufio.NewReader(stdin), out: bufio.NewWriter(stdout), signals: make(chan os.Signal, 1)}
@@ -50,7 +52,9 @@ func FakeMain(stdin io.Reader, stdout io.Writer) int {
 	}
 	f.send(fakeEvent{Session: session})
 	code := f.script(start.Prompt)
-	f.send(fakeEvent{Summary: f.said, Usage: &logs.Usage{TokensIn: int64(len(strings.Fields(start.Prompt))), TokensOut: int64(f.words)}})
+	f.spent.In += int64(len(strings.Fields(start.Prompt)))
+	f.spent.Out += int64(f.words)
+	f.send(fakeEvent{Summary: f.said, Usage: f.usage(usage.Full)})
 	return code
 }
 
@@ -62,6 +66,8 @@ type fakeAgent struct {
 	entries int
 	said    string // last message
 	words   int
+	spent   usage.Tokens
+	cost    float64 // US dollars
 }
 
 func (f *fakeAgent) read(v any) error {
@@ -140,6 +146,7 @@ var fakeSteps = map[string]func(f *fakeAgent, rest string) int{
 	"ask":    (*fakeAgent).ask,
 	"spam":   (*fakeAgent).spam,
 	"sleep":  (*fakeAgent).sleep,
+	"spend":  (*fakeAgent).spend,
 	"fail": func(f *fakeAgent, rest string) int {
 		e := entry(logs.Failed(rest))
 		e.Failure = rest
@@ -332,4 +339,20 @@ func (f *fakeAgent) sleep(rest string) int {
 	case <-f.signals:
 		return f.interrupted()
 	}
+}
+
+// spend reports tokens, and their cost in US dollars if it is given, as a model call.
+func (f *fakeAgent) spend(rest string) int {
+	var in, out int64
+	var cost float64
+	if n, _ := fmt.Sscan(rest, &in, &out, &cost); n < 2 || in < 0 || out < 0 || !(cost >= 0) {
+		return f.say("spend needs tokens read and written: " + rest)
+	}
+	f.spent.In, f.spent.Out, f.cost = f.spent.In+in, f.spent.Out+out, f.cost+cost
+	f.send(fakeEvent{Usage: f.usage(usage.Part)})
+	return -1
+}
+
+func (f *fakeAgent) usage(c usage.Coverage) *usage.Report {
+	return &usage.Report{Models: []usage.Model{{Name: "fake", Tokens: f.spent}}, Cost: usage.Micros(f.cost), Coverage: c}
 }

@@ -29,6 +29,7 @@ type Run struct {
 	stdin   *os.File
 	group   controls
 	done    chan struct{}
+	model   string // the model in the command line, or empty
 	result  Result
 	mu      sync.Mutex
 	stopped bool // whether a stop was requested
@@ -106,6 +107,7 @@ type launch struct {
 	env     []string
 	stdin   string // the prompt, if it is not in the arguments
 	temp    string // private folder for settings; empty if there is none
+	model   string // the model in args, or empty
 }
 
 // program returns a start function for an agent that is a local program. driven returns
@@ -143,6 +145,7 @@ func (c Config) resumes() bool {
 // fill replaces the placeholders in the arguments and the environment.
 func (l *launch) fill() {
 	l.insert(l.variant.Args)
+	l.model = modelIn(l.args) // before the prompt is in them
 	if !slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, "{{prompt}}") }) {
 		l.stdin = l.spec.Prompt
 	}
@@ -206,7 +209,7 @@ func (l *launch) start(d driver) (*Run, error) {
 		return nil, fault.New(ExecutorUnavailable, fmt.Sprintf("%s does not start: %v", l.args[0], err), l.Install)
 	}
 	pipes.handed()
-	r := &Run{pid: cmd.Process.Pid, spec: l.spec, prompt: l.stdin, stdin: pipes.stdin, group: g, done: make(chan struct{})}
+	r := &Run{pid: cmd.Process.Pid, spec: l.spec, prompt: l.stdin, stdin: pipes.stdin, group: g, done: make(chan struct{}), model: l.model}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.ctx = ctx
 	go r.supervise(cmd, g, pipes, l, d, cancel)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // Spec describes one run of an agent.
@@ -39,6 +40,12 @@ type Spec struct {
 	// Session receives the agent's own session ID as soon as it is known. It
 	// may be nil.
 	Session func(id string)
+	// Usage receives what the agent has reported about this run so far, each time it
+	// reports something. It may be nil.
+	Usage func(usage.Report)
+	// Used is what earlier runs of the session in Resume consumed. Some agents count
+	// over the whole session.
+	Used usage.Tokens
 }
 
 // MCP is an MCP server over HTTP.
@@ -112,7 +119,8 @@ type Result struct {
 	AgentSession string
 	// Summary is the agent's last message.
 	Summary string
-	Usage   logs.Usage
+	// Usage is what the agent reported about this run.
+	Usage usage.Report
 	// Exit is the process's exit code, or nil if a signal killed it.
 	Exit *int
 	// Failure describes what went wrong. It is empty if the run succeeded. If a process

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/usage"
 )
 
 // mapper converts the events of one program to log entries. It logs an unknown event as
@@ -51,7 +52,7 @@ var streamKind = kind{
 
 func (s *stream) drive(r *Run, stdout io.Reader) Result {
 	r.sendPrompt()
-	t := &talk{log: r.spec.Log, session: r.session, tools: map[string]*tool{}}
+	t := r.talk()
 	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) { t.line(s.mapper, line) })
 	t.endText()
 	if r.stopRequested() {
@@ -80,6 +81,9 @@ func (t *talk) line(m mapper, line []byte) {
 type talk struct {
 	log     Log
 	session func(string)
+	report  func(usage.Report) // may be nil
+	used    usage.Tokens       // see [Spec.Used]
+	model   string             // the model in the command line or of the session, or empty
 	result  Result
 	tools   map[string]*tool
 	// state of the text that arrives in pieces
@@ -99,6 +103,15 @@ type tool struct {
 	reason  string // last output, used as the reason if the call fails
 	action  logs.Action
 	known   acpUpdate // ACP only: everything known about the call, for [propose]
+}
+
+// talk returns a converter for the run's output.
+func (r *Run) talk() *talk {
+	t := &talk{log: r.spec.Log, session: r.session, report: r.spec.Usage, model: r.model, tools: map[string]*tool{}}
+	if r.spec.Resume != "" {
+		t.used = r.spec.Used
+	}
+	return t
 }
 
 // begin records the agent's session.
@@ -209,10 +222,6 @@ func (c *tool) result(output string, exit *int) {
 			c.action.Result = logs.ToolResult{Type: "markdown", Value: output}
 		}
 	}
-}
-
-func (t *talk) usage(u logs.Usage) {
-	t.result.Usage = u
 }
 
 // action returns what a tool does, judged by its name and arguments, because agents use

@@ -41,8 +41,11 @@ type Status struct {
 // Usage is the total consumption of agents' runs.
 type Usage struct {
 	TokensIn  int64   `json:"input_tokens" doc:"Tokens that the agent's model read."`
-	TokensOut int64   `json:"output_tokens" doc:"Tokens that the agent's model wrote."`
-	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars."`
+	TokensOut int64   `json:"output_tokens" doc:"Tokens that it wrote."`
+	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars, as the agent reports it or by the table of prices. A minimum unless cost_known."`
+	Read      int64   `json:"cache_read_tokens" doc:"Part of input_tokens that came from the vendor's cache."`
+	Write     int64   `json:"cache_write_tokens" doc:"Part of input_tokens that was written to it."`
+	Known     bool    `json:"cost_known" doc:"False if the agent of a run did not report all its tokens, or a price is unknown."`
 }
 
 // Question is a question that is waiting for a person.
@@ -97,7 +100,7 @@ func statusOf(s tasks.AttemptStatus) Status {
 		AttemptID: contract.UUID(s.ID), TaskID: contract.UUID(s.TaskID), Branch: s.Branch, Created: stamp(s.Created), Updated: stamp(s.Updated),
 		SessionID: idOrNull(s.SessionID), ProcessID: idOrNull(s.ProcessID), State: string(s.State), Active: timeOrNull(s.Active),
 		Failure: textOrNull(s.Failure), Executor: textOrNull(s.Executor), Waiting: s.Waiting, WaitsFor: textOrNull(string(s.WaitsFor)),
-		Usage:     Usage{s.Usage.TokensIn, s.Usage.TokensOut, float64(s.Usage.Cost) / 1e6},
+		Usage:     Usage{s.Usage.TokensIn, s.Usage.TokensOut, float64(s.Usage.Cost) / 1e6, s.Usage.CacheRead, s.Usage.CacheWrite, s.Usage.Known()},
 		Questions: s.Questions, Open: []Question{}, Queued: queuedOf(s.Queued),
 		Work: textOrNull(s.Work.State), WorkNotes: each(s.Work.Notes[:min(len(s.Work.Notes), maxNamed)], func(n string) string { return shorten(n, 1000) }),
 		Ahead: ahead, Behind: behind, Conflicts: conflicts[:min(len(conflicts), maxConflicts)], Landed: s.Work.State == tasks.LandedWork,
