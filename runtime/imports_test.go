@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"indexer/shelf", "runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
 	{"indexer/deps", "runtime/ranker/train", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/manualpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat", "runtime/phrases"},
 	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
-	{"runtime/app", "runtime/console/askline", "runtime/console/attempts", "runtime/console/builds", "runtime/console/evals", "runtime/console/libraries", "runtime/console/onboarding", "runtime/console/team"},
+	{"runtime/app", "runtime/console/askline", "runtime/console/attempts", "runtime/console/builds", "runtime/console/evals", "runtime/console/libraries", "runtime/console/manpage", "runtime/console/onboarding", "runtime/console/team"},
 	{"runtime/doctor", "cmd/deskhand/settings"},
 	{"cmd/deskhand"},
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/runtime/console/manpage"
 )
 
 // manPagesCommand writes the man(1) pages for operating system packages.
@@ -30,7 +31,7 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create the folder for man pages: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd).String()), 0o644); err != nil {
 		return fmt.Errorf("write a man page: %w", err)
 	}
 	for _, sub := range cmd.Commands() {
@@ -46,68 +47,25 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage returns cmd's page in man(7) format. The page has no date, so that its
-// bytes are reproducible.
-func manPage(cmd *cobra.Command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"deskhand %s\" \"deskhand manual\"\n", strings.ToUpper(manName(cmd)), roff(buildVersion()))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", roff(manName(cmd)), roff(cmd.Short))
+// manPage describes cmd's page.
+func manPage(cmd *cobra.Command) manpage.Page {
+	p := manpage.Page{
+		Name: manName(cmd), Short: cmd.Short, Version: buildVersion(), Long: cmp.Or(cmd.Long, cmd.Short), Example: cmd.Example,
+		Options: flagRows(cmd, cmd.LocalFlags()), Global: flagRows(cmd, cmd.InheritedFlags()),
+	}
 	if cmd.Runnable() && !takesCommand(cmd) {
-		fmt.Fprintf(&b, ".B %s\n.br\n", roff(cmd.UseLine()))
+		p.Usage = append(p.Usage, cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, ".B %s COMMAND\n", roff(cmd.CommandPath()))
+		p.Usage = append(p.Usage, cmd.CommandPath()+" COMMAND")
 	}
-	b.WriteString(".SH DESCRIPTION\n")
-	for _, paragraph := range strings.Split(cmp.Or(cmd.Long, cmd.Short), "\n\n") {
-		fmt.Fprintf(&b, ".PP\n%s\n", roff(paragraph))
-	}
-	manRows(&b, "COMMANDS", manCommands(cmd))
-	manRows(&b, "OPTIONS", manFlags(cmd, cmd.LocalFlags()))
-	manRows(&b, "GLOBAL OPTIONS", manFlags(cmd, cmd.InheritedFlags()))
-	if cmd.HasExample() {
-		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
-	}
-	if cmd.HasParent() {
-		fmt.Fprintf(&b, ".SH SEE ALSO\n.BR %s (1)\n", roff(manName(cmd.Parent())))
-	}
-	return b.String()
-}
-
-func manCommands(cmd *cobra.Command) (rows [][2]string) {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() && sub.Name() != "help" {
-			rows = append(rows, [2]string{manName(sub) + "(1)", sub.Short})
+			p.Commands = append(p.Commands, [2]string{manName(sub) + "(1)", sub.Short})
 		}
 	}
-	return rows
-}
-
-func manFlags(cmd *cobra.Command, flags *pflag.FlagSet) (rows [][2]string) {
-	for _, row := range flagRows(cmd, flags) {
-		rows = append(rows, [2]string{strings.TrimSpace(row[0]), row[1]})
+	if cmd.HasParent() {
+		p.Parent = manName(cmd.Parent())
 	}
-	return rows
-}
-
-func manRows(b *strings.Builder, title string, rows [][2]string) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, ".SH %s\n", title)
-	for _, row := range rows {
-		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(row[0]), roff(row[1]))
-	}
-}
-
-// roff escapes text so that no line is a roff request and hyphens can be
-// copied from the page.
-func roff(text string) string {
-	lines := strings.Split(strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text), "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
-			lines[i] = `\&` + line
-		}
-	}
-	return strings.Join(lines, "\n")
+	return p
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/console/evals"
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestAQuestionWithoutAWordOfItsAnswerFindsIt(t *testing.T) {
 	engine := manualEngine(t)
 	for question, want := range map[string][]string{ // each of them is an answer
-		byMeaning: {"concepts/how-search-works.md#how-search-works/words-and-meaning-together", "guides/choose-an-embedding.md#_preamble"},
+		evals.ByMeaning: {"concepts/how-search-works.md#how-search-works/words-and-meaning-together", "guides/choose-an-embedding.md#_preamble"},
 		"purge":   {"reference/tools/delete_task.md#_preamble"},
 	} {
 		words, err := engine.Search(t.Context(), search.Query{Text: question, By: search.Words})
