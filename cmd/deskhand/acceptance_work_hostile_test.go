@@ -183,7 +183,7 @@ func TestProjectAddRefusesWhatIsNoRepository(t *testing.T) {
 		{filepath.Join(dir, "none"), "p", 1, []string{"not a folder", "hint: name the folder"}},
 		{empty, "p", 1, []string{"no commit yet", "hint: commit something"}},
 		{broken, "p", 1, []string{"git cannot read", "hint: run git fsck there"}},
-		{odd, "p", 2, []string{"cannot be a folder", "hint: give --repo NAME"}},
+		{odd, "p", 2, []string{"cannot be a folder", "hint: pass --repo NAME"}},
 		{fine, "two\nlines", 2, []string{"control characters", "hint: use a name without control characters"}},
 	} {
 		got := deskhand(t, dir, "tasks", "project", "add", c.path, "--name", c.name, "--state", filepath.Join(dir, "state"))

@@ -49,7 +49,7 @@ func TestAttackBoxDeskhandAsk(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				const want = "Azure\ncolour ended 0\nno\ndeploy ended 1\nname ended 3\nnumber ended 0\nthen\nlater ended 0\n5\n1\ntimeout ended 124\nmisuse ended 2\ngone ended 7\nleft ended 130\nall\n"
+				const want = "blue\ncolour ended 0\nno\ndeploy ended 1\nname ended 3\nnumber ended 0\nthen\nlater ended 0\n5\n1\ntimeout ended 124\nmisuse ended 2\ngone ended 7\nleft ended 130\nall\n"
 				if string(said) != want {
 					stderr, _ := os.ReadFile(filepath.Join(dir, "err"))
 					t.Errorf("the script said\n%s\nwant\n%s\nand on stderr\n%s", said, want, stderr)

@@ -32,8 +32,8 @@ type Status struct {
 	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that is waiting or was discarded. Null if there is none."`
 	Work      *string        `json:"work_state" enum:"on_branch,off_branch,landed" doc:"Whether all work is on workspace_branch, or on its target. Null while it runs."`
 	WorkNotes []string       `json:"work_notes" doc:"Why work is not on the branch, with other notes for a person."`
-	Ahead     int            `json:"ahead" doc:"Commits of the branch missing from its target, in all repositories. 0 while it runs."`
-	Behind    int            `json:"behind" doc:"Commits of the target missing from the branch. 0 while it runs."`
+	Ahead     int            `json:"ahead" doc:"Commits of the branch missing from its target, in all repositories. 0 while the attempt runs."`
+	Behind    int            `json:"behind" doc:"Commits of the target missing from the branch. 0 while the attempt runs."`
 	Conflicts []string       `json:"conflicts" doc:"Paths changed on both sides that git cannot merge, at most 100."`
 	Landed    bool           `json:"landed" doc:"Whether the work has landed on the target."`
 }
@@ -41,10 +41,10 @@ type Status struct {
 // Usage is the total consumption of agents' runs.
 type Usage struct {
 	TokensIn  int64   `json:"input_tokens" doc:"Tokens that the agent's model read."`
-	TokensOut int64   `json:"output_tokens" doc:"Tokens that it wrote."`
-	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars, as the agent reports it or by the table of prices. A minimum unless cost_known."`
+	TokensOut int64   `json:"output_tokens" doc:"Tokens that the agent's model wrote."`
+	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars, as the agent reports it or computed from the price table. If cost_known is false, the true cost is higher."`
 	Read      int64   `json:"cache_read_tokens" doc:"Part of input_tokens that came from the vendor's cache."`
-	Write     int64   `json:"cache_write_tokens" doc:"Part of input_tokens that was written to it."`
+	Write     int64   `json:"cache_write_tokens" doc:"Part of input_tokens that was written to the vendor's cache."`
 	Known     bool    `json:"cost_known" doc:"False if the agent of a run did not report all its tokens, or a price is unknown."`
 }
 
