@@ -52,6 +52,8 @@ func TestAttackApprovalsInsideAnAttempt(t *testing.T) {
 		"picks an attempt":                 {[]string{"tasks", "pick", "x", "--yes"}, refused},
 		"discards an attempt":              {[]string{"tasks", "discard", "x", "--yes"}, refused},
 		"runs another agent":               {[]string{"tasks", "run", "do it", "--agent", "fake"}, refused},
+		"takes other agents' queued work":  {[]string{"runner"}, refused},
+		"imports tasks":                    {[]string{"tasks", "import", "x.md"}, refused},
 		"tells another agent more":         {[]string{"tasks", "say", "x", "more"}, refused},
 		"changes a project's setup script": {[]string{"tasks", "project", "set", "x", "--setup", "sh"}, refused},
 		"renames a project":                {[]string{"tasks", "project", "mv", "x", "y"}, refused},

@@ -50,6 +50,8 @@ var notInside = map[string]string{
 	"deskhand tasks update":       onlyOutside,
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,
+	"deskhand tasks import":       onlyOutside,
+	"deskhand runner":             onlyOutside,
 	"deskhand add":                onlyOutside,
 	"deskhand push":               onlyOutside,
 	"deskhand phrases":            onlyOutside, // it spends money, starts agents and reads other people's questions
@@ -74,10 +76,10 @@ var notInside = map[string]string{
 // further work, or write the agent's own files.
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
-	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand demo",
+	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand train ranker", "deskhand demo",
 	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait", "deskhand people", "deskhand token", // the last two only group commands
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
-	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox",
+	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox", "deskhand tasks usage", "deskhand tasks export",
 	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",
 	"deskhand tasks " + executor.FakeArgs[len(executor.FakeArgs)-1], // it is an agent
 }
