@@ -36,9 +36,9 @@ type Options struct {
 	// MaxChars is the maximum length of a chunk, in Unicode code points of Markdown.
 	// Longer chunks are split further. Zero means 20,000, the docs-mcp limit.
 	MaxChars int
-	// MinChars is the length below which part of a section is merged with a
-	// neighbouring part. Zero disables merging. Chunks of different headings are never
-	// merged.
+	// MinChars is a length in code points. Parts of a section that are shorter are
+	// merged with a neighbouring part. Zero disables merging. Chunks of different
+	// headings are never merged.
 	MinChars int
 }
 
@@ -52,9 +52,9 @@ type Page struct {
 	// Metadata holds the front matter's facet values, trimmed. Values in mcp_metadata
 	// override those in metadata. It is nil if there are none.
 	Metadata map[string]string
-	// Chunks are in file order. The list is empty only for a file without text. The
-	// chunks' Markdown, concatenated, is the file after its front matter. A page with
-	// only front matter has one chunk, without Markdown.
+	// Chunks are in file order. The list is empty only for a file without text.
+	// Concatenated, the chunks' Markdown is everything in the file after the front
+	// matter. A page with only front matter has one chunk, without Markdown.
 	Chunks []Chunk
 	// Problems lists what could not be parsed, in line order.
 	Problems []Problem
@@ -62,8 +62,8 @@ type Page struct {
 
 // Chunk is one piece of a page.
 type Chunk struct {
-	// ID is the path, or path#slug/slug. It is unique within the page. See the function
-	// ID.
+	// ID has the form path or path#slug/slug. It is unique within the page. The
+	// function ID builds it.
 	ID string
 	// Heading is the plain text of the chunk's own heading. For text before the first
 	// split, it is the page's level-1 heading if the chunk contains that heading, or
@@ -72,19 +72,20 @@ type Chunk struct {
 	// Level is the level of Heading, 1 to 6, or 0 if Heading is empty.
 	Level int
 	// Breadcrumb is the headings from the outermost ancestor to Heading, joined by " >
-	// ". Without headings, it is the page title, or else the path.
+	// ". If there are no headings, it is the page title, or else the path.
 	Breadcrumb string
 	// StartLine and EndLine are 1-based and inclusive. They count lines in the original
 	// file, including the front matter.
 	StartLine, EndLine int
 	// Markdown is the chunk's source, with LF line ends.
 	Markdown string
-	// Text is Markdown without its markup: the words of prose, code, tables and
-	// alternative texts, but no link targets, HTML tags or comments.
+	// Text is Markdown without its markup. It contains the words of prose, code,
+	// tables and alternative texts of images, but not link targets, HTML tags or
+	// comments.
 	Text string
 }
 
-// Problem describes a part of a file that could not be parsed.
+// Problem describes something in a file that could not be parsed.
 type Problem struct {
 	// Line is 1-based, or 0 if the problem concerns the whole file.
 	Line int
@@ -137,8 +138,8 @@ func Split(path string, src []byte, opts Options) Page {
 	return page
 }
 
-// frontOnly returns the chunk of a page that has only front matter, which is common for
-// folder overviews. Searches find it by title and description.
+// frontOnly returns the only chunk of a page that consists of front matter. Folder
+// overviews are often such pages. Searches find it by title and description.
 func frontOnly(path string, by By, page Page, lastLine int) Chunk {
 	fragment := preamble
 	if by == File {
