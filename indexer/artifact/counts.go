@@ -9,13 +9,13 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// fieldName is the name of the only field, which merges the title, headings, path and
+// fieldName is the name of the only field. It combines the title, headings, path and
 // body of a chunk. With separate fields, a short field could dominate because of a
 // single common word.
 const fieldName = "all"
 
-// The weight of a term in each place. In the body, a term counts once. The body also
-// contains the chunk's own heading.
+// The weight of a term in each part of a page. In the body, a term counts once. The
+// body also contains the chunk's own heading.
 const (
 	titleWeight       = 2
 	headingWeight     = 4
