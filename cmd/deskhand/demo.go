@@ -21,7 +21,8 @@ var demoQuestions = []string{
 	byMeaning,
 }
 
-// byMeaning is a question of which no word occurs in the manual.
+// byMeaning is a question that only semantic search can answer, because none of
+// its words occurs in the manual.
 const byMeaning = "semantic similarity"
 
 // demoCommand demonstrates a complete session: it starts this program as a server and

@@ -24,8 +24,8 @@ func manPagesCommand(a *app) *cobra.Command {
 	}
 }
 
-// writeManPages writes the page of cmd and of its visible subcommands into dir:
-// deskhand.1, deskhand-ask.1 and so on.
+// writeManPages writes a page for cmd and a page for each of its visible
+// subcommands into dir: deskhand.1, deskhand-ask.1 and so on.
 func writeManPages(cmd *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create the folder for man pages: %w", err)
@@ -46,8 +46,8 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage returns cmd's page in man(7) format. The page has no date, so that its
-// bytes are reproducible.
+// manPage returns cmd's page in man(7) format. The page has no date, so that a
+// rebuild produces the same bytes.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH \"%s\" \"1\" \"\" \"deskhand %s\" \"deskhand manual\"\n", strings.ToUpper(manName(cmd)), roff(buildVersion()))
@@ -100,8 +100,8 @@ func manRows(b *strings.Builder, title string, rows [][2]string) {
 	}
 }
 
-// roff escapes text so that no line is a roff request and hyphens can be
-// copied from the page.
+// roff escapes text, so that no line is read as a roff request and readers can
+// copy hyphens from the page.
 func roff(text string) string {
 	lines := strings.Split(strings.NewReplacer(`\`, `\e`, `-`, `\-`).Replace(text), "\n")
 	for i, line := range lines {

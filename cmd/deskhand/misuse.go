@@ -16,8 +16,8 @@ import (
 // misuse returns an error in the command line or the configuration. Its exit code is 2.
 func misuse(message, hint string) error { return fault.Misuse(message, hint) }
 
-// misuses lists the fault codes with exit code 2: those of cmd, and those that other
-// packages return for values from a command line.
+// misuses lists the fault codes that have exit code 2. They are the codes of package
+// cmd, and those that other packages return for values from a command line.
 var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key"}
 
 // arguments checks the number of positional arguments.
@@ -40,7 +40,7 @@ func within(flag string, n, low, high int) error {
 	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "use a number from "+fmt.Sprintf("%d to %d", low, high))
 }
 
-// flagError rewords a flag error of the library.
+// flagError rewords a flag error from the library.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -75,8 +75,8 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 	return misuse("unknown flag --"+name, hint)
 }
 
-// unknownCommand rewords the library's error for an unknown command. It returns any
-// other error unchanged.
+// unknownCommand rewords the library's error for an unknown command. It returns
+// other errors unchanged.
 func unknownCommand(root *cobra.Command, err error) error {
 	var name string
 	if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &name); scan != nil || fault.Of(err) != nil {

@@ -81,7 +81,8 @@ func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 	return builds.Trained(&a.Console, f.options.Out, report, f.asJSON)
 }
 
-// check returns an error for invalid flags before the training, which takes minutes.
+// check returns an error for invalid flags. It is called before the training,
+// because training takes minutes.
 func (f *trainFlags) check() error {
 	const hint = "pass a file for the model, for example -o my.model"
 	switch {
@@ -90,7 +91,7 @@ func (f *trainFlags) check() error {
 	case !strings.HasSuffix(f.options.Out, ".model"):
 		return misuse(fmt.Sprintf("-o %s does not end in .model", f.options.Out), hint)
 	case f.from != "" && f.from != embed.Default && !strings.HasSuffix(f.from, ".model"):
-		return f.noModel() // not the error that a provider's API key is missing
+		return f.noModel() // otherwise the error would be that a provider's API key is missing
 	}
 	info, err := os.Stat(filepath.Dir(f.options.Out))
 	if err != nil || !info.IsDir() {

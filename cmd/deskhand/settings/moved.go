@@ -1,7 +1,7 @@
 package settings
 
-// These tables list what docs-mcp names differently or only docs-mcp has,
-// with the replacement.
+// These tables list what has a different name in docs-mcp or exists only there,
+// with a replacement.
 
 // MovedCommands maps docs-mcp commands to their replacements.
 var MovedCommands = map[string]string{
@@ -22,7 +22,7 @@ const (
 	ownBuild     = "omit it: /healthz reports deskhand's own build"
 )
 
-// MovedFlags maps docs-mcp flags to advice on what to do instead.
+// MovedFlags maps docs-mcp flags to advice on using deskhand instead.
 var MovedFlags = map[string]string{
 	"stateless":         "omit it: clients of protocol 2026-07-28 are always served without sessions",
 	"version":           "omit it: clients receive deskhand's own version, as \"deskhand version\" prints it",
