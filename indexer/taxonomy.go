@@ -11,12 +11,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// facetKey matches a key that can be a tool argument. Model APIs reject the whole tool
-// if a name contains any other character.
+// facetKey matches a key that can be the name of a tool argument. If a name contains
+// any other character, model APIs reject the whole tool.
 var facetKey = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// facetValues collects the pages' metadata. By key and value, it holds the first page
-// that has the value.
+// facetValues collects the metadata of the pages. It maps each key and value to the
+// first page that has the value.
 type facetValues map[string]map[string]string
 
 func (f facetValues) add(page string, metadata map[string]string) {
@@ -48,8 +48,9 @@ func (f facetValues) refuseReserved(source func(page, key string) string) error 
 	return nil
 }
 
-// facets combines the values found and the user's settings into the artifact's facets.
-// A key or value that cannot be a facet is a problem, but its pages keep the metadata.
+// facets combines the values from the pages and the user's settings into the
+// artifact's facets. If a key or value cannot be a facet, this is a problem, but the
+// pages keep their metadata.
 func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	facets := map[string]artifact.Facet{}
 	var problems []Problem
