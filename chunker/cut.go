@@ -102,9 +102,9 @@ func (c *cutter) at(level int, p piece, fragment func(heading int) string) []pie
 	return append([]piece{before}, out...)
 }
 
-// below splits p at its highest level of inner headings, or returns nil if p has none.
-// The new fragments start with p's fragment and are numbered from the beginning, as in
-// docs-mcp.
+// below splits p at inner headings that are deeper than p's level. It uses the highest
+// level that occurs, or returns nil if there is none. The new fragments start with p's
+// fragment and are numbered from the beginning, as in docs-mcp.
 func (c *cutter) below(p piece) []piece {
 	finer := 7
 	for i := p.inner; i < p.innerEnd; i++ {

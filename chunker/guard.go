@@ -62,7 +62,7 @@ type guard struct {
 	parser.Context
 	nodes, effort int
 	escapedPipes  int
-	block         ast.Node // the block whose inlines are being parsed
+	block         ast.Node // the block whose inline nodes are being parsed
 	blockEffort   int
 	delimiters    int // number of emphasis and strikethrough delimiters in block
 	at            int // start of the last block seen
@@ -175,7 +175,7 @@ func (g *guard) spend(units int) bool {
 	return true
 }
 
-// plainBlock is a paragraph whose markup is not parsed.
+// plainBlock is a paragraph in which markup is not parsed.
 type plainBlock struct{ ast.BaseBlock }
 
 var kindPlainBlock = ast.NewNodeKind("PlainBlock")

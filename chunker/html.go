@@ -13,9 +13,10 @@ type stripper struct {
 	quote   byte   // the open quote inside a tag
 	depth   int    // number of open braces inside a tag; JSX values contain code
 	until   []byte // end of a comment, script or style
-	name    []byte // of the tag, in lower case
+	name    []byte // name of the tag, in lower case
 	closing bool   // the tag is </name>
-	// component is true for a JSX tag, whose attributes are also words.
+	// component is true for a JSX tag. The values of its attributes are also
+	// words.
 	component bool
 	attribute []byte // name of the attribute whose value may come next, in lower case
 	value     int    // offset of the attribute's value, or 0 if readers do not see it

@@ -38,7 +38,7 @@ type block struct {
 }
 
 type outlineProblem struct {
-	offset int // in the body, or -1 if the problem concerns the whole body
+	offset int // offset in the body, or -1 if the problem concerns the whole body
 	reason string
 }
 
@@ -116,8 +116,8 @@ func (o *outline) problem(offset int, format string, args ...any) {
 	o.problems = append(o.problems, outlineProblem{offset, fmt.Sprintf(format, args...)})
 }
 
-// link sets the parent of every heading. A heading ends all previous sections at its
-// own or a deeper level.
+// link sets the parent of every heading. A heading ends the sections of all previous
+// headings at its level or a deeper level.
 func (o *outline) link() {
 	inForce := [7]int{-1, -1, -1, -1, -1, -1, -1} // by level; level 0 is the page
 	for i := range o.headings {
@@ -133,8 +133,8 @@ func (o *outline) link() {
 	}
 }
 
-// firstH1 returns the index of the first level-1 heading from index from up to, but not
-// including, index to, or -1 if there is none.
+// firstH1 returns the index of the first level-1 heading in the range that starts
+// at index from and ends before index to. If there is none, it returns -1.
 func (o *outline) firstH1(from, to int) int {
 	for i := from; i < to; i++ {
 		if o.headings[i].level == 1 {
@@ -148,8 +148,8 @@ func (o *outline) firstH1(from, to int) int {
 // <h1>. Comments and pictures often come before the <h1>.
 const titleBlocks = 20
 
-// title returns the text of the first level-1 heading, or else of an HTML <h1> near the
-// start, as in many READMEs, or else "".
+// title returns the text of the first level-1 heading. If there is none, it returns the
+// text of an HTML <h1> near the start, which many READMEs have, or else "".
 func (o *outline) title() string {
 	if first := o.firstH1(0, len(o.headings)); first >= 0 {
 		return o.headings[first].title
