@@ -1,7 +1,6 @@
-// Command release builds the files that people install: an archive for each platform,
-// with the program, its manual pages, shell completion, licence and an SBOM; deb, rpm
-// and apk packages for Linux; an MCP bundle; npm packages; and a file with the
-// checksums.
+// Command release builds the files that people install: an archive for each platform; deb, rpm
+// and apk packages for Linux; an MCP bundle; npm packages; and a file with the checksums. An
+// archive contains the program, its manual pages, shell completion, the licence and an SBOM.
 // "make release-snapshot" runs it. .goreleaser.yaml describes the same release for goreleaser.
 package main
 
