@@ -212,7 +212,7 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	return q.finish(asked, asked, err)
 }
 
-// late waits for a late answer to a question whose deadline has passed.
+// late offers a request whose deadline has passed, and waits for a late answer.
 func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
 	defer q.hub.Offer(ctx, r, surface)()
 	return q.wait(ctx, r, timeout)

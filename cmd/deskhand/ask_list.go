@@ -69,7 +69,8 @@ func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, err
 	return settled(ctx, hub, filter)
 }
 
-// settled lists requests. It first ends those whose agents have died.
+// settled lists requests. It first ends the requests whose agents are no longer
+// running.
 func settled(ctx context.Context, hub *elicit.Hub, f elicit.Filter) (elicit.List, error) {
 	list, err := hub.List(ctx, f)
 	if err != nil {

@@ -75,7 +75,7 @@ func (a *app) onProject(cmd *cobra.Command, asJSON string, do doing) *cobra.Comm
 	return a.working(cmd, asJSON, do)
 }
 
-// Usage texts of --json.
+// Usage messages for --json.
 const doneAsJSON = "print the result as JSON"
 
 func answerOf(tool string) string { return "print the result of " + tool + " as JSON" }

@@ -27,7 +27,7 @@ const ConfigName = "deskhand.yaml"
 type configFile struct {
 	path   string // empty if there is no file
 	data   []byte
-	values map[string][]string // by setting name
+	values map[string][]string // the settings in the file, by name
 }
 
 // configPaths holds the paths of the configuration files for one run. chosen is a file

@@ -1,7 +1,7 @@
 package settings
 
-// These tables list what has a different name in docs-mcp or exists only there,
-// with a replacement.
+// These tables list names that differ in docs-mcp, and features that only
+// docs-mcp has, each with a replacement.
 
 // MovedCommands maps docs-mcp commands to their replacements.
 var MovedCommands = map[string]string{

@@ -131,7 +131,7 @@ func (one setting) guarded(texts []string) guarded {
 	var v any = texts
 	switch {
 	case one.tree:
-		if err := yaml.Unmarshal([]byte(texts[0]), &v); err != nil { // JSON is YAML
+		if err := yaml.Unmarshal([]byte(texts[0]), &v); err != nil { // JSON is valid YAML
 			v = texts[0]
 		}
 	case !one.list:
@@ -174,8 +174,8 @@ func asYAML(v any) string {
 }
 
 // apply sets the values from a project file. If the file is trusted, apply sets all
-// values in it, or else only those that require no trust. Flags and environment variables
-// take precedence.
+// values in it. Otherwise it sets only the values that require no trust. Flags and
+// environment variables take precedence.
 func (s *Settings) apply(p *Project) {
 	needs := map[string]guarded{}
 	for _, h := range p.needs {

@@ -48,7 +48,7 @@ func Flags(f *pflag.FlagSet) {
 	}
 }
 
-// everywhere lists the settings whose flags exist on every command.
+// everywhere lists the settings that have a flag on every command.
 var everywhere = []string{"state", "log-level", "log-format"}
 
 // Declare adds the flag of a setting.

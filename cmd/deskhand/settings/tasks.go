@@ -67,8 +67,8 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	return o, err
 }
 
-// runConfiguration returns the effective settings that determine a run. A process can
-// start a waiting run only if it has the same settings.
+// runConfiguration returns the effective settings that determine a run. A process
+// that starts a waiting run must have the same settings.
 func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, err error) {
 	if err := s.tree("tasks.wrap", &c.Wrap); err != nil {
 		return c, err
@@ -128,8 +128,8 @@ func (s *Settings) agents() (*executor.Table, error) {
 	}
 	all := table.Configs()
 	for _, info := range table.List() {
-		// With the wrapper, it would not be visible that an agent is not
-		// installed, so only installed agents are wrapped.
+		// If the agent's program is missing, the wrapper would hide this, so only
+		// installed agents are wrapped.
 		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 {
 			c.Command = slices.Concat(wrap, c.Command)
 			if c.Resume != nil {

@@ -54,8 +54,8 @@ type upstreamEntry struct {
 	} `yaml:"auth,omitempty"`
 }
 
-// words is a list of strings. In YAML, it can also be a single string, which is
-// split at white space.
+// words is a list of strings. In YAML, it may also be written as a single string,
+// which is then split at white space.
 type words []string
 
 func (w *words) UnmarshalYAML(node *yaml.Node) error {
