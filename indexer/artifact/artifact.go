@@ -35,7 +35,8 @@ type Metadata struct {
 	CorpusDescription string `json:"corpus_description"`
 	// Taxonomy holds the facets by key.
 	Taxonomy map[string]Facet `json:"taxonomy"`
-	// ToolDescriptions replace the tools' default texts. If nil, the defaults apply.
+	// ToolDescriptions replaces the tools' default descriptions. If it is nil, the
+	// defaults apply.
 	ToolDescriptions *ToolDescriptions `json:"tool_descriptions,omitempty"`
 	// Instructions are sent to a client when it connects.
 	Instructions string `json:"mcpServerInstructions,omitempty"`
@@ -77,8 +78,8 @@ type Library struct {
 	Digest   string `json:"digest,omitempty"`
 	// Licence is an SPDX identifier, or empty if no licence was found.
 	Licence string `json:"licence,omitempty"`
-	// Texts reports whether the user trusts the tool texts that come with the
-	// library.
+	// Texts reports whether the user trusts the tool descriptions, instructions
+	// and prompts that come with the library.
 	Texts bool `json:"texts,omitempty"`
 	// Origin is the source that the library was built from if Source is a registry.
 	// In this case, Digest is the digest of the registry's manifest. If Origin is
@@ -114,7 +115,8 @@ type FacetValue struct {
 	MCPResource bool `json:"mcp_resource,omitempty"`
 }
 
-// ToolDescriptions are texts for the model that replace the tools' default texts.
+// ToolDescriptions holds descriptions for the model. They replace the tools'
+// default descriptions.
 type ToolDescriptions struct {
 	SearchDocs string `json:"search_docs,omitempty"`
 	GetDoc     string `json:"get_doc,omitempty"`

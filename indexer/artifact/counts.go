@@ -14,8 +14,8 @@ import (
 // single common word.
 const fieldName = "all"
 
-// The weight of a term in each part of a page. In the body, a term counts once. The
-// body also contains the chunk's own heading.
+// The weights of a term in the parts of a page. In the body, a term counts once.
+// The body also contains the chunk's own heading.
 const (
 	titleWeight       = 2
 	headingWeight     = 4
@@ -86,7 +86,7 @@ func (c *counter) addTerm(text string, weight int) {
 	c.out.terms = append(c.out.terms, termCount{text, weight})
 }
 
-// chunk counts the terms by which searches find a chunk of a page.
+// chunk counts the terms that make searches find a chunk of a page.
 func (c *counter) chunk(page counts, chunk chunker.Chunk) {
 	c.reset()
 	c.out.length = page.length

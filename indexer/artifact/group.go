@@ -22,9 +22,9 @@ const (
 	chunkSection          // chunk records
 	lengthSection         // u32 per chunk: its weighted length in terms
 	stringSection         // each string as a uvarint length and its bytes; offset 0 is ""
-	blockIndex            // a u32 per block, for its end, and one more u32
+	blockIndex            // u32 per block: the offset at which the block ends
 	blockSection          // zstd frames of Markdown, each with its own checksum
-	textSection           // packed plain texts, see texts.go
+	textSection           // packed plain text of the chunks, see texts.go
 	postingSection        // positions of terms, see postings.go
 	lexicalSection        // bluge segment
 	vectorSection         // see vector.go
@@ -41,7 +41,7 @@ type Group struct {
 	names      []ChunkName
 	sources    []Source
 	chunks     int
-	dimensions int // of the vectors, or 0 if there are none
+	dimensions int // dimensions of the vectors, or 0 if there are none
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

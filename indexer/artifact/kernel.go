@@ -1,9 +1,9 @@
 package artifact
 
-// dots writes the dot product of query and each row to out. The rows are as long as
-// query and consecutive. len(query) must be a positive multiple of rowAlign, and the
-// sums must fit in 32 bits (see rounded). All kernels return the same result, because
-// integer sums do not depend on the order.
+// dots writes the dot product of query and each row to out. The rows are consecutive,
+// and each is as long as query. len(query) must be a positive multiple of rowAlign,
+// and the sums must fit in 32 bits (see rounded). All kernels return the same result,
+// because integer sums do not depend on the order.
 func dots(out []int32, query []int16, rows []byte) {
 	rows = rows[:len(out)*len(query)]
 	if hasKernel && len(out) > 0 {

@@ -57,7 +57,8 @@ func header() []byte {
 	return binary.LittleEndian.AppendUint32(b, 0)
 }
 
-// tail returns the directory and footer of a file whose sections end at offset.
+// tail returns the directory and the footer of a file. offset is the end of the
+// file's sections.
 func (l *layout) tail(offset uint64) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(l.dimensions))
 	b = l.weights.append(l.twins.append(binary.LittleEndian.AppendUint32(b, 0)))
@@ -151,9 +152,10 @@ func (e *entry) vectorsFit(dimensions int) bool {
 	return uint64(s.bytes) == want
 }
 
-// checkSections compares all sections with their checksums, except blocks and texts,
-// which contain their own checksums. It reads the file instead of the mapping,
-// because pages read through the mapping would count as memory of this process.
+// checkSections compares all sections with their checksums, except the blocks and
+// the text section, which contain checksums themselves. It reads the file instead of
+// the mapping, because pages read through the mapping would count as memory of this
+// process.
 func (l *layout) checkSections(file io.ReaderAt) error {
 	errs := make([]error, len(l.groups)+1) // the last error is for the parts after the groups
 	var next atomic.Int64

@@ -127,7 +127,7 @@ func (l *lexical) measure(lengths []uint32) {
 type Postings struct {
 	// Chunks is the number of chunks that contain the term.
 	Chunks int
-	lists  []groupList // for the groups that contain the term, in order
+	lists  []groupList // postings in each group that contains the term, in order
 }
 
 // Postings looks up a term. If no chunk contains the term, it returns postings
@@ -170,8 +170,8 @@ func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 	return nil
 }
 
-// Similar returns at most limit indexed terms one edit away from term, most frequent
-// first. A transposition counts as one edit.
+// Similar returns at most limit indexed terms that are one edit away from term, most
+// frequent first. A transposition counts as one edit.
 func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	builder, err := r.lexical.fuzzy()
 	if err != nil {

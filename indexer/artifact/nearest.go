@@ -73,7 +73,7 @@ func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 }
 
 // cosines computes the cosines between one query and consecutive chunks. If a chunk is
-// a twin of the previous one, it reuses the previous cosine.
+// a twin of the previous chunk, cosines reuses the previous result.
 type cosines struct {
 	*vectors
 	unit   []float32

@@ -302,7 +302,8 @@ func (r *Reader) Languages() ([]language.Code, error) {
 	return all, nil
 }
 
-// PagePath returns the path of a page by ordinal, which must be in range.
+// PagePath returns the path of a page. page is the page's ordinal and must be in
+// range.
 func (r *Reader) PagePath(page int) (string, error) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].firstPage > page })
 	g := &r.groups[i-1]

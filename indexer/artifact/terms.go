@@ -48,8 +48,8 @@ type Analyzer struct {
 	// MaxStems limits the size of the stem cache. Zero means 131,072.
 	MaxStems int
 	speaks   language.Code
-	stems    map[string]string                   // of the current language
-	others   map[language.Code]map[string]string // of the languages used earlier
+	stems    map[string]string                   // stems in the current language
+	others   map[language.Code]map[string]string // stems in the languages used earlier
 	terms    []Term
 	lower    []byte
 }

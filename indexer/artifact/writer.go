@@ -23,7 +23,7 @@ type Writer struct {
 	dir      string
 	lock     *os.File
 	previous *Reader           // nil if there is no previous artifact or it is closed
-	digest   [sha256.Size]byte // of the previous metadata
+	digest   [sha256.Size]byte // digest of the previous metadata
 	// pending holds the groups of the previous artifact that must be copied. They
 	// are copied when the first group is added that the previous artifact does not
 	// have. An unchanged corpus therefore keeps its data file.
@@ -346,8 +346,8 @@ func (w *Writer) complete(m *Metadata) error {
 	return nil
 }
 
-// Pages returns the pages added so far, in order, including those of reused groups.
-// The field First of these pages is not set.
+// Pages returns the pages added so far, in order. This includes the pages of reused
+// groups. The field First of these pages is not set.
 func (w *Writer) Pages() []Page { return w.pages }
 
 // ChunkName identifies a chunk.
@@ -391,8 +391,8 @@ const (
 	lockName   = ".lock"
 )
 
-// sweep removes files that killed builds left behind. If keep is the name of the data
-// file in use, sweep also removes all other data files.
+// sweep removes files that were left by killed builds. If keep is the name of the
+// data file in use, sweep also removes all other data files.
 func (w *Writer) sweep(keep string) {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
