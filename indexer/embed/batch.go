@@ -101,8 +101,8 @@ func decodeReply(answer []byte, n int) (reply, error) {
 		} `json:"usage"`
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
-		// If a value has the wrong type, it will have the wrong type again. If the
-		// response was truncated, a retry may succeed.
+		// If a value has the wrong type, a retry will not help. If the response
+		// was truncated, a retry may succeed.
 		misfit := new(json.UnmarshalTypeError)
 		return reply{}, &failure{reason: "cannot read its answer: " + plain(err.Error()), again: !errors.As(err, &misfit)}
 	}

@@ -31,8 +31,8 @@ const (
 	passages = "Represent this sentence for searching relevant passages: "
 )
 
-// habits lists the known habits. For a model, the first entry applies whose field
-// part occurs in the model's name.
+// habits lists the known habits. The first entry whose part occurs in the model's
+// name applies.
 var habits = []habit{
 	{part: "nomic-embed-text", document: "search_document: ", query: "search_query: ", bytes: 6000},
 	{part: "embeddinggemma", document: "title: none | text: ", query: "task: search result | query: ", bytes: 6000},

@@ -2,11 +2,12 @@ package embed
 
 import "strings"
 
-// eachProse calls visit for each word of text that could be part of a sentence. words
-// is the number of words that it counts as. Such a word stands between white space
-// and consists only of letters, of which only the first may be a capital. Punctuation
-// may follow it. These rules exclude names in code, numbers and most table cells. In
-// scripts written without spaces, every two characters count as a word.
+// eachProse calls visit for each word of text that could be part of a sentence. The
+// argument words is the number of words that this word counts as. Such a word stands
+// between white space and consists only of letters, of which only the first may be a
+// capital. Punctuation may follow it. These rules exclude names in code, numbers and
+// most table cells. In scripts written without spaces, every two characters count as
+// a word.
 func eachProse(text string, visit func(word string, words int)) {
 	for i := 0; i < len(text); {
 		for i < len(text) && isSpace(text[i]) {

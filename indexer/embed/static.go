@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Static is a local embedding model with one vector per token. The vector of a text is
-// the sum over its tokens of (1 + ln count) * E[token], scaled to length 1. The length
-// of a token's row represents its importance. The computation takes microseconds, so
-// Static needs no cache, no batches and no second process.
+// Static is a local embedding model with one vector per token. The vector of some text
+// is the sum over its tokens of (1 + ln count) * E[token], scaled to length 1. The
+// length of a token's row represents its importance. The computation takes
+// microseconds, so Static needs no cache, no batches and no second process.
 //
 // The last dimension of the rows is unused. In a question's vector, it is 0. In a
 // document's vector, it lowers the similarity to questions: the other dimensions are
@@ -30,7 +30,8 @@ type Static struct {
 }
 
 const (
-	// maxTextBytes is the maximum number of bytes that are read from one text.
+	// maxTextBytes is the maximum number of bytes that are read when a vector is
+	// computed.
 	maxTextBytes = 64 << 10
 	// A chunk's vector is computed from its headings and the first 300 words of its
 	// body, which gave the best results. The body is also truncated to 8 KiB, which
@@ -83,8 +84,8 @@ func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, e
 // Query returns the vector of a question. It never fails.
 func (m *Static) Query(_ context.Context, text string) ([]float32, error) { return m.Embed(text), nil }
 
-// Embed returns the vector of a text. It has length 1, or is all zeros if the text has
-// no known word. Embed reads only the first 64 KiB of the text.
+// Embed returns the vector of text. It has length 1, or is all zeros if text has no
+// known word. Embed reads only the first 64 KiB of text.
 func (m *Static) Embed(text string) []float32 {
 	b := m.bag()
 	defer m.put(b)
@@ -145,7 +146,7 @@ func (m *Static) row(row int) []byte {
 	return m.rows[row*half : (row+1)*half]
 }
 
-// bag counts the tokens in one text. It keeps the tokens in the order of their
+// bag counts the tokens in some text. It keeps the tokens in the order of their
 // first occurrence, so that floating-point sums are reproducible.
 type bag struct {
 	model  *Static
@@ -203,7 +204,7 @@ func (b *bag) sum(vector []float32) {
 	normalise(vector)
 }
 
-// Weight returns the weight of a token that occurs count times in a text: 1 + ln count.
+// Weight returns the weight of a token that occurs count times. It is 1 + ln count.
 func Weight(count int) float32 {
 	if count < len(weights) {
 		return weights[count]

@@ -33,7 +33,7 @@ func Words(text string, emit func(word []byte, joined bool)) {
 	}
 }
 
-// The kinds of stretches in a text.
+// The kinds of stretches of text.
 const (
 	gap = iota
 	wordRun

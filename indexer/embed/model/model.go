@@ -5,7 +5,7 @@
 // "make model" trains it again. Package embed opens the model as "builtin".
 package model
 
-import _ "embed" // for Weights
+import _ "embed" // needed for Weights
 
 // Weights is the model file, in the format of package embed. It is part of the program
 // file. The system loads it only when it is read, so a process that computes no

@@ -8,7 +8,8 @@ const (
 	// same batch. Sections of the same page are the hardest negative examples, and
 	// the most similar to a real search.
 	blockPairs = 64
-	// oneSource is the share of batches whose pairs all come from one source.
+	// oneSource is the share of batches in which all pairs come from the same
+	// source.
 	oneSource = 0.5
 	// minBatch is the minimum size of a batch.
 	minBatch = 16

@@ -9,8 +9,8 @@ import (
 const (
 	window = 6
 	// nearest is the count for an adjacent word. A word that is d words further
-	// away counts nearest/(1 + d/4). The counts are integers, because their sums
-	// do not depend on the order.
+	// away counts nearest/(1 + d/4). The counts are integers, because sums of
+	// integers do not depend on the order.
 	nearest = 420
 	// subsample is the frequency above which some occurrences are skipped at
 	// random.
@@ -88,8 +88,8 @@ func (t *table) grow() {
 	}
 }
 
-// countNear counts neighbours in all texts. If a document occurs several times,
-// it is counted once.
+// countNear counts neighbours in the text of all pairs. If a document occurs
+// several times, it is counted once.
 func (t *trainer) countNear() []cell {
 	keep := make([]float64, len(t.frequency))
 	for i, n := range t.frequency {
@@ -136,7 +136,7 @@ func (t *trainer) countNear() []cell {
 	return cells
 }
 
-// near collects the cells from some of the texts, by table.
+// near collects the cells from some of the pairs, by table.
 type near struct {
 	all     []table
 	buffers [tables][]cell

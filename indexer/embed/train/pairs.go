@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// pair holds two texts from one source that mean the same. Their words are stored as
-// numbers from a dictionary.
+// pair holds two pieces of text from one source that mean the same. Their words are
+// stored as numbers from a dictionary.
 type pair struct {
 	kind         kind
 	source, page int32
@@ -185,8 +185,8 @@ func firstSentence(text string) (sentence, rest string, ok bool) {
 	}
 }
 
-// innerSentence takes one sentence of 6 to 35 words out of a text that has at least
-// four such sentences.
+// innerSentence takes one sentence of 6 to 35 words out of text. ok is false if
+// text has fewer than four such sentences.
 func innerSentence(r *random, text string) (sentence, others string, ok bool) {
 	var from, to []int
 	at := 0
@@ -221,8 +221,8 @@ func firstWords(body string) string {
 // maxSameQuery is the maximum number of pairs with the same query in a source.
 const maxSameQuery = 12
 
-// cleaned removes pairs that are too short, pairs that are duplicates, and pairs whose
-// query occurs too often. It also shortens queries.
+// cleaned removes pairs that are too short, duplicates, and pairs with a query that
+// occurs too often. It also shortens queries.
 func cleaned(all []rough) []rough {
 	seen := map[[2]uint64]bool{}
 	count := map[string]int{}

@@ -2,11 +2,11 @@
 // Markdown. It needs no labels, no other model and no network. Training takes minutes
 // on two cores.
 //
-// It learns which texts mean the same from pairs of texts that belong together in
+// It learns which pieces of text mean the same from pairs that belong together in
 // documentation: a heading and its section, a link and its target, a first sentence and
 // the rest (pairs.go). The initial vector of a word depends on the words near it in the
 // documentation (cooccur.go, svd.go). Training then moves the vectors until the two
-// texts of a pair are nearer to each other than to the texts of other pairs
+// sides of a pair are nearer to each other than to the sides of other pairs
 // (contrast.go).
 //
 // Equal options and equal files produce the same bytes, on any number of cores and with
@@ -91,7 +91,7 @@ type trainer struct {
 	pairs      []pair
 	dictionary dictionary
 	vocabulary *embed.Vocabulary
-	texts      []encoded // texts of the pairs, with the same indexes
+	texts      []encoded // text of the pairs, with the same indexes
 	frequency  []int     // by row
 	weights    []float32 // rows of length Dimensions
 }
