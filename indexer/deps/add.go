@@ -17,8 +17,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Generator is the revision of this package's output. It changes whenever the same
-// files produce different pages, so that libraries are rebuilt.
+// Generator identifies the output of this package. It is changed whenever the same
+// files would produce different pages, so that libraries are rebuilt.
 const Generator = "deps-1"
 
 // atOnce is the number of libraries that are built concurrently. It is low because at
@@ -116,7 +116,7 @@ func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
 			return nil
 		})
 	}
-	_ = g.Wait() // its functions always return nil
+	_ = g.Wait() // the functions in g always return nil
 	for i, d := range list {
 		if failed[i] == nil {
 			report.Libraries = append(report.Libraries, made[i])

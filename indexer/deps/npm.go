@@ -180,7 +180,7 @@ func besides(file string) (map[string]string, error) {
 		var w packageJSON
 		src, err := readFile(filepath.Join(dir, "package.json"), maxLock)
 		if err != nil || json.Unmarshal(src, &w) != nil {
-			continue // not a workspace
+			continue // it is not a workspace
 		}
 		for name, wanted := range w.needs() {
 			if _, has := all[name]; !has {
