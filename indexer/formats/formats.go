@@ -75,7 +75,7 @@ func (l Left) String() string {
 	return s
 }
 
-// LeftOut returns list on one line, in the form "left out: 14 .rst (install
+// LeftOut returns list on one line. An example is "left out: 14 .rst (install
 // pandoc), 3 .pdf".
 func LeftOut(list []Left) string {
 	var parts []string
@@ -125,7 +125,7 @@ var formats = []format{
 }
 
 // notPages lists globs for files that have one of these extensions but are not
-// docs. They are files for tools, and copies of the docs for models.
+// docs. These are files for tools, and files that repeat the docs for models.
 var notPages = []string{"requirements*.txt", "constraints*.txt", "cmakelists.txt", "robots.txt", "humans.txt", "licen*.txt", "copying*.txt", "notice*.txt", "llms*.txt",
 	"package.json", "package-lock.json", "tsconfig*.json", "pnpm-lock.yaml", "404.html", "search.html", "genindex.html", "sitemap.html"}
 

@@ -106,8 +106,8 @@ func addLines(b *builder, text []string, lines []int) {
 	}
 }
 
-// joined returns the text in n, which may be a string or a list of lines, and the
-// source line of each of its lines.
+// joined returns the text in n and the source line of each of its lines. n may be
+// a string or a list of lines.
 func joined(n *yaml.Node) (string, []int) {
 	var b strings.Builder
 	var lines []int
