@@ -35,8 +35,8 @@ const ownAnnotations = "com.github.deskhand."
 type packed struct {
 	manifest           []byte
 	metadata           []byte
-	of                 ocispec.Descriptor // of the manifest
-	described, indexed ocispec.Descriptor // of the layers
+	of                 ocispec.Descriptor // descriptor of the manifest
+	described, indexed ocispec.Descriptor // descriptors of the layers
 }
 
 func pack(m artifact.Metadata, more map[string]string) (p packed, err error) {
