@@ -30,8 +30,8 @@ type Options struct {
 	// Name and Version are the library's name and version. If one of them is
 	// empty, a default derived from the address is used.
 	Name, Version string
-	// Texts allows models to receive the texts for tools, instructions and prompts
-	// that come with the library.
+	// Texts allows models to receive the tool descriptions, instructions and
+	// prompts that come with the library.
 	Texts bool
 	// NoGitIgnore includes files that a .gitignore file matches.
 	NoGitIgnore bool

@@ -97,8 +97,8 @@ func (o Options) received(l *oci.Library) artifact.Metadata {
 	return m
 }
 
-// plain removes from m the publisher's texts for models, as a build without Texts
-// does. It also removes values that a build never writes.
+// plain removes from m everything that the publisher wrote for models, as a build
+// without Texts does. It also removes values that a build never writes.
 func plain(m *artifact.Metadata) {
 	m.CorpusDescription = m.Library.Name + " documentation"
 	m.ToolDescriptions, m.Instructions, m.Prompts = nil, "", nil
