@@ -231,8 +231,8 @@ func isSitemap(u *url.URL) bool {
 }
 
 // sitemaps reads the sitemap that the user gave. If there is none, it reads the
-// sitemaps in robots.txt, or else those at the usual addresses. It also reads the
-// sitemaps that these sitemaps refer to.
+// sitemaps in robots.txt, or else the sitemaps at the usual addresses. It also
+// reads all sitemaps that these refer to.
 func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 	var queue []string
 	usual := false

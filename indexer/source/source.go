@@ -47,7 +47,7 @@ type Options struct {
 	// and at the end. done and total are numbers of pages.
 	Progress func(done, total int)
 
-	clock clock // for tests; nil means the system clock
+	clock clock // replaced in tests; nil means the system clock
 }
 
 func (o Options) progress(done, total int) {
