@@ -27,7 +27,8 @@ type build struct {
 	pages   []*page
 	byPath  map[string]*page
 	prompts []artifact.Prompt
-	// taxonomy and texts are merged from metadata.json and the manifests.
+	// taxonomy and texts are the merged values from metadata.json and the
+	// manifests.
 	taxonomy taxonomy
 	texts    texts
 	phrases  Phrases
@@ -142,8 +143,9 @@ func noDocuments(dir string, f *found, left []formats.Left) error {
 	return fault.New("no_documents", "no Markdown files under "+dir, hint)
 }
 
-// apply sets the settings of each page. It also merges the texts and taxonomies from
-// the manifests that apply to a page, in page order.
+// apply sets the settings of each page. It also merges the descriptions for
+// models and the taxonomies from all manifests that apply to a page, in page
+// order.
 func (b *build) apply() {
 	o, defaults := b.options, b.about.strategy
 	defaults.By = cmp.Or(o.By, defaults.By, chunker.H2)

@@ -31,7 +31,7 @@ type ignoreRule struct {
 type ignores []ignoreFile
 
 // ignored reports whether git would ignore path, which is relative to the corpus.
-// None of the parent folders may be ignored.
+// The caller must have checked that none of the parent folders are ignored.
 func (files ignores) ignored(path string, dir bool) bool {
 	for i := len(files) - 1; i >= 0; i-- {
 		f := files[i]

@@ -59,15 +59,15 @@ type Options struct {
 	GitIgnore bool
 	// Strict makes the build fail with fault "strict" if there is any problem.
 	Strict bool
-	// SearchDescription, GetDocDescription and Instructions override the texts in
-	// metadata.json and manifests. Empty strings override nothing.
+	// SearchDescription, GetDocDescription and Instructions override the values
+	// in metadata.json and manifests. Empty strings override nothing.
 	SearchDescription, GetDocDescription, Instructions string
 	// Formats converts files that are not Markdown to pages. If it is nil, such
 	// files are ignored. The caller must close it.
 	Formats *formats.Converter
 	// Library is the name and source of the corpus, or nil if it has none.
 	Library *artifact.Library
-	// PlainTexts omits the texts for models that come with the corpus: tool
+	// PlainTexts omits what the corpus itself would tell models: tool
 	// descriptions, instructions and prompts.
 	PlainTexts bool
 	// Embedder computes each chunk's vector. If it is nil, the index has no
@@ -82,8 +82,8 @@ type Options struct {
 	// 410 MB of memory with 8 workers, and up to 190 MB with 2.
 	Workers int
 	// MaxFileBytes is the maximum size of a file. Larger files are skipped. Zero means
-	// 16 MiB, which is about thirty times the size of the largest page in any real
-	// corpus we know of. Encoding a file needs memory of about 25 times its size.
+	// 16 MiB, which is about thirty times the size of the largest page found in real
+	// corpora. Encoding a file needs memory of about 25 times its size.
 	MaxFileBytes int64
 }
 

@@ -107,8 +107,8 @@ func (t taxonomy) add(other taxonomy) {
 	}
 }
 
-// texts holds the texts that describe the server and its tools to models. For an empty
-// text, the default applies.
+// texts holds the descriptions of the server and its tools. If one is empty, the
+// default applies.
 type texts struct{ search, get, instructions string }
 
 // readTexts reads mcpServerInstructions and tool_descriptions from m.
@@ -121,7 +121,7 @@ func (c *checker) readTexts(m *members) texts {
 	}
 }
 
-// or returns t with its empty texts replaced by those in other.
+// or returns t, with its empty strings replaced by those in other.
 func (t texts) or(other texts) texts {
 	return texts{
 		search:       cmp.Or(t.search, other.search),

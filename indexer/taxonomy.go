@@ -36,7 +36,8 @@ func (f facetValues) first(key string) string {
 }
 
 // refuseReserved returns fault "reserved_facet" if a page has a metadata key with the
-// name of a search_docs argument. source returns the file to fix.
+// name of a search_docs argument. The function source returns the file in which the
+// user can fix this.
 func (f facetValues) refuseReserved(source func(page, key string) string) error {
 	for _, key := range artifact.ReservedFacets {
 		if len(f[key]) > 0 {

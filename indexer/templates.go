@@ -139,7 +139,7 @@ func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
 	head, body := src, []byte(nil)
 	if !asYAML {
 		head, body = chunker.FrontMatter(src)
-		head = slices.Concat([]byte("\n"), head) // so that line numbers are those in the file
+		head = slices.Concat([]byte("\n"), head) // so that line numbers match those in the file
 	}
 	var f promptFile
 	var problems []lineError

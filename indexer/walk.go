@@ -193,7 +193,7 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	inside := err == nil && strings.HasPrefix(real, strings.TrimSuffix(w.root, slash)+slash)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !wanted:
-		return "", 0 // not a page
+		return "", 0 // it is not a page
 	case errors.Is(err, fs.ErrNotExist):
 		w.problem(file, "is a broken link")
 	case err != nil:
