@@ -33,9 +33,9 @@ func FrontMatter(src []byte) (yaml, text []byte) {
 var languageKeys = []string{"lang", "language", "locale"}
 
 // Languages returns the languages that the front matter of src declares, in line order
-// and exactly as written. The values can be language codes like "de" and "pt-BR", but
-// also names like "python". Languages reads lines at any depth, because a facet may
-// declare the language too.
+// and with the original spelling. The values can be language codes like "de" and
+// "pt-BR", but also names like "python". Languages reads lines at any depth, because a
+// facet may declare the language too.
 func Languages(src []byte) (declared []string) {
 	clean, _ := normalise(src[:min(len(src), maxFrontMatter)])
 	block, end := fenced(clean, "---", "---", "...")

@@ -140,7 +140,8 @@ func (f *frontMatter) pairs(mapping *yaml.Node, what string) iter.Seq2[*yaml.Nod
 	}
 }
 
-// oneLine returns a scalar as written, with white space collapsed.
+// oneLine returns the text of a scalar with white space collapsed. It does not
+// convert values such as numbers and dates.
 func (f *frontMatter) oneLine(key, value *yaml.Node) string {
 	if value.Kind != yaml.ScalarNode {
 		f.problem(key.Line, "%s is not a string and is ignored", key.Value)
