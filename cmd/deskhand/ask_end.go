@@ -12,9 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Exit codes of ask, in addition to 0 for an answer and exitMisused. The answer no, a
-// refusal, a cancellation, a timeout and an unreachable person all have different exit
-// codes, unlike in gum and dialog.
+// Exit codes of ask, in addition to 0 for an answer and exitMisused. There are
+// different exit codes for the answer "no", a refusal, a cancellation, a timeout and
+// an unreachable person. The exit codes of gum and dialog do not distinguish these
+// outcomes.
 const (
 	exitNo          = 1 // the answer to --confirm was no
 	exitDeclined    = 3
@@ -42,7 +43,7 @@ func end(code int, message, hint string) error {
 }
 
 // outcome returns nil for an answer, or an error for any other outcome. If confirm is
-// true, the answer no is also an error.
+// true, the answer "no" is also an error.
 func outcome(r elicit.Request, confirm bool) error {
 	c := r.Completion
 	if c == nil {

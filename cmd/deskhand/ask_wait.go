@@ -47,7 +47,7 @@ func askWaitCommand(a *app) *cobra.Command {
 }
 
 // soleConfirm reports whether a request is a single yes-or-no question. For such a
-// request, the answer no changes the exit code.
+// request, the answer "no" changes the exit code.
 func soleConfirm(r elicit.Request) bool {
 	return len(r.Questions) == 1 && r.Questions[0].Kind == elicit.Boolean
 }
@@ -65,7 +65,7 @@ type waiter struct {
 	*app
 	desk    answerDesk
 	form    string // output format
-	confirm bool   // the answer no changes the exit code
+	confirm bool   // the answer "no" changes the exit code
 }
 
 // wait waits until r ends. If r has expired, it waits for a late answer. A

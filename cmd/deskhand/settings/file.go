@@ -124,10 +124,10 @@ func configKeys() (keys []string) {
 	return keys
 }
 
-// written returns the file's keys as written. It is needed because the library
-// converts all keys to lower case, including the names of variables within a value.
-// If two keys differ only in case, written returns an error, because they would be
-// one setting with two values.
+// written returns the file's keys with their original case. It is needed because
+// the library converts all keys to lower case, including the names of variables
+// within a value. If two keys differ only in case, written returns an error,
+// because they would be one setting with two values.
 func (c *configFile) written() (keys map[string]any, err error) {
 	if err := yaml.Unmarshal(c.data, &keys); err != nil {
 		return nil, unreadable(c.path, err)
@@ -158,9 +158,9 @@ func twice(keys map[string]any) string {
 	return ""
 }
 
-// ungroup replaces each group of keys by keys of the form "group.key". If a setting's
-// value is a tree, ungroup takes the value from written, where all keys have their
-// original case.
+// ungroup replaces each group of keys with keys of the form "group.key". If a
+// setting's value is a tree, ungroup takes the value from written, where all keys
+// have their original case.
 func (c *configFile) ungroup(all, written map[string]any) error {
 	for _, one := range table {
 		group, inner, ok := strings.Cut(key(one.name), ".")

@@ -151,7 +151,7 @@ func readUpstream(node *yaml.Node) (entry upstreamEntry, err error) {
 // named matches ${NAME} in a string.
 var named = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces ${NAME} by environment variables, so that the file need not
+// expand replaces ${NAME} with environment variables, so that the file need not
 // contain secrets.
 func (e *upstreamEntry) expand() error {
 	var missing error
