@@ -6,11 +6,11 @@
 // A new artifact replaces an old one by renaming metadata.json, the last step of
 // Commit. If a build exits before that step, the old artifact stays in use.
 //
-// The data file holds groups. A group is a run of consecutive files of the corpus with
-// all their index data: pages, chunk records, compressed text and full-text segment.
-// Groups are independent of each other, so a build copies the groups whose files have
-// not changed, and encodes only the other groups again. The result has the same bytes
-// as a full build.
+// The data file holds groups. A group is a sequence of consecutive files of the corpus
+// with all their index data: pages, chunk records, compressed text and full-text
+// segment. Groups are independent of each other, so a build copies the groups whose
+// files have not changed, and encodes only the other groups again. The result has the
+// same bytes as a full build.
 package artifact
 
 import (
