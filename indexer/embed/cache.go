@@ -276,8 +276,8 @@ func (c *cache) open() (*os.File, error) {
 	return f, nil
 }
 
-// merge replaces the old segments by one segment. If it fails, the old segments
-// are unchanged.
+// merge replaces the old segments with a single segment. If it fails, the old
+// segments are unchanged.
 func (c *cache) merge(old []int) {
 	f, err := os.CreateTemp(c.dir, ".merge-*")
 	if err != nil {

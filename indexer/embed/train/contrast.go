@@ -7,11 +7,11 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Learning. In a batch of n pairs, every query should be nearer to the document of
-// its pair than to the n-1 other documents, and every document nearer to its query
-// than to the other queries. The loss is InfoNCE in both directions, on the cosine
-// times sharpness. Only rows that occur in a batch change, by Adam with a separate
-// step count for each row.
+// Learning. In a batch of n pairs, every query should be nearer to its document
+// than to the n-1 other documents, and every document should be nearer to its
+// query than to the other queries. The loss is InfoNCE in both directions, on the
+// cosine times sharpness. Each step changes only the rows that occur in the batch.
+// It uses Adam, with a separate step count for each row.
 const (
 	sharpness = 12
 	warmUp    = 100 // steps until the learning rate is reached, but at most a tenth of all steps
@@ -158,8 +158,8 @@ func (l *learner) compare(n int) {
 	}
 }
 
-// exponentials replaces row i by its exponentials and returns their sum. It also
-// adds each exponential to columns.
+// exponentials replaces row i with its exponentials and returns their sum. It
+// also adds each exponential to columns.
 func (l *learner) exponentials(row, columns []float32, i int) (sum float32) {
 	query, document, page, wide := l.sameQuery[i], l.sameDocument[i], l.pages[i], l.wide[i]
 	sameQuery, sameDocument, pages := l.sameQuery[:len(row)], l.sameDocument[:len(row)], l.pages[:len(row)]
@@ -197,8 +197,9 @@ func exp(x float32) float32 {
 	return p * math.Float32frombits(uint32(whole+127)<<23)
 }
 
-// differences replaces the values in similar by the gradient of the loss with respect
-// to the cosines. It also sets toward to the gradient with respect to the vectors.
+// differences replaces the values in similar with the gradient of the loss with
+// respect to the cosines. It also sets toward to the gradient with respect to the
+// vectors.
 func (l *learner) differences(n int) {
 	share := float32(sharpness) / float32(2*n)
 	blocks(l.ctx, n, 16, func(from, to int) {
