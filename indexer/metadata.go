@@ -42,8 +42,8 @@ type note struct {
 	line int
 }
 
-// aboutKeys lists the keys by which a JSON file is recognized as a metadata.json for
-// deskhand.
+// aboutKeys lists the keys of a metadata.json for deskhand. A JSON file with one of
+// these keys is recognized as such a file.
 var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descriptions", "mcpServerInstructions",
 	"folders", "strategy", "include", "exclude", "gitignore", "phrases"}
 

@@ -35,7 +35,7 @@ func (c Code) Stemming() Code {
 }
 
 // Stem returns the stem of a lower-case word by the Snowball rules of c. It does not
-// change words shorter than three bytes and words that do not begin with a letter. In
+// change words shorter than three bytes or words that do not begin with a letter. In
 // English, it also does not change words that begin with a non-ASCII letter.
 func (c Code) Stem(word string) string {
 	first, _ := utf8.DecodeRuneInString(word)
