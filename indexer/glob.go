@@ -56,9 +56,9 @@ func checkGlob(glob string) string {
 	return ""
 }
 
-// covers reports whether glob matches name, a path with forward slashes, or one of its
-// parent folders. A glob without a slash is matched against each element of the path,
-// as in a .gitignore. The glob must have passed checkGlob.
+// covers reports whether glob matches name or one of its parent folders. name is a
+// path with forward slashes. A glob without a slash is matched against each element of
+// the path, as in a .gitignore. The glob must have passed checkGlob.
 func covers(glob, name string) bool {
 	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	byName := !strings.Contains(glob, "/")

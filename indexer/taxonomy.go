@@ -86,7 +86,7 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	return facets, problems
 }
 
-// values returns the sorted values of key that can be offered as filters.
+// values returns, sorted, the values for key that can be offered as filters.
 func (f facetValues) values(key string) ([]string, []Problem) {
 	var offered []string
 	var problems []Problem

@@ -73,7 +73,7 @@ func entries(p packageJSON) (files []string) {
 		}
 	}
 	var exports any
-	_ = json.Unmarshal(p.Exports, &exports) // invalid exports are treated as missing
+	_ = json.Unmarshal(p.Exports, &exports) // invalid exports are ignored
 	var collect func(v any, typed bool, depth int)
 	collect = func(v any, typed bool, depth int) {
 		switch v := v.(type) {

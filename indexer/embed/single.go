@@ -138,7 +138,8 @@ func worded(ctx context.Context, err error, secret string) error {
 	if secret != "" {
 		f.reason = strings.ReplaceAll(f.reason, secret, "***")
 	}
-	// If a valid response has no vector, a retry will not return one either.
+	// A response without a vector is otherwise valid, so a retry will not return
+	// a vector either.
 	f.again = !strings.Contains(f.reason, "no embeddings found")
 	return f
 }

@@ -145,9 +145,9 @@ func (e entry) line() []byte {
 // keepError is returned if a page cannot be stored. The visit then ends.
 type keepError struct{ error }
 
-// finished completes a visit. On the next visit, the server is asked for each page
-// whether it has changed. The journal then contains only the pages of this visit, and
-// all other pages are deleted.
+// finished completes a visit. Afterwards, the journal contains only the pages of this
+// visit, and all other pages are deleted. On the next visit, the server is asked for
+// each page whether it has changed.
 func (j *journal) finished() error {
 	var all []byte
 	used := map[string]bool{filepath.Base(j.path()): true}

@@ -105,7 +105,8 @@ func (t *trainer) read() error {
 	return t.pair(sources, progress)
 }
 
-// markdown returns the paths of the Markdown files in a folder that are worth reading.
+// markdown returns the paths of all Markdown files in a folder except those that are
+// not worth reading.
 func markdown(dir string) ([]string, error) {
 	var paths []string
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
