@@ -5,9 +5,9 @@
 // as a Problem and returns everything that it can read.
 //
 // Each of the seven steps has its own source file: normalise (bytes to clean text),
-// frontmatter and strategy (the file's own settings), outline (goldmark, or a plain
+// frontmatter and strategy (the settings in the file), outline (goldmark, or a plain
 // line scan for hostile input), cut (headings to pieces with IDs), size (splits long
-// pieces and merges short ones), text (the words of each piece) and describe (a piece
+// pieces and merges short pieces), text (the words of each piece) and describe (a piece
 // to a chunk).
 package chunker
 
@@ -30,61 +30,65 @@ const (
 
 // Options configure Split. The zero value is ready to use.
 type Options struct {
-	// By selects the headings to split at. If empty, it is H2. A chunking hint in the
-	// file or its front matter takes precedence.
+	// By selects the headings to split at. The default is H2. A chunking hint in the
+	// file or its front matter takes precedence over By.
 	By By
 	// MaxChars is the maximum length of a chunk, in Unicode code points of Markdown.
-	// Longer chunks are split further. Zero means 20,000, the docs-mcp limit.
+	// Longer chunks are split further. Zero means 20,000, which is the limit in
+	// docs-mcp.
 	MaxChars int
-	// MinChars is the length below which part of a section is merged with a
-	// neighbouring part. Zero disables merging. Chunks of different headings are never
-	// merged.
+	// MinChars is a length in code points. Parts of a section that are shorter are
+	// merged with a neighbouring part. Zero disables merging. Chunks of different
+	// headings are never merged.
 	MinChars int
 }
 
 // Page is a Markdown file split into chunks.
 type Page struct {
-	// Title is the front matter's title. Without one, it is the text of the first
-	// level-1 heading, or else of an HTML <h1>, or else empty.
+	// Title is the title in the front matter. If there is none, it is the text of
+	// the first level-1 heading, or else the text of an HTML <h1>. If the page
+	// has none of these, Title is empty.
 	Title string
 	// Description is the front matter's description, or empty if there is none.
 	Description string
-	// Metadata holds the front matter's facet values, trimmed. Values in mcp_metadata
-	// override those in metadata. It is nil if there are none.
+	// Metadata holds the facet values in the front matter, without surrounding white
+	// space. Values in mcp_metadata override values in metadata. Metadata is nil if
+	// there are no values.
 	Metadata map[string]string
-	// Chunks are in file order. The list is empty only for a file without text. The
-	// chunks' Markdown, concatenated, is the file after its front matter. A page with
-	// only front matter has one chunk, without Markdown.
+	// Chunks are in file order. The list is empty only for a file without text.
+	// Concatenated, the chunks' Markdown is everything in the file after the front
+	// matter. A page with only front matter has one chunk, without Markdown.
 	Chunks []Chunk
-	// Problems lists what could not be parsed, in line order.
+	// Problems lists the problems that occurred during parsing, in line order.
 	Problems []Problem
 }
 
 // Chunk is one piece of a page.
 type Chunk struct {
-	// ID is the path, or path#slug/slug. It is unique within the page. See the function
-	// ID.
+	// ID has the form path or path#slug/slug. It is unique within the page. The
+	// function ID builds it.
 	ID string
-	// Heading is the plain text of the chunk's own heading. For text before the first
-	// split, it is the page's level-1 heading if the chunk contains that heading, or
-	// else empty.
+	// Heading is the plain text of the chunk's own heading. If the chunk is the text
+	// before the first split, Heading is the page's level-1 heading if the chunk
+	// contains it, or else empty.
 	Heading string
 	// Level is the level of Heading, 1 to 6, or 0 if Heading is empty.
 	Level int
 	// Breadcrumb is the headings from the outermost ancestor to Heading, joined by " >
-	// ". Without headings, it is the page title, or else the path.
+	// ". If there are no headings, it is the page title, or else the path.
 	Breadcrumb string
 	// StartLine and EndLine are 1-based and inclusive. They count lines in the original
 	// file, including the front matter.
 	StartLine, EndLine int
 	// Markdown is the chunk's source, with LF line ends.
 	Markdown string
-	// Text is Markdown without its markup: the words of prose, code, tables and
-	// alternative texts, but no link targets, HTML tags or comments.
+	// Text is Markdown without its markup. It contains the words of prose, code,
+	// tables and alternative texts of images, but not link targets, HTML tags or
+	// comments.
 	Text string
 }
 
-// Problem describes a part of a file that could not be parsed.
+// Problem describes something in a file that could not be parsed.
 type Problem struct {
 	// Line is 1-based, or 0 if the problem concerns the whole file.
 	Line int
@@ -137,8 +141,8 @@ func Split(path string, src []byte, opts Options) Page {
 	return page
 }
 
-// frontOnly returns the chunk of a page that has only front matter, which is common for
-// folder overviews. Searches find it by title and description.
+// frontOnly returns the only chunk of a page that consists of front matter. Folder
+// overviews are often such pages. Searches find it by title and description.
 func frontOnly(path string, by By, page Page, lastLine int) Chunk {
 	fragment := preamble
 	if by == File {

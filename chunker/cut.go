@@ -13,7 +13,7 @@ type piece struct {
 	// level is the level of the piece's own heading, or 0 without one.
 	level int
 	// heading is the index of the heading to show, or -1 for none. The headings below
-	// it have the indexes from inner up to, but not including, innerEnd.
+	// it have indexes from inner up to, but not including, innerEnd.
 	heading, inner, innerEnd int
 }
 
@@ -30,8 +30,9 @@ type cutter struct {
 	pieces []piece
 }
 
-// maxParts limits the number of parts that a file is split into, not counting splits at
-// headings. If MaxChars is too small for this limit, it is raised.
+// maxParts limits the number of parts that a file is split into. Splits at headings do
+// not count. If MaxChars is so small that there would be more parts, MaxChars is
+// raised.
 const maxParts = 50_000
 
 // cut returns the pieces that cover the body, in order, or nil if the body is blank.
@@ -56,8 +57,9 @@ func (c *cutter) cut() []piece {
 }
 
 // paths returns the fragment that each heading would have if the file were split there:
-// the slugs of its ancestors, then its own. The second heading with the same path gets
-// the suffix -2, whatever its level, and the paths below it include that suffix.
+// the slugs of its ancestors and its own slug. If two headings have the same path, the
+// second one gets the suffix -2, whatever its level. The paths below the second heading
+// include that suffix.
 func (o *outline) paths() []string {
 	paths := make([]string, len(o.headings))
 	numbers := newNumbering()
@@ -71,9 +73,10 @@ func (o *outline) paths() []string {
 	return paths
 }
 
-// at splits p at its inner headings of the given level. The text before the first such
-// heading remains p. If that text is blank, it is added to the first heading's piece,
-// so that no chunk is blank. fragment returns the fragment of a heading's piece.
+// at splits p at its inner headings of the given level. The text before the first of
+// these headings remains in p. If that text is blank, it is added to the first
+// heading's piece instead, so that no chunk is blank. fragment returns the fragment of
+// a heading's piece.
 func (c *cutter) at(level int, p piece, fragment func(heading int) string) []piece {
 	before := p
 	out := []piece{}
@@ -99,9 +102,9 @@ func (c *cutter) at(level int, p piece, fragment func(heading int) string) []pie
 	return append([]piece{before}, out...)
 }
 
-// below splits p at the next finer level of headings that occurs in it, or returns nil
-// if p has no finer headings. The new fragments start with p's fragment and are
-// numbered from the beginning, as in docs-mcp.
+// below splits p at inner headings that are deeper than p's level. It uses the highest
+// level that occurs, or returns nil if there is none. The new fragments start with p's
+// fragment and are numbered from the beginning, as in docs-mcp.
 func (c *cutter) below(p piece) []piece {
 	finer := 7
 	for i := p.inner; i < p.innerEnd; i++ {

@@ -33,9 +33,9 @@ func (d *describer) chunk(p piece, text string) Chunk {
 	return chunk
 }
 
-// breadcrumb returns the chain of headings above a chunk. heading is the index of the
-// chunk's heading, or -1 for none. Since the parts of one section follow each other,
-// breadcrumb caches its last result.
+// breadcrumb returns the headings above a chunk as one string. heading is the index
+// of the chunk's heading, or -1 if it has none. The parts of one section follow each
+// other, so breadcrumb caches its last result.
 func (d *describer) breadcrumb(heading int) string {
 	if d.crumb != "" && d.crumbOf == heading {
 		return d.crumb
@@ -55,8 +55,8 @@ func (d *describer) breadcrumb(heading int) string {
 	return d.crumb
 }
 
-// lineCounter converts offsets in a body to line numbers of its file. If offsets are
-// passed in rising order, it reads the body once.
+// lineCounter converts offsets in a body to line numbers of its file. It reads the
+// body only once if the offsets are passed in ascending order.
 type lineCounter struct {
 	body   []byte
 	first  int // line of the body's first byte
@@ -64,7 +64,7 @@ type lineCounter struct {
 	line   int
 }
 
-// newLineCounter returns a counter for the body, which starts at offset start of text.
+// newLineCounter returns a counter for the body of text, which starts at offset start.
 func newLineCounter(text []byte, start int) lineCounter {
 	first := 1 + countNewlines(text[:start])
 	return lineCounter{body: text[start:], first: first, line: first}
@@ -78,8 +78,8 @@ func (l *lineCounter) at(offset int) int {
 	return l.line
 }
 
-// of returns the 1-based line that contains offset, or 0 if offset is -1. The calls may
-// be in any order.
+// of returns the 1-based line that contains offset, or 0 if offset is -1. It may be
+// called with offsets in any order.
 func (l *lineCounter) of(offset int) int {
 	if offset < 0 {
 		return 0

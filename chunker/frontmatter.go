@@ -18,10 +18,11 @@ type frontMatter struct {
 	problems           []Problem
 }
 
-// FrontMatter splits src into its YAML front matter and the text after it. It cleans
-// src first, as Split does. The front matter starts at a first line "---" and ends at a
-// line "---" or "...". The returned yaml starts at line 2 of the file and is not
-// validated. If the closing line is missing, everything is text.
+// FrontMatter splits src into its YAML front matter and the text after it. It first
+// cleans src, as Split does. Front matter starts with the line "---" at the beginning
+// of the file and ends with a line "---" or "...". The returned yaml starts at line 2
+// of the file and is not validated. If the closing line is missing, everything is
+// returned as text.
 func FrontMatter(src []byte) (yaml, text []byte) {
 	clean, _ := normalise(src)
 	yaml, end := fenced(clean, "---", "---", "...")
@@ -32,8 +33,9 @@ func FrontMatter(src []byte) (yaml, text []byte) {
 var languageKeys = []string{"lang", "language", "locale"}
 
 // Languages returns the languages that the front matter of src declares, in line order
-// and as written: "de" or "pt-BR", but also "python". It reads lines at any depth,
-// because a facet may declare the language too.
+// and with the original spelling. The values can be language codes like "de" and
+// "pt-BR", but also names like "python". Languages reads lines at any depth, because a
+// facet may declare the language too.
 func Languages(src []byte) (declared []string) {
 	clean, _ := normalise(src[:min(len(src), maxFrontMatter)])
 	block, end := fenced(clean, "---", "---", "...")
@@ -51,7 +53,7 @@ func Languages(src []byte) (declared []string) {
 	return declared
 }
 
-// readFrontMatter reads YAML between the marks that FrontMatter accepts, or TOML
+// readFrontMatter reads YAML that is delimited as FrontMatter requires, or TOML
 // between two lines "+++".
 func readFrontMatter(text []byte) frontMatter {
 	if block, end := fenced(text, "---", "---", "..."); end > 0 {
@@ -63,9 +65,10 @@ func readFrontMatter(text []byte) frontMatter {
 	return f
 }
 
-// fenced returns the lines of text between a first line equal to opening and the next
-// line that is one of closings, and the offset after the closing line. If text has no
-// such block, the offset is 0.
+// fenced returns the lines between the first line of text and a closing line, and the
+// offset after the closing line. The first line must equal opening, and the closing
+// line is the next line that equals one of closings. If text has no such block, the
+// offset is 0.
 func fenced(text []byte, opening string, closings ...string) (block []byte, end int) {
 	start := 0
 	for line := range bytes.Lines(text) {
@@ -83,7 +86,7 @@ func fenced(text []byte, opening string, closings ...string) (block []byte, end 
 	return nil, 0
 }
 
-// problem records a problem on a line of the block. line is 1-based, and the block
+// problem records a problem in a line of the block. line is 1-based, and the block
 // begins on line 2 of the file.
 func (f *frontMatter) problem(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{line + 1, fmt.Sprintf(format, args...)})

@@ -12,13 +12,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFrontMatter is the maximum size in bytes of front matter that is parsed. Most
-// front matter is a few hundred bytes. Larger front matter is read line by line.
+// maxFrontMatter is the maximum size in bytes of front matter that is parsed.
+// Larger front matter is read line by line. Most front matter has a few hundred
+// bytes.
 const maxFrontMatter = 256 << 10
 
 // readYAML reads a block that starts on line 2 and ends before offset end. If the block
-// cannot be parsed, it is read line by line. If nothing in it looks like a key, it is a
-// text between two rules and stays in the body.
+// cannot be parsed, it is read line by line. If nothing in the block looks like a key,
+// the block is ordinary text between two horizontal rules, and stays in the body.
 func readYAML(block []byte, end int) frontMatter {
 	var document yaml.Node
 	var wrong []Problem
@@ -56,7 +57,7 @@ func hasKey(mapping *yaml.Node) bool {
 	return false
 }
 
-// hasKeyLine reports whether a line of block begins with a key that isKey accepts.
+// hasKeyLine reports whether a line of block starts with a key that isKey accepts.
 func hasKeyLine(block []byte) bool {
 	for line := range bytes.SplitSeq(block, newline) {
 		key, value, colon := bytes.Cut(line, []byte(":"))
@@ -68,9 +69,9 @@ func hasKeyLine(block []byte) bool {
 	return false
 }
 
-// isKey reports whether s is a front matter key and not the start of a sentence. A key
-// is one word, for example sidebar_label, ms.date or @scope/name. It begins with a
-// capital only if capitalKeys lists it.
+// isKey reports whether s is a front matter key rather than the start of a sentence. A
+// key is one word, for example sidebar_label, ms.date or @scope/name. It may start
+// with a capital letter only if capitalKeys lists it.
 func isKey(s string) bool {
 	for i, r := range s {
 		if !unicode.IsLetter(r) && !strings.ContainsRune("_@$", r) && (i == 0 || !unicode.IsDigit(r) && !strings.ContainsRune("-./", r)) {
@@ -81,7 +82,8 @@ func isKey(s string) bool {
 	return s != "" && (!unicode.IsUpper(first) || capitalKeys[strings.ToLower(s)])
 }
 
-// capitalKeys lists, in lower case, the keys that may begin with a capital.
+// capitalKeys lists, in lower case, the keys that may start with a capital
+// letter.
 var capitalKeys = map[string]bool{
 	"aliases": true, "author": true, "authors": true, "categories": true, "category": true, "created": true,
 	"date": true, "description": true, "keywords": true, "layout": true, "locale": true, "slug": true,
@@ -113,8 +115,8 @@ func (f *frontMatter) readRoot(root *yaml.Node) {
 }
 
 // pairs returns an iterator over the keys and values of a mapping, with aliases
-// resolved. It reports a repeated key as a problem and skips it. what is the mapping's
-// name.
+// resolved. It skips repeated keys and reports them as problems. The parameter what is
+// the mapping's name for these problems.
 func (f *frontMatter) pairs(mapping *yaml.Node, what string) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		seen := map[string]bool{}
@@ -138,7 +140,8 @@ func (f *frontMatter) pairs(mapping *yaml.Node, what string) iter.Seq2[*yaml.Nod
 	}
 }
 
-// oneLine returns a scalar as written, with white space collapsed.
+// oneLine returns the text of a scalar with white space collapsed. It does not
+// convert values such as numbers and dates.
 func (f *frontMatter) oneLine(key, value *yaml.Node) string {
 	if value.Kind != yaml.ScalarNode {
 		f.problem(key.Line, "%s is not a string and is ignored", key.Value)
@@ -195,8 +198,8 @@ func (f *frontMatter) readStrategy(key, value *yaml.Node) {
 	f.strategy = &strategy
 }
 
-// readChunkingHint reads a chunk_by value, which is either bare or, like the hint in an
-// HTML comment, in a mapping: {chunk_by: h3}.
+// readChunkingHint reads a chunk_by value. The value is either a plain string or a
+// mapping like {chunk_by: h3}, as in the HTML comment.
 func (f *frontMatter) readChunkingHint(value *yaml.Node) {
 	if value.Kind != yaml.MappingNode {
 		f.by = f.chunkBy(value)
@@ -217,8 +220,8 @@ func (f *frontMatter) chunkBy(value *yaml.Node) By {
 	return by
 }
 
-// size returns a positive number of code points. If the value is not one, size records
-// a problem and returns 0.
+// size returns value as a positive number of code points. If it is not a positive
+// number, size records a problem and returns 0.
 func (f *frontMatter) size(key, value *yaml.Node) int {
 	n, err := strconv.Atoi(value.Value)
 	if err != nil || n <= 0 {

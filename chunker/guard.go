@@ -11,18 +11,19 @@ import (
 )
 
 // Limits on goldmark's input. goldmark cannot be interrupted, takes quadratic time on
-// some inputs, and builds a tree of up to 400 bytes per input byte. Real files stay far
-// below all these limits. The limits keep the worst file found within 2 s and 310 MB
-// (BenchmarkHostile).
+// some inputs, and builds a tree of up to 400 bytes per input byte. With these limits,
+// the worst file found takes 2 s and 310 MB (BenchmarkHostile). Real files stay far
+// below all of them.
 const (
 	maxBodyBytes = 16 << 20
 	maxLineBytes = 1 << 20
 	maxLines     = 1 << 20
 	maxNesting   = 64      // open blocks; each list level counts as two
 	maxNodes     = 1 << 19 // blocks, inline nodes, table cells
-	// maxEffort is what the parsers of inline markup and link definitions may spend on
-	// one file, at about one unit per byte read. One block may spend maxBlockEffort.
-	// Among 6,000 documentation pages, the worst spent 12 units per byte.
+	// maxEffort is the effort that the parsers of inline markup and link definitions
+	// may spend on one file. One unit is about the effort of reading one byte.
+	// maxBlockEffort is the limit for one block. Among 6,000 documentation pages, the
+	// worst page needed 12 units per byte.
 	maxEffort      = 1 << 28
 	maxBlockEffort = maxEffort / 4
 )
@@ -30,8 +31,8 @@ const (
 const readByLine = "; the file is read line by line and split only at # headings"
 
 // beyondLimits returns the reason why goldmark must not parse body, and the offset
-// where the problem starts, or -1 if it concerns all of body. The reason is empty if
-// body is within the limits.
+// where the problem starts, or -1 if the problem concerns the whole body. The reason
+// is empty if body is within the limits.
 func beyondLimits(body []byte) (at int, reason string) {
 	if len(body) > maxBodyBytes {
 		return -1, fmt.Sprintf("the file is larger than %d MiB", maxBodyBytes>>20) + readByLine
@@ -52,16 +53,16 @@ func beyondLimits(body []byte) (at int, reason string) {
 	return 0, ""
 }
 
-// tooMuch is the value with which a guard panics to stop goldmark.
+// tooMuch is the panic value that a guard uses to stop goldmark.
 type tooMuch string
 
-// guard is goldmark's context for one file, with our limits. It stops the parser if
-// blocks nest too deep, and counts what inline parsers spend.
+// guard is goldmark's context for one file. It stops the parser if blocks are
+// nested too deeply, and counts the effort of the inline parsers.
 type guard struct {
 	parser.Context
 	nodes, effort int
 	escapedPipes  int
-	block         ast.Node // the block whose inlines are being parsed
+	block         ast.Node // the block whose inline nodes are being parsed
 	blockEffort   int
 	delimiters    int // number of emphasis and strikethrough delimiters in block
 	at            int // start of the last block seen
@@ -85,7 +86,7 @@ func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
 	g.Context.SetOpenedBlocks(blocks)
 }
 
-// asText records, once per file, that markup from offset on is read as text.
+// asText records a problem, once per file: markup from offset on is read as text.
 func (g *guard) asText(offset int) {
 	if !g.limited {
 		g.limited = true
@@ -93,8 +94,9 @@ func (g *guard) asText(offset int) {
 	}
 }
 
-// gate turns some paragraphs into plain text: those that would become a table with far
-// more cells than text, and those with thousands of link definitions in one block.
+// gate turns two kinds of paragraphs into plain text: paragraphs that would become a
+// table with far more cells than text, and paragraphs with thousands of link
+// definitions.
 type gate struct{}
 
 func (gate) Transform(paragraph *ast.Paragraph, reader text.Reader, pc parser.Context) {
@@ -109,8 +111,9 @@ func (gate) Transform(paragraph *ast.Paragraph, reader text.Reader, pc parser.Co
 	paragraph.Parent().ReplaceChild(paragraph.Parent(), paragraph, plain)
 }
 
-// tableFits counts the cells that goldmark would create. goldmark pads short rows to
-// the width of the delimiter row.
+// tableFits charges for the cells that goldmark would create, and reports whether
+// they are within the limits. goldmark pads short rows to the width of the delimiter
+// row.
 func (g *guard) tableFits(lines *text.Segments, source []byte) bool {
 	for i := 1; i < lines.Len(); i++ {
 		delimiter := lines.At(i)
@@ -152,8 +155,8 @@ func delimiterColumns(line []byte) int {
 	return bytes.Count(line, []byte("|")) + 1
 }
 
-// definitionsFit charges for a block of link definitions: for each definition, goldmark
-// moves all following lines.
+// definitionsFit charges for a block of link definitions, and reports whether enough
+// effort was left. goldmark moves all following lines for each definition.
 func (g *guard) definitionsFit(lines *text.Segments, source []byte) bool {
 	first := lines.At(0)
 	if !bytes.HasPrefix(bytes.TrimLeft(first.Value(source), " "), []byte("[")) {
@@ -162,8 +165,8 @@ func (g *guard) definitionsFit(lines *text.Segments, source []byte) bool {
 	return g.spend(lines.Len() * lines.Len())
 }
 
-// spend subtracts units from the file's remaining effort. It returns false if too few
-// are left.
+// spend subtracts units from the file's remaining effort. It returns false if fewer
+// than units are left.
 func (g *guard) spend(units int) bool {
 	if g.effort+units > maxEffort {
 		return false
@@ -172,7 +175,7 @@ func (g *guard) spend(units int) bool {
 	return true
 }
 
-// plainBlock is a paragraph whose markup is not parsed.
+// plainBlock is a paragraph in which markup is not parsed.
 type plainBlock struct{ ast.BaseBlock }
 
 var kindPlainBlock = ast.NewNodeKind("PlainBlock")
@@ -185,8 +188,8 @@ func (*plainBlock) IsRaw() bool { return true }
 func (b *plainBlock) Dump(source []byte, level int) { ast.DumpHelper(b, source, level, nil, nil) }
 
 // measuredHTML charges for the lines that may start an HTML block. goldmark matches
-// each of them against seven patterns, about 100 times slower than it reads other
-// lines.
+// each of these lines against seven patterns, which takes about 100 times as long
+// as reading another line.
 type measuredHTML struct{ parser.BlockParser }
 
 const htmlUnits = 32 // per byte
@@ -201,8 +204,8 @@ func (m measuredHTML) Open(parent ast.Node, reader text.Reader, pc parser.Contex
 	return m.BlockParser.Open(parent, reader, pc)
 }
 
-// measuredParser charges every call of an inline parser to the guard. When no effort is
-// left, it reads no markup, and goldmark treats the characters as text.
+// measuredParser charges the guard for every call to an inline parser. When no effort
+// is left, measuredParser parses no markup, and goldmark treats the characters as text.
 type measuredParser struct{ parser.InlineParser }
 
 // measuredCloser is a measuredParser that goldmark also notifies when a block ends.
@@ -233,8 +236,8 @@ func (m measuredParser) Parse(parent ast.Node, block text.Reader, pc parser.Cont
 	return n
 }
 
-// allows charges the work that a parser may do when it starts at trigger, and reports
-// whether enough effort is left.
+// allows charges for the work that a parser may do when it starts at trigger, and
+// reports whether enough effort is left.
 func (g *guard) allows(block ast.Node, trigger byte) bool {
 	if g.block != block {
 		g.block, g.blockEffort, g.delimiters = block, 0, 0
@@ -245,7 +248,7 @@ func (g *guard) allows(block ast.Node, trigger byte) bool {
 	switch trigger {
 	case '`', '<': // may scan the whole block for the closing character
 		units += length
-	case ']': // may scan the block byte by byte, for several link forms
+	case ']': // may scan the block byte by byte for each form of link
 		units += 4 * length
 	case '*', '_', '~': // are all compared with each other at the end
 		g.delimiters++

@@ -7,17 +7,18 @@ import (
 )
 
 // stripper writes the text between HTML or JSX tags. It reads line by line and keeps
-// its state between lines. A zero stripper is outside any tag.
+// its state between lines. The zero value is outside any tag.
 type stripper struct {
 	in      inside
 	quote   byte   // the open quote inside a tag
-	depth   int    // of open braces inside a tag, since JSX values hold code
+	depth   int    // number of open braces inside a tag; JSX values contain code
 	until   []byte // end of a comment, script or style
-	name    []byte // of the tag, in lower case
+	name    []byte // name of the tag, in lower case
 	closing bool   // the tag is </name>
-	// component is true for a JSX tag, whose attributes are also words.
+	// component is true for a JSX tag. The values of its attributes are also
+	// words.
 	component bool
-	attribute []byte // attribute whose value may follow, in lower case
+	attribute []byte // name of the attribute whose value may come next, in lower case
 	value     int    // offset of the attribute's value, or 0 if readers do not see it
 }
 
@@ -26,7 +27,7 @@ type inside int
 const (
 	inText inside = iota
 	inTag
-	inHidden // comment, script, style
+	inHidden // inside a comment, script or style
 )
 
 // strip writes the text of one line.
@@ -71,7 +72,7 @@ func (s *stripper) strip(w *wordWriter, line text.Segment) {
 }
 
 // open enters the tag or comment at the start of b and returns the length of its
-// opening, or 0 if b is text.
+// opening. If b starts with ordinary text, it returns 0.
 func (s *stripper) open(b []byte) int {
 	if len(b) < 2 || b[0] != '<' {
 		return 0
@@ -88,7 +89,7 @@ func (s *stripper) open(b []byte) int {
 	for end < len(b) && (isLetter(b[end]) || end > begin && (b[end] == '-' || '0' <= b[end] && b[end] <= '9')) {
 		end++
 	}
-	fragment := end < len(b) && b[end] == '>' // <> and </> of JSX
+	fragment := end < len(b) && b[end] == '>' // <> and </> in JSX
 	declaration := b[1] == '!' || b[1] == '?'
 	if end == begin && !fragment && !declaration {
 		return 0
@@ -100,12 +101,12 @@ func (s *stripper) open(b []byte) int {
 	return end
 }
 
-// spoken lists the attributes whose values readers see. For a component, readers also
-// see the name attribute; on an HTML tag, that is only an anchor.
+// spoken lists the attributes whose values readers see. Readers also see the
+// attribute name of a component, but on an HTML tag this attribute is only an anchor.
 var spoken = map[string]bool{"title": true, "alt": true, "label": true, "description": true, "summary": true, "placeholder": true}
 
 // attributeByte tracks a tag's attributes and writes the values that readers see. It
-// must be called for each byte before tagByte. It skips a value that spans several
+// must be called for each byte before tagByte. It ignores values that span several
 // lines.
 func (s *stripper) attributeByte(w *wordWriter, lineStart, at int) {
 	c := w.source[at]

@@ -12,9 +12,9 @@ import (
 // ErrBadID is wrapped by every error that ParseID returns.
 var ErrBadID = errors.New("expected {filepath} or {filepath}#{heading-path}")
 
-// ID returns a chunk's ID. path is the chunk's file. fragment identifies the chunk in
-// the file, or is empty for the whole file. In the path only, ID percent-encodes the
-// bytes that would make an ID ambiguous or break its line: '#', '%', backslash, control
+// ID returns the ID of a chunk in the file at path. fragment identifies the chunk in
+// the file, or is empty for the whole file. ID percent-encodes the bytes in path that
+// would make the ID ambiguous or split it over two lines: '#', '%', backslash, control
 // characters, line separators and invalid UTF-8. It keeps spaces, quotes and letters of
 // any script.
 func ID(path, fragment string) string {
@@ -26,8 +26,8 @@ func ID(path, fragment string) string {
 }
 
 // ParseID is the inverse of ID. path is the file's name in the corpus. fragment is
-// empty for an ID without '#'. A '%' that does not start an encoded byte is literal, so
-// that paths typed by hand work. The error wraps ErrBadID. ParseID rejects a missing
+// empty if id has no '#'. A '%' that does not start an encoded byte is read literally,
+// so that users can type paths. The error wraps ErrBadID. ParseID rejects a missing
 // path, a missing fragment after '#', a path that is absolute or leaves the corpus, a
 // second '#', and control characters.
 func ParseID(id string) (path, fragment string, err error) {
@@ -45,8 +45,8 @@ func ParseID(id string) (path, fragment string, err error) {
 
 func badID(id string) error { return fmt.Errorf("chunk id %q: %w", id, ErrBadID) }
 
-// isAbsolute reports whether an encoded path starts with a drive. A leading slash is an
-// empty element, which staysInside rejects.
+// isAbsolute reports whether an encoded path starts with a drive. It need not check for
+// a leading slash, because staysInside rejects empty path elements.
 func isAbsolute(encoded string) bool {
 	return len(encoded) > 1 && encoded[1] == ':' && isLetter(encoded[0])
 }
@@ -105,10 +105,10 @@ func decodePath(encoded string) string {
 	return b.String()
 }
 
-// slug returns the part of an ID that represents one heading, in lower case and with
-// only a to z, digits and dashes. If a heading has none of these, for example because
-// it is in Chinese, its slug is "section". Line ends inside a heading are dropped, as
-// in docs-mcp.
+// slug returns the part of an ID that represents one heading. It is in lower case and
+// contains only a to z, digits and dashes. If a heading has no such characters, for
+// example because it is in Chinese, its slug is "section". Line ends inside a heading
+// are removed, as in docs-mcp.
 func slug(heading string) string {
 	var b strings.Builder
 	dash := false
@@ -130,8 +130,8 @@ func slug(heading string) string {
 	return b.String()
 }
 
-// numbering makes names unique: the second "a" becomes "a-2". It skips numbers that are
-// taken. Use newNumbering to create one.
+// numbering makes names unique: the second "a" becomes "a-2". It skips names that are
+// already taken. Use newNumbering to create one.
 type numbering struct {
 	taken map[string]bool
 	next  map[string]int

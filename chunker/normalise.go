@@ -15,9 +15,9 @@ var (
 )
 
 // normalise returns src as valid UTF-8 with LF line ends and without byte-order mark or
-// NUL. Line numbers do not change: as in common editors, CRLF and a lone CR each end
-// one line. normalise does not modify src, and returns src itself if nothing has to
-// change.
+// NUL. Line numbers do not change, because CRLF and a lone CR each end one line, as in
+// common editors. normalise does not modify src, and returns src itself if nothing has
+// to change.
 func normalise(src []byte) ([]byte, []Problem) {
 	var problems []Problem
 	text := bytes.TrimPrefix(src, utf8BOM)

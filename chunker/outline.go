@@ -11,8 +11,8 @@ import (
 )
 
 // outline is the structure of a body: its headings and top-level blocks, in order.
-// Headings inside quotes and lists are text, because a split there would divide the
-// quote or list.
+// Headings inside quotes and lists are treated as text, because splitting there
+// would divide the quote or list.
 type outline struct {
 	body     []byte
 	headings []heading
@@ -24,7 +24,7 @@ type outline struct {
 }
 
 type heading struct {
-	start  int // offset of its first line
+	start  int // offset of the heading's first line
 	level  int // 1 to 6
 	title  string
 	slug   string
@@ -38,11 +38,11 @@ type block struct {
 }
 
 type outlineProblem struct {
-	offset int // in the body, or -1 if it concerns the whole body
+	offset int // offset in the body, or -1 if the problem concerns the whole body
 	reason string
 }
 
-// maxHeadings limits the chunks, and therefore the memory, that one file can use. The
+// maxHeadings limits the number of chunks in one file, and so the memory for it. The
 // largest reference pages have about 5,000 headings.
 const maxHeadings = 50_000
 
@@ -86,16 +86,17 @@ func (o *outline) readTree(root ast.Node) {
 	}
 }
 
-// position returns the offset of a byte on n's first line, or -1 if n has no position.
+// position returns the offset of a byte in n's first line, or -1 if n has no position.
 func position(n ast.Node) int {
 	if table, ok := n.(*extast.Table); ok && table.HasChildren() {
-		// A table that ends a paragraph has the paragraph's position.
+		// If a paragraph ends in a table, the table's position is that of the
+		// paragraph.
 		return table.FirstChild().Pos()
 	}
 	return n.Pos()
 }
 
-// addHeading adds a heading. title and forID are the texts from the parser, including
+// addHeading adds a heading. title and forID come from the parser and may contain
 // line ends.
 func (o *outline) addHeading(start, level int, title, forID string) {
 	title = Visible(title)
@@ -115,8 +116,8 @@ func (o *outline) problem(offset int, format string, args ...any) {
 	o.problems = append(o.problems, outlineProblem{offset, fmt.Sprintf(format, args...)})
 }
 
-// link sets the parent of every heading. A heading closes all previous headings at its
-// own or a deeper level.
+// link sets the parent of every heading. A heading ends the sections of all previous
+// headings at its level or a deeper level.
 func (o *outline) link() {
 	inForce := [7]int{-1, -1, -1, -1, -1, -1, -1} // by level; level 0 is the page
 	for i := range o.headings {
@@ -132,8 +133,8 @@ func (o *outline) link() {
 	}
 }
 
-// firstH1 returns the index of the first level-1 heading from index from up to, but not
-// including, index to, or -1 if there is none.
+// firstH1 returns the index of the first level-1 heading in the range that starts
+// at index from and ends before index to. If there is none, it returns -1.
 func (o *outline) firstH1(from, to int) int {
 	for i := from; i < to; i++ {
 		if o.headings[i].level == 1 {
@@ -144,11 +145,11 @@ func (o *outline) firstH1(from, to int) int {
 }
 
 // titleBlocks is the number of blocks at the start of a page that are searched for an
-// <h1>. Comments and pictures often precede it.
+// <h1>. Comments and pictures often come before the <h1>.
 const titleBlocks = 20
 
-// title returns the text of the first level-1 heading, or else of an HTML <h1> near the
-// start, as in many READMEs, or else "".
+// title returns the text of the first level-1 heading. If there is none, it returns the
+// text of an HTML <h1> near the start, which many READMEs have, or else "".
 func (o *outline) title() string {
 	if first := o.firstH1(0, len(o.headings)); first >= 0 {
 		return o.headings[first].title
@@ -182,8 +183,8 @@ func (o *outline) title() string {
 }
 
 // maxTitle is the maximum length of titles and headings, in code points. A paragraph
-// with a stray line of dashes below it is also a heading, and would be repeated in
-// every ID and breadcrumb below it.
+// above a stray line of dashes is also a heading. Without a limit, all of its text
+// would be repeated in every ID and breadcrumb below it.
 const maxTitle = 1000
 
 // fold returns s on one line with single spaces, truncated to maxTitle.

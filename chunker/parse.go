@@ -11,7 +11,7 @@ import (
 )
 
 // markdown parses CommonMark with GitHub's tables, strikethrough and task lists. It
-// does not recognize bare URLs, because they become words either way.
+// does not recognize bare URLs as links, because the words are the same either way.
 var markdown = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -42,8 +42,9 @@ var markdown = parser.NewParser(
 	parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
 )
 
-// parse returns the tree of body. parsed is false if body is too hostile for goldmark.
-// problems gives the reason, and lists where markup was read as text.
+// parse returns the tree of body. If body is too hostile for goldmark, parsed is
+// false. problems gives the reason, and also lists the places where markup was read as
+// text.
 func parse(body []byte) (root ast.Node, parsed bool, problems []outlineProblem) {
 	if at, reason := beyondLimits(body); reason != "" {
 		return nil, false, []outlineProblem{{at, reason}}

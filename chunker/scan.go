@@ -2,12 +2,12 @@ package chunker
 
 import "bytes"
 
-// scanBlockBytes is the minimum size at which a blank line ends a block in a scan.
-// Blocks serve only as places to split.
+// scanBlockBytes is the minimum size of a block in a scan: a blank line ends a
+// block only after this many bytes. Blocks serve only as places to split.
 const scanBlockBytes = 1 << 10
 
-// scanLines reads the outline of a body that is not parsed. Lines outside code fences
-// that start with one to six # are headings. All other lines are text.
+// scanLines reads the outline of a body that is not parsed. Outside code fences,
+// lines that start with one to six # are headings. All other lines are text.
 func (o *outline) scanLines() {
 	fence := ""
 	open := false // the last block continues
@@ -36,9 +36,9 @@ func (o *outline) scanLines() {
 	}
 }
 
-// nextFence returns the code fence that is open after line: fence itself, a new one, or
-// "". A fence is closed by a fence of the same character that is at least as long and
-// followed only by white space.
+// nextFence returns the code fence that is open after line, or "" if none is open. It
+// is either fence itself or a new one. A closing fence uses the same character, is at
+// least as long, and is followed only by white space.
 func nextFence(fence string, line []byte) string {
 	run := 0
 	for run < len(line) && line[run] == line[0] && (line[0] == '`' || line[0] == '~') {
@@ -50,7 +50,7 @@ func nextFence(fence string, line []byte) string {
 		return fence
 	case fence == "":
 		if line[0] == '`' && bytes.IndexByte(rest, '`') >= 0 {
-			return "" // a code span
+			return "" // not a fence but a code span
 		}
 		return string(line[:run])
 	case line[0] == fence[0] && run >= len(fence) && len(rest) == 0:

@@ -7,18 +7,18 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Pages are written for site generators. Their notation is neither Markdown nor HTML,
-// and is not part of the page's words: shortcodes and template tags, MDX comments,
-// attribute lists, the marks of admonitions and tabs, and module imports. It is left
-// out of prose. In code it stays, because there it is what the page is about.
+// Pages are written for site generators, whose notation is neither Markdown nor HTML:
+// shortcodes and template tags, MDX comments, attribute lists, markers of admonitions
+// and tabs, and module imports. This notation is not part of the page's words, so
+// prose omits it. Code keeps it, because there it is what the page is about.
 
 // maxTag is the maximum length of template tags and links in HTML, in bytes. Anything
 // longer is text.
 const maxTag = 4 << 10
 
-// prose writes a stretch of text without the notation of site generators. Markdown in
-// an HTML block is not parsed, although a component may contain Markdown. With inHTML,
-// prose therefore also leaves out the most common Markdown marks.
+// prose writes a stretch of text without the notation of site generators. goldmark
+// does not parse Markdown inside HTML blocks, but components may contain Markdown. If
+// inHTML is true, prose therefore also removes the most common Markdown marks.
 func (w *wordWriter) prose(s text.Segment, inHTML bool, decode func([]byte) []byte) {
 	if w.literal {
 		w.segment(s, decode)
@@ -58,8 +58,8 @@ func (w *wordWriter) prose(s text.Segment, inHTML bool, decode func([]byte) []by
 	w.segment(s, decode)
 }
 
-// startsLine reports whether the line has only white space and quote marks before
-// offset.
+// startsLine reports whether the line contains only white space and Markdown
+// quote marks before offset.
 func (w *wordWriter) startsLine(offset int) bool {
 	for offset--; offset >= 0 && w.source[offset] != '\n'; offset-- {
 		if c := w.source[offset]; c != ' ' && c != '\t' && c != '>' {
@@ -92,7 +92,8 @@ var (
 	htmlMarks = regexp.MustCompile("^[ \t]*(?:(?:`{3,}|~{3,})[^`]*$|#{1,6}[ \t]+)")
 )
 
-// lineMark returns the length of the mark at the start of a line, without a title.
+// lineMark returns the length of the mark at the start of a line. The length does
+// not include a title.
 func lineMark(line []byte, inHTML bool) int {
 	switch trimmed := bytes.TrimLeft(line, " \t"); {
 	case len(trimmed) == 0:
@@ -109,9 +110,9 @@ func lineMark(line []byte, inHTML bool) int {
 }
 
 // inlineMark returns the length of the Markdown mark at the start of b: the end of a
-// link with its target, the beginning of a link or image, or two stars. Outside HTML,
-// it matches only a link that Markdown does not recognize because its target contains a
-// tag.
+// link with its target, the beginning of a link or image, or two asterisks. If inHTML
+// is false, it matches only links that Markdown does not recognize because their target
+// contains a template tag.
 func inlineMark(b []byte, inHTML bool) int {
 	if bytes.HasPrefix(b, []byte("**")) {
 		if len(b) > 2 && b[2] == '/' { // part of a path, for example src/**/*.md
@@ -146,8 +147,8 @@ var templateTags = []struct{ open, end string }{
 	{"{{<", ">}}"}, {"{{%", "%}}"}, {"{%", "%}"}, {"{/*", "*/}"},
 }
 
-// templateTag returns the end of the tag that begins at offset, and the values in it
-// that readers see. end is 0 if there is no tag.
+// templateTag returns the end of the tag that begins at offset, and the values in
+// the tag that readers see. If there is no tag, end is 0.
 func templateTag(source []byte, offset int, inHTML bool) (end int, values []text.Segment) {
 	rest := source[offset:min(len(source), offset+maxTag)]
 	for _, tag := range templateTags {
@@ -186,8 +187,8 @@ var (
 	templateValue = regexp.MustCompile(`(?:([\w-]+)=)?(?:"([^"\n]*)"|'([^'\n]*)')`)
 )
 
-// spokenValues returns the values in a tag that readers see: values with a name from
-// spokenInTemplates, and unnamed values of several words.
+// spokenValues returns the values in a tag that readers see. These are values named
+// in spokenInTemplates, and unnamed values of several words.
 func spokenValues(source []byte, begin, end int) (values []text.Segment) {
 	for _, m := range templateValue.FindAllSubmatchIndex(source[begin:end], -1) {
 		from, to := max(m[4], m[6]), max(m[5], m[7])
@@ -205,12 +206,12 @@ var spokenInTemplates = map[string]bool{
 	"description": true, "summary": true, "heading": true, "header": true,
 }
 
-// moduleImport matches an import statement. Pages in .md have imports too if the
-// generator reads them as MDX.
+// moduleImport matches an import statement. Some generators read .md files as
+// MDX, so these files can have imports too.
 var moduleImport = regexp.MustCompile(`^import\s(?:[^\n]*\sfrom\s+|[\w*{][^'"]*\sfrom\s+)?["'][^\n"']+["'];?[ \t]*(?:\n|$)`)
 
-// isModuleSyntax reports whether a block is code of the page's module. top is true if
-// all previous blocks were module code.
+// isModuleSyntax reports whether a block is part of the page's module code. top is
+// true if all previous blocks were module code.
 func isModuleSyntax(block []byte, mdx, top bool) bool {
 	if mdx && top && (bytes.HasPrefix(block, []byte("import ")) || bytes.HasPrefix(block, []byte("export "))) {
 		return true
@@ -228,8 +229,8 @@ func isModuleSyntax(block []byte, mdx, top bool) bool {
 
 var trailingAnchor = regexp.MustCompile(`\s*(?:\[\[[^\[\]\n]+\]\]|\[#[\w-]+\]|\{:?[ \t]*[#.][\w-]+(?:[ \t]+[#.][\w-]+)*[ \t]*\})\s*$`)
 
-// withoutAnchor removes an anchor or attributes in a site generator's notation from the
-// end of a title: [[install]], [#install], {.method}.
+// withoutAnchor removes an anchor or attribute list from the end of a title, in the
+// notation of site generators: [[install]], [#install], {.method}.
 func withoutAnchor(title []byte) []byte {
 	if rest := trailingAnchor.ReplaceAll(title, nil); len(bytes.TrimSpace(rest)) > 0 {
 		return rest

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxBlock is how many times longer than MaxChars a single block may be before it is
-// split inside. A table or listing is worth keeping whole, but a file on one line is
-// not.
+// maxBlock limits the length of a single block to a multiple of MaxChars. Only
+// longer blocks are split inside, because a table or listing should stay whole, but
+// a file may consist of a single line.
 const maxBlock = 4
 
 // fit adds p to the pieces. If p is longer than MaxChars, fit splits it at finer
@@ -28,8 +28,8 @@ func (c *cutter) fit(p piece) {
 	}
 }
 
-// add appends p unchanged. Text before the first split shows the page's level-1 heading
-// if it contains that heading.
+// add appends p unchanged. If p is the text before the first split and contains the
+// page's level-1 heading, p shows that heading.
 func (c *cutter) add(p piece) {
 	if p.heading < 0 {
 		p.heading = c.outline.firstH1(p.inner, p.innerEnd)
@@ -38,7 +38,7 @@ func (c *cutter) add(p piece) {
 }
 
 // count returns the number of code points from start to end, and the number without
-// surrounding white space. The limits apply to the second.
+// surrounding white space. The limits apply to the second number.
 func (c *cutter) count(start, end int) (all, chars int) {
 	b := c.outline.body[start:end]
 	all = utf8.RuneCount(b)
@@ -51,7 +51,7 @@ func (c *cutter) count(start, end int) (all, chars int) {
 // part is a run of blocks.
 type part struct {
 	start, end int
-	all, chars int // code points, as returned by count
+	all, chars int // numbers of code points, as returned by count
 	limit      int // maximum chars after merging
 }
 
@@ -70,8 +70,8 @@ func (c *cutter) inParts(p piece) {
 	}
 }
 
-// issuePart returns the first free part name, starting at number, and that name's
-// number.
+// issuePart returns the first free part name whose number is at least number, and
+// the number in that name.
 func (c *cutter) issuePart(fragment string, number int) (string, int) {
 	if fragment == "" {
 		fragment = "_"
@@ -87,7 +87,7 @@ func (c *cutter) issuePart(fragment string, number int) (string, int) {
 }
 
 // units returns the blocks of p. A block that is much too long becomes several units.
-// White space before the first block belongs to it.
+// White space before the first block belongs to that block.
 func (c *cutter) units(p piece) []part {
 	blocks := c.outline.blocks
 	first, _ := slices.BinarySearchFunc(blocks, p.start, func(b block, at int) int { return b.start - at })
@@ -122,8 +122,9 @@ func (c *cutter) appendUnit(units []part, start, end int) []part {
 	return units
 }
 
-// cutLength returns the number of bytes of b to take for at most size code points. It
-// ends at the last line end within them, or else at a whole code point.
+// cutLength returns the length in bytes of the piece to cut from the start of b. The
+// piece has at most size code points. It ends at its last line end, or at a whole
+// code point if it has no line end.
 func cutLength(b []byte, size int) int {
 	n := 0
 	for ; size > 0 && n < len(b); size-- {
@@ -139,8 +140,8 @@ func cutLength(b []byte, size int) int {
 	return n
 }
 
-// pack joins neighbouring units up to MaxChars. If a heading and the next block are too
-// long together, the heading becomes its own part, as in docs-mcp.
+// pack joins neighbouring units up to MaxChars. If a heading and the block after it
+// exceed MaxChars together, the heading becomes a separate part, as in docs-mcp.
 func (c *cutter) pack(units []part) []part {
 	var parts []part
 	for _, u := range units {
@@ -163,7 +164,7 @@ func join(a, b part) part {
 }
 
 // merge joins parts shorter than MinChars with a neighbour, preferably the previous
-// one. A part grows by less than MinChars, and may then exceed MaxChars.
+// one. A part grows by less than MinChars, but may exceed MaxChars.
 func (c *cutter) merge(parts []part) []part {
 	var out []part
 	for _, p := range parts {

@@ -7,7 +7,8 @@ import (
 	"math"
 )
 
-// defaultMaxChars is the limit of docs-mcp. Our chunk IDs follow docs-mcp.
+// defaultMaxChars is the limit in docs-mcp. Chunk IDs are compatible with
+// docs-mcp.
 const defaultMaxChars = 20_000
 
 // ParseBy parses a chunk_by value: "h1", "h2", "h3" or "file".
@@ -51,7 +52,7 @@ func effective(opts Options, hint By, front frontMatter) Options {
 	if opts.MaxChars <= 0 {
 		opts.MaxChars = defaultMaxChars
 	}
-	// Larger sizes have the same effect and could overflow sums.
+	// Larger values have the same effect, but could overflow sums.
 	opts.MaxChars = min(opts.MaxChars, math.MaxInt32)
 	opts.MinChars = min(max(opts.MinChars, 0), math.MaxInt32)
 	return opts
@@ -60,8 +61,8 @@ func effective(opts Options, hint By, front frontMatter) Options {
 const hintName = "mcp_chunking_hint:"
 
 // readHint finds the first <!-- mcp_chunking_hint: {"chunk_by":"h3"} --> in body, even
-// inside code. by is empty if there is no hint, or if the hint is invalid and problems
-// has the reason.
+// inside code. If there is no hint, by is empty. If the hint is invalid, by is empty
+// and problems has the reason.
 func readHint(body []byte) (by By, problems []outlineProblem) {
 	for from := 0; ; {
 		at := bytes.Index(body[from:], []byte(hintName))

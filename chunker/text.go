@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// texts returns the words of each piece. It walks the tree once, and adds each word to
-// the piece that contains its offset.
+// texts returns the words of each piece. It walks the tree once and adds each word to
+// the piece in which the word occurs.
 func (o *outline) texts(path string, pieces []piece) []string {
 	texts := make([]string, len(pieces))
 	if !o.parsed {
@@ -46,12 +46,12 @@ func (o *outline) texts(path string, pieces []piece) []string {
 }
 
 // invisible removes characters that readers do not see and that would split a word:
-// soft hyphens, byte-order marks inside a text, and word joiners.
+// soft hyphens, byte-order marks inside the text, and word joiners.
 var invisible = strings.NewReplacer("\u00ad", "", "\ufeff", "", "\u2060", "")
 
 // Visible returns s without the characters that readers do not see and that would split
-// a word: soft hyphens, byte-order marks and word joiners. Split applies it to texts,
-// headings, titles and descriptions. A search must apply it to its query.
+// a word: soft hyphens, byte-order marks and word joiners. Split applies Visible to
+// text, headings, titles and descriptions. A search must apply it to the query.
 func Visible(s string) string {
 	if strings.Contains(s, "\u00ad") || strings.Contains(s, "\ufeff") || strings.Contains(s, "\u2060") {
 		return invisible.Replace(s)
@@ -59,9 +59,9 @@ func Visible(s string) string {
 	return s
 }
 
-// headingText returns the words of a heading, with line ends and without an explicit
-// {#id}. title is for display. forID is for the heading's ID and keeps the notation of
-// site generators.
+// headingText returns the words of a heading, including line ends but without an
+// explicit {#id}. title is for display. forID is for the heading's ID and keeps the
+// notation of site generators.
 func (o *outline) headingText(h *ast.Heading) (title, forID string) {
 	w := wordWriter{source: o.body, tagged: o.tagged}
 	w.node(h)
@@ -71,26 +71,26 @@ func (o *outline) headingText(h *ast.Heading) (title, forID string) {
 	return title, strings.TrimSpace(string(w.words))
 }
 
-// wordWriter collects words. Offsets only rise during a walk.
+// wordWriter collects words. Offsets only increase during a walk.
 type wordWriter struct {
 	source  []byte
 	pieces  []piece
 	words   []byte
-	begins  []int // offset in words of each piece met so far
-	skip    int   // offset in source before which nothing is written
-	literal bool  // keep the notation of site generators as text
+	begins  []int // offsets in words at which the pieces reached so far start
+	skip    int   // offset in source; nothing before it is written
+	literal bool  // write the notation of site generators as text
 	tagged  bool  // source contains template tags
 }
 
-// at sets the offset in source of the words that follow.
+// at sets the offset in source of the next words.
 func (w *wordWriter) at(offset int) {
 	for len(w.begins) < len(w.pieces) && w.pieces[len(w.begins)].start <= offset {
 		w.begins = append(w.begins, len(w.words))
 	}
 }
 
-// node writes n and its descendants. It does not recurse, because inline nodes can nest
-// as deep as a line is long.
+// node writes n and its descendants. It does not recurse, because inline nodes can be
+// nested very deeply within one line.
 func (w *wordWriter) node(root ast.Node) {
 	begin, begun := len(w.words), len(w.begins)
 	for n := root; ; {
@@ -114,7 +114,7 @@ func (w *wordWriter) node(root ast.Node) {
 			words = bytes.TrimRight(withoutAnchor(words), " \t\n")
 		}
 		w.words = append(w.words[:begin], words...)
-		if !w.literal && isBlank(words) { // the node is only notation
+		if !w.literal && isBlank(words) { // the node contains only notation
 			w.words, w.literal, w.skip = w.words[:begin], true, 0
 			w.node(root)
 			w.literal = false
@@ -123,7 +123,7 @@ func (w *wordWriter) node(root ast.Node) {
 	w.lineEnd()
 }
 
-// enter writes n's own words and reports whether to visit its children.
+// enter writes n's own words and reports whether its children must be visited.
 func (w *wordWriter) enter(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Text:
@@ -166,7 +166,7 @@ func (w *wordWriter) enter(n ast.Node) bool {
 	return false
 }
 
-// leave writes the separator between n and what follows.
+// leave writes the separator between n and the next node.
 func (w *wordWriter) leave(n ast.Node) {
 	switch n.Kind() {
 	case extast.KindTableCell:
@@ -241,8 +241,8 @@ func (w *wordWriter) lineEnd() {
 	}
 }
 
-// withoutID removes an explicit ID from the end of a heading: {#install}, or an
-// attribute list with the spaces or colon of other tools, { #install } or {: #install}.
+// withoutID removes an explicit ID from the end of a heading. It recognizes {#install}
+// and the attribute lists { #install } and {: #install} of other tools.
 func withoutID(words []byte) []byte {
 	trimmed := bytes.TrimRight(words, " \t\n")
 	at := bytes.LastIndexByte(trimmed, '{')

@@ -11,8 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// DecodeYAML decodes src into v and returns the problems, each with its line in src, or
-// 0 if unknown. It returns nil if there are no problems. It never panics.
+// DecodeYAML decodes src into v and returns the problems, or nil if there are none.
+// Each problem has its line in src, or 0 if the line is unknown. DecodeYAML never
+// panics.
 func DecodeYAML(src []byte, v any) []Problem {
 	err := unmarshal(src, v)
 	if err == nil {
@@ -39,17 +40,17 @@ func unmarshal(src []byte, v any) (err error) {
 	return yaml.Unmarshal(src, v)
 }
 
-// maxBadLineLines and maxBadLineBytes limit the input of firstBadLine, which parses the
-// text once per line.
+// maxBadLineLines and maxBadLineBytes limit the input of firstBadLine, because it
+// parses its input once per line.
 const (
 	maxBadLineLines = 200
 	maxBadLineBytes = 16 << 10
 )
 
-// firstBadLine returns the line of src that causes err: the line after the longest
-// prefix of lines that can be parsed, or 0 if all of src can be parsed. The parser's
-// own line numbers are sometimes off by one and sometimes missing. They are used only
-// for texts too large for the search.
+// firstBadLine returns the line of src that causes err, or 0 if all of src can be
+// parsed. It is the line after the longest sequence of initial lines that can be
+// parsed. The parser's line numbers are sometimes off by one and sometimes missing,
+// so they are used only if src is too large for this search.
 func firstBadLine(src []byte, err error) int {
 	lines := bytes.SplitAfter(src, newline)
 	if len(lines) > maxBadLineLines || len(src) > maxBadLineBytes {

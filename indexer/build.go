@@ -28,7 +28,8 @@ type build struct {
 	pages   []*page
 	byPath  map[string]*page
 	prompts []artifact.Prompt
-	// taxonomy and texts are merged from metadata.json and the manifests.
+	// taxonomy and texts are the merged values from metadata.json and the
+	// manifests.
 	taxonomy taxonomy
 	texts    texts
 	phrases  Phrases
@@ -37,7 +38,7 @@ type build struct {
 	began    time.Time
 	// dimensions is the length of the vectors, or 0 before the first one.
 	dimensions atomic.Int64
-	// before is the Meter's usage when the build began.
+	// before is the Meter's usage at the start of the build.
 	before embed.Usage
 	// split and encode are chunker.Split and artifact.Encode. Tests replace them to
 	// simulate failures.
@@ -45,8 +46,8 @@ type build struct {
 	encode func([]artifact.Document) (*artifact.Group, error)
 }
 
-// prepare checks the options, walks the corpus and reads all settings. The returned
-// build is never nil.
+// prepare checks the options, walks the corpus and reads all settings files. The
+// returned build is never nil.
 func prepare(ctx context.Context, o Options) (*build, error) {
 	b := &build{
 		options: o,
@@ -105,7 +106,7 @@ func (b *build) checkOptions() error {
 	return nil
 }
 
-// walk finds the pages, with their manifests, and the prompts.
+// walk finds the pages with their manifests, and the prompts.
 func (b *build) walk(ctx context.Context, root string) error {
 	pick := selection{include: b.options.Include, exclude: slices.Concat(b.options.Exclude, b.about.exclude)}
 	if len(pick.include) == 0 {
@@ -143,8 +144,9 @@ func noDocuments(dir string, f *found, left []formats.Left) error {
 	return fault.New("no_documents", "no Markdown files under "+dir, hint)
 }
 
-// apply sets each page's settings and merges the texts and taxonomies of the manifests
-// in use, in page order.
+// apply sets the settings of each page. It also merges the descriptions for
+// models and the taxonomies from all manifests that apply to a page, in page
+// order.
 func (b *build) apply() {
 	o, defaults := b.options, b.about.strategy
 	defaults.By = cmp.Or(o.By, defaults.By, chunker.H2)
@@ -165,8 +167,8 @@ func (b *build) apply() {
 	}
 }
 
-// checkOut returns an error if Out is a file or contains a metadata.json that no build
-// wrote.
+// checkOut returns an error if Out is a file, or if it contains a metadata.json that a
+// build did not write.
 func (b *build) checkOut() error {
 	out := b.options.Out
 	if out == "" {
@@ -211,8 +213,8 @@ func hasDataFile(dir string) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return artifact.DataFile.MatchString(e.Name()) })
 }
 
-// metadata returns the artifact's metadata, with the facets of values. It records each
-// value that cannot become a facet as a problem.
+// metadata returns the artifact's metadata, with facets made from values. If a value
+// cannot become a facet, this is recorded as a problem.
 func (b *build) metadata(ctx context.Context, values facetValues) (artifact.Metadata, error) {
 	m := artifact.Metadata{
 		CorpusDescription: cmp.Or(b.options.Description, b.about.description, DefaultDescription),
@@ -240,7 +242,7 @@ func (b *build) metadata(ctx context.Context, values facetValues) (artifact.Meta
 	return m, err
 }
 
-// sourceOf returns the file that defines a page's value of key.
+// sourceOf returns the file that sets a page's value for key.
 func (b *build) sourceOf(page, key string) string {
 	if p := b.byPath[page]; p != nil {
 		if _, manifest := p.settings.metadata[key]; manifest {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checker reads values of a JSON file and records what is wrong with them. A value that
+// checker reads values from a JSON file and records errors and warnings. A value that
 // cannot be used is an error. A value that has no effect is a warning.
 type checker struct {
 	errors, warnings []lineError
@@ -21,7 +21,7 @@ func (c *checker) warn(line int, format string, args ...any) {
 	c.warnings = append(c.warnings, lineError{line, fmt.Sprintf(format, args...)})
 }
 
-// problems converts the errors and warnings of c to problems in file.
+// problems returns the errors and warnings of c as problems in file.
 func (c *checker) problems(file string) []Problem {
 	var list []Problem
 	for _, e := range append(c.errors, c.warnings...) {
@@ -30,8 +30,8 @@ func (c *checker) problems(file string) []Problem {
 	return list
 }
 
-// object returns n's members, or no members if n is nil or not an object. If known
-// names are given, it warns of all other names.
+// object returns n's members. If n is nil or not an object, it returns an object
+// without members. If known names are given, object warns about all other names.
 func (c *checker) object(n *node, what string, known ...string) *members {
 	if n == nil {
 		return &members{}
@@ -49,7 +49,7 @@ func (c *checker) object(n *node, what string, known ...string) *members {
 	return m
 }
 
-// list returns n's elements, or nil if n is nil or not an array.
+// list returns n's elements. If n is nil or not an array, it returns nil.
 func (c *checker) list(n *node, what string) []*node {
 	if n == nil {
 		return nil
@@ -61,7 +61,7 @@ func (c *checker) list(n *node, what string) []*node {
 	return list
 }
 
-// text returns n's string, trimmed, or "" if n is nil.
+// text returns n's string without surrounding white space, or "" if n is nil.
 func (c *checker) text(n *node, what string) string {
 	if n == nil {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/formats"
 )
 
-// convert adds pages converted from files in other formats. If a Markdown page has the
-// same path, the Markdown page keeps it.
+// convert adds pages that are converted from files in other formats. If a Markdown
+// page has the same path, the converted page is dropped.
 func (b *build) convert(ctx context.Context, f *found) error {
 	if len(f.others) == 0 {
 		b.report.LeftOut = f.leftOut()
@@ -48,7 +48,7 @@ func (b *build) convert(ctx context.Context, f *found) error {
 	return nil
 }
 
-// digestLines adds the source's line numbers to a digest.
+// digestLines adds the line numbers in the source to a digest.
 func digestLines(h hash.Hash, lines []int) {
 	for _, n := range lines {
 		var b [4]byte
@@ -57,8 +57,9 @@ func digestLines(h hash.Hash, lines []int) {
 	}
 }
 
-// inSource sets the lines of a converted page's chunks to lines of its source, from the
-// first known line to the last. If no line is known, both are 0.
+// inSource changes the line numbers of a converted page's chunks to lines in the source
+// file. A chunk extends from its first known line to its last. If no line is known,
+// both numbers are 0.
 func (p *page) inSource(cut *chunker.Page) {
 	if !p.converted {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// each calls work for 0 to n-1 from o.Workers goroutines, each with its own worker
-// number. It reports progress after each call, from one goroutine at a time. It returns
-// ctx's error.
+// each calls work for i from 0 to n-1, in o.Workers goroutines. Each goroutine has a
+// different worker number. After each call, it reports progress, from one goroutine at
+// a time. It returns an error only if ctx is cancelled.
 func (b *build) each(ctx context.Context, phase string, n int, work func(worker, i int)) error {
 	b.phase(phase)
 	b.progress(phase, 0, n)
@@ -45,8 +45,8 @@ func (b *build) each(ctx context.Context, phase string, n int, work func(worker,
 	return ctx.Err()
 }
 
-// sources reads every page once to compute its digest, and keeps nothing else. A page
-// that cannot be read is reported as a problem and left out.
+// sources reads every page once to compute its digest, and keeps nothing else. If a
+// page cannot be read, it is reported as a problem and omitted.
 func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 	all := make([]artifact.Source, len(b.pages))
 	wrong := make([]error, len(b.pages))
@@ -82,8 +82,8 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 	return sources, nil
 }
 
-// keep returns buffer for reuse with the next file, or nil if a large file grew it so
-// much that it would waste memory.
+// keep returns buffer, so that it can be reused for the next file. If a large file
+// has made the buffer too large to keep, it returns nil.
 func keep(buffer []byte) []byte {
 	const most = 4 << 20
 	if cap(buffer) > most {
@@ -107,8 +107,8 @@ func (p *page) source(h hash.Hash, c language.Code, src []byte) artifact.Source 
 	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: sum}
 }
 
-// document reads and splits one page. If that is impossible, problem gives the reason.
-// If the file changed after its digest was computed, document uses the current content.
+// document reads and splits one page. If it fails, problem has the reason. If the file
+// has changed since its digest was computed, document uses the current content.
 func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 	defer func() {
 		if r := recover(); r != nil {

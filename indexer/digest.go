@@ -20,7 +20,7 @@ import (
 //go:embed sample.md
 var sample string
 
-// samples lists sample and the constructs that are only valid at the beginning of a
+// samples lists sample and the constructs that are valid only at the beginning of a
 // file.
 var samples = [][2]string{
 	{"sample.md", sample},
@@ -31,8 +31,9 @@ var samples = [][2]string{
 	{"toml.md", "+++\ntitle = 'T'\n+++\ntext\n"},
 }
 
-// cutter returns a digest of how this binary splits pages. If a new chunker splits a
-// sample differently, every file of an older artifact counts as changed.
+// cutter returns a digest of the way this binary splits pages. If a new version of
+// the chunker splits a sample differently, every file in an older artifact is
+// treated as changed.
 var cutter = sync.OnceValue(func() [sha256.Size]byte {
 	h := sha256.New()
 	for _, by := range []chunker.By{chunker.H1, chunker.H2, chunker.H3, chunker.File} {

@@ -9,9 +9,9 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// embedAtOnce is the number of chunks passed to an embedder in one call. It is large
-// enough for a remote embedder to fill its requests, and small enough that 32-bit
-// vectors use little memory.
+// embedAtOnce is the number of chunks that are passed to an embedder in one call. It
+// is large enough that a remote embedder can fill its requests, and small enough
+// that the 32-bit vectors take little memory.
 const embedAtOnce = 512
 
 // model describes the embedder for the artifact.
@@ -24,7 +24,7 @@ func (b *build) model() artifact.Model {
 	return artifact.Model{Provider: provider, Name: name, Key: embed.Fingerprint(e) + "\x00" + inputVersion, Weights: embed.Weights(e)}
 }
 
-// usage returns a remote embedder's usage in this build so far, or nil if the embedder
+// usage returns a remote embedder's usage so far in this build, or nil if the embedder
 // is not remote.
 func (b *build) usage() *embed.Usage {
 	m, ok := b.options.Embedder.(embed.Meter)
@@ -35,8 +35,8 @@ func (b *build) usage() *embed.Usage {
 	return &u
 }
 
-// embed computes the vectors of the chunks of docs. Any failure ends the build, because
-// semantic search would not find chunks without vectors.
+// embed computes the vectors of the chunks of docs. If this fails, the build ends,
+// because semantic search would not find chunks without vectors.
 func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error) {
 	if b.options.Embedder == nil {
 		return nil
@@ -73,7 +73,7 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 		for j := range d.Chunks {
 			text := embedded(d, j)
 			if d.Phrases != nil && len(d.Phrases[j]) > 0 {
-				text.Body = strings.Join(d.Phrases[j], ". ") + ".\n" + text.Body // in front, because long bodies are truncated
+				text.Body = strings.Join(d.Phrases[j], ". ") + ".\n" + text.Body // phrases come first, because long bodies are truncated
 			}
 			texts, to = append(texts, text), append(to, &d.Vectors[j])
 			if len(texts) == embedAtOnce {
@@ -89,8 +89,7 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 	return flush()
 }
 
-// sized returns an error if a vector of length n differs in length from the build's
-// first vector.
+// sized returns an error if n differs from the length of the build's first vector.
 func (b *build) sized(n int) error {
 	if n == 0 || n > artifact.MaxDimensions {
 		return fmt.Errorf("embed: a vector has %d dimensions; want 1 to %d", n, artifact.MaxDimensions)
@@ -101,14 +100,15 @@ func (b *build) sized(n int) error {
 	return fmt.Errorf("embed: vectors have %d and %d dimensions", b.dimensions.Load(), n)
 }
 
-// inputVersion identifies how embedded and the phrases turn a chunk into an embedder's
-// input. Vectors of another version are not reused.
+// inputVersion identifies how a chunk and its phrases are turned into input for an
+// embedder. Vectors from another version are not reused.
 const inputVersion = "2"
 
-// embedded returns the embedder's input for a chunk of a page. The first chunk includes
-// the page's description. Of five labelled sets, two have no descriptions. On the
-// others, the description changes NDCG@5 by +.011 (dapr), +.001 (powershell) and -.0003
-// (the manual). Adding it to every chunk of a page costs the manual .012.
+// embedded returns the embedder's input for a chunk of a page. The input for the first
+// chunk includes the page's description. Two of five labelled sets have no
+// descriptions. On the other three, the description changes NDCG@5 by +.011 (dapr),
+// +.001 (powershell) and -.0003 (the manual). If the description is added to every
+// chunk of a page, NDCG@5 on the manual is lower by .012.
 func embedded(d *artifact.Document, chunk int) embed.Document {
 	c := d.Chunks[chunk]
 	body := strings.TrimPrefix(c.Text, c.Heading)

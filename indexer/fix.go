@@ -12,10 +12,11 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// Fix writes a manifest to dir that splits each file at its best heading level, unless
-// dir already has a manifest. wrote reports whether it wrote one. It keeps the
-// manifests of subfolders and ignores the files that they cover. Errors and faults are
-// the same as for the walk in Build. If Fix ends early, it leaves no files behind.
+// Fix writes a manifest to dir that splits each file at the best heading level for it.
+// If dir already has a manifest, Fix writes nothing. wrote reports whether Fix wrote
+// the manifest. Manifests in subfolders are kept, and the files that they apply to are
+// ignored. Errors and faults are the same as for the walk in Build. If Fix ends early,
+// it leaves no files behind.
 func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	root, err := resolveRoot(dir)
 	if err != nil {
@@ -62,8 +63,9 @@ type suggestedOverride struct {
 	Strategy suggestedStrategy `json:"strategy"`
 }
 
-// suggest uses the most frequent strategy as the default and adds overrides for files
-// with another one. It ignores files that cannot be read. It returns ctx's error.
+// suggest returns a manifest whose default is the most frequent strategy. Overrides
+// are for files with another strategy. suggest ignores files that cannot be read. It
+// returns an error only if ctx is cancelled.
 func suggest(ctx context.Context, pages []*page) (suggested, error) {
 	best := map[string]chunker.By{}
 	votes := map[chunker.By]int{}
@@ -94,7 +96,7 @@ func suggest(ctx context.Context, pages []*page) (suggested, error) {
 	return m, nil
 }
 
-// suggestBy chooses a file's strategy by its number of headings.
+// suggestBy chooses a file's strategy by the number of headings at each level.
 func suggestBy(src []byte) chunker.By {
 	n := chunker.Headings(src)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// gitWait limits the duration of a git call, which normally takes about 5 ms.
+// gitWait is the timeout for a git call. A call normally takes about 5 ms.
 const gitWait = 2 * time.Second
 
 // provenance records the commit and the time of a corpus.
@@ -21,9 +21,10 @@ type provenance struct {
 	indexedAt *string
 }
 
-// readProvenance asks git for the commit of dir and takes the time from
-// SOURCE_DATE_EPOCH or that commit. Without git, or outside a checkout, both may be
-// nil. It returns fault "bad_option" if SOURCE_DATE_EPOCH is not a valid time.
+// readProvenance asks git for the commit of dir. The time comes from
+// SOURCE_DATE_EPOCH, or else from that commit. Without git, or outside a checkout,
+// both may be nil. It returns fault "bad_option" if SOURCE_DATE_EPOCH is not a
+// valid time.
 func readProvenance(ctx context.Context, dir string) (provenance, error) {
 	var p provenance
 	var seconds int64
@@ -49,18 +50,18 @@ func readProvenance(ctx context.Context, dir string) (provenance, error) {
 // represent.
 const maxEpoch = 253402300799
 
-// gitHead returns the hash of HEAD and its commit time. A checkout's configuration may
-// name programs to run, and a corpus may be untrusted. The command therefore runs no
-// such program except to fetch objects missing from a partial clone, and all protocols
-// for fetching are disabled.
+// gitHead returns the hash and the commit time of HEAD. A checkout's configuration may
+// name programs to run, and a corpus may be untrusted. The git command in gitHead
+// therefore runs no such program except to fetch objects that are missing from a
+// partial clone, and all protocols for fetching are disabled.
 func gitHead(ctx context.Context, dir string) (commit string, seconds int64, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "-C", dir, "-c", "core.sshCommand=false", "-c", "core.fsmonitor=false", "rev-list", "-1", "--format=%ct", "HEAD")
 	cmd.WaitDelay = gitWait / 4
 	for _, v := range os.Environ() {
-		// A hook runs with GIT_ variables, which may refer to another checkout than
-		// dir's.
+		// If deskhand runs in a git hook, GIT_ variables are set and may refer to a
+		// checkout other than that of dir.
 		if !strings.HasPrefix(v, "GIT_") {
 			cmd.Env = append(cmd.Env, v)
 		}

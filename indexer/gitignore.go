@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// ignoreFile holds the rules of one .gitignore, in file order.
+// ignoreFile holds the rules in one .gitignore, in file order.
 type ignoreFile struct {
 	// base is the folder that contains the file, relative to the corpus and with a
-	// trailing slash. It is empty for the corpus itself and for folders above it.
+	// trailing slash. It is empty for the root of the corpus and for folders above
+	// it.
 	base string
 	// prefix is the path from the file's folder to the corpus, with a trailing slash.
-	// It is only set for folders above the corpus.
+	// It is set only if the file is in a folder above the corpus.
 	prefix string
 	rules  []ignoreRule
 }
@@ -20,17 +21,17 @@ type ignoreFile struct {
 // ignoreRule is one line of a .gitignore.
 type ignoreRule struct {
 	negate, dirOnly bool
-	// anchored rules match the path from the file's folder. Other rules match only the
-	// name.
+	// anchored rules match the whole path, relative to the file's folder. Other rules
+	// match only the name.
 	anchored bool
 	match    *regexp.Regexp
 }
 
-// ignores holds the files that apply to a folder, outermost first.
+// ignores holds the .gitignore files that apply to a folder, outermost first.
 type ignores []ignoreFile
 
-// ignored reports whether git would ignore path, which is relative to the corpus. It
-// assumes that git ignores none of the parent folders.
+// ignored reports whether git would ignore path, which is relative to the corpus.
+// The caller must have checked that none of the parent folders are ignored.
 func (files ignores) ignored(path string, dir bool) bool {
 	for i := len(files) - 1; i >= 0; i-- {
 		f := files[i]
@@ -50,8 +51,8 @@ func (files ignores) ignored(path string, dir bool) bool {
 	return false
 }
 
-// parseIgnore reads the text of a .gitignore. It skips lines that match nothing in git,
-// for example an unclosed bracket. No line is an error.
+// parseIgnore reads the content of a .gitignore. It skips lines that match nothing in
+// git, for example if a bracket is not closed. No line is treated as an error.
 func parseIgnore(src []byte) []ignoreRule {
 	var rules []ignoreRule
 	for line := range bytes.SplitSeq(bytes.TrimPrefix(src, []byte("\uFEFF")), []byte("\n")) {

@@ -9,8 +9,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxGlobBytes and maxGlobForms limit the work of one match, because a glob with braces
-// is tried in each of its forms.
+// maxGlobBytes and maxGlobForms limit the work for one match. A glob with braces stands
+// for several globs without braces, its forms, and each of them is tried.
 const (
 	maxGlobBytes = 1024
 	maxGlobForms = 1000
@@ -21,7 +21,7 @@ var extendedGlob = regexp.MustCompile(`[@+?*!]\(`)
 // globForms returns an upper limit on the number of forms of a glob with braces.
 func globForms(glob string) int {
 	forms := 1
-	var open []int // number of alternatives in each open brace
+	var open []int // number of alternatives in each brace that is open
 	for i := 0; i < len(glob) && forms <= maxGlobForms; i++ {
 		switch c := glob[i]; {
 		case c == '\\':
@@ -38,7 +38,8 @@ func globForms(glob string) int {
 	return forms
 }
 
-// checkGlob returns the reason why a glob cannot be used, or "" if it can.
+// checkGlob returns the reason why a glob cannot be used, or "" if it can be
+// used.
 func checkGlob(glob string) string {
 	switch {
 	case glob == "":
@@ -55,9 +56,9 @@ func checkGlob(glob string) string {
 	return ""
 }
 
-// covers reports whether glob matches name, a path with forward slashes, or one of its
-// parent folders. A glob without a slash is matched against each element of the path,
-// as in a .gitignore. The glob must have passed checkGlob.
+// covers reports whether glob matches name or one of its parent folders. name is a
+// path with forward slashes. A glob without a slash is matched against each element of
+// the path, as in a .gitignore. The glob must have passed checkGlob.
 func covers(glob, name string) bool {
 	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
 	byName := !strings.Contains(glob, "/")
@@ -79,7 +80,7 @@ func covers(glob, name string) bool {
 // selection selects the files of a corpus.
 type selection struct{ include, exclude []string }
 
-// leaves reports whether an exclude glob covers name, a file or folder.
+// leaves reports whether an exclude glob covers name, which is a file or folder.
 func (s selection) leaves(name string) bool {
 	for _, g := range s.exclude {
 		if covers(g, name) {
@@ -89,8 +90,8 @@ func (s selection) leaves(name string) bool {
 	return false
 }
 
-// takes reports whether name, a file that no exclude glob covers, is included. Without
-// include globs, every file is.
+// takes reports whether the file name is included. No exclude glob may cover the file.
+// If there are no include globs, every file is included.
 func (s selection) takes(name string) bool {
 	for _, g := range s.include {
 		if covers(g, name) {

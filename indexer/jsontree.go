@@ -8,21 +8,24 @@ import (
 	"io"
 )
 
-// maxSettingsBytes is the maximum size of a settings file: a manifest, metadata,
-// template or .gitignore file. The largest seen in real corpora have about 10 kB.
+// maxSettingsBytes is the maximum size of a settings file: a manifest, a
+// metadata.json, a template or a .gitignore. The largest such files in real
+// corpora have about 10 kB.
 const maxSettingsBytes = 1 << 20
 
-// maxJSONDepth is the maximum nesting depth of a JSON file. Settings need a depth of 5.
+// maxJSONDepth is the maximum nesting depth in a JSON file. Settings files need a depth
+// of 5.
 const maxJSONDepth = 64
 
-// node is a value in a JSON file, with the line on which it begins. value is *members,
-// []*node, string, json.Number, bool or nil.
+// node is a value in a JSON file, with the line on which the value begins. value is
+// *members, []*node, string, json.Number, bool or nil.
 type node struct {
 	line  int
 	value any
 }
 
-// members holds an object's members. If a key is repeated, the last value counts.
+// members holds an object's members. If a key is repeated, the last value is
+// used.
 type members struct {
 	keys   []string // in file order
 	byName map[string]*node
@@ -38,7 +41,7 @@ type lineError struct {
 func (e *lineError) Error() string { return e.reason }
 
 // parseJSON parses src, which must contain exactly one JSON value. It skips a leading
-// byte-order mark. Errors are of type *lineError.
+// byte-order mark. All errors have the type *lineError.
 func parseJSON(src []byte) (*node, error) {
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
 	p := &jsonParser{src: src, decoder: json.NewDecoder(bytes.NewReader(src)), line: 1}
@@ -66,10 +69,10 @@ type jsonParser struct {
 	src     []byte
 	decoder *json.Decoder
 	line    int // line of the last token
-	at      int // offset up to which lines are counted
+	at      int // lines have been counted up to this offset
 }
 
-// mark updates line to the line of the token just read.
+// mark sets line to the line of the token that was just read.
 func (p *jsonParser) mark() {
 	to := int(p.decoder.InputOffset())
 	p.line += bytes.Count(p.src[p.at:to], []byte("\n"))

@@ -9,15 +9,16 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// languageFacets lists the facets with which a manifest can declare a page's language.
+// languageFacets lists the facets that a manifest can use to declare a page's
+// language.
 var languageFacets = [...]string{"lang", "language", "locale"}
 
-// languageOf returns a page's language: the one declared in its front matter or
-// manifest, or else the detected one. It ignores a declared value that is not a
-// language ("language: python").
+// languageOf returns a page's language. This is the language declared in the
+// front matter or the manifest, or else the detected language. languageOf ignores
+// a declared value that is not a natural language ("language: python").
 func languageOf(p *page, src []byte) language.Code {
 	if len(src) > 1 && src[0] >= 0xfe {
-		var front []byte // the text is UTF-16
+		var front []byte // if the page is UTF-16
 		front, src = chunker.FrontMatter(src)
 		src = append(append([]byte("---\n"), front...), append([]byte("---\n"), src...)...)
 	}
@@ -36,9 +37,9 @@ func languageOf(p *page, src []byte) language.Code {
 	return language.Detect(p.path, src)
 }
 
-// stemming returns a digest of how this binary stems a language other than English. If
-// the digest changes, pages in that language count as changed. For English, the
-// artifact's metadata records the stemming.
+// stemming returns a digest of the way this binary stems words in a language other
+// than English. If the digest changes, pages in that language are treated as changed.
+// For English, the stemming is recorded in the artifact's metadata.
 var stemming = func() func(language.Code) [sha256.Size]byte {
 	var digests sync.Map
 	return func(c language.Code) [sha256.Size]byte {

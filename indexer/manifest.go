@@ -11,14 +11,15 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// manifestFile is the name of a manifest. Only the nearest manifest above a file
-// applies. It inherits nothing from manifests further up.
+// manifestFile is the name of a manifest. Only the nearest manifest in a file's
+// folder or its parents applies. It inherits nothing from manifests further up.
 const manifestFile = ".docs-mcp.json"
 
-// manifest configures how a folder's files are split, and their metadata.
+// manifest configures how the files in a folder are split, and sets their
+// metadata.
 type manifest struct {
 	file      string // relative to the corpus
-	folder    string // of file, or "." at the root
+	folder    string // folder of the file, or "." for the root
 	strategy  *chunker.Options
 	metadata  map[string]string
 	overrides []override
@@ -26,17 +27,17 @@ type manifest struct {
 	texts     texts
 }
 
-// override replaces settings for the files that glob matches.
+// override replaces settings for the files that its glob matches.
 type override struct {
 	glob     string // relative to the manifest's folder
 	strategy *chunker.Options
 	metadata map[string]string
 }
 
-// settings are a page's chunking strategy and metadata.
+// settings holds a page's chunking strategy and metadata.
 type settings struct {
 	strategy chunker.Options
-	metadata map[string]string // read-only, because pages share it
+	metadata map[string]string // must not be modified, because pages share it
 }
 
 // parseManifest reads the manifest at file. If it contains an error, the returned
@@ -96,9 +97,10 @@ func (c *checker) readOverride(n *node) override {
 	return o
 }
 
-// settings returns the settings for file, which is relative to the corpus. Among
-// matching overrides, the last one with a strategy replaces the strategy completely.
-// Metadata is merged by key. If the manifest is nil, settings returns the defaults.
+// settings returns the settings for file, which is relative to the corpus. If
+// several overrides match, the last one that has a strategy replaces the strategy
+// completely. Metadata is merged by key. If the manifest is nil, settings returns
+// the defaults.
 func (m *manifest) settings(file string, defaults chunker.Options) settings {
 	s := settings{strategy: defaults}
 	if m == nil {
@@ -125,8 +127,8 @@ func (m *manifest) settings(file string, defaults chunker.Options) settings {
 	return s
 }
 
-// merged returns a map in which over's values take precedence over under's. The result
-// may be one of the two arguments.
+// merged returns a map with the entries of under and over. If both have a key, the
+// value in over is used. The result may be one of the two maps.
 func merged(under, over map[string]string) map[string]string {
 	switch {
 	case len(over) == 0:

@@ -16,12 +16,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// about is a user-written metadata.json. It describes a corpus and sets how to index it
-// where no manifest or option does.
+// about is a metadata.json that a user has written. It describes a corpus. It also sets
+// how to index the corpus, unless a manifest or option does.
 type about struct {
-	file             string // name for problems, or empty if there is no file
+	file             string // the file's name in problems, or empty if there is no file
 	description      string
-	corpus           string // folder described, relative to the file's folder, or empty for that folder itself
+	corpus           string // the folder that the file describes, relative to the file's folder, or empty if it is the file's folder
 	strategy         chunker.Options
 	include, exclude []string
 	gitIgnore        bool
@@ -29,26 +29,28 @@ type about struct {
 	texts            texts
 	folders          map[string]note
 	// dir is the folder that contains the file. phrases is a path relative to dir, or
-	// empty if the file names none. phrasesLine is the line that sets it.
+	// empty if the file has none. phrasesLine is the line in the file that sets
+	// phrases.
 	dir         string
 	phrases     string
 	phrasesLine int
 }
 
-// note is a user's description of a folder, with its line.
+// note is a user's description of a folder, and the line on which it is.
 type note struct {
 	text string
 	line int
 }
 
-// aboutKeys lists the keys that identify a JSON file as a metadata.json for deskhand.
+// aboutKeys lists the keys of a metadata.json for deskhand. A JSON file with one of
+// these keys is recognized as such a file.
 var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descriptions", "mcpServerInstructions",
 	"folders", "strategy", "include", "exclude", "gitignore", "phrases"}
 
 // Find returns the corpus that dir's metadata.json describes, and the path of that
-// file. The corpus is the folder named by the key "corpus", or else dir. Find returns
-// fault "no_corpus" if the file is missing or describes no corpus, and fault
-// "corpus_outside" if the named folder is not below dir, because the caller did not ask
+// file. The corpus is the folder named by the key "corpus", or else dir. If the file is
+// missing or describes no corpus, Find returns fault "no_corpus". If the named folder
+// is not below dir, it returns fault "corpus_outside", because the caller did not ask
 // for such a folder.
 func Find(dir string) (corpus, metadata string, err error) {
 	file := filepath.Join(dir, artifact.MetadataFile)
@@ -76,9 +78,9 @@ func Find(dir string) (corpus, metadata string, err error) {
 	return corpus, file, nil
 }
 
-// outside reports whether folder is neither dir nor below it, with links resolved. If a
-// path does not exist, outside returns false, and the code that reads it reports the
-// error.
+// outside reports whether folder is neither dir nor below dir after links are resolved.
+// If a path does not exist, outside returns false, and the code that later reads the
+// path reports the error.
 func outside(dir, folder string) bool {
 	var real [2]string
 	for i, path := range []string{dir, folder} {
@@ -95,9 +97,10 @@ func outside(dir, folder string) bool {
 	return err != nil || !filepath.IsLocal(rel)
 }
 
-// findAbout reads the metadata.json of the corpus at dir: the given file, or else the
-// one in dir, or else the one next to dir that names it. If the given file cannot be
-// read, findAbout returns an error. For the other two, it returns a problem.
+// findAbout reads the metadata.json for the corpus at dir. This is the given file, or
+// else the file in dir, or else the file next to dir if it names dir. If the given
+// file cannot be read, findAbout returns an error. If one of the other two files
+// cannot be read, it returns a problem.
 func findAbout(dir, given string) (*about, []Problem, error) {
 	if given != "" {
 		src, err := readSettings(given)
@@ -144,14 +147,14 @@ func aboutInside(dir string) (*about, []Problem) {
 	case len(problems) > 0:
 		return nil, problems
 	case hasDataFile(dir):
-		return nil, nil // the artifact's own file, since -o names the corpus
+		return nil, nil // it is the artifact's metadata.json, because -o names the corpus
 	}
 	return nil, []Problem{{file, 0, "not used: it has no key that describes a corpus, for example corpus_description"}}
 }
 
-// aboutBeside reads the metadata.json next to dir. It returns nil, without a problem,
-// unless the file's "corpus" names dir, because the file then belongs to something
-// else.
+// aboutBeside reads the metadata.json next to dir. If the key "corpus" does not name
+// dir, the file belongs to something else, and aboutBeside returns nil without a
+// problem.
 func aboutBeside(dir string) (*about, []Problem) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
@@ -177,8 +180,8 @@ func sameFolder(a, b string) bool {
 }
 
 // parseAbout reads a metadata.json. ours is false if the file does not describe a
-// corpus: it is not JSON, has no known key, or belongs to an artifact. Invalid values
-// are reported as problems and treated as missing.
+// corpus, because it is not JSON, has no known key, or belongs to an artifact.
+// Invalid values are reported as problems and treated as missing.
 func parseAbout(file string, src []byte) (a *about, ours bool, problems []Problem) {
 	root, err := parseJSON(src)
 	if at := new(lineError); errors.As(err, &at) {
@@ -194,8 +197,8 @@ func parseAbout(file string, src []byte) (a *about, ours bool, problems []Proble
 	return a, true, c.problems(file)
 }
 
-// describes reports whether m is a user's description of a corpus. An artifact's
-// metadata.json is not, and has an index.
+// describes reports whether m is a user's description of a corpus. If m has an
+// index, it is the metadata.json of an artifact, and describes returns false.
 func describes(m *members) bool {
 	if m.byName["index"] != nil {
 		return false
@@ -256,7 +259,8 @@ func (c *checker) readGlobs(n *node, what string) []string {
 	return globs
 }
 
-// notes returns the folder notes by path, and a problem for each folder without a page.
+// notes returns the notes on folders by path, and a problem for each folder that has no
+// page.
 func (a *about) notes(pages []*page) (map[string]string, []Problem) {
 	if len(a.folders) == 0 {
 		return nil, nil

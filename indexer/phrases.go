@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits on a phrases file. With more or longer phrases, searches would match a chunk's
-// phrases rather than its content.
+// Limits on a phrases file. If there were more or longer phrases, searches would match
+// the phrases of a chunk rather than its content.
 const (
 	maxPhrasesBytes = 64 << 20
 	maxPhrases      = 20
@@ -29,15 +29,16 @@ type Phrases struct {
 	// Of maps chunk IDs to phrases.
 	Of map[string][]string
 	// Digests maps each chunk ID to the chunk digest that "deskhand phrases" wrote in
-	// the chunk's line. A line written by a person has no digest.
+	// the chunk's line. If a person wrote the line, it has no digest.
 	Digests map[string]string
 
 	file  string
-	lines map[string]int // line of each ID, or its first line if the ID is repeated
+	lines map[string]int // the line of each ID, or the first line if the ID is repeated
 }
 
-// PhrasesPath returns the phrases file that a build with o reads, or "" if there is
-// none. It returns the faults of a metadata.json named in o, and "bad_metadata".
+// PhrasesPath returns the phrases file that a build with the options o reads, or ""
+// if there is none. It returns the faults for a metadata.json named in o, and fault
+// "bad_metadata".
 func PhrasesPath(o Options) (string, error) {
 	if o.PhrasesPath != "" {
 		return o.PhrasesPath, nil
@@ -53,8 +54,9 @@ func PhrasesPath(o Options) (string, error) {
 	return file, nil
 }
 
-// readPhrases assigns the phrases to the pages. If the phrases file cannot be read, the
-// result is a problem if metadata.json names the file, and a fault if the caller does.
+// readPhrases assigns the phrases in the phrases file to the pages. If the file cannot
+// be read, readPhrases records a problem if metadata.json names the file, and returns a
+// fault if the options name it.
 func (b *build) readPhrases() error {
 	file := b.options.PhrasesPath
 	if file == "" && b.about.phrases != "" {
@@ -79,8 +81,8 @@ func (b *build) readPhrases() error {
 }
 
 // unfitPhrases returns the reason why a phrases file named by the metadata.json in dir
-// is not read, or "" if it is. A corpus may be untrusted, and its links may point
-// anywhere.
+// cannot be used, or "" if it can be used. A corpus may be untrusted, and its links
+// may point anywhere.
 func unfitPhrases(dir, file string) string {
 	if _, err := os.Stat(file); err != nil {
 		return fmt.Sprintf("%s cannot be read: %s", file, cause(err))
@@ -91,9 +93,9 @@ func unfitPhrases(dir, file string) string {
 	return ""
 }
 
-// ReadPhrases reads a phrases file, which has one JSON object per line. It reports an
-// invalid line as a problem and skips it. It returns fault "no_phrases" if the file
-// cannot be read.
+// ReadPhrases reads a phrases file, which has one JSON object per line. Invalid lines
+// are skipped and reported as problems. If the file cannot be read, ReadPhrases
+// returns fault "no_phrases".
 func ReadPhrases(file string) (Phrases, []Problem, error) {
 	src, err := readFile(file, maxPhrasesBytes, nil)
 	if err != nil {
@@ -104,7 +106,7 @@ func ReadPhrases(file string) (Phrases, []Problem, error) {
 	return p, problems, nil
 }
 
-// ParsePhrases does the same as ReadPhrases for a file's content src.
+// ParsePhrases does the same as ReadPhrases, but src is the content of the file.
 func ParsePhrases(file string, src []byte) (Phrases, []Problem) {
 	p := Phrases{file: file, Of: map[string][]string{}, Digests: map[string]string{}, lines: map[string]int{}}
 	var problems []Problem
@@ -121,7 +123,8 @@ func ParsePhrases(file string, src []byte) (Phrases, []Problem) {
 	return p, problems
 }
 
-// add adds one line's phrases. If the line is invalid, add returns the reason.
+// add adds the phrases on one line. If the line is invalid, add returns the
+// reason.
 func (p *Phrases) add(line []byte, n int) (reason string) {
 	var given struct {
 		ID      *string  `json:"chunk_id"`
@@ -173,7 +176,7 @@ func (p *Phrases) spread(byPath map[string]*page) {
 	}
 }
 
-// stale returns a problem for each line whose chunk is not in known.
+// stale returns a problem for each line whose chunk ID is not in known.
 func (p *Phrases) stale(known map[string]bool) []Problem {
 	var problems []Problem
 	for _, id := range slices.Sorted(maps.Keys(p.lines)) {

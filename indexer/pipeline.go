@@ -33,8 +33,8 @@ func (b *build) write(ctx context.Context) error {
 	return b.commit(ctx, w, old)
 }
 
-// previous returns the page sources of the artifact that is being replaced. Pages with
-// damaged records count as missing.
+// previous returns the page sources in the artifact that is being replaced. If a
+// page's record is damaged, the page is treated as missing.
 func previous(w *artifact.Writer) []artifact.Source {
 	var old []artifact.Source
 	if r := w.Previous(); r != nil {
@@ -50,20 +50,21 @@ func previous(w *artifact.Writer) []artifact.Source {
 // job is one group in the pipeline.
 type job struct {
 	sources []artifact.Source
-	// ready receives the encoded group. It is nil if the group should exist in the
-	// previous artifact.
+	// ready receives the encoded group. It is nil if the group is expected to be
+	// in the previous artifact.
 	ready chan made
 }
 
-// made is an encoded group. group is nil if none of its pages could be read.
+// made is the result of encoding a group. If none of the group's pages could be
+// read, group is nil.
 type made struct {
 	group    *artifact.Group
 	problems []Problem
 	err      error
 }
 
-// groups adds every group of plan to w, in order. It takes each group from the previous
-// artifact if possible, or else encodes it. At most Workers+1 groups are in memory at
+// groups adds every group in plan to w, in order. If possible, it takes a group from
+// the previous artifact, or else encodes it. At most Workers+1 groups are in memory at
 // the same time.
 func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifact.Source) error {
 	b.phase("build")
@@ -76,7 +77,7 @@ func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifac
 	jobs := b.start(ctx, plan, w.Has)
 	defer func() {
 		cancel()
-		for range jobs.queue { // drain the queue so that the goroutines exit
+		for range jobs.queue { // empty the queue, so that the goroutines exit
 		}
 		jobs.wait.Wait()
 	}()
@@ -100,8 +101,8 @@ type pipeline struct {
 	wait  sync.WaitGroup
 }
 
-// start begins to encode the groups that are not in the previous artifact. there
-// reports whether a group is in it.
+// start begins to encode the groups that are not in the previous artifact. The
+// function there reports whether a group is in the previous artifact.
 func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func([]artifact.Source) bool) *pipeline {
 	p := &pipeline{queue: make(chan job, len(plan)), slots: make(chan struct{}, b.options.Workers+1)}
 	work := make(chan job)
@@ -133,8 +134,8 @@ func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func(
 	return p
 }
 
-// add adds one group to w. While it waits for the group, it calls waiting from time to
-// time.
+// add adds one group to w. While it waits for the group to be encoded, it calls
+// waiting from time to time.
 func (b *build) add(ctx context.Context, w *artifact.Writer, j job, waiting func()) error {
 	var m made
 	if j.ready == nil {
@@ -156,8 +157,8 @@ func (b *build) add(ctx context.Context, w *artifact.Writer, j job, waiting func
 	return w.Add(m.group)
 }
 
-// await waits for a group. A remote embedder may take long, so await then calls waiting
-// once a second.
+// await waits for a group. A remote embedder may take a long time. In this case, await
+// calls waiting once a second.
 func (b *build) await(ready <-chan made, waiting func()) made {
 	if _, far := b.options.Embedder.(embed.Meter); !far {
 		return <-ready
@@ -198,7 +199,7 @@ func (b *build) make(ctx context.Context, sources []artifact.Source) made {
 	if m.err == nil {
 		return m
 	}
-	// A single page may cause the error. Find it and leave it out.
+	// A single page may be the cause of the error. Find that page and omit it.
 	docs = slices.DeleteFunc(docs, func(d artifact.Document) bool {
 		_, err := b.encoded([]artifact.Document{d})
 		if err != nil {

@@ -13,9 +13,9 @@ func readSettings(name string) ([]byte, error) {
 	return readFile(name, maxSettingsBytes, nil)
 }
 
-// readFile reads a regular file of at most limit bytes into buffer, which it grows if
-// needed. It never blocks: if a pipe replaced the file after the walk, it is opened
-// without blocking and rejected.
+// readFile reads a regular file of at most limit bytes into buffer, and grows the
+// buffer if needed. It never blocks. If a pipe has replaced the file since the walk,
+// readFile opens the pipe without blocking and returns an error.
 func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -32,7 +32,8 @@ func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%d bytes, more than the limit of %d", info.Size(), limit)
 	}
-	// One extra byte lets Read find the end of the file without growing the buffer.
+	// With one extra byte, Read detects the end of the file without growing the
+	// buffer.
 	if need := int(info.Size()) + 1; cap(buffer) < need {
 		buffer = make([]byte, need)
 	}
@@ -55,7 +56,7 @@ func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
 	}
 }
 
-// cause returns the part of err that does not repeat the file's name.
+// cause returns the part of err's message that does not repeat the file's name.
 func cause(err error) string {
 	if at := new(fs.PathError); errors.As(err, &at) {
 		return at.Err.Error()

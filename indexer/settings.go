@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// readStrategy reads the chunking settings chunk_by, max_chunk_size and min_chunk_size.
-// n must not be nil.
+// readStrategy reads the chunking settings chunk_by, max_chunk_size and min_chunk_size
+// from n. n must not be nil.
 func (c *checker) readStrategy(n *node, what string) chunker.Options {
 	m := c.object(n, what, "chunk_by", "max_chunk_size", "min_chunk_size")
 	by, known := chunker.ParseBy(c.text(m.byName["chunk_by"], what+".chunk_by"))
@@ -48,12 +48,12 @@ func (c *checker) readMetadata(n *node, what string) map[string]string {
 // taxonomy holds the user's facet settings by key.
 type taxonomy map[string]facetSettings
 
-// facetSettings are a facet's settings, without its values.
+// facetSettings holds the settings for a facet, without its values.
 type facetSettings struct {
 	description string
 	collapse    bool
 	properties  map[string]artifact.FacetValue
-	// file and line are where the key was first found.
+	// file and line say where the key was found first.
 	file string
 	line int
 }
@@ -88,7 +88,8 @@ func (f *facetSettings) set(value string, v artifact.FacetValue) {
 	f.properties[value] = artifact.FacetValue{MCPResource: v.MCPResource || f.properties[value].MCPResource}
 }
 
-// add merges other into t. true takes precedence over false, and the first text wins.
+// add merges other into t. If the two differ, true takes precedence over false. A
+// text that is already set in t is kept.
 func (t taxonomy) add(other taxonomy) {
 	for key, facet := range other {
 		old, seen := t[key]
@@ -106,8 +107,8 @@ func (t taxonomy) add(other taxonomy) {
 	}
 }
 
-// texts are the descriptions of the server and its tools. If one is empty, the default
-// applies.
+// texts holds the descriptions of the server and its tools. If one is empty, the
+// default applies.
 type texts struct{ search, get, instructions string }
 
 // readTexts reads mcpServerInstructions and tool_descriptions from m.
@@ -120,7 +121,7 @@ func (c *checker) readTexts(m *members) texts {
 	}
 }
 
-// or returns t with its empty texts filled from other.
+// or returns t, with its empty strings replaced by those in other.
 func (t texts) or(other texts) texts {
 	return texts{
 		search:       cmp.Or(t.search, other.search),

@@ -11,12 +11,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// facetKey matches a key that can be a tool argument. Model APIs reject the whole tool
-// if a name contains any other character.
+// facetKey matches a key that can be the name of a tool argument. If a name contains
+// any other character, model APIs reject the whole tool.
 var facetKey = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// facetValues collects the pages' metadata. By key and value, it holds the first page
-// that has the value.
+// facetValues collects the metadata of the pages. It maps each key and value to the
+// first page that has the value.
 type facetValues map[string]map[string]string
 
 func (f facetValues) add(page string, metadata map[string]string) {
@@ -36,7 +36,8 @@ func (f facetValues) first(key string) string {
 }
 
 // refuseReserved returns fault "reserved_facet" if a page has a metadata key with the
-// name of a search_docs argument. source returns the file to fix.
+// name of a search_docs argument. The function source returns the file in which the
+// user can fix this.
 func (f facetValues) refuseReserved(source func(page, key string) string) error {
 	for _, key := range artifact.ReservedFacets {
 		if len(f[key]) > 0 {
@@ -48,8 +49,9 @@ func (f facetValues) refuseReserved(source func(page, key string) string) error 
 	return nil
 }
 
-// facets combines the values found and the user's settings into the artifact's facets.
-// A key or value that cannot be a facet is a problem, but its pages keep the metadata.
+// facets combines the values from the pages and the user's settings into the
+// artifact's facets. If a key or value cannot be a facet, this is a problem, but the
+// pages keep their metadata.
 func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	facets := map[string]artifact.Facet{}
 	var problems []Problem
@@ -84,7 +86,7 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	return facets, problems
 }
 
-// values returns the sorted values of key that can be offered as filters.
+// values returns, sorted, the values for key that can be offered as filters.
 func (f facetValues) values(key string) ([]string, []Problem) {
 	var offered []string
 	var problems []Problem

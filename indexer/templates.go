@@ -14,11 +14,12 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// templateSuffixes lists the suffixes of prompt files, in lower case.
+// templateSuffixes lists the suffixes of template files for prompts, in lower
+// case.
 var templateSuffixes = []string{".template.yaml", ".template.yml", ".template.md", ".template.markdown", ".template.mdx"}
 
-// templateName returns the name of the prompt in file: its path without the suffix. It
-// returns "" if file is not a template.
+// templateName returns the name of the prompt in file. This is the file's path without
+// the suffix. If file is not a template, templateName returns "".
 func templateName(file string) string {
 	lower := strings.ToLower(file)
 	for _, suffix := range templateSuffixes {
@@ -35,7 +36,8 @@ func isYAML(file string) bool {
 
 // readPrompts reads the templates, which must be sorted by path, and returns the
 // prompts sorted by name. If several templates have the same name, YAML takes
-// precedence over Markdown, and the first file over a second one of the same kind.
+// precedence over Markdown, and an earlier file takes precedence over a later file
+// of the same kind.
 func readPrompts(templates []*page) ([]artifact.Prompt, []Problem) {
 	byName := map[string][]*page{}
 	for _, t := range templates {
@@ -59,7 +61,8 @@ func readPrompts(templates []*page) ([]artifact.Prompt, []Problem) {
 	return prompts, problems
 }
 
-// choose returns the template that takes precedence among several with the same name.
+// choose returns the template that takes precedence among templates with the same
+// name.
 func choose(templates []*page) (winner *page, refused []Problem) {
 	winner = templates[0]
 	for _, t := range templates {
@@ -100,7 +103,8 @@ type promptMessage struct {
 	Content promptContent `yaml:"content"`
 }
 
-// promptContent is a text, written as a plain string or as {type: text, text: ...}.
+// promptContent is the text of a message. In the file, it is either a plain string
+// or an object {type: text, text: ...}.
 type promptContent struct {
 	Type string `yaml:"type"`
 	Text string `yaml:"text"`
@@ -129,13 +133,13 @@ func readPrompt(t *page) (prompt *artifact.Prompt, problems []lineError) {
 	return parsePrompt(src, isYAML(t.path))
 }
 
-// parsePrompt parses a template. Either all of it is YAML, or its front matter is YAML
-// and the rest is the only message.
+// parsePrompt parses a template. If asYAML is true, the whole template is YAML.
+// Otherwise, the front matter is YAML, and the rest is the only message.
 func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
 	head, body := src, []byte(nil)
 	if !asYAML {
 		head, body = chunker.FrontMatter(src)
-		head = slices.Concat([]byte("\n"), head) // so that line numbers match the file
+		head = slices.Concat([]byte("\n"), head) // so that line numbers match those in the file
 	}
 	var f promptFile
 	var problems []lineError
@@ -185,7 +189,7 @@ func (f *promptFile) wrong() []lineError {
 	return list
 }
 
-// prompt returns the artifact's form of f, without a name.
+// prompt returns f in the form stored in the artifact, without a name.
 func (f *promptFile) prompt() *artifact.Prompt {
 	p := &artifact.Prompt{Title: strings.TrimSpace(f.Title), Description: strings.TrimSpace(f.Description)}
 	for _, a := range f.Arguments {
@@ -198,7 +202,8 @@ func (f *promptFile) prompt() *artifact.Prompt {
 	return p
 }
 
-// wrong returns the reason why the message cannot be used, or "".
+// wrong returns the reason why the message cannot be used, or "" if it can be
+// used.
 func (m promptMessage) wrong() string {
 	switch {
 	case m.Role != "user" && m.Role != "assistant":
@@ -211,8 +216,8 @@ func (m promptMessage) wrong() string {
 	return checkMustache(m.Content.Text)
 }
 
-// checkMustache returns the reason why text is not a valid template, or "". It rejects
-// partials, because they would be read from the server's disk.
+// checkMustache returns the reason why text is not a valid template, or "" if it is
+// valid. It rejects partials, because these would be read from the server's disk.
 func checkMustache(text string) string {
 	t, err := mustache.ParseStringPartialsRaw(text, &mustache.StaticProvider{}, true)
 	if err != nil {

@@ -13,19 +13,20 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Limits on the terms that represent a corpus. Large models' tokenizers use at least 3
-// bytes per token for names in docs. With maxTermsBytes, the terms and their commas
-// therefore stay within 300 tokens.
+// Limits on the terms that represent a corpus. For the names in docs, the tokenizers
+// of large models use at least 3 bytes per token. With maxTermsBytes, the terms and
+// the commas between them therefore take at most 300 tokens.
 const (
 	maxTerms      = 60
-	enoughTerms   = 30 // with at least this many terms, a further term must be on three pages
+	enoughTerms   = 30 // if there are at least this many terms, each further term must be on three pages
 	maxTermsBytes = 800
 	maxTermBytes  = 48
-	// termCandidates is the number of top terms that are compared with each other.
+	// termCandidates is the number of best terms that are compared with each
+	// other.
 	termCandidates = 2000
 )
 
-// A heading that appears verbatim on more pages than this belongs to a template
+// If a heading appears verbatim on more pages than this, it belongs to a template
 // ("Parameters", "See also") and says nothing about the corpus.
 const (
 	templatePages = 4
@@ -33,9 +34,9 @@ const (
 )
 
 // corpusTerms returns the terms that best show which names a corpus uses, best first. A
-// term is a phrase of one to three words from titles and headings that is frequent in
-// the corpus but rare in other documentation. names holds the chunk names of pages, in
-// order.
+// term is a phrase of one to three words from titles and headings. It must be frequent
+// in the corpus but rare in other documentation. names holds the chunk names of pages,
+// in order.
 func corpusTerms(pages []artifact.Page, names []artifact.ChunkName) []string {
 	t := termCounter{counts: map[string]*term{}, template: templateHeadings(pages, names), common: commonWords()}
 	for i, p := range pages {
@@ -51,7 +52,8 @@ func corpusTerms(pages []artifact.Page, names []artifact.ChunkName) []string {
 	return pickTerms(t.scored(len(pages)))
 }
 
-// templateHeadings returns the headings that are on too many pages.
+// templateHeadings returns the headings that appear on so many pages that they
+// must belong to a template.
 func templateHeadings(pages []artifact.Page, names []artifact.ChunkName) map[string]bool {
 	on := map[string]int{}
 	for _, p := range pages {
@@ -76,10 +78,10 @@ func templateHeadings(pages []artifact.Page, names []artifact.ChunkName) map[str
 // term is a phrase from titles and headings.
 type term struct {
 	stems []string
-	rare  float64        // rareness of its words, from 0 to 1
+	rare  float64        // how rare its words are, from 0 to 1
 	forms map[string]int // spellings and their counts
 	pages int
-	last  int // the last page counted
+	last  int // the last page on which the term was counted
 	score float64
 }
 
@@ -90,8 +92,8 @@ func (t *term) form() string {
 	})
 }
 
-// commonWords returns the built-in model's vocabulary: the words of general
-// documentation, most common first.
+// commonWords returns the vocabulary of the built-in model. It contains the words
+// of general documentation, most common first.
 func commonWords() *embed.Vocabulary {
 	e, err := embed.Open(embed.Default)
 	if err != nil {
@@ -123,7 +125,7 @@ func (t *termCounter) add(heading string) {
 			continue
 		}
 		run = append(run, bare)
-		if !strings.HasSuffix(word, bare) { // punctuation ends the phrase
+		if !strings.HasSuffix(word, bare) { // punctuation after a word ends the phrase
 			t.pieces(run)
 			run = nil
 		}
@@ -131,8 +133,8 @@ func (t *termCounter) add(heading string) {
 	t.pieces(run)
 }
 
-// sayable reports whether a word may be in a term: it contains a letter and is not a
-// function word.
+// sayable reports whether a word may be in a term. Such a word contains a letter and
+// is not a function word.
 func sayable(word string) bool {
 	if utf8.RuneCountInString(word) < 2 || len(word) > maxTermBytes || strings.ContainsAny(word, `"<>|\`) || functionWords[strings.ToLower(word)] {
 		return false
@@ -171,8 +173,9 @@ func (t *termCounter) count(words []string) {
 	}
 }
 
-// rareness returns how rare words are in general documentation: 0 for the built-in
-// model's most common word, and 1 for a word that the model does not contain.
+// rareness returns a number for how rare words are in general documentation. It is
+// 0 for the most common word in the built-in model, and 1 for a word that is not
+// in the model.
 func (t *termCounter) rareness(words []string) float64 {
 	sum := 0.0
 	for _, w := range words {
@@ -208,8 +211,8 @@ func byScore(x, y *term) int {
 	return cmp.Or(cmp.Compare(y.score, x.score), slices.Compare(x.stems, y.stems))
 }
 
-// pickTerms returns the best terms that fit. After it picks a word, other terms with
-// that word are worth less.
+// pickTerms returns the best terms that fit into the limits. After a term is picked,
+// the score of other terms with the same words is lower.
 func pickTerms(all []*term) []string {
 	var picked []string
 	room := maxTermsBytes
@@ -239,8 +242,8 @@ func pickTerms(all []*term) []string {
 	return picked
 }
 
-// functionWords lists the words that end a term. They join words, describe an action or
-// name a kind of section, and do not show which names the corpus uses.
+// functionWords lists the words that end a term. They join other words, describe an
+// action or name a kind of section. They do not show which names the corpus uses.
 var functionWords = wordSet(`
 a about above after again all also an and another any are as at be because before below between both but by can come comes could
 did do does each either every few for from get gets getting had has have how if in inside into is it its just later let like long

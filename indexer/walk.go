@@ -28,9 +28,9 @@ type page struct {
 	open     string    // path to open, with links resolved
 	manifest *manifest // the nearest manifest, or nil if there is none
 	settings settings
-	phrases  map[string][]string // of its chunks, by ID; nil if there are none
-	// converted is true if open is the result of a conversion. lines are the source's
-	// lines, as in formats.Page.
+	phrases  map[string][]string // phrases of its chunks, by chunk ID; nil if there are none
+	// converted is true if the file at open is the result of a conversion. lines
+	// holds the source lines, as in formats.Page.
 	converted bool
 	lines     []int
 }
@@ -39,10 +39,10 @@ type page struct {
 type found struct {
 	pages     []*page
 	templates []*page
-	others    []*page // files in other formats that may be docs
+	others    []*page // files in other formats that may contain docs
 	problems  []Problem
-	// left counts the Markdown files that globs or .gitignore excluded. Files in
-	// excluded folders are not counted.
+	// left counts the Markdown files that globs or a .gitignore excluded. Files
+	// in excluded folders are not counted.
 	left int
 	// foreign counts the files in other formats by extension, if the walk leaves them out.
 	foreign map[string]int
@@ -61,10 +61,11 @@ func (f *found) leftOut() []formats.Left {
 	return formats.Sorted(list)
 }
 
-// walk lists the corpus at root, a folder with its links resolved. It opens manifests
-// and .gitignore files, but no pages. If others is true, it also lists files in other
-// formats. It never follows links to folders, so that loops end and no page is listed
-// twice. It follows a link to a file that is inside root.
+// walk lists the files of the corpus at root, a path in which links have been
+// resolved. It opens manifests and .gitignore files, but no pages. If others is true,
+// it also lists files in other formats. It never follows links to folders, because
+// these could form a loop or lead to a page that is already listed. It follows links
+// to files inside root.
 func walk(ctx context.Context, root string, pick selection, gitIgnore, others bool) (*found, error) {
 	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: &found{foreign: map[string]int{}}}
 	var above ignores
@@ -81,8 +82,8 @@ func walk(ctx context.Context, root string, pick selection, gitIgnore, others bo
 	return w.found, nil
 }
 
-// resolveRoot returns dir with its links resolved. It returns fault "no_documents" if
-// dir does not exist, and "not_a_folder" if it is not a folder.
+// resolveRoot returns dir with all links resolved. It returns fault "no_documents" if
+// dir does not exist, and fault "not_a_folder" if it is not a folder.
 func resolveRoot(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +130,7 @@ type walker struct {
 	found  *found
 }
 
-// wants reports whether the walk includes files with that name.
+// wants reports whether the walk includes files with this name.
 func (w *walker) wants(name string) bool {
 	return isPage(name) || templateName(name) != "" || w.others && formats.Wants(name)
 }
@@ -141,8 +142,8 @@ func (w *walker) problem(file, format string, args ...any) {
 	w.found.problems = append(w.found.problems, Problem{File: file, Reason: fmt.Sprintf(format, args...)})
 }
 
-// folder walks dir, which is relative to the root. m and ig are the manifest and ignore
-// rules that apply to its parent.
+// folder walks dir, which is relative to the root. m and ig are the manifest and the
+// ignore rules that apply to dir's parent.
 func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -216,8 +217,8 @@ func (w *walker) leave(file string, kind fs.FileMode) {
 	}
 }
 
-// follow resolves the link at open. It returns "" if the link does not resolve to a
-// page, but to a folder or a path outside the corpus.
+// follow resolves the link at open. It returns "" if the link does not lead to a
+// page, for example if it leads to a folder or out of the corpus.
 func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	wanted := w.wants(file)
 	real, err := filepath.EvalSymlinks(open)
@@ -229,7 +230,7 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	inside := err == nil && strings.HasPrefix(real, strings.TrimSuffix(w.root, slash)+slash)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !wanted:
-		return "", 0 // not a page
+		return "", 0 // it is not a page
 	case errors.Is(err, fs.ErrNotExist):
 		w.problem(file, "is a broken link")
 	case err != nil:
@@ -242,7 +243,8 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	return "", 0
 }
 
-// manifest reads a manifest. If the manifest contains an error, it is empty.
+// manifest reads a manifest. If the file contains an error, the returned manifest
+// is empty.
 func (w *walker) manifest(file string) *manifest {
 	src, err := readSettings(w.at(file))
 	if err != nil {
@@ -259,7 +261,7 @@ func (w *walker) at(file string) string {
 	return filepath.Join(w.root, filepath.FromSlash(file))
 }
 
-// withIgnore returns ig with dir's .gitignore added.
+// withIgnore returns ig with the rules in dir's .gitignore added.
 func (w *walker) withIgnore(ig ignores, dir string) ignores {
 	file := path.Join(dir, ".gitignore")
 	src, err := readSettings(w.at(file))
@@ -274,8 +276,8 @@ func (w *walker) withIgnore(ig ignores, dir string) ignores {
 	return append(slices.Clip(ig), ignoreFile{base: base, rules: parseIgnore(src)})
 }
 
-// ignoresAbove reads the .gitignore files from the top of root's git checkout down to
-// root's parent. They also apply to root.
+// ignoresAbove reads the .gitignore files in the folders from the top of root's git
+// checkout down to root's parent. Their rules also apply to root.
 func (w *walker) ignoresAbove() ignores {
 	var list ignores
 	prefix := ""

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// wildmatch converts a gitignore(5) pattern to a regular expression over strings from
-// byteRunes, since git compares bytes. It returns false if the pattern cannot match
-// anything.
+// wildmatch converts a gitignore(5) pattern to a regular expression. The expression
+// is for strings from byteRunes, because git compares bytes. If the pattern cannot
+// match anything, wildmatch returns false.
 func wildmatch(pattern string) (string, bool) {
 	var out strings.Builder
 	out.WriteString(`\A(?s:`)
@@ -49,8 +49,9 @@ func wildmatch(pattern string) (string, bool) {
 	return out.String(), true
 }
 
-// bracket writes the set at the start of pattern and returns its length in bytes. It
-// returns false if the set is not closed. A set never contains the slash.
+// bracket writes the bracket expression at the start of pattern and returns its
+// length in bytes. It returns false if the bracket is not closed. The expression
+// never matches a slash.
 func bracket(out *strings.Builder, pattern string) (int, bool) {
 	var set [256]bool
 	i, negate := 1, false
@@ -58,7 +59,7 @@ func bracket(out *strings.Builder, pattern string) (int, bool) {
 		negate = true
 		i++
 	}
-	last := -1 // the start of a range if "-" follows
+	last := -1 // the start of a range if "-" comes next
 	for first := true; ; first = false {
 		if i >= len(pattern) {
 			return 0, false
@@ -101,7 +102,7 @@ func bracket(out *strings.Builder, pattern string) (int, bool) {
 	return i + 1, true
 }
 
-// writeSet writes a set as a negated class of all other bytes.
+// writeSet writes a set of bytes as a negated class of all other bytes.
 func writeSet(out *strings.Builder, set [256]bool, negate bool) {
 	out.WriteString(`[^/`)
 	for b, in := range set {
@@ -112,7 +113,7 @@ func writeSet(out *strings.Builder, set [256]bool, negate bool) {
 	out.WriteByte(']')
 }
 
-// addClass adds a POSIX class, for example "alpha", to set.
+// addClass adds the bytes of a POSIX class, for example "alpha", to set.
 func addClass(set *[256]bool, name string) bool {
 	re, err := regexp.Compile(`[[:` + name + `:]]`)
 	if err != nil || strings.ContainsAny(name, "[]\\^") {

@@ -42,7 +42,7 @@ func askCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// meantCommand returns an error if the question is probably a misspelled command.
+// meantCommand returns an error if the question looks like a misspelled command.
 func meantCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || len(args) == 2 && !strings.HasPrefix(args[1], "elc_") || len(args) > 2 {
 		return nil
@@ -120,7 +120,7 @@ type quest struct {
 	waiter
 	hub    *elicit.Hub
 	flags  *askFlags
-	device *terminal.Device // the person's terminal; nil if there is none
+	device *terminal.Device // the person's terminal, or nil if there is none
 	inbox  bool             // a person may open the inbox
 }
 
@@ -133,7 +133,8 @@ func (q *quest) reachable(ctx context.Context) (bool, error) {
 	return len(up) > 0, err
 }
 
-// nobody prints the outcome of a question that could not be asked, and returns the error.
+// nobody prints the outcome of a question that could not be asked, and returns an error
+// with its exit code.
 func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 	if q.form == "full" {
 		r.Completion = &elicit.Completion{Outcome: elicit.Abandoned, Reason: "unreachable", At: elicit.At(time.Now())}
@@ -192,7 +193,7 @@ func (q *quest) id(r elicit.Request, err error) error {
 	return err
 }
 
-// ask puts a question to a person and waits for it to end.
+// ask puts a question to a person and waits until the question ends.
 func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -203,26 +204,26 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	began := time.Now()
 	asked, err := q.hub.Ask(ctx, r, surface)
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
-		// An earlier command with the same key got no answer in time.
-		// This one waits again.
+		// An earlier command with the same key got no answer in time. This
+		// command waits for the answer again.
 		q.Tell("already asked as " + asked.ID + "; waiting for a late answer")
 		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)
 }
 
-// late waits for a late answer to a question whose deadline has passed.
+// late offers a request whose deadline has passed, and waits for a late answer.
 func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
 	defer q.hub.Offer(ctx, r, surface)()
 	return q.wait(ctx, r, timeout)
 }
 
-// inboxComes is how long a command waits for its own inbox to listen before it prints
-// where a person can answer.
+// inboxComes is the time that a command waits for the inbox in the same process to
+// start. After that, it prints where a person can answer.
 const inboxComes = 500 * time.Millisecond
 
-// inboxLink returns a page's address. If stderr is a terminal, where only a person sees
-// the link, it contains a one-time sign-in code.
+// inboxLink returns a page's address. If stderr is a terminal, only a person sees the
+// link, and the address contains a one-time sign-in code.
 func (a *app) inboxLink(address, path string) string {
 	if !console.OnTerminal(a.Stderr) {
 		return address + path

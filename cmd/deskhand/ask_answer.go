@@ -65,7 +65,7 @@ func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.C
 	return cmd
 }
 
-// complete ends a request on behalf of the person who runs the command.
+// complete ends a request for the person who runs the command.
 func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.Hub, r elicit.Request, response elicit.Outcome, answers map[string]elicit.Answer, note string) error {
 	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: response, Answers: answers, Note: note, Channel: "cli"})
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Exit codes of ask, in addition to 0 for an answer and exitMisused. Unlike the exit
-// codes of gum and dialog, they distinguish the answer no, a refusal, a cancellation, a
-// timeout and an unreachable person.
+// Exit codes of ask, in addition to 0 for an answer and exitMisused. There are
+// different exit codes for the answer "no", a refusal, a cancellation, a timeout and
+// an unreachable person. The exit codes of gum and dialog do not distinguish these
+// outcomes.
 const (
 	exitNo          = 1 // the answer to --confirm was no
 	exitDeclined    = 3
@@ -26,7 +27,7 @@ const (
 	exitInterrupted = 130
 )
 
-// ending is an error with its own exit code.
+// ending is an error with a specific exit code.
 type ending struct {
 	error
 	code int
@@ -41,8 +42,8 @@ func end(code int, message, hint string) error {
 	return &ending{fault.New("ended", message, hint), code}
 }
 
-// outcome returns nil for an answer, or an error for any other outcome. With confirm, the
-// answer no is also an error.
+// outcome returns nil for an answer, or an error for any other outcome. If confirm is
+// true, the answer "no" is also an error.
 func outcome(r elicit.Request, confirm bool) error {
 	c := r.Completion
 	if c == nil {
@@ -72,8 +73,8 @@ func yes(r elicit.Request) bool {
 	})
 }
 
-// asking assigns an exit code to an error that occurs while a question is asked. An
-// unexpected error counts as a store failure.
+// asking adds an exit code to an error that occurs while a question is asked. It
+// treats unexpected errors as store failures.
 func asking(err error) error {
 	f := fault.Of(err)
 	switch {
@@ -95,9 +96,9 @@ func asking(err error) error {
 	return &ending{err, exitStore}
 }
 
-// managing assigns an exit code to an error that occurs while a person inspects
-// or answers a request. The code is 1 if the request has already ended or is
-// for another person.
+// managing adds an exit code to an error that occurs while a person inspects or
+// answers a request. The code is 1 if the request has already ended or is for
+// another person.
 func managing(err error) error {
 	f := fault.Of(err)
 	if r := new(elicit.Rejection); errors.As(err, &r) && r.Winner != nil && r.Winner.Outcome == elicit.Abandoned {
@@ -112,8 +113,8 @@ func managing(err error) error {
 	return err
 }
 
-// nextSteps maps fault codes to hints. It is used for faults without a hint, because the
-// packages below cmd do not know the commands.
+// nextSteps maps fault codes to hints. The table is used for faults without a hint,
+// because other packages do not know the commands.
 var nextSteps = map[string]string{
 	elicit.UnknownRequest:   "list all questions: deskhand ask list --all",
 	elicit.AlreadyCompleted: "show the answer: deskhand ask show ID",

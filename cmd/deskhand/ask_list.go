@@ -51,7 +51,8 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 	return a.Questions(list.Requests)
 }
 
-// listed returns the questions in the store, or in an attempt only the attempt's own.
+// listed returns the questions in the store. In an attempt, it returns only that
+// attempt's questions.
 func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, error) {
 	if attempt := attemptDoor(); attempt != nil {
 		return attempt.List(ctx, all, limit)
@@ -68,7 +69,8 @@ func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, err
 	return settled(ctx, hub, filter)
 }
 
-// settled lists requests. It first ends those whose agents have died.
+// settled lists requests. It first ends the requests whose agents are no longer
+// running.
 func settled(ctx context.Context, hub *elicit.Hub, f elicit.Filter) (elicit.List, error) {
 	list, err := hub.List(ctx, f)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 type askFlags struct {
 	askline.Line
-	bounded                       bool // the request itself sets a timeout
+	bounded                       bool // the request has a timeout
 	assume                        []string
 	unreachable                   string
 	noInbox, noTTY, plain, detach bool

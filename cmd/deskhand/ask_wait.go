@@ -46,13 +46,13 @@ func askWaitCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// soleConfirm reports whether a request is a single yes-or-no question. The answer no
-// then changes the exit code.
+// soleConfirm reports whether a request is a single yes-or-no question. For such a
+// request, the answer "no" changes the exit code.
 func soleConfirm(r elicit.Request) bool {
 	return len(r.Questions) == 1 && r.Questions[0].Kind == elicit.Boolean
 }
 
-// answerDesk returns answers. It is a hub over the store, or the server of the attempt
+// answerDesk provides answers. It is a hub on the store, or the server of the attempt
 // that this process runs in.
 type answerDesk interface {
 	Wait(ctx context.Context, id string) (elicit.Request, error)
@@ -60,16 +60,16 @@ type answerDesk interface {
 	Delivered(ctx context.Context, r elicit.Request) error
 }
 
-// waiter waits for the end of a request and prints it.
+// waiter waits until a request ends, and prints the outcome.
 type waiter struct {
 	*app
 	desk    answerDesk
 	form    string // output format
-	confirm bool   // the answer no changes the exit code
+	confirm bool   // the answer "no" changes the exit code
 }
 
-// wait waits for r to end, or for a late answer if r has expired. A timeout of
-// 0 means no timeout.
+// wait waits until r ends. If r has expired, it waits for a late answer. A
+// timeout of 0 means no timeout.
 func (w *waiter) wait(ctx context.Context, r elicit.Request, timeout time.Duration) error {
 	bounded, cancel := bound(ctx, timeout)
 	defer cancel()
@@ -84,7 +84,7 @@ func (w *waiter) wait(ctx context.Context, r elicit.Request, timeout time.Durati
 	return w.finish(r, ended, err)
 }
 
-// bound returns ctx with a timeout. A timeout of 0 means none.
+// bound returns ctx with a timeout. If after is 0, there is no timeout.
 func bound(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 	if after <= 0 {
 		return context.WithCancel(ctx)
@@ -92,8 +92,9 @@ func bound(ctx context.Context, after time.Duration) (context.Context, context.C
 	return context.WithTimeout(ctx, after)
 }
 
-// finish prints how the request r ended, and returns an error with the exit code. err is
-// the error of the wait.
+// finish prints how a request ended, and returns an error with the exit code. r is the
+// request before the wait, ended is the request after it, and err is the error from the
+// wait.
 func (w *waiter) finish(r, ended elicit.Request, err error) error {
 	interrupted := errors.Is(err, context.Canceled)
 	if interrupted {
@@ -107,7 +108,7 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 	}
 	if err == nil && !interrupted {
 		// ctx is not used here, because a printed answer counts as delivered even if ctx
-		// has ended. The store limits the time.
+		// has ended. The store has its own time limit.
 		err = w.desk.Delivered(context.Background(), ended)
 	}
 	switch {

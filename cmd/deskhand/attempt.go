@@ -13,9 +13,10 @@ import (
 )
 
 // notInside maps each command that is refused inside an attempt to the reason. These
-// commands decide for a person, move a person's branches, or start and end other agents'
-// work. The table stops an agent that tries the obvious; a sandbox stops an agent that
-// hides where it runs. Every command is in notInside or in mayInside.
+// commands make decisions for a person, move a person's branches, or start and stop the
+// work of other agents. This table stops agents that simply run such a command. Only a
+// sandbox stops agents that hide that they run inside an attempt. Every command is in
+// notInside or in mayInside.
 var notInside = map[string]string{
 	"deskhand ask answer":         onlyPeople,
 	"deskhand ask decline":        onlyPeople,
@@ -34,7 +35,7 @@ var notInside = map[string]string{
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
 	"deskhand trust":              onlyPeople,
-	"deskhand init":               onlyPeople, // it decides which programs agents start
+	"deskhand init":               onlyPeople, // it determines which programs agents start
 	"deskhand doctor":             onlyOutside,
 	"deskhand tasks land":         onlyPeople,
 	"deskhand tasks undo":         onlyPeople,
@@ -58,7 +59,7 @@ var notInside = map[string]string{
 	"deskhand update":             onlyOutside,
 	"deskhand remove":             onlyOutside,
 	"deskhand sync":               onlyOutside,
-	"deskhand tasks launcher":     onlyOutside, // deskhand starts these two without the attempt's variables
+	"deskhand tasks launcher":     onlyOutside, // deskhand starts this command and the next one without the attempt's variables
 	"deskhand tasks runner":       onlyOutside,
 	"deskhand tasks start":        onlyOutside,
 	"deskhand tasks say":          onlyOutside,
@@ -72,8 +73,8 @@ var notInside = map[string]string{
 	"deskhand serve --http":       onlyPeople, // it serves the inbox
 }
 
-// mayInside lists the commands that are allowed inside an attempt. They read, ask, note
-// further work, or write the agent's own files.
+// mayInside lists the commands that are allowed inside an attempt. They read, ask
+// questions, note further work, or write the agent's files.
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
 	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand train ranker", "deskhand demo",
@@ -81,7 +82,7 @@ var mayInside = []string{
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
 	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox", "deskhand tasks usage", "deskhand tasks export",
 	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",
-	"deskhand tasks " + executor.FakeArgs[len(executor.FakeArgs)-1], // it is an agent
+	"deskhand tasks " + executor.FakeArgs[len(executor.FakeArgs)-1], // it is an agent itself
 }
 
 const (
@@ -89,14 +90,15 @@ const (
 	onlyOutside = "only a person, or an agent outside attempts, may do this"
 )
 
-// allowedHere refuses commands that are not allowed inside an attempt.
+// allowedHere returns an error for a command that is not allowed inside an
+// attempt.
 func allowedHere(cmd *cobra.Command, a *app) error {
 	if settings.OwnAttempt() == "" {
 		return nil
 	}
 	doing := cmd.CommandPath()
 	if doing == "deskhand serve" {
-		groups, _ := a.settings.Groups() // serve itself reports an error in the groups
+		groups, _ := a.settings.Groups() // the command serve reports errors in the groups
 		switch {
 		case cmd.Flags().Changed("http"):
 			doing += " --http"
@@ -114,8 +116,8 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 		"ask a person with \"deskhand ask\", or record further work with \"deskhand tasks add\"")
 }
 
-// ownQuestion returns an error in an attempt if the question does not
-// belong to that attempt.
+// ownQuestion returns an error if this process runs in an attempt and the
+// question does not belong to that attempt.
 func ownQuestion(r *elicit.Request) error {
 	if own := settings.OwnAttempt(); own != "" && r.Context.AttemptID != own {
 		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "list this attempt's questions: deskhand ask list")

@@ -56,8 +56,8 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// choices lists the allowed values of flags, by command and flag or by flag
-// only, as in valueNames.
+// choices lists the allowed values of flags. Its keys are a command and flag, or
+// only a flag, as in valueNames.
 var choices = map[string][]string{
 	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
 	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"},
@@ -89,7 +89,7 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 	if known != nil {
 		rest := cobra.ShellCompDirectiveNoFileComp
 		if f.Name == "embed" || f.Name == "from" {
-			rest = cobra.ShellCompDirectiveDefault // or a file
+			rest = cobra.ShellCompDirectiveDefault // a file is also allowed
 		}
 		return cobra.FixedCompletions(known, rest)
 	}
@@ -102,7 +102,7 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 	return cobra.NoFileCompletions
 }
 
-// completeQuestions completes the IDs of requests that wait for a person.
+// completeQuestions completes the IDs of requests that are waiting for a person.
 func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 	if len(args) > 0 || a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -23,7 +23,7 @@ func configCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// config prints all settings, and then returns an error if one of them is invalid.
+// config prints all settings. It then returns an error if one of them is invalid.
 func (a *app) config(asJSON bool) error {
 	rows, err := a.settings.Effective()
 	if err != nil {

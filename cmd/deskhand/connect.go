@@ -104,7 +104,7 @@ func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error 
 	return f(all, g)
 }
 
-// connect connects one upstream, with a key or in a browser.
+// connect connects one upstream, either with a key or in a browser.
 func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gateway, name string) error {
 	kind, err := d.Takes(name)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 		return err
 	}
 	r, err = hub.Wait(ctx, r.ID)
-	if ctx.Err() != nil { // no process is left to use the answer
+	if ctx.Err() != nil { // no process would be left to use the answer
 		_, _ = hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "asker_gone"})
 	}
 	if err != nil {
@@ -156,6 +156,6 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 	return err
 }
 
-// lastPage is how long the server continues after the connection is made, so that the
-// browser can load the page that confirms it.
+// lastPage is the time that the server continues to run after the upstream is
+// connected. In this time, the browser can load the confirmation page.
 const lastPage = time.Second

@@ -79,8 +79,9 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	// A table is for people, so it also has a column for each reader who wrote how to
-	// ask. A program gets a single report unless it asks for more.
+	// A table is read by people, so by default it also has a column for each reader's
+	// phrasings of the questions. A program gets a single report unless it requests
+	// more.
 	f.asked = f.asked || f.format != "json" && f.Report == "" && f.Scores == "" && f.baseline == "" && len(f.by) == 0
 	kinds, err := f.kinds()
 	if err != nil {
@@ -138,7 +139,8 @@ func (f *evalFlags) check() error {
 	return within("limit", f.limit, 1, search.MaxLimit)
 }
 
-// kinds returns the values of --by. No value means the default ranking, without a name.
+// kinds returns the values of --by. Without a value, it returns only the default
+// ranking, which has no name.
 func (f *evalFlags) kinds() (kinds []search.By, err error) {
 	if len(f.by) > 0 && len(f.servers)+len(f.urls) > 0 {
 		return nil, misuse("--by works only with an index, not with --server or --url", "omit --by, or omit --server and --url")

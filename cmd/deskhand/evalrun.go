@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// judge runs the cases against each target in turn. Without targets, it runs them against
-// the index, ranked by each of kinds.
+// judge runs the cases against each target in turn. If there are no targets, it runs the
+// cases against the index, once for each ranking in kinds.
 func (a *app) judge(ctx context.Context, f *evalFlags, targets []evals.Target, kinds []search.By, cases []eval.Case) ([]eval.Report, error) {
 	o := eval.Options{Limit: f.limit, Collapse: f.collapse, Warmup: f.warmup}
 	var reports []eval.Report

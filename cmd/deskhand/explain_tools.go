@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// explainTools prints the tools and instructions that a model gets from the server that f
-// describes. It serves nothing.
+// explainTools prints the tools and instructions that the server described by f would
+// send to a model. It does not start the server.
 func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
 	log, err := a.settings.Logger(a.Stderr)
 	if err != nil {

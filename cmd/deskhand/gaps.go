@@ -87,8 +87,8 @@ func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report,
 	return r, log.Path(), err
 }
 
-// evalRecorded prints how many of the recorded questions still find little. The questions
-// have no labels, so their NDCG cannot be computed.
+// evalRecorded prints how many of the recorded questions still have poor results. The
+// questions have no labels, so their NDCG cannot be computed.
 func (a *app) evalRecorded(ctx context.Context, format string) error {
 	report, path, err := a.findGaps(ctx, 0)
 	if err != nil {

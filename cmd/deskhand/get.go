@@ -71,7 +71,7 @@ func (a *app) got(id, text string, doc docs.Doc, err error, asJSON bool) error {
 	return err
 }
 
-// notGot converts the errors of get_doc to command-line errors.
+// notGot converts errors from get_doc to command-line errors.
 func notGot(id string, err error) error {
 	f := fault.Of(err)
 	switch {

@@ -16,9 +16,10 @@ import (
 	topics "github.com/deskhand/deskhand/runtime/manual"
 )
 
-// valueNames maps flags to the names of their values in help and the manual, by command
-// and flag or by flag only. The names for settings are in the settings table. The other
-// values are called N for a number, TIME or TEXT.
+// valueNames maps flags to the names of their values in help and the manual. Its keys
+// are a command and flag, or only a flag. The names for settings are in the settings
+// table. If a flag is in neither table, its value is called N if it is a number, or
+// else TIME or TEXT.
 var valueNames = map[string]string{
 	"agent": "NAME", "annotation": "KEY=VALUE", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
 	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
@@ -33,7 +34,8 @@ var valueNames = map[string]string{
 	"ask format": "NAME", "ask output": "FORM", "wait output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "usage by": "WORD", "usage since": "TIME", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "start on": "LABEL", "runner labels": "LABEL,...", "add version": "VERSION", "search library": "NAME",
 }
 
-// valueName returns the name of a flag's value, or "" for a flag that is on or off.
+// valueName returns the name of a flag's value, or "" for a flag that is either on
+// or off.
 func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 	if called, ok := ofFlag(valueNames, cmd, f); ok {
 		return called
@@ -52,7 +54,8 @@ func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 	return "N"
 }
 
-// ofFlag looks up a flag of cmd in a table, by command and flag or by flag only.
+// ofFlag looks up a flag of cmd in a table whose keys are a command and flag, or
+// only a flag.
 func ofFlag[T any](table map[string]T, cmd *cobra.Command, f *pflag.Flag) (of T, ok bool) {
 	if of, ok = table[cmd.Name()+" "+f.Name]; !ok {
 		of, ok = table[f.Name]
@@ -60,13 +63,13 @@ func ofFlag[T any](table map[string]T, cmd *cobra.Command, f *pflag.Flag) (of T,
 	return of, ok
 }
 
-// helpCommand returns the command "deskhand help COMMAND", the same as
+// helpCommand returns the command "deskhand help COMMAND". It does the same as
 // "deskhand COMMAND --help".
 func helpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [COMMAND | TOPIC]",
 		Short:             "Show help for a command, or a page of the manual",
-		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // works with a broken configuration file too
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // also works with a broken configuration file
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 			if of, _, err := cmd.Root().Find(args); err == nil {
 				for _, sub := range of.Commands() {
@@ -102,8 +105,8 @@ func helpCommand(a *app) *cobra.Command {
 	}
 }
 
-// showHelp prints what cmd does and how to use it, at the terminal's width but in
-// at most 100 columns.
+// showHelp prints what cmd does and how to use it. The text is as wide as the
+// terminal, but at most 100 columns.
 func showHelp(cmd *cobra.Command, out io.Writer) {
 	width := 100
 	if columns, ok := console.Width(out); ok {
@@ -172,8 +175,8 @@ func flagRows(cmd *cobra.Command, flags *pflag.FlagSet) (rows [][2]string) {
 	return rows
 }
 
-// ownDefault returns the note on a flag's default, or "" if the default is empty or the
-// usage already names it.
+// ownDefault returns a note with a flag's default. It returns "" if the default is
+// empty or the flag's usage text already has it.
 func ownDefault(f *pflag.Flag) string {
 	if slices.Contains([]string{"", "0", "false", "[]", "0s"}, f.DefValue) || strings.Contains(f.Usage, "(default") {
 		return ""

@@ -8,12 +8,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// asSaid inserts the fault's original hint, which also fits commands.
+// asSaid is replaced by the fault's original hint, for hints that also fit
+// commands.
 const asSaid = "{hint}"
 
-// workHints maps each fault of package tasks, and each reason why something is not shown,
-// to the next step on the command line. If a value is unknown, the hint shows the
-// argument's name as in help.
+// workHints maps faults to the next step on the command line. The faults are those of
+// package tasks and the reasons why something is not shown. If a value is unknown, the
+// hint shows the argument's name as in help.
 var workHints = fault.Hints{
 	// Missing or unknown objects.
 	tasks.WhichProject:    "list the projects: deskhand tasks project ls",
@@ -99,7 +100,7 @@ var workHints = fault.Hints{
 	worktree.NoWorkingTree:   "land the attempt, or apply its patch: deskhand tasks diff {attempt}",
 	worktree.CheckoutUnknown: "add its working tree as the project's repository: deskhand tasks project add PATH --name NAME",
 
-	// Landing.
+	// Landing branches.
 	tasks.LandHeld:              "review it with \"deskhand tasks diff {attempt}\", then have it removed from the commits or pass --allow-secrets",
 	tasks.LandingForbidden:      asSaid,
 	tasks.PlanChanged:           asSaid,

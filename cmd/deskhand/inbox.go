@@ -43,7 +43,7 @@ func inboxCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// signOut ends all browser sessions, at every server over the store.
+// signOut ends all browser sessions on all servers that use the store.
 func (a *app) signOut(ctx context.Context) error {
 	all := a.installation(nil)
 	defer all.Close()
@@ -111,7 +111,8 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return err
 	}
 	defer stop()
-	// While the inbox is open, every process on the store can reach a person.
+	// While the inbox is open, every process that uses the store can reach a
+	// person.
 	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: terminal.Channel})
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 }
 
 // device returns the terminal at which a person can be asked. It returns nil if there is
-// none, or in a CI build.
+// none, or if this is a CI build.
 func (a *app) device() *terminal.Device {
 	if !settings.Attended() {
 		return nil

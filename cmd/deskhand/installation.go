@@ -12,20 +12,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// installation returns an installation for one process, configured by the settings. It
-// opens nothing. log may be nil.
+// installation returns the installation for this process, with the settings applied.
+// It does not open anything. log may be nil.
 func (a *app) installation(log *slog.Logger) *installation.App {
 	return installation.Open(a.settings.Config(settings.Run{Command: a.command, Version: buildVersion(), Log: log, Stderr: a.Stderr}))
 }
 
-// hub opens the store and creates a hub over it. stop closes both.
+// hub opens the store and creates a hub on it. The function stop closes both.
 func (a *app) hub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
 	all := a.installation(nil)
 	hub, err = all.Hub(ctx)
 	return hub, all.Close, err
 }
 
-// attendedHub is like hub, but also serves the inbox if no other process does.
+// attendedHub is like hub, but also serves the inbox if no other process serves
+// it.
 func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
 	all := a.installation(nil)
 	hub, err = all.Hub(ctx)
@@ -56,7 +57,7 @@ func (a *app) engine() (*search.Engine, error) {
 	return engine, nil
 }
 
-// mute returns the warning that an index is searched only by words.
+// mute returns the warning that an index is searched only by keyword.
 func mute(err error) string {
 	text := "keyword search only: " + err.Error()
 	if f := fault.Of(err); f != nil && f.Hint != "" {

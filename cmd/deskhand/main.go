@@ -10,8 +10,8 @@ import (
 )
 
 func main() {
-	// A sandbox has no trustworthy configuration: the one in its folder
-	// belongs to an agent.
+	// A sandboxed process has no trustworthy configuration, because the file in
+	// its folder is under the control of an agent.
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
 	}

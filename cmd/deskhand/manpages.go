@@ -25,8 +25,8 @@ func manPagesCommand(a *app) *cobra.Command {
 	}
 }
 
-// writeManPages writes the page of cmd and of its visible subcommands into dir:
-// deskhand.1, deskhand-ask.1 and so on.
+// writeManPages writes a page for cmd and a page for each of its visible
+// subcommands into dir: deskhand.1, deskhand-ask.1 and so on.
 func writeManPages(cmd *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create the folder for man pages: %w", err)

@@ -41,7 +41,7 @@ func within(flag string, n, low, high int) error {
 	return misuse(fmt.Sprintf("--%s must be between %d and %d, not %d", flag, low, high, n), "use a number from "+fmt.Sprintf("%d to %d", low, high))
 }
 
-// flagError rewords a flag error of the library.
+// flagError rewords a flag error from the library.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -79,8 +79,8 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 	return misuse("unknown flag --"+name, hint)
 }
 
-// unknownCommand rewords the library's error for an unknown command. It returns any
-// other error unchanged.
+// unknownCommand rewords the library's error for an unknown command. It returns
+// other errors unchanged.
 func unknownCommand(root *cobra.Command, err error) error {
 	var name string
 	if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &name); scan != nil || fault.Of(err) != nil {

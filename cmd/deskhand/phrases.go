@@ -118,14 +118,15 @@ func (a *app) phrases(ctx context.Context, f *phrasesFlags, args []string) error
 	return a.PhrasesReport(file.Path(), report, f.asJSON, err)
 }
 
-// phrasesPlan is a plan and the gaps that determine its order.
+// phrasesPlan is a plan, and the gaps on which its order depends.
 type phrasesPlan struct {
 	phrases.Plan
 	gaps gaps.Report
 }
 
-// phrasesPlan compares file with the index. Recorded questions are sent to a model only
-// if the user asks for phrases from them.
+// phrasesPlan compares file with the index. It uses recorded questions only if the
+// embedding model is local or if the user asks for phrases from them. Otherwise, the
+// questions would be sent to a remote model.
 func (a *app) phrasesPlan(ctx context.Context, file *phrases.File, by string) (p phrasesPlan, err error) {
 	engine, err := a.engine()
 	if err != nil {

@@ -25,15 +25,15 @@ const (
 	exitMisused = 2
 )
 
-// app holds what all commands share.
+// app holds the state that all commands share.
 type app struct {
-	command string // the running command, for example "deskhand ask answer"; empty before one runs
+	command string // the running command, for example "deskhand ask answer", or empty before a command runs
 	console.Console
 	settings settings.Settings
 }
 
 // run executes one command line and returns its exit code. An interrupt lets the command
-// end cleanly; a second one kills the process.
+// end cleanly; a second interrupt kills the process.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{Console: console.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	root := a.root()
@@ -53,7 +53,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) root() *cobra.Command {
-	cobra.EnableCommandSorting = false // keep the order of the list
+	cobra.EnableCommandSorting = false // keep the order in which commands are added
 	root := &cobra.Command{
 		Use:           "deskhand",
 		Short:         "The help desk for coding agents: search docs, ask a person, delegate tasks",
@@ -137,7 +137,7 @@ func withAliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// exitCode prints err and the next step for the user, and returns the exit code.
+// exitCode prints err and a hint for the user, and returns the exit code.
 func (a *app) exitCode(err error) int {
 	if err == nil {
 		return 0

@@ -26,8 +26,8 @@ type searchFlags struct {
 	asJSON bool
 	why    bool
 	by     string
-	// library names a library on the shelf. If empty, all libraries or the
-	// index are searched.
+	// library names a library on the shelf. If library is empty, all libraries or
+	// the index are searched.
 	library string
 }
 
@@ -97,7 +97,7 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	return a.answered(f, answer, result, err)
 }
 
-// answered prints the result of a search.
+// answered prints the result of a search, or its error.
 func (a *app) answered(f *searchFlags, answer string, result docs.SearchResult, err error) error {
 	if err != nil {
 		return err
@@ -114,7 +114,8 @@ func (a *app) answered(f *searchFlags, answer string, result docs.SearchResult, 
 	return nil
 }
 
-// unbounded is the answer limit on the command line, in bytes.
+// unbounded is the maximum size in bytes of an answer on the command line. It is
+// so large that it has no effect.
 const unbounded = 1 << 30
 
 // readBy parses --by.
@@ -142,7 +143,8 @@ func readFacets(given []string) (map[string]string, error) {
 	return filters, nil
 }
 
-// checkFacets returns an error for facets and values that the index does not have.
+// checkFacets returns an error if the index does not have one of the facets or
+// values.
 func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) error {
 	for _, k := range slices.Sorted(maps.Keys(filters)) {
 		v, has := filters[k], taxonomy[k].Values

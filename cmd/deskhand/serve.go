@@ -56,7 +56,8 @@ func serveCommand(a *app) *cobra.Command {
 // directoryFlag is the flag that sets a command's working directory.
 const directoryFlag = "directory"
 
-// enter changes to the folder given with --directory before any file is read.
+// enter changes to the folder in the flag --directory. It must be called before
+// any file is read.
 func enter(cmd *cobra.Command) error {
 	f := cmd.Flags().Lookup(directoryFlag)
 	if f == nil || !f.Changed {
@@ -68,7 +69,7 @@ func enter(cmd *cobra.Command) error {
 	return nil
 }
 
-// serve checks its flags and answers requests until ctx ends or the client disconnects.
+// serve checks the flags, then serves until ctx ends or the client disconnects.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
 	switch {
 	case f.list:
@@ -103,8 +104,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	})
 }
 
-// noArguments allows no arguments except an address after "--http". Because the flag's
-// value is optional, the library accepts it only after "=", which users forget.
+// noArguments allows no arguments except an address after "--http". The flag's value
+// is optional, so the library accepts a value only after "=", but users often omit the
+// "=".
 func noArguments(l *settings.Listen) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && l.HTTP == settings.DefaultAddr {

@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/console/libraries"
 )
 
-// libraries opens the shelf for one command, limited to library if that is not empty. It
-// returns nil if an index is searched instead.
+// libraries opens the shelf for one command. If library is not empty, only that library
+// is used. libraries returns nil if an index is searched instead of a shelf.
 func (a *app) libraries(library string) (*installation.Libraries, error) {
 	dir, err := a.settings.ServedShelf()
 	if library != "" {
@@ -39,8 +39,8 @@ func (a *app) libraries(library string) (*installation.Libraries, error) {
 	return installation.OpenLibraries(dir, only, o, log)
 }
 
-// libraryOf returns the library that an ID of the form LIBRARY:ID names. It returns "" if
-// the shelf has no such library, so that the ID belongs to an index.
+// libraryOf returns the name of the library in an ID of the form LIBRARY:ID. It returns
+// "" if the shelf has no such library, which means that the ID belongs to an index.
 func (a *app) libraryOf(id string) string {
 	name, _, named := strings.Cut(id, ":")
 	if !named {
@@ -56,7 +56,7 @@ func (a *app) libraryOf(id string) string {
 	return name
 }
 
-// onShelf returns the command's work on the configured shelf.
+// onShelf returns the operations on the configured shelf for this command.
 func (a *app) onShelf() (*libraries.Work, error) {
 	of, err := a.settings.Shelf()
 	return &libraries.Work{Console: &a.Console, Shelf: of, Embedder: a.settings.Embedder}, err
@@ -253,7 +253,7 @@ func (a *app) libraryNames(cmd *cobra.Command, _ []string, _ string) ([]string, 
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, _, _ := s.List() // without libraries, nothing is completed
+	all, _, _ := s.List() // without libraries, there is nothing to complete
 	var names []string
 	for _, e := range all {
 		names = append(names, e.ID()+"\t"+strings.ReplaceAll(e.Description, "\t", " "))
@@ -285,8 +285,8 @@ func syncCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// sync puts the libraries that a project's file lists on that project's shelf, unless
-// another shelf is configured.
+// sync installs the libraries that a project's file lists. They are installed on the
+// project's shelf unless another shelf is configured.
 func (a *app) sync(ctx context.Context, f libraries.Flags, locked bool) error {
 	wanted, dir, err := a.settings.Libraries()
 	if err != nil {

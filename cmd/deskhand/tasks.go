@@ -35,12 +35,12 @@ func tasksCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// doing is the action of a tasks command, called once the store is open. The command's
-// PreRunE checks the flags.
+// doing is the action of a tasks command. It is called after the store has been
+// opened. The command's PreRunE checks the flags.
 type doing func(ctx context.Context, c *attempts.Command, args []string) error
 
-// working makes do the action of a tasks command. asJSON is the usage text of the
-// command's --json flag; if empty, the command has no such flag.
+// working makes do the action of the tasks command cmd. asJSON is the usage text
+// for the flag --json. If it is empty, the command does not have this flag.
 func (a *app) working(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
 	var wanted bool
 	if asJSON != "" {
@@ -52,8 +52,8 @@ func (a *app) working(cmd *cobra.Command, asJSON string, do doing) *cobra.Comman
 	return cmd
 }
 
-// onAttempt is like working, for a command about one attempt, which a task ID can also
-// name. onTask and onProject are for commands about a task or a project.
+// onAttempt is like working, but for a command whose argument is an attempt. A task ID
+// is also accepted. onTask and onProject are for commands about a task or a project.
 func (a *app) onAttempt(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = arguments(1, 1, "an attempt or a task")
@@ -75,7 +75,7 @@ func (a *app) onProject(cmd *cobra.Command, asJSON string, do doing) *cobra.Comm
 	return a.working(cmd, asJSON, do)
 }
 
-// Usage texts of --json.
+// Usage messages for --json.
 const doneAsJSON = "print the result as JSON"
 
 func answerOf(tool string) string { return "print the result of " + tool + " as JSON" }
@@ -92,7 +92,7 @@ func (a *app) withWork(ctx context.Context, asJSON bool, do func(*attempts.Comma
 	return c.Worded(do(c))
 }
 
-// ids completes the IDs of some kinds of objects.
+// ids completes the IDs of objects of the given kinds.
 func (a *app) ids(kinds ...tasks.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// ways holds the mutually exclusive flags that select how to land.
+// ways holds the flags that select how to land. At most one of them may be set.
 type ways struct{ merge, squash, rebase, ff bool }
 
 func (w ways) how() worktree.How {
@@ -26,7 +26,7 @@ func (w ways) how() worktree.How {
 	return worktree.Merge
 }
 
-// flags adds the flags to a command that lands.
+// flags adds the flags to a command that lands attempts.
 func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f := cmd.Flags()
 	f.BoolVar(&w.merge, "merge", false, "create a merge commit (default)")
@@ -42,7 +42,7 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	dryRun(f, &q.DryRun)
 }
 
-// allowSecrets adds the flag of commands that move work to a person's branch.
+// allowSecrets adds the flag for commands that move work to a person's branch.
 func allowSecrets(f *pflag.FlagSet, allow *bool) {
 	f.BoolVar(allow, "allow-secrets", false, "also land text that looks like a key or is one of the agent's keys")
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// inheriting is the annotation of commands that only deskhand starts. They read their
+// inheriting annotates commands that only deskhand starts. These commands read their
 // environment from stdin.
 const inheriting = "inherits"
 
-// tasksLauncherCommand returns the command of the launcher, which a manager starts when
-// an attempt has to wait for a slot.
+// tasksLauncherCommand returns the command of the launcher, which a manager starts if
+// an attempt must wait for a slot.
 func tasksLauncherCommand(a *app) *cobra.Command {
 	return a.hidden(&cobra.Command{
 		Use:   "launcher",
@@ -89,7 +89,7 @@ func (a *app) inherit(cmd *cobra.Command) error {
 func (a *app) hiddenLogger() (*slog.Logger, error) {
 	log, err := a.settings.Logger(a.Stderr)
 	if err != nil || settings.OwnAttempt() != "" {
-		return log, err // a process that an agent starts is found by its environment, and stopped with the agent
+		return log, err // a process that an agent starts is found by its environment, and is stopped with the agent
 	}
 	if err := proc.Hide(); err != nil {
 		log.Warn("not hidden", "error", err)

@@ -28,7 +28,7 @@ func tasksProjectCommand(a *app) *cobra.Command {
 func tasksProjectAddCommand(a *app) *cobra.Command {
 	var project string
 	var repo tasks.Repo
-	var none tasks.RepoChange // settings given as empty
+	var none tasks.RepoChange // settings that were given as empty
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to a project, and create the project if it doesn't exist",
@@ -94,11 +94,11 @@ type projectChange struct {
 	globs, hosts                       []string
 	policy, template, forge, url       string // landing settings
 
-	change  tasks.RepoChange     // the repository fields that were given
+	change  tasks.RepoChange     // the given repository fields
 	given   bool                 // change has at least one value
-	mode    *box.Mode            // sandbox mode; nil: unchanged
-	network []string             // sandbox network; nil: unchanged
-	landing tasks.ProjectLanding // nil fields are unchanged
+	mode    *box.Mode            // sandbox mode, or nil if unchanged
+	network []string             // sandbox network, or nil if unchanged
+	landing tasks.ProjectLanding // fields that are nil are unchanged
 }
 
 // landingFlags adds the flags that set how the project's work is landed.
@@ -110,7 +110,7 @@ func (p *projectChange) landingFlags(f *pflag.FlagSet) {
 	f.StringVar(&p.url, "forge-url", "", "address of the forge's API ('': determined by the host)")
 }
 
-// readLanding sets the landing fields whose flags were given.
+// readLanding sets the landing fields from the flags that were given.
 func (p *projectChange) readLanding(changed func(string) bool) {
 	if changed("landing") {
 		p.landing.Policy = (*tasks.LandingPolicy)(&p.policy)
@@ -130,8 +130,8 @@ func (p *projectChange) readLanding(changed func(string) bool) {
 func (p *projectChange) lands() bool    { return p.landing != (tasks.ProjectLanding{}) }
 func (p *projectChange) confines() bool { return p.mode != nil || p.network != nil }
 
-// do makes the change. The changes to the project itself print their result only if no
-// other change follows.
+// do makes the changes. A change to the project itself prints its result only if it is
+// the last change.
 func (p *projectChange) do(ctx context.Context, c *attempts.Command, project string) error {
 	if p.lands() {
 		if err := c.SetLanding(ctx, project, p.landing, !p.given && !p.confines()); err != nil {
@@ -149,7 +149,7 @@ func (p *projectChange) do(ctx context.Context, c *attempts.Command, project str
 	return c.SetRepo(ctx, project, p.repo, p.change)
 }
 
-// read sets the fields whose flags were given.
+// read sets the fields from the flags that were given.
 func (p *projectChange) read(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	for name, field := range map[string]struct {
@@ -160,7 +160,7 @@ func (p *projectChange) read(cmd *cobra.Command) error {
 			*field.to, p.given = field.value, true
 		}
 	}
-	empty := func(s string) bool { return s == "" } // --copy '' means none
+	empty := func(s string) bool { return s == "" } // --copy '' means that nothing is copied
 	if changed("copy") {
 		kept := append([]string{}, slices.DeleteFunc(p.globs, empty)...)
 		p.change.CopyFiles, p.given = &kept, true

@@ -90,7 +90,8 @@ func tasksStartCommand(a *app) *cobra.Command {
 	})
 }
 
-// resumesAlone returns an error for flags that cannot be combined with --resume.
+// resumesAlone returns an error for flags and arguments that cannot be combined
+// with --resume.
 func resumesAlone(cmd *cobra.Command, args []string) error {
 	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "on", "json"} {
 		if err := settings.Exclusive(cmd.Flags(), "resume", other); err != nil {

@@ -58,7 +58,7 @@ func tasksListCommand(a *app) *cobra.Command {
 	})
 }
 
-// statusFlag adds --status with completion.
+// statusFlag adds the flag --status with shell completion.
 func statusFlag(cmd *cobra.Command, status *string, what string) {
 	cmd.Flags().StringVarP(status, "status", "s", "", what+"todo, inprogress, inreview, done or cancelled")
 	var all []cobra.Completion

@@ -63,7 +63,8 @@ func (a *app) trust(cmd *cobra.Command, f trustFlags, args []string) error {
 	return a.trustFile(cmd, f, p)
 }
 
-// trustFile trusts one file, after asking unless --yes is given.
+// trustFile records that the user trusts a file. It asks first unless --yes is
+// given.
 func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) error {
 	shown := p.Trust()
 	switch {

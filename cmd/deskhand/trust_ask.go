@@ -12,12 +12,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/console"
 )
 
-// tellsOfTrust lists the commands that print the ignored settings of a
-// project file themselves.
+// tellsOfTrust lists the commands that already print the ignored settings of a
+// project file.
 var tellsOfTrust = map[string]bool{"deskhand trust": true, "deskhand config": true}
 
 // agreement asks at the terminal whether to trust a project file with ignored settings.
-// Without a terminal, it prints one line that says what is ignored.
+// If there is no terminal, it prints one line that lists the ignored settings.
 func (a *app) agreement(cmd *cobra.Command) error {
 	p := a.settings.Project()
 	if p == nil || !p.LeftOut() || tellsOfTrust[cmd.CommandPath()] {
@@ -35,20 +35,20 @@ func (a *app) agreement(cmd *cobra.Command) error {
 		return err
 	}
 	if p = a.settings.Project(); p != nil && p.LeftOut() && (agreed || p.CanBeTrusted() || p.Foreign() != "") {
-		a.Tell(p.Line()) // the file changed meanwhile
+		a.Tell(p.Line()) // the file has changed in the meantime
 	}
 	return nil
 }
 
-// canAgree reports whether a person, and not an attempt's agent, uses this
-// command's terminal.
+// canAgree reports whether the user of this command's terminal is a person rather
+// than an attempt's agent.
 func (a *app) canAgree() bool {
 	stdin, ok := a.Stdin.(*os.File)
 	return ok && settings.Attended() && settings.OwnAttempt() == "" && console.OnTerminal(a.Stdin) && console.OnTerminal(a.Stderr) && console.InForeground(stdin)
 }
 
-// agree shows a file at the terminal, asks whether to trust it and records the answer. An
-// interrupt is an error and records nothing.
+// agree shows a file at the terminal, asks whether to trust it, and records the answer.
+// If the user interrupts it, it returns an error and records nothing.
 func (a *app) agree(ctx context.Context, p *settings.Project) (bool, error) {
 	a.showTrust(p)
 	agreed, err := a.Yes(ctx, fmt.Sprintf("Trust %s with %s?", a.seen(p.Path()), p.Needs()))
@@ -58,7 +58,7 @@ func (a *app) agree(ctx context.Context, p *settings.Project) (bool, error) {
 	return agreed, a.settings.Decide(p, agreed)
 }
 
-// showTrust prints all settings of a file that require trust.
+// showTrust prints all settings in a file that require trust.
 func (a *app) showTrust(p *settings.Project) {
 	said := "has settings that can run programs, reach a network or weaken a check"
 	if p.Changed() {

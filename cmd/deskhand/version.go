@@ -18,7 +18,7 @@ var version, commit, date string
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"` // empty if unknown
-	Date     string `json:"date"`   // of the commit, in RFC 3339; empty if unknown
+	Date     string `json:"date"`   // date of the commit, in RFC 3339; empty if unknown
 	Platform string `json:"platform"`
 	Go       string `json:"go"`
 }
@@ -76,7 +76,7 @@ func ownVersion() build {
 	return b
 }
 
-// pseudo matches the time and commit in the pseudo-version that Go gives to a
+// pseudo matches the time and commit in a pseudo-version, which Go gives to a
 // commit without a tag.
 var pseudo = regexp.MustCompile(`[-.](\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)-([0-9a-f]{12})(?:\+.*)?$`)
 

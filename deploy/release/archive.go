@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// member is a file of an archive.
+// member is a file in an archive.
 type member struct {
 	name string // slash-separated
 	from string // path of the file on disk
@@ -96,8 +96,9 @@ func (r *release) zipped(out io.Writer, members []member) error {
 	return w.Close()
 }
 
-// bundle writes deskhand_VERSION_OS_ARCH.mcpb, which Claude Desktop installs. It is a
-// zip with the program and the manifest that starts it.
+// bundle writes deskhand_VERSION_OS_ARCH.mcpb, which Claude Desktop installs. The
+// file is a zip with the program and a manifest that tells Claude Desktop how to
+// start the program.
 func (r *release) bundle(p platform) error {
 	text, err := os.ReadFile("deploy/mcp/manifest.json")
 	if err != nil {

@@ -1,7 +1,6 @@
-// Command release builds the files that people install: an archive for each platform,
-// with the program, its manual pages, shell completion, licence and an SBOM; deb, rpm
-// and apk packages for Linux; an MCP bundle; npm packages; and a file with the
-// checksums.
+// Command release builds the files that people install: an archive for each platform; deb, rpm
+// and apk packages for Linux; an MCP bundle; npm packages; and a file with the checksums. An
+// archive contains the program, its manual pages, shell completion, the licence and an SBOM.
 // "make release-snapshot" runs it. .goreleaser.yaml describes the same release for goreleaser.
 package main
 
@@ -26,9 +25,9 @@ const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/
 type release struct {
 	version string // without a leading v, for example 0.1.0
 	commit  string
-	date    time.Time // of the commit, so that the same commit produces the same bytes
+	date    time.Time // date of the commit, so that building a commit again produces the same bytes
 	out     string    // output folder
-	parts   string    // folder in out with the files that archives and packages share
+	parts   string    // folder inside out for files that archives and packages share
 }
 
 // platform is a target of the build.
@@ -98,7 +97,7 @@ func newRelease(out, version string) (*release, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The folder is removed first, so it must contain nothing else.
+	// The folder is removed first, so it must not contain anything else.
 	if _, err := os.Stat(filepath.Join(abs, "checksums.txt")); err != nil && filled(abs) && filepath.Base(abs) != "dist" {
 		return nil, fmt.Errorf("%s is not empty and not an earlier release: name another folder", out)
 	}
@@ -131,8 +130,8 @@ func (r *release) build(p platform, file string) error {
 	return quiet(cmd)
 }
 
-// common builds the program for the current platform and writes the manual pages and
-// shell completion with it.
+// common builds the program for the current platform, and runs it to write the
+// manual pages and shell completion.
 func (r *release) common() error {
 	own := r.program(platform{runtime.GOOS, runtime.GOARCH})
 	if err := r.build(platform{runtime.GOOS, runtime.GOARCH}, own); err != nil {
@@ -153,7 +152,7 @@ func (r *release) common() error {
 	return nil
 }
 
-// program returns the path to which build writes the program for p.
+// program returns the path of the program that build writes for p.
 func (r *release) program(p platform) string {
 	return filepath.Join(r.out, "bin", p.os+"-"+p.arch, "deskhand"+p.suffix())
 }

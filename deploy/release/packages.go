@@ -38,7 +38,7 @@ type npmPackage struct {
 	Description  string            `json:"description"`
 	License      string            `json:"license"`
 	Repository   map[string]string `json:"repository"`
-	MCPName      string            `json:"mcpName,omitempty"` // proves to the MCP registry who owns the package
+	MCPName      string            `json:"mcpName,omitempty"` // tells the MCP registry who owns the package
 	OS           []string          `json:"os,omitempty"`
 	CPU          []string          `json:"cpu,omitempty"`
 	Bin          map[string]string `json:"bin,omitempty"`
@@ -53,8 +53,8 @@ var npmNames = map[string]string{"amd64": "x64", "arm64": "arm64", "linux": "lin
 
 func (p platform) npm() string { return npmNames[p.os] + "-" + npmNames[p.arch] }
 
-// npm packs the wrapper, which all platforms share, and the program for each platform
-// in list. The wrapper always lists all platforms.
+// npm creates the wrapper package, which all platforms share, and a package with the
+// program for each platform in list. The wrapper always lists all platforms.
 func (r *release) npm(list []platform) error {
 	dir := filepath.Join(r.out, "npm")
 	for _, p := range list {
@@ -91,7 +91,7 @@ func (r *release) npmPackage(name, description string, files ...string) npmPacka
 		Repository: map[string]string{"type": "git", "url": "git+https://github.com/deskhand/deskhand.git"}}
 }
 
-// pack writes a package with one program to dir and packs it.
+// pack writes the files of a package with one program to dir, then runs npm pack.
 func (r *release) pack(dir string, manifest npmPackage, name string, program []byte) error {
 	fmt.Printf("pack %s\n", manifest.Name)
 	text, err := json.MarshalIndent(manifest, "", "  ")

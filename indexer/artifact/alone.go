@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Alone reports whether dir is a folder that contains only an artifact: no folders, no
-// links, and no files except those that a build writes. Sandboxed agents can see an
-// index only in such a folder, because any other files next to it must stay hidden.
+// Alone reports whether dir is a folder that contains only an artifact: the files that
+// a build writes, and no folders or links. Sandboxed agents get access only to such a
+// folder, because any other files in it must stay hidden from them.
 func Alone(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

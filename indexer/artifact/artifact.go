@@ -1,16 +1,16 @@
 // Package artifact reads and writes the files of an index. The writer and the reader
-// are in one package so that their fields cannot diverge.
+// are in one package so that they always agree on the fields.
 //
 // An artifact is a folder with two files: metadata.json, which people and programs may
-// read, and one data file, whose name, length and digest are in metadata.json. A new
-// artifact replaces an old one by renaming metadata.json, the last step of Commit. If a
-// build exits before that step, the old artifact stays in use.
+// read, and a data file. The data file's name, length and digest are in metadata.json.
+// A new artifact replaces an old one by renaming metadata.json, the last step of
+// Commit. If a build exits before that step, the old artifact stays in use.
 //
-// The data file holds groups. A group is a run of consecutive files of the corpus with
-// all their index data: pages, chunk records, compressed text and full-text segment.
-// Groups are independent of each other, so a build copies the groups whose files have
-// not changed and encodes only the others again. The result has the same bytes as a
-// full build.
+// The data file holds groups. A group is a sequence of consecutive files of the corpus
+// with all their index data: pages, chunk records, compressed text and full-text
+// segment. Groups are independent of each other, so a build copies the groups whose
+// files have not changed, and encodes only the other groups again. The result has the
+// same bytes as a full build.
 package artifact
 
 import (
@@ -27,15 +27,16 @@ const MetadataVersion = "1.3.0"
 // MetadataFile is the name of the metadata file in an artifact's folder.
 const MetadataFile = "metadata.json"
 
-// Metadata is an artifact's description of itself: the keys that people write for a
-// corpus, and the results of the build.
+// Metadata is the content of metadata.json. It has the keys that people write for a
+// corpus and the results of the build.
 type Metadata struct {
 	MetadataVersion string `json:"metadata_version"`
-	// CorpusDescription completes "Search the ...".
+	// CorpusDescription completes the phrase "Search the ...".
 	CorpusDescription string `json:"corpus_description"`
 	// Taxonomy holds the facets by key.
 	Taxonomy map[string]Facet `json:"taxonomy"`
-	// ToolDescriptions replace the tools' default texts. If nil, the defaults apply.
+	// ToolDescriptions replaces the tools' default descriptions. If it is nil, the
+	// defaults apply.
 	ToolDescriptions *ToolDescriptions `json:"tool_descriptions,omitempty"`
 	// Instructions are sent to a client when it connects.
 	Instructions string `json:"mcpServerInstructions,omitempty"`
@@ -56,9 +57,9 @@ type Metadata struct {
 	// Library is the library that the corpus documents, and its source. It is nil for
 	// an unnamed index of a folder.
 	Library *Library `json:"library,omitempty"`
-	// Digest covers all other fields. It is nil in an artifact of version 1.2.0. It is
-	// the last field, far from MetadataVersion, which decides whether a digest is
-	// required.
+	// Digest covers all other fields. It is nil in an artifact of version 1.2.0.
+	// MetadataVersion determines whether a digest is required. Digest is the last
+	// field so that the two are far apart.
 	Digest *Digest `json:"digest,omitempty"`
 }
 
@@ -67,21 +68,22 @@ type Library struct {
 	Name string `json:"name"`
 	// Version is the library's version, or empty if it has none.
 	Version string `json:"version,omitempty"`
-	// Source is the address, absolute if it is a path. Path is the docs folder in it,
-	// or "." for the whole source.
+	// Source is the address of the source. If it is a path, it is absolute. Path is
+	// the docs folder in the source, or "." for the whole source.
 	Source string `json:"source"`
 	Path   string `json:"path"`
 	// Revision is the commit of a repository. Digest is "sha256:" and the digest of an
-	// archive. Each is empty for other sources.
+	// archive. Both are empty for other kinds of sources.
 	Revision string `json:"revision,omitempty"`
 	Digest   string `json:"digest,omitempty"`
 	// Licence is an SPDX identifier, or empty if no licence was found.
 	Licence string `json:"licence,omitempty"`
-	// Texts is true if the user trusts the library's own tool texts.
+	// Texts reports whether the user trusts the tool descriptions, instructions
+	// and prompts that come with the library.
 	Texts bool `json:"texts,omitempty"`
 	// Origin is the source that the library was built from if Source is a registry.
-	// Digest is then the digest of the registry's manifest. If Origin is nil, the
-	// library was built from Source.
+	// In this case, Digest is the digest of the registry's manifest. If Origin is
+	// nil, the library was built from Source.
 	Origin *Origin `json:"origin,omitempty"`
 }
 
@@ -96,10 +98,10 @@ type Origin struct {
 
 // Facet is a metadata key that can filter hits.
 type Facet struct {
-	// Description is the description of the tool's argument. If empty, a default
-	// applies.
+	// Description describes the tool argument for this facet. If it is empty, a
+	// default applies.
 	Description string `json:"description,omitempty"`
-	// Values are the canonical values found, sorted.
+	// Values lists the canonical values that were found, sorted.
 	Values []string `json:"values"`
 	// VectorCollapse shows one hit for pages that differ only in this facet.
 	VectorCollapse bool `json:"vector_collapse,omitempty"`
@@ -113,7 +115,8 @@ type FacetValue struct {
 	MCPResource bool `json:"mcp_resource,omitempty"`
 }
 
-// ToolDescriptions are texts for the model that replace the tools' default texts.
+// ToolDescriptions holds descriptions for the model. They replace the tools'
+// default descriptions.
 type ToolDescriptions struct {
 	SearchDocs string `json:"search_docs,omitempty"`
 	GetDoc     string `json:"get_doc,omitempty"`
@@ -149,13 +152,14 @@ type Stats struct {
 	TotalChunks int `json:"total_chunks"`
 	TotalFiles  int `json:"total_files"`
 	// IndexedAt is SOURCE_DATE_EPOCH or the date of SourceCommit, as RFC 3339 in UTC.
-	// It is nil if neither is known, so that the same corpus produces the same bytes.
+	// If neither is known, IndexedAt is nil instead of the current time, so that
+	// building the same corpus again produces the same bytes.
 	IndexedAt *string `json:"indexed_at"`
 	// SourceCommit is the corpus's git commit, or nil outside git.
 	SourceCommit *string `json:"source_commit"`
 }
 
-// Embedding identifies the provider and model of vectors.
+// Embedding identifies the provider and model that computed the vectors.
 type Embedding struct {
 	Provider   string `json:"provider"`
 	Model      string `json:"model"`
@@ -175,11 +179,12 @@ func (e *Embedding) String() string {
 type Model struct {
 	// Provider and Name are written to the metadata.
 	Provider, Name string
-	// Key identifies everything that affects a vector besides the chunk. Groups encoded
-	// with another key are not reused.
+	// Key identifies everything besides the chunk that affects its vector. Groups
+	// encoded with a different key are not reused.
 	Key string
-	// Weights is a model file to store in the artifact, so that the artifact is
-	// complete. It is nil if Provider and Name identify the model.
+	// Weights is a model file to store in the artifact, so that the artifact
+	// needs no other files. It is nil if Provider and Name are enough to identify
+	// the model.
 	Weights []byte
 }
 
@@ -187,12 +192,12 @@ type Model struct {
 type Index struct {
 	// Engine is "deskhand".
 	Engine string `json:"engine"`
-	// FormatVersion is the constant FormatVersion of the binary that wrote it, or
-	// LanguagesVersion.
+	// FormatVersion is LanguagesVersion, or else the constant FormatVersion of
+	// the binary that wrote the index.
 	FormatVersion int `json:"format_version"`
 	// Path is the name of the data file, which is next to metadata.json.
 	Path string `json:"path"`
-	// Bytes and SHA256 (hex) are the data file's size and digest.
+	// Bytes is the data file's size. SHA256 is its digest in hex.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
@@ -209,11 +214,12 @@ type Document struct {
 	Metadata map[string]string
 	Problems []chunker.Problem
 	Chunks   []chunker.Chunk
-	// Phrases are everyday phrasings of each chunk. Searches match them, but they are
-	// not part of the chunk's text. It is nil if no chunk of the page has any.
+	// Phrases holds everyday phrasings of each chunk. Searches match these phrasings,
+	// but they are not part of the chunk's text. Phrases is nil if no chunk of the
+	// page has any.
 	Phrases [][]string
-	// Vectors has one vector per chunk. It is nil either for all documents of the
-	// corpus or for none.
+	// Vectors has one vector per chunk. Either all documents in the corpus have
+	// vectors, or Vectors is nil in all of them.
 	Vectors []Vector
 }
 
@@ -223,7 +229,7 @@ type Source struct {
 	Path string
 	// Size is the file's length in bytes.
 	Size int64
-	// Digest covers everything that affects the Document: the file's bytes and its
-	// chunking settings.
+	// Digest covers everything that affects the Document, which means the file's
+	// bytes and its chunking settings.
 	Digest [sha256.Size]byte
 }

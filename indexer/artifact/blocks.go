@@ -8,9 +8,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// blockBytes is the maximum amount of Markdown in a compressed block, unless one chunk
-// is larger. At 16 KiB, zstd gets within a tenth of its best ratio, and neighbouring
-// chunks share a block.
+// blockBytes is the maximum amount of Markdown in a compressed block. Only a single
+// larger chunk may exceed it. At 16 KiB, the compression ratio of zstd is within 10 %
+// of its best, and neighbouring chunks share a block.
 const blockBytes = 16 << 10
 
 // blockWriter compresses chunks into consecutive blocks.
@@ -57,15 +57,17 @@ func (w *blockWriter) close() (index, blocks []byte) {
 	return w.index, w.blocks
 }
 
-// maxBlock is the maximum size of a decoded block. A damaged block may claim to be
-// larger.
+// maxBlock is the maximum size of a decoded block. Without this limit, a damaged
+// block could claim any size.
 const maxBlock = 256 << 20
 
-// maxScratch is the maximum size of a decoded block whose memory is reused.
+// maxScratch is the maximum size of a decoded block whose memory is kept for
+// reuse.
 const maxScratch = 256 << 10
 
-// blockReader decodes blocks. It caches one block for each of a few concurrent users,
-// so that the chunks of a page, which are next to each other, are decoded once.
+// blockReader decodes blocks. It caches the last block for each of a few concurrent
+// users. The chunks of a page are next to each other, so this decodes most blocks
+// only once.
 type blockReader struct {
 	decoder func() (*zstd.Decoder, error)
 	scratch sync.Pool // *decoded
@@ -84,7 +86,7 @@ func newBlockReader() *blockReader {
 	})}
 }
 
-// read calls use with block n of g. use must not retain the block.
+// read calls use with block n of g. The function use must not retain the block.
 func (r *blockReader) read(g *group, n uint32, use func(block []byte) error) error {
 	d, _ := r.scratch.Get().(*decoded)
 	if d == nil {

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// Parameters of BM25 as in bluge, without the constant factor k1+1. Reference pages are
-// short, but that does not make them more relevant, so lengths count less than usual:
-// on four labelled sets, 0.6 for b is better than 0.75 on three and equally good on the
+// Parameters of BM25 as in bluge, without the constant factor k1+1. A reference page is
+// not more relevant because it is short, so lengths matter less than usual. In tests on
+// four labelled sets, b = 0.6 is better than 0.75 on three sets and equally good on the
 // fourth.
 const (
 	saturation  = 1.2 // k1
 	lengthShare = 0.6 // b
 )
 
-// Scored is a chunk found by a search, with its score.
+// Scored is a chunk that a search found, with its score.
 type Scored struct {
 	// Chunk is the chunk's ordinal in the corpus.
 	Chunk int
@@ -35,13 +35,13 @@ type WeightedTerm struct {
 type list struct {
 	*Postings
 	idf   float32
-	bound float64 // maximum score that this term adds to a chunk
+	bound float64 // maximum score that this term can add to a chunk
 }
 
-// Lexical returns the k best chunks by BM25 among the chunks that keep accepts, best
-// first and with equal scores in corpus order. If keep is nil, it considers all chunks.
-// The result is exact: terms that can no longer bring a new chunk into the result only
-// add to the scores of chunks already found.
+// Lexical returns the k best chunks by BM25 among the chunks for which keep returns
+// true. They are sorted by score, best first, and then in corpus order. If keep is nil,
+// it considers all chunks. The result is exact. If a term can no longer bring a new
+// chunk into the result, it only adds to the scores of the chunks already found.
 func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool) ([]Scored, error) {
 	l := r.lexical
 	lists := l.weigh(terms)
@@ -69,9 +69,10 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	return acc.best(acc.touched, k), nil
 }
 
-// LexicalOf returns the BM25 scores of the given chunks, which may be in any order. The
-// scores are bit-identical to those of Lexical, and 0 for a chunk with none of the
-// terms. LexicalOf is cheap for a few hundred chunks, however common the terms.
+// LexicalOf returns the BM25 scores of the given chunks, which may be in any order. A
+// chunk without any of the terms has the score 0. All other scores are bit-identical to
+// those from Lexical. LexicalOf is fast for a few hundred chunks, even if the terms are
+// common.
 func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error) {
 	l := r.lexical
 	acc := l.accumulator()
@@ -113,8 +114,9 @@ func (l *lexical) weigh(terms []WeightedTerm) []list {
 	return lists
 }
 
-// IDF returns the weight of a term that occurs in df of n chunks. bluge v0.2.2 lacks
-// the inner parentheses, which gives nearly every term the same weight.
+// IDF returns the weight of a term that occurs in df of n chunks. In bluge v0.2.2,
+// the formula lacks the inner parentheses, so nearly every term has the same weight
+// there.
 func IDF(n, df int) float64 {
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
@@ -125,14 +127,14 @@ type accumulator struct {
 	touched []uint32  // the chunks found
 	top     float32   // the best score so far, from addAll
 	floor   float32   // a lower bound on the k-th best score, which only grows
-	open    []uint32  // the touched chunks that finish continues with
+	open    []uint32  // the touched chunks that finish still has to consider
 	heap    []float32 // working memory of kth
 	decoded []posting
 	bits    []uint64 // by chunk; all 0 between calls of sort
 }
 
-// accumulator returns an accumulator whose scores are all 0. release returns it to the
-// pool.
+// accumulator returns an accumulator whose scores are all 0. Calling release returns
+// it to the pool.
 func (l *lexical) accumulator() *accumulator {
 	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
 		return acc
@@ -153,7 +155,8 @@ func bm25(idf float32, freq uint32, norm float32) float32 {
 	return idf * tf / (tf + norm)
 }
 
-// addAll adds p's scores to all chunks that contain the term and that keep accepts.
+// addAll adds p's scores to all chunks that contain the term and for which keep
+// returns true.
 func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 	for i := range p.lists {
 		list := &p.lists[i]
@@ -195,8 +198,8 @@ func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
 	return err
 }
 
-// finish adds the lists that cannot bring a new chunk into the k best. It adds only to
-// chunks that were found before and can still be among the k best.
+// finish adds the scores of the lists that cannot bring a new chunk into the k best.
+// It considers only chunks that were found before and can still be among the k best.
 func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) error {
 	open := acc.touched
 	for i, p := range lists {
@@ -218,7 +221,7 @@ func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) er
 	return nil
 }
 
-// addTo adds p's scores to the given chunks, which must be sorted.
+// addTo adds p's scores to the given chunks. The chunks must be sorted.
 func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 	for i := range p.lists {
 		list := &p.lists[i]
@@ -311,7 +314,7 @@ func (a *accumulator) kth(chunks []uint32, k int) float64 {
 	return float64(floor)
 }
 
-// sink restores the min-heap below i.
+// sink restores the min-heap below index i.
 func sink(h []float32, i int) {
 	for {
 		c := 2*i + 1
@@ -329,7 +332,8 @@ func sink(h []float32, i int) {
 	}
 }
 
-// best returns the k best of chunks, best first, with ties in corpus order.
+// best returns the k best of chunks, best first. Chunks with equal scores are in
+// corpus order.
 func (a *accumulator) best(chunks []uint32, k int) []Scored {
 	least := float32(a.kth(chunks, k))
 	out := make([]Scored, 0, min(k, len(chunks)))

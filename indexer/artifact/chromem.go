@@ -10,9 +10,9 @@ import (
 )
 
 // UseChromem makes Nearest search a chromem-go collection instead of the index's vector
-// section, as a reference for the scan. It holds every vector in memory, with 32 bits
-// per number, and takes about fifty times as long. UseChromem must not be called while
-// the reader is in use.
+// section. The collection serves as a reference for testing scan. It holds every vector
+// in memory, with 32 bits per number, and takes about fifty times as long. UseChromem
+// must not be called while the reader is in use.
 func (r *Reader) UseChromem() (err error) {
 	defer contain(&err)()
 	v := &r.vectors
@@ -41,10 +41,10 @@ func (r *Reader) UseChromem() (err error) {
 	return nil
 }
 
-// ask does the same as scan, but with chromem. Of chunks with equal similarity, chromem
-// drops arbitrary ones. ask therefore requests all chunks if the last ones may be
-// equal. It also requests all chunks if keep is set, because chromem's filters cannot
-// express it.
+// ask does the same as scan, but uses chromem. If several chunks have the same
+// similarity, chromem may drop any of them. ask therefore requests all chunks if the
+// last ones in the result may be equal. It also requests all chunks if keep is set,
+// because chromem's filters cannot express keep.
 func (v *vectors) ask(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
 	all := v.chromem.Count()
 	n := min(k, all)

@@ -9,13 +9,13 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// fieldName is the name of the only field, which merges the title, headings, path and
+// fieldName is the name of the only field. It combines the title, headings, path and
 // body of a chunk. With separate fields, a short field could dominate because of a
 // single common word.
 const fieldName = "all"
 
-// The weight of a term in each place. In the body, a term counts once. The body also
-// contains the chunk's own heading.
+// The weights of a term in the parts of a page. In the body, a term counts once.
+// The body also contains the chunk's own heading.
 const (
 	titleWeight       = 2
 	headingWeight     = 4
@@ -86,7 +86,7 @@ func (c *counter) addTerm(text string, weight int) {
 	c.out.terms = append(c.out.terms, termCount{text, weight})
 }
 
-// chunk counts the terms by which searches find a chunk of a page.
+// chunk counts the terms that make searches find a chunk of a page.
 func (c *counter) chunk(page counts, chunk chunker.Chunk) {
 	c.reset()
 	c.out.length = page.length

@@ -11,9 +11,9 @@ import (
 	segment "github.com/blugelabs/bluge_segment_api"
 )
 
-// segments is a bluge directory in memory or in a mapping. It has one snapshot, which
-// lists the segments in order. Writes keep the bytes that the offline writer persists.
-// Reads return the slices without copying.
+// segments is a bluge directory in memory or in a mapped file. It has one snapshot,
+// which lists the segments in order. Its write methods keep the bytes that the offline
+// writer persists. Its read methods return the slices without copying.
 type segments [][]byte
 
 // The only segment type that bluge v0.2.2 writes reliably.

@@ -6,12 +6,14 @@ import (
 	"hash/crc32"
 )
 
-// FormatVersion is the version of the data file. Readers reject any other version.
+// FormatVersion is the version of the data file format. Readers reject all other
+// versions.
 const FormatVersion = 3
 
-// LanguagesVersion is the version in metadata.json if some pages are not in English.
-// The data file has the same format, but older binaries would stem every word as
-// English and not find other words.
+// LanguagesVersion is the format version in metadata.json if some pages are not in
+// English. The data file has the same format either way. The version is different
+// because older binaries would stem every word as English, and would not find words
+// in other languages.
 const LanguagesVersion = 4
 
 // The sections of a group, in file order.
@@ -19,10 +21,10 @@ const (
 	pageSection    = iota // page records
 	chunkSection          // chunk records
 	lengthSection         // u32 per chunk: its weighted length in terms
-	stringSection         // uvarint length and bytes of each string; offset 0 is ""
-	blockIndex            // u32 per block, and one more: the end of each block
+	stringSection         // each string as a uvarint length and its bytes; offset 0 is ""
+	blockIndex            // u32 per block: the offset at which the block ends
 	blockSection          // zstd frames of Markdown, each with its own checksum
-	textSection           // packed plain texts, see texts.go
+	textSection           // packed plain text of the chunks, see texts.go
 	postingSection        // positions of terms, see postings.go
 	lexicalSection        // bluge segment
 	vectorSection         // see vector.go
@@ -39,13 +41,13 @@ type Group struct {
 	names      []ChunkName
 	sources    []Source
 	chunks     int
-	dimensions int // of the vectors, or 0 if there are none
+	dimensions int // dimensions of the vectors, or 0 if there are none
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode returns the encoded group of docs, which are the documents of one group of a
-// plan, in order. It may be called concurrently.
+// Encode encodes docs as one group. docs are the documents of one group in a plan, in
+// order. Encode may be called concurrently.
 func Encode(docs []Document) (*Group, error) {
 	g := new(Group)
 	if err := g.encode(docs); err != nil {
@@ -90,5 +92,6 @@ func (g *Group) encode(docs []Document) error {
 	return err
 }
 
-// maxSection is the maximum size of a section. It keeps every offset within 32 bits.
+// maxSection is the maximum size of a section in bytes. It ensures that every offset
+// fits in 32 bits.
 const maxSection = 1<<31 - 1

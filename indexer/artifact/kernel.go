@@ -21,8 +21,7 @@ func dots(out []int32, query []int16, rows []byte) {
 	dotsGo(out, query, rows)
 }
 
-// dotsGo is used on machines without a kernel, and is the reference for testing the
-// kernels.
+// dotsGo is used on machines without a kernel. Tests compare the kernels with it.
 func dotsGo(out []int32, query []int16, rows []byte) {
 	for i := range out {
 		row := rows[i*len(query):][:len(query)]

@@ -13,14 +13,15 @@ import (
 )
 
 // The data file consists of a header, the sections of all groups, the table of equal
-// vectors, the embedding model if it is stored, a directory of these parts, and a
-// footer with the directory's offset. All numbers are little-endian.
+// vectors, the embedding model if it is stored in the file, a directory that lists
+// these parts, and a footer with the directory's offset. All numbers are
+// little-endian.
 const (
 	magic      = "deskhand"
 	headerSize = len(magic) + 8     // magic, u32 format, u32 zero
 	footerSize = 8 + 4 + 4 + 8      // u64 offset of the directory, u32 length, u32 CRC-32C, magic
 	spanSize   = 8 + 4 + 4          // u64 offset, u32 bytes, u32 CRC-32C
-	dirHead    = 4 + 4 + 2*spanSize // u32 dimensions of the vectors, u32 zero, twins, model; then the groups
+	dirHead    = 4 + 4 + 2*spanSize // u32 dimensions of the vectors, u32 zero, span of the twins, span of the model; then the groups
 	groupEntry = sha256.Size + 8 +  // key, u32 pages, u32 chunks
 		sectionCount*spanSize
 )
@@ -46,8 +47,8 @@ type span struct {
 	crc    uint32
 }
 
-// padding returns the number of zeros before the vectors of a group whose section
-// begins at offset. The zeros are part of the section.
+// padding returns the number of zero bytes before a group's vectors, for a
+// section that begins at offset. These bytes are part of the section.
 func padding(offset uint64) int { return int(-offset & (rowAlign - 1)) }
 
 func header() []byte {
@@ -56,7 +57,8 @@ func header() []byte {
 	return binary.LittleEndian.AppendUint32(b, 0)
 }
 
-// tail returns the directory and footer of a file whose sections end at offset.
+// tail returns the directory and the footer of a file. offset is the end of the
+// file's sections.
 func (l *layout) tail(offset uint64) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(l.dimensions))
 	b = l.weights.append(l.twins.append(binary.LittleEndian.AppendUint32(b, 0)))
@@ -150,11 +152,12 @@ func (e *entry) vectorsFit(dimensions int) bool {
 	return uint64(s.bytes) == want
 }
 
-// checkSections checks all sections against their checksums, except blocks and texts,
-// which contain their own. It reads the file instead of the mapping, because mapped
-// pages would count as memory of this process.
+// checkSections compares all sections with their checksums, except the blocks and
+// the text section, which contain checksums themselves. It reads the file instead of
+// the mapping, because pages read through the mapping would count as memory of this
+// process.
 func (l *layout) checkSections(file io.ReaderAt) error {
-	errs := make([]error, len(l.groups)+1) // the last is for the parts after the groups
+	errs := make([]error, len(l.groups)+1) // the last error is for the parts after the groups
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(len(errs), runtime.GOMAXPROCS(0)) {

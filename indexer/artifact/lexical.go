@@ -14,8 +14,8 @@ import (
 	"github.com/blugelabs/ice"
 )
 
-// encodeSegment builds the lexical index of a group's chunks: the bluge segment, with
-// one document per chunk, the postings, and the chunks' lengths.
+// encodeSegment builds the lexical index of a group's chunks. It returns the bluge
+// segment, with one document per chunk, the postings, and the chunks' lengths.
 func encodeSegment(docs []Document) (seg, postings []byte, lengths []uint32, err error) {
 	batch := index.NewBatch()
 	var all []*counts
@@ -52,7 +52,7 @@ func encodeSegment(docs []Document) (seg, postings []byte, lengths []uint32, err
 }
 
 // noNorm returns the smallest norm that bluge can store, which takes one byte per
-// posting. Lengths are instead stored once per chunk.
+// posting. The index stores each length only once per chunk instead.
 func noNorm(string, int) float32 { return math.Float32frombits(1) }
 
 // lexical reads the postings and full-text segments of all groups as one index.
@@ -64,12 +64,13 @@ type lexical struct {
 	fuzzy   func() (*levenshtein.LevenshteinAutomatonBuilder, error)
 }
 
-// lexicalGroup is the lexical index of one group, whose first chunk is first.
+// lexicalGroup is the lexical index of one group. first is the group's first
+// chunk.
 type lexicalGroup struct {
 	first, chunks int
 	postings      []byte
-	// dictionary returns the segment's dictionary. The segment is not needed for
-	// anything else.
+	// dictionary returns the segment's dictionary. Nothing else in the segment is
+	// needed.
 	dictionary func() (segment.Dictionary, error)
 }
 
@@ -93,9 +94,9 @@ func (l *lexical) open(g *group) error {
 }
 
 // openDictionary returns the dictionary of a segment. It opens the segment without
-// bluge, because bluge reads dictionaries in its own goroutines, where a fault in the
-// mapping would crash the process. It does so only once per segment, because the
-// library holds a lock while it reads, and a fault would leave the lock held.
+// bluge. bluge reads dictionaries in its own goroutines, where a fault in the mapped
+// file would crash the process. It opens each segment only once, because the library
+// holds a lock while it reads, and a fault would leave the lock held.
 func openDictionary(packed []byte) (segment.Dictionary, error) {
 	s, err := ice.Load(segment.NewDataBytes(packed))
 	if err != nil {
@@ -126,10 +127,11 @@ func (l *lexical) measure(lengths []uint32) {
 type Postings struct {
 	// Chunks is the number of chunks that contain the term.
 	Chunks int
-	lists  []groupList // of the groups that contain the term, in order
+	lists  []groupList // postings in each group that contains the term, in order
 }
 
-// Postings looks up a term. For an unknown term, it returns postings without chunks.
+// Postings looks up a term. If no chunk contains the term, it returns postings
+// without chunks.
 func (r *Reader) Postings(term string) (*Postings, error) {
 	p := &Postings{lists: make([]groupList, 0, len(r.lexical.groups))}
 	hash := hashTerm(term)
@@ -147,7 +149,7 @@ func (r *Reader) Postings(term string) (*Postings, error) {
 	return p, nil
 }
 
-// Each calls visit with each chunk that contains the term, in order.
+// Each calls visit for each chunk that contains the term, in order.
 func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 	var postings []posting
 	for _, list := range p.lists {
@@ -168,8 +170,8 @@ func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 	return nil
 }
 
-// Similar returns at most limit indexed terms one edit away from term, most frequent
-// first. A transposition counts as one edit.
+// Similar returns at most limit indexed terms that are one edit away from term, most
+// frequent first. A transposition counts as one edit.
 func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	builder, err := r.lexical.fuzzy()
 	if err != nil {
@@ -183,7 +185,8 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	return frequent(found, limit), err
 }
 
-// Begun returns at most limit indexed terms that start with term, most frequent first.
+// Begun returns at most limit indexed terms that start with the given term, most
+// frequent first.
 func (r *Reader) Begun(term string, limit int) ([]string, error) {
 	found, err := r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
 	return frequent(found, limit), err
@@ -196,8 +199,9 @@ func frequent(found map[string]uint64, limit int) []string {
 	return all[:min(limit, len(all))]
 }
 
-// dictionary returns the terms in [from, to) that a accepts, with their numbers of
-// chunks. If a is nil, it returns all terms. If to is nil, the range has no end.
+// dictionary returns the terms in [from, to) that the automaton a accepts, each
+// with the number of chunks that contain it. If a is nil, it returns all terms in
+// the range. If to is nil, the range has no end.
 func (l *lexical) dictionary(a segment.Automaton, from, to []byte) (map[string]uint64, error) {
 	found := map[string]uint64{}
 	for _, g := range l.groups {

@@ -10,7 +10,7 @@ import (
 
 // InMemory builds an artifact from docs, sorted by path, and opens it without a folder:
 // the Reader holds the content of the data file in memory. It is suitable for up to a
-// few thousand short texts, which form a single group.
+// few thousand short pages, which form a single group.
 func InMemory(m Metadata, model Model, docs []Document) (*Reader, error) {
 	group, err := Encode(docs)
 	if err != nil {

@@ -101,7 +101,7 @@ func Decode(text []byte, where string) (m Metadata, err error) {
 		return m, damaged(where, "metadata.json: "+err.Error())
 	}
 	for _, facet := range m.Taxonomy {
-		slices.Sort(facet.Values) // lookups rely on the order, and metadata without a digest may have been edited
+		slices.Sort(facet.Values) // lookups need sorted values, and metadata without a digest may have been edited
 	}
 	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
 	case m.Index.Engine != engineName:
@@ -139,8 +139,8 @@ func changed(dir string, err error) error {
 
 func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }
 
-// Limits of a taxonomy, the same as in docs-mcp. They exist because a facet becomes a
-// tool argument, and models reject tools that are too large.
+// Limits of a taxonomy, the same as in docs-mcp. Each facet becomes a tool argument,
+// and models reject tools that are too large.
 const (
 	MaxFacets      = 64
 	MaxFacetKey    = 64
@@ -148,12 +148,12 @@ const (
 	MaxFacetValue  = 128
 )
 
-// ReservedFacets are keys that facets must not have, because they are arguments of
-// search_docs.
+// ReservedFacets lists the keys that facets must not use, because search_docs has
+// arguments with these names.
 var ReservedFacets = []string{"query", "limit", "cursor"}
 
-// checkTaxonomy returns an error for a taxonomy that no build writes. An artifact
-// without a digest may have been edited.
+// checkTaxonomy returns an error if a build cannot have written the taxonomy. An
+// artifact without a digest may have been edited.
 func checkTaxonomy(taxonomy map[string]Facet) error {
 	if len(taxonomy) > MaxFacets {
 		return fmt.Errorf("taxonomy has more than %d keys", MaxFacets)

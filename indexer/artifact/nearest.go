@@ -10,18 +10,20 @@ import (
 )
 
 // Spread describes the distribution of the cosines of all chunks that have a vector,
-// ignoring filters. The meaning of a cosine varies between models and queries.
+// before any filters. It is needed because a given cosine means different things for
+// different models and queries.
 type Spread struct{ Mean, Max float64 }
 
-// margin is the number of extra chunks that are scored exactly. The scan rounds the
-// query to 15 bits, which this margin compensates for (TestNearestIsExact).
+// margin is the number of additional chunks that are scored exactly. The scan
+// rounds the query to 15 bits, and these chunks compensate for the rounding
+// (TestNearestIsExact).
 const margin = 20
 
-// Nearest returns the k chunks nearest to query by cosine among the chunks that keep
-// accepts, best first and with equal ones in corpus order. If keep is nil, it considers
-// all chunks. It omits chunks without a vector, and finds nothing for a query of zeros.
-// keep is called for few chunks. Nearest returns an error if the dimensions of query
-// differ from those of the index, or if chromem fails.
+// Nearest returns the k chunks nearest to query by cosine among the chunks for which
+// keep returns true. They are sorted by cosine, best first, and then in corpus order.
+// If keep is nil, all chunks are considered. Chunks without a vector are omitted, and a
+// query of zeros finds nothing. Nearest calls keep only for a few chunks. It returns an
+// error if query and the index have different dimensions, or if chromem fails.
 func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]Scored, Spread, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
@@ -36,7 +38,7 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 	if best >= 0 {
 		spread.Max = v.cosine(unit, best)
 	}
-	slices.SortFunc(found, byScore) // groups twins together
+	slices.SortFunc(found, byScore) // puts twins next to each other
 	same := cosines{vectors: v, unit: unit}
 	for i := range found {
 		found[i].Score = same.of(found[i].Chunk)
@@ -49,8 +51,8 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 }
 
 // Cosines returns the cosine between query and each of chunks, or 0 for a chunk without
-// a vector. It returns an error if the dimensions of query differ from those of the
-// index or if a chunk is out of range.
+// a vector. It returns an error if query and the index have different dimensions, or if
+// a chunk is out of range.
 func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
@@ -71,7 +73,7 @@ func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 }
 
 // cosines computes the cosines between one query and consecutive chunks. If a chunk is
-// a twin of the previous one, it reuses the previous cosine.
+// a twin of the previous chunk, cosines reuses the previous result.
 type cosines struct {
 	*vectors
 	unit   []float32
@@ -117,12 +119,13 @@ func (v *vectors) unit(query []float32) ([]float32, error) {
 	return unit, nil
 }
 
-// cosine returns a cosine that is exact except for the rounding of the row. Products of
-// an 8-bit and a 24-bit number are exact, so the result is the same on all machines.
+// cosine returns a cosine. Only the rounding of the row affects its precision. The
+// product of an 8-bit and a 24-bit number is exact, so the result is the same on all
+// machines.
 func (v *vectors) cosine(unit []float32, chunk int) float64 {
 	row, scale := v.row(chunk)
 	unit = unit[:len(row)]
-	var sum [4]float64 // four sums, so that additions do not wait for each other
+	var sum [4]float64 // four separate sums, so that one addition need not wait for another
 	i := 0
 	for ; i+4 <= len(row); i += 4 {
 		sum[0] += float64(unit[i]) * float64(int8(row[i]))
@@ -144,13 +147,14 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// byScore sorts the best first, and equal ones in corpus order.
+// byScore sorts by score, best first, and then in corpus order.
 func byScore(x, y Scored) int {
 	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Chunk, y.Chunk))
 }
 
-// search returns k chunks that keep accepts with approximately the best cosines, in no
-// particular order, and the best chunk of all, or -1 if there is none.
+// search returns the k chunks with approximately the best cosines among those for
+// which keep returns true, in no particular order. best is the best chunk of all, or
+// -1 if there is none.
 func (v *vectors) search(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
 	if v.chromem != nil {
 		return v.ask(unit, k, keep)
@@ -159,14 +163,15 @@ func (v *vectors) search(unit []float32, k int, keep func(int) bool) (found []Sc
 	return found, best, nil
 }
 
-// blockRows is the number of rows passed to a kernel in one call. Their products fit in
-// the L1 cache, and most chunks are rejected without a function call.
+// blockRows is the number of rows passed to a kernel in one call. The products of this
+// many rows fit in the L1 cache, and most chunks can be rejected without a function
+// call.
 const blockRows = 256
 
 // products holds reusable working memory for scans.
 var products = sync.Pool{New: func() any { return new([blockRows]int32) }}
 
-// scan implements search by reading all rows in place.
+// scan implements search. It reads all rows without copying them.
 func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scored, best int) {
 	query := v.rounded(unit)
 	out := products.Get().(*[blockRows]int32)
@@ -179,7 +184,8 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 			dots(out[:n], query, rows[:n*v.stride])
 			for i, p := range out[:n] {
 				scale := scaleAt(r.scales, first+i)
-				// The best chunk is never below the heap's minimum.
+				// The best chunk always passes this test, because its score is at
+				// least the heap's minimum.
 				if s := float32(p) * scale; s >= near.least && scale != 0 {
 					for c := r.first + first + i; ; {
 						near.add(c, s)
@@ -196,7 +202,8 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 }
 
 // rounded returns the query as integers, padded with zeros to the stride. The integers
-// are as large as possible while sums over a row of -128 still fit in 32 bits.
+// are as large as possible, but small enough that the dot product with a row of -128
+// fits in 32 bits.
 func (v *vectors) rounded(unit []float32) []int16 {
 	most := 0.0
 	for _, x := range unit {
@@ -214,7 +221,7 @@ func (v *vectors) rounded(unit []float32) []int16 {
 type nearest struct {
 	k     int
 	keep  func(int) bool
-	heap  []Scored // worst first; among equals, last in the corpus first
+	heap  []Scored // worst chunk first; among equal chunks, last in the corpus first
 	least float32  // minimum score to enter the heap
 	best  int
 	most  float32
@@ -243,10 +250,11 @@ func (n *nearest) add(chunk int, s float32) {
 	n.least = float32(n.heap[0].Score)
 }
 
-// worse reports whether x comes after y. It is a faster form of byScore for the heap.
+// worse reports whether x sorts after y. It is a faster version of byScore for the
+// heap.
 func worse(x, y Scored) bool { return x.Score < y.Score || x.Score == y.Score && x.Chunk > y.Chunk }
 
-// sink restores the heap below i.
+// sink restores the heap below index i.
 func (n *nearest) sink(i int) {
 	h := n.heap
 	for {

@@ -8,20 +8,23 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// Sizes of groups. A corpus has about 16 groups, so that a change to one file costs
-// about a sixteenth of a build. A group has at least minGroupBytes of Markdown on
-// average, because each group has its own dictionary.
+// Sizes of groups in bytes. A corpus has about 16 groups, so that rebuilding after
+// a change to one file takes about a sixteenth of a full build. A group has at
+// least minGroupBytes of Markdown on average, because each group needs a separate
+// dictionary.
 const (
 	groupsAimedAt = 16
 	minGroupBytes = 1 << 20
-	// maxGroupBytes limits the memory of a build, which needs about 25 times this size
-	// for each group in progress. A larger corpus has more groups.
+	// maxGroupBytes limits the memory of a build, which is about 25 times this size
+	// for each group in progress. If a corpus is too large for 16 groups of this size,
+	// it has more groups.
 	maxGroupBytes = 8 << 20
 )
 
 // Plan splits sources, sorted by path, into groups of consecutive files. Whether a file
-// starts a group depends only on its own path and size and on the corpus size, rounded
-// to a power of two. A change to one file therefore moves no other group border.
+// starts a group depends only on its path, its size, and the size of the corpus rounded
+// to a power of two. A change to one file therefore does not move the borders between
+// other groups.
 func Plan(sources []Source) [][]Source {
 	var total int64
 	for _, s := range sources {
@@ -47,15 +50,15 @@ func Plan(sources []Source) [][]Source {
 	return groups
 }
 
-// begins reports whether s begins a group. It decides pseudorandomly, by the digest of
-// the path, with a probability proportional to the size of s.
+// begins reports whether s begins a group. The choice is pseudorandom: it depends on
+// the digest of the path, and its probability is proportional to the size of s.
 func begins(s Source, aim int64) bool {
 	sum := sha256.Sum256([]byte(s.Path))
 	return binary.LittleEndian.Uint32(sum[:])%uint32(aim>>6) < uint32(min(s.Size, aim))>>6
 }
 
-// encoding is a digest of how this program encodes a sample. A group is not reused if
-// the program that wrote it has another digest.
+// encoding returns a digest of the way this program encodes a sample. A group is not
+// reused if it was written by a program with a different digest.
 var encoding = sync.OnceValue(func() []byte {
 	const sample = "# Sample `page_name`\n\nThe HTTPServer retries 日本語 the requests, é.g. with the --max-wait flag.\n"
 	page := chunker.Split("a/sample.md", []byte(sample+"\n## Second\n\nthe the the\n"), chunker.Options{})

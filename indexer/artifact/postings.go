@@ -8,17 +8,18 @@ import (
 )
 
 // A group's postings record which of its chunks contain each term and how often. The
-// bluge segment next to them contains the same data and more, but reading it costs
-// about ten times as much. BenchmarkPostings compares the two.
+// bluge segment contains this data too, but reading it takes about ten times as long.
+// BenchmarkPostings compares the two.
 //
 // The section is a hash table, followed by a record for each term in alphabetical
 // order. The hash table is a u32 number of slots (a power of two) and a u32 offset for
-// each slot, or 0 for an empty slot. A record is a uvarint length and the bytes of the
-// term, then the uvarint 2*chunks+1 if the term is common, or else 2*chunks, and then
-// its list. A common term occurs in at least commonShare of the chunks. Its list is a
-// column with one byte per chunk, the frequency, up to 255. Any other list is a uvarint
-// length in bytes and the chunks in order: each is the uvarint 2*gap if the frequency
-// is 1, or else 2*gap+1 and a uvarint frequency. A gap is the number of chunks between
+// each slot, or 0 for an empty slot. A record consists of the term, as a uvarint length
+// and its bytes; the uvarint 2*chunks+1 if the term is common, or else 2*chunks; and
+// the term's list. A common term occurs in at least the fraction commonShare of the
+// chunks. Its list is a column with one byte per chunk, which holds the term's
+// frequency, up to 255. Any other list consists of a uvarint length in bytes and the
+// chunks in order. A chunk is the uvarint 2*gap if the frequency is 1, or else the
+// uvarint 2*gap+1 and the frequency as a uvarint. A gap is the number of chunks between
 // two entries.
 const commonShare = 1.0 / 8
 
@@ -39,7 +40,7 @@ func encodePostings(chunks []*counts) []byte {
 			flat = append(flat, id)
 		}
 	}
-	ends := make([]uint32, len(df)) // current end of each term's postings while they are filled in
+	ends := make([]uint32, len(df)) // where each term's next posting is written
 	at := uint32(0)
 	for id, n := range df {
 		ends[id] = at
@@ -84,7 +85,8 @@ func encodePostings(chunks []*counts) []byte {
 	return out
 }
 
-// posting is a chunk, numbered within its group, and a term's frequency in it.
+// posting is a chunk, numbered within its group, and the frequency of a term in
+// the chunk.
 type posting struct{ chunk, freq uint32 }
 
 func appendColumn(b []byte, postings []posting, chunks int) []byte {
@@ -139,8 +141,9 @@ func checkPostings(section []byte) error {
 	return nil
 }
 
-// findPostings looks up a term and its hash in a checked section of a group of n
-// chunks. If the term is missing, the result has no chunks.
+// findPostings looks up a term and its hash in the section of a group of n
+// chunks. The section must have passed checkPostings. If the term is missing, the
+// result has no chunks.
 func findPostings(section []byte, term string, hash uint32, n int) (groupList, error) {
 	slots := binary.LittleEndian.Uint32(section)
 	for probe := range slots {
@@ -186,7 +189,8 @@ func readRecord(record []byte, n int) (groupList, error) {
 	return l, nil
 }
 
-// decode appends the postings of a list in a group of n chunks.
+// decode appends the postings of a list in a group of n chunks to the buffer
+// into.
 func (l *groupList) decode(into []posting, n int) ([]posting, error) {
 	next := uint64(0)
 	for b := l.list; len(b) > 0; {
@@ -217,7 +221,7 @@ func (l *groupList) decode(into []posting, n int) ([]posting, error) {
 	return into, nil
 }
 
-// appendColumnPostings appends the postings of a column.
+// appendColumnPostings appends the postings of a column to the buffer into.
 func appendColumnPostings(into []posting, column []byte) []posting {
 	into = slices.Grow(into, len(column)+1)
 	n := len(into)

@@ -20,12 +20,12 @@ import (
 )
 
 // Reader is an open artifact, mapped read-only. It may be used concurrently, and
-// several processes may open the same artifact. Page and chunk ordinals start at 0 and
-// follow corpus order.
+// several processes may open the same artifact. Pages and chunks are numbered from 0
+// in corpus order; these numbers are called ordinals.
 type Reader struct {
 	dir     string
 	meta    Metadata
-	digest  [sha256.Size]byte // of metadata.json
+	digest  [sha256.Size]byte // digest of metadata.json
 	file    *os.File          // nil if the data is in memory
 	at      io.ReaderAt       // the file or the memory
 	data    mmap.MMap
@@ -55,7 +55,7 @@ func (g *group) bytes(section int) []byte {
 	return g.data[s.offset : s.offset+uint64(s.bytes)]
 }
 
-// verify checks the sections against their checksums.
+// verify compares the sections with their checksums.
 func (g *group) verify() error {
 	for i, s := range g.sections {
 		if crc32.Checksum(g.data[s.offset:][:s.bytes], castagnoli) != s.crc {
@@ -77,7 +77,7 @@ type Page struct {
 	First, Chunks int
 }
 
-// Chunk is the record of one chunk, without its text.
+// Chunk is a chunk's record. It does not include the text.
 type Chunk struct {
 	ID                  string
 	Heading, Breadcrumb string
@@ -88,14 +88,13 @@ type Chunk struct {
 }
 
 // openTries is the maximum number of times that Open tries. It retries if a build
-// replaces the artifact after Open has read the metadata and before it opens the data
-// file.
+// replaces the artifact between reading the metadata and opening the data file.
 const openTries = 5
 
-// Open opens the artifact in dir. Expected failures are faults with the code
-// "no_artifact", "artifact_damaged", "artifact_foreign", "artifact_too_new" or
-// "artifact_too_old". Open checks everything except text against checksums. Each block
-// of text is checked when it is read. Verify checks every byte.
+// Open opens the artifact in dir. Expected failures are reported as faults with the
+// code "no_artifact", "artifact_damaged", "artifact_foreign", "artifact_too_new" or
+// "artifact_too_old". Open compares everything except text with its checksums. A block
+// of text is checked when it is read. The method Verify checks every byte.
 func Open(dir string) (*Reader, error) {
 	var err error
 	for range openTries {
@@ -132,8 +131,8 @@ func open(dir string) (*Reader, error) {
 	return r, nil
 }
 
-// contain converts a panic to *err. bluge checks little of its input, and a file may be
-// truncated while it is mapped.
+// contain converts a panic to an error in *err. Panics can happen because bluge checks
+// little of its input, and because a file may be truncated while it is mapped.
 func contain(err *error) func() {
 	was := debug.SetPanicOnFault(true)
 	return func() {
@@ -199,9 +198,9 @@ func (r *Reader) read() error {
 // Metadata returns the artifact's metadata. The caller must not modify it.
 func (r *Reader) Metadata() *Metadata { return &r.meta }
 
-// Same reports whether other has the same metadata and the same data file. Comparing
-// bytes is not enough, because a damaged file may have been rebuilt with the same
-// content.
+// Same reports whether other is open on the same metadata and the same data file.
+// Comparing bytes is not enough, because a damaged file may have been rebuilt with
+// the same content.
 func (r *Reader) Same(other *Reader) bool {
 	if r.file == nil || other.file == nil {
 		return r == other
@@ -303,7 +302,8 @@ func (r *Reader) Languages() ([]language.Code, error) {
 	return all, nil
 }
 
-// PagePath returns the path of a page by ordinal, which must be in range.
+// PagePath returns the path of a page. page is the page's ordinal and must be in
+// range.
 func (r *Reader) PagePath(page int) (string, error) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].firstPage > page })
 	g := &r.groups[i-1]
@@ -365,8 +365,8 @@ func (r *Reader) Heading(chunk int) (string, error) {
 }
 
 // Place returns the path of a chunk's page and the chunk's fragment. The chunk must be
-// in range. Both slices point into the mapping. Do not modify them, or use them after
-// Close.
+// in range. Both slices point into the mapped file. Do not modify them, and do not use
+// them after Close.
 func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
@@ -384,8 +384,8 @@ func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	return path, fragment, nil
 }
 
-// Find returns the ordinal of a page's chunk with the given fragment. ok is false if
-// there is none.
+// Find returns the ordinal of the chunk of page p that has the given fragment. If
+// there is none, ok is false.
 func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 	for i := p.First; i < p.First+p.Chunks; i++ {
 		g := r.groupOf(i)
@@ -424,7 +424,8 @@ func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	return markdown, nil
 }
 
-// Text returns a chunk's plain text. It uses the memory of into if it is large enough.
+// Text returns a chunk's plain text. If the buffer into is large enough, its memory is
+// used for the text.
 func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 	packed, err := r.AppendPacked(nil, chunk)
 	if err != nil {
@@ -433,8 +434,9 @@ func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 	return r.UnpackText(into, packed)
 }
 
-// AppendPacked appends a chunk's plain text in the packed form used in the file. Equal
-// bytes mean equal text. UnpackText unpacks it.
+// AppendPacked appends a chunk's plain text to the buffer into. The text is in the
+// same packed form as in the file. Equal bytes mean equal text. The method UnpackText
+// unpacks it.
 func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	if chunk < 0 || chunk >= r.chunks {
 		return into, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
@@ -447,8 +449,8 @@ func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	return packed, nil
 }
 
-// UnpackText returns the plain text of bytes that AppendPacked appended. It uses the
-// memory of into if it is large enough.
+// UnpackText returns the plain text of packed, the bytes that AppendPacked appended.
+// If the buffer into is large enough, its memory is used for the text.
 func (r *Reader) UnpackText(into, packed []byte) ([]byte, error) {
 	text, err := unpackText(into, packed)
 	if err != nil {
@@ -470,7 +472,8 @@ func (r *Reader) Verify() error {
 	return r.meta.checkDescription(r.dir)
 }
 
-// Close closes the artifact. No other method may be running or be called later.
+// Close closes the artifact. No other method may be running, and none may be
+// called later.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil

@@ -11,16 +11,18 @@ import (
 	"reflect"
 )
 
-// Data returns the bytes of the data file. They must not be read after Close.
+// Data returns the bytes of the data file. The bytes must not be read after
+// Close.
 func (r *Reader) Data() *io.SectionReader {
 	return io.NewSectionReader(r.at, 0, r.meta.Index.Bytes)
 }
 
-// Receive installs an artifact that was built elsewhere in dir, which it creates if
-// needed. read writes the data file that m describes. It is not called if dir's
-// artifact already has that data, undamaged. The old artifact stays in use until the
-// last step, a rename. Receive returns the errors of Create and of read, and fault
-// "artifact_damaged" if the data does not match m.
+// Receive installs an artifact that was built elsewhere. It creates the folder dir
+// if needed. The function read writes the data file that m describes. If the
+// artifact in dir already has this data and is not damaged, read is not called. The
+// old artifact stays in use until the last step, a rename. Receive returns the
+// errors of Create and of read, and the fault "artifact_damaged" if the data does
+// not match m.
 func Receive(dir string, m Metadata, read func(io.Writer) error) error {
 	w, err := Create(dir)
 	if err != nil {
@@ -49,7 +51,7 @@ func Receive(dir string, m Metadata, read func(io.Writer) error) error {
 	return nil
 }
 
-// receive writes the data file and renames it once it has been checked.
+// receive writes the data file, checks it, and renames it.
 func (w *Writer) receive(m Metadata, read func(io.Writer) error) error {
 	var err error
 	if w.file, err = os.CreateTemp(w.dir, tempPrefix+"*"); err != nil {

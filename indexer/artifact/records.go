@@ -8,8 +8,9 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// The fields of a page record are u32 each. Texts are offsets into the string section.
-// The fields are followed by the file's size, a u64, and its digest.
+// The fields of a page record are u32 each. A field that holds text is an offset into
+// the string section. After the fields come the file's size, a u64, and the file's
+// digest.
 const (
 	pagePath = iota
 	pageTitle
@@ -23,7 +24,8 @@ const (
 
 const pageRecord = 4*pageFields + 8 + sha256.Size
 
-// The fields of a chunk record are u32 each. Texts are offsets into the string section.
+// The fields of a chunk record are u32 each. A field that holds text is an offset into
+// the string section.
 const (
 	chunkFragment = iota
 	chunkHeading
@@ -35,7 +37,7 @@ const (
 	chunkBlock
 	chunkOffset   // offset of its Markdown in the block
 	chunkMarkdown // length of its Markdown in bytes
-	chunkText     // start of its text in the text section; the next chunk's text follows it
+	chunkText     // start of its text in the text section; the text ends where the next chunk's text starts
 	chunkFields
 )
 
@@ -124,7 +126,7 @@ func (g *group) allNames(pages []Page) ([]ChunkName, error) {
 		if page >= len(pages) {
 			return nil, errDamaged
 		}
-		names[i] = ChunkName{chunker.ID(pages[page].Path, fragment), strings.Clone(heading)} // cloned, because the file is closed before the names are used
+		names[i] = ChunkName{chunker.ID(pages[page].Path, fragment), strings.Clone(heading)} // cloned, because names are used after the file is closed
 	}
 	return names, nil
 }

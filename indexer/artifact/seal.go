@@ -9,22 +9,23 @@ import (
 	"fmt"
 )
 
-// Digest covers metadata.json, so that damage and edits are detected before they change
-// an answer. It only protects against accidents, because anyone with write access to
-// the folder can also write a new digest. Both fields are SHA-256 in hex.
+// Digest holds the digests of metadata.json. They detect damage and edits before these
+// change an answer. They protect only against accidents, because anyone with write
+// access to the folder can also write new digests. Both fields are SHA-256 in hex.
 type Digest struct {
-	// Metadata is the digest of the file as compact JSON with sorted keys, without the
-	// member digest, and with the digest CorpusDescription in place of that text. White
-	// space and the order of members do not affect it.
+	// Metadata is the digest of the file as compact JSON with sorted keys. For this
+	// digest, the member digest is removed, and the corpus description is replaced by
+	// the digest CorpusDescription. White space and the order of members do not affect
+	// the result.
 	Metadata string `json:"metadata"`
-	// CorpusDescription is the digest of that text. It is separate because the contract
-	// requires deskhand to read the text at each start, even if it was edited (seed
-	// 004).
+	// CorpusDescription is the digest of the corpus description. It is separate because
+	// deskhand must be able to read the description at each start, even if it was
+	// edited; the contract (seed 004) requires this.
 	CorpusDescription string `json:"corpus_description"`
 }
 
-// undigested is the last metadata_version without a digest. Earlier versions have an
-// older data format and are rejected for that reason.
+// undigested is the last metadata_version without a digest. Earlier versions are
+// rejected because they have an older data format.
 const undigested = "1.2.0"
 
 // Encode returns m as the text of metadata.json and sets m.Digest.
@@ -77,8 +78,8 @@ func (m *Metadata) checkDescription(dir string) error {
 }
 
 // digestOf returns the digest of a metadata.json's text. said is the digest in the
-// text, or nil if it has none yet. Members that this version of deskhand does not know
-// are included.
+// text, or nil if the text has none yet. The digest includes members that this version
+// of deskhand does not know.
 func digestOf(text []byte, said *Digest) (sum Digest, err error) {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -11,42 +11,45 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// Term is a normalized form of a piece of text, by which searches find the text.
+// Term is the normalized form of a piece of text. Searches compare terms instead
+// of text.
 type Term struct {
 	Text string
 	// Start and End are the term's byte range in the analyzed text.
 	Start, End int
-	// Joined is true for a whole identifier that is emitted in addition to its parts:
-	// "config", "map" and, joined, "configmap". Joined terms do not count towards
-	// lengths.
+	// Joined is true for a whole identifier that is emitted in addition to its parts.
+	// For example, "configmap" is the joined term for the parts "config" and "map".
+	// Joined terms do not count towards lengths.
 	Joined bool
 }
 
-// maxTermBytes is the length to which longer words are truncated. Differences beyond
-// it, for example in base64 and hashes, do not matter for searches.
+// maxTermBytes is the maximum length of a term in bytes. Longer words are truncated.
+// Differences after that many bytes, for example in base64 and hashes, do not matter
+// for searches.
 const maxTermBytes = 64
 
-// maxParts is the maximum number of parts of an identifier that is also indexed as a
-// whole.
+// maxParts is the maximum number of parts of an identifier. Identifiers with more
+// parts are not indexed as a whole.
 const maxParts = 8
 
-// defaultStems is the number of stems that a build caches, at about 60 bytes each. It
-// is more than the number of words that occur at least twice in a large corpus.
+// defaultStems is the number of stems that a build caches, at about 60 bytes each.
+// This is more than the number of words that occur at least twice in a large corpus.
 const defaultStems = 1 << 17
 
-// Analyzer converts text to terms, in the same way for documents and queries: Unicode
-// words in lower case without accents, stems in a language, identifiers in parts and
-// joined, and runs of CJK characters as single characters and pairs. The zero value is
-// ready to use and stems English. An Analyzer must not be used concurrently.
+// Analyzer converts text to terms, in the same way for documents and queries. Words,
+// as defined by Unicode, are converted to lower case, stripped of accents, and stemmed
+// for a language. Identifiers become their parts and the joined whole. Runs of CJK
+// characters become single characters and pairs. The zero value is ready to use and
+// stems English. An Analyzer must not be used concurrently.
 type Analyzer struct {
-	// Wanted restricts the returned terms to its own, plus all CJK terms. Other words
-	// are not stemmed. If nil, all terms are returned.
+	// Wanted restricts the returned terms to those in Wanted and all CJK terms. Other
+	// words are not stemmed. If Wanted is nil, all terms are returned.
 	Wanted *Wanted
 	// MaxStems limits the size of the stem cache. Zero means 131,072.
 	MaxStems int
 	speaks   language.Code
-	stems    map[string]string                   // of the current language
-	others   map[language.Code]map[string]string // of the languages used before
+	stems    map[string]string                   // stems in the current language
+	others   map[language.Code]map[string]string // stems in the languages used earlier
 	terms    []Term
 	lower    []byte
 }
@@ -66,8 +69,8 @@ func (a *Analyzer) Speak(c language.Code) {
 	}
 }
 
-// Terms returns the terms of text in order. A joined term follows its parts. The slice
-// is valid until the next call.
+// Terms returns the terms of text in order. A joined term follows its parts. The
+// returned slice is valid until the next call.
 func (a *Analyzer) Terms(text string) []Term {
 	a.terms = a.terms[:0]
 	if a.Wanted != nil {
@@ -115,7 +118,8 @@ var asciiWord = func() (t [utf8.RuneSelf]bool) {
 	return
 }()
 
-// asciiTail holds the bytes with which a word of one part may continue.
+// asciiTail is the set of ASCII bytes that can continue a word without starting a
+// new part.
 var asciiTail = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
@@ -123,10 +127,10 @@ var asciiTail = func() (t [256]bool) {
 	return
 }()
 
-// plainWord returns the end of the word at i if it is clearly a single part, like most
-// words: ASCII, without a capital after its first letter and without connectors. If i
-// is at an ASCII byte that begins no word, the result is i. plainWord is only an
-// optimization: without it, the same words are found.
+// plainWord returns the end of the word at i if the word clearly has a single part, as
+// most words do. Such a word is ASCII and has no connectors and no capitals after its
+// first letter. If i is at an ASCII byte that does not begin a word, the result is i.
+// plainWord is only an optimization and does not change which words are found.
 func plainWord(s string, i int) (end int, ok bool) {
 	if s[i] >= utf8.RuneSelf {
 		return 0, false
@@ -209,8 +213,8 @@ func connector(s string, i int) int {
 	return n
 }
 
-// compound emits the word at i with all words that connectors join to it, and returns
-// its end.
+// compound emits the word at start together with all words that connectors join to
+// it. It returns the end of the last word.
 func (a *Analyzer) compound(s string, start int) int {
 	whole := make([]byte, 0, maxTermBytes)
 	words, parts, end := 0, 0, start
@@ -253,8 +257,8 @@ func (a *Analyzer) compound(s string, start int) int {
 	return end
 }
 
-// suffixOfLanguage returns the length of the suffix in c++, c# and f#, which is only
-// recognized after a single letter.
+// suffixOfLanguage returns the length of the suffix in c++, c# and f#, or 0 if there
+// is none. The suffix is recognized only after a single letter.
 func suffixOfLanguage(s string, start, end int) int {
 	if end-start != 1 {
 		return 0
@@ -268,8 +272,9 @@ func suffixOfLanguage(s string, start, end int) int {
 	return 0
 }
 
-// word emits s[start:end], which has no connectors: its camelCase parts and, if there
-// are several, the joined word. It returns the number of parts.
+// word emits the word s[start:end], which has no connectors. It emits the word's
+// camelCase parts and, if there are several parts, the joined word. It returns the
+// number of parts.
 func (a *Analyzer) word(s string, start, end int) int {
 	parts, from := 0, start
 	for i := start + 1; i < end; i++ {
@@ -286,16 +291,17 @@ func (a *Analyzer) word(s string, start, end int) int {
 	return parts
 }
 
-// pluralAt reports whether s[i:end] is the end of a plural like "APIs": the last
-// capital and one s.
+// pluralAt reports whether s[i:end] is the end of a plural like "APIs", which
+// means the last capital and the letter s.
 func pluralAt(s string, i, end int) bool { return i+2 == end && s[i+1] == 's' }
 
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// cjk emits a run of CJK characters as single characters and pairs. The pairs are
-// joined terms, so that the length of a run is its number of characters.
+// cjk emits the run of CJK characters that starts at i as single characters and
+// pairs. The pairs are joined terms, so that the length of a run is the number of
+// its characters.
 func (a *Analyzer) cjk(s string, i int) int {
 	prev := -1
 	for {
@@ -322,12 +328,12 @@ func (a *Analyzer) emit(word string, start, end int, joined bool) {
 	a.terms = append(a.terms, Term{Text: text, Start: start, End: end, Joined: joined})
 }
 
-// Stem returns the lower-case stem of a single word, which is its term in
-// [Analyzer.Terms].
+// Stem returns the lower-case stem of a single word. It is the term that
+// [Analyzer.Terms] returns for the word.
 func (a *Analyzer) Stem(word string) string { return a.stem(word) }
 
-// stem returns the lower-case stem of word in the analyzer's language. Words in other
-// scripts, for which that language has no rules, remain almost unchanged.
+// stem returns the lower-case stem of word in the analyzer's language. The language
+// has no rules for words in other scripts, so these words remain almost unchanged.
 func (a *Analyzer) stem(word string) string {
 	if len(word) > maxTermBytes {
 		word = cutRunes(word, maxTermBytes)
@@ -385,7 +391,7 @@ func foldAccents(s string) string {
 	return cutRunes(norm.NFC.String(b.String()), maxTermBytes)
 }
 
-// cutRunes truncates s to at most n bytes without splitting a character.
+// cutRunes truncates s to at most n bytes at a character boundary.
 func cutRunes(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -11,13 +11,14 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// The plain texts of chunks are packed individually and apart from the Markdown,
-// because a search reads ten of them, from all over the corpus, to show snippets.
-// Packed with S2, they need a third more space than as individual zstd frames and a
-// third of the time to read (BenchmarkText). A packed text is the CRC-32C of an S2
-// block, a u32, and the block itself. An empty text takes no bytes.
+// The plain text of each chunk is packed individually and stored apart from the
+// Markdown, because a search reads the text of ten chunks all over the corpus to
+// show snippets. Packed with S2, the text takes a third more space than as
+// individual zstd frames, and a third of the time to read (BenchmarkText). Packed
+// text consists of the CRC-32C of an S2 block, a u32, and the block itself. Empty
+// text takes no bytes.
 
-// appendText packs a text and appends it to a group's texts.
+// appendText packs text and appends it to texts, the text section of a group.
 func appendText(texts []byte, text string) []byte {
 	if text == "" {
 		return texts
@@ -27,10 +28,10 @@ func appendText(texts []byte, text string) []byte {
 	return append(texts, packed...)
 }
 
-// appendPacked appends a chunk's text in packed form. The chunk is numbered within the
-// group. Texts are read from the file, not from the mapping: a search reads a few texts
-// from all over the file, and each page fault would load 64 KiB, which would then count
-// as memory of this process forever.
+// appendPacked appends the packed text of a chunk to the buffer into. The chunk is
+// numbered within the group. The text is read from the file, not from the mapping. A
+// search reads a few chunks' text from all over the file, and each page fault would
+// load 64 KiB, which would then always count as memory of this process.
 func (g *group) appendPacked(into []byte, file io.ReaderAt, chunk int) ([]byte, error) {
 	place, err := g.packed(chunk)
 	if err != nil || place.bytes == 0 {
@@ -42,7 +43,7 @@ func (g *group) appendPacked(into []byte, file io.ReaderAt, chunk int) ([]byte, 
 	return into, err
 }
 
-// unpackText unpacks a text into the memory of into.
+// unpackText unpacks text into the buffer into, reusing its memory.
 func unpackText(into, packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return into[:0], nil
@@ -61,7 +62,7 @@ func unpackText(into, packed []byte) ([]byte, error) {
 	return text, nil
 }
 
-// packed returns the position of a chunk's text in the file.
+// packed returns the position of a chunk's packed text in the file.
 func (g *group) packed(chunk int) (span, error) {
 	section := g.sections[textSection]
 	from, to := g.chunkField(chunk, chunkText), section.bytes

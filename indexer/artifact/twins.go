@@ -7,13 +7,13 @@ import (
 )
 
 // Twins are chunks with the same vector, for example the same section in several
-// versions of the docs. A scan scores only the first of them. In five versions of one
-// manual, 11,018 of 29,870 chunks are distinct.
+// versions of the docs. A scan computes the score of only the first twin. For example,
+// five versions of one manual have 29,870 chunks, of which 11,018 are distinct.
 //
-// The section has a u32 per chunk, or is empty if there are no vectors. The u32 is the
-// next chunk with the same row, or 0 for the last one.
+// The section has a u32 per chunk: the next chunk with the same row, or 0 if there is
+// none. If there are no vectors, the section is empty.
 
-// twinBytes returns the length of the section.
+// twinBytes returns the length of the twins section in bytes.
 func twinBytes(dimensions, chunks int) uint64 {
 	if dimensions == 0 {
 		return 0
@@ -23,7 +23,7 @@ func twinBytes(dimensions, chunks int) uint64 {
 
 // twins finds equal rows while an index is written.
 type twins struct {
-	last map[[16]byte]uint32 // the last chunk with each row, by digest of the row
+	last map[[16]byte]uint32 // by digest of a row, the last chunk with this row
 	next []uint32
 }
 
@@ -54,15 +54,16 @@ func (t *twins) bytes() []byte {
 	return b
 }
 
-// run is a sequence of consecutive chunks in a group, each the first with its row.
+// run is a sequence of consecutive chunks in a group. Each chunk is the first one
+// with its row.
 type run struct {
 	first        int
 	rows, scales []byte
 }
 
 // readTwins splits the groups into runs. It returns an error if the list is not in
-// ascending order or contains a chunk twice, because a scan of it would not end or
-// would count wrong.
+// ascending order or contains a chunk twice. A scan of such a list could be
+// endless or count chunks twice.
 func (v *vectors) readTwins(next []byte) error {
 	v.next = next
 	again := make([]bool, len(next)/4)
@@ -92,7 +93,8 @@ func (v *vectors) readTwins(next []byte) error {
 	return nil
 }
 
-// after returns the next chunk with the same row as chunk, or 0 if there is none.
+// after returns the next chunk that has the same row as the given chunk, or 0 if
+// there is none.
 func (v *vectors) after(chunk int) int {
 	return int(binary.LittleEndian.Uint32(v.next[4*chunk:]))
 }

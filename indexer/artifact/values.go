@@ -34,13 +34,13 @@ func (t *stringTable) add(s string) uint32 {
 
 var errDamaged = errors.New("an offset is outside its section")
 
-// stringAt reads the string at an offset of a string section.
+// stringAt returns a copy of the string at an offset in a string section.
 func stringAt(section []byte, at uint32) (string, error) {
 	b, err := bytesAt(section, at)
 	return string(b), err
 }
 
-// bytesAt does the same as stringAt, but without a copy.
+// bytesAt returns the same as stringAt, but without copying.
 func bytesAt(section []byte, at uint32) ([]byte, error) {
 	if int64(at) >= int64(len(section)) {
 		return nil, errDamaged
@@ -61,7 +61,7 @@ func fragment(id string) string {
 }
 
 // encodePairs encodes a page's facet values in key order. If the page's language is not
-// English, the language comes first, with an empty key, which no facet has.
+// English, the language comes first, with an empty key. No facet has an empty key.
 func encodePairs(m map[string]string, c language.Code) string {
 	var b []byte
 	if c != language.English {

@@ -8,16 +8,18 @@ import (
 	"github.com/philippgille/chromem-go"
 )
 
-// Vector is the direction of a chunk's meaning, rounded to 8 bits per dimension. Its
-// length has no meaning. If all components are zero, the chunk has no vector and is
-// never a neighbour.
+// Vector is the direction of a chunk's embedding, rounded to 8 bits per dimension.
+// Its length has no meaning. If all components are zero, the chunk has no vector,
+// and Nearest never returns it.
 type Vector []int8
 
-// MaxDimensions is the maximum number of dimensions of a vector, several times that of
-// the largest models.
+// MaxDimensions is the maximum number of dimensions of a vector. The largest models
+// have a fraction of this number.
 const MaxDimensions = 8192
 
-// NewVector returns v, scaled so that its largest component is 127, and rounded.
+// NewVector scales v so that its largest component is 127, and rounds the
+// components. It returns an error if a component of v is infinite or not a
+// number.
 func NewVector(v []float32) (Vector, error) {
 	most := 0.0
 	for _, x := range v {
@@ -42,14 +44,15 @@ func NewVector(v []float32) (Vector, error) {
 //	u32     number of chunks whose row is not all zeros
 //	f32     per dimension: the sum of the rows at length 1
 //
-// Rows begin at a multiple of rowAlign in the file, and their length is a multiple of it.
-// Kernels run faster on aligned rows and need no code for a remainder.
+// The offset of each row in the file and its length are multiples of rowAlign. Kernels
+// are faster on aligned rows, and need no code for a remainder.
 const rowAlign = 64
 
 // stride returns the size of a row in bytes.
 func stride(dimensions int) int { return (dimensions + rowAlign - 1) / rowAlign * rowAlign }
 
-// vectorBytes returns the size of the vectors of the given number of chunks.
+// vectorBytes returns the size in bytes of the vectors of the given number of
+// chunks.
 func vectorBytes(dimensions, chunks int) uint64 {
 	if dimensions == 0 || chunks == 0 {
 		return 0
@@ -57,8 +60,8 @@ func vectorBytes(dimensions, chunks int) uint64 {
 	return uint64(chunks)*uint64(stride(dimensions)+4) + 4 + 4*uint64(dimensions)
 }
 
-// encodeVectors encodes the vectors of docs. Either every chunk has a vector or none
-// has. In the second case, dimensions is 0.
+// encodeVectors encodes the vectors of docs. Either all chunks or no chunks have a
+// vector. If none have, dimensions is 0.
 func encodeVectors(docs []Document) (section []byte, dimensions int, err error) {
 	chunks, vectors := 0, 0
 	for _, d := range docs {
@@ -117,7 +120,7 @@ func unitScale(v Vector) float32 {
 	return float32(1 / math.Sqrt(float64(square)))
 }
 
-// vectorGroup holds the vectors of one group in place.
+// vectorGroup holds the vectors of one group without copying them.
 type vectorGroup struct {
 	first, chunks int
 	rows, scales  []byte
@@ -136,12 +139,12 @@ type vectors struct {
 	runs               []run               // the rows that a scan reads
 	next               []byte              // see twins.go
 	n                  int                 // number of chunks with a vector
-	mean               []float32           // of all vectors at length 1
+	mean               []float32           // mean of all vectors at length 1
 	chromem            *chromem.Collection // if nil, the rows are scanned
 }
 
-// openVectors returns an error if a vector could produce a score that is not a number,
-// because a data file may be untrusted.
+// openVectors opens the vectors of all groups. It returns an error if a vector could
+// produce a score that is not a number, because a data file may be untrusted.
 func openVectors(groups []group, dimensions int, next []byte) (vectors, error) {
 	v := vectors{dimensions: dimensions, stride: stride(dimensions), mean: make([]float32, dimensions)}
 	sum := make([]float64, dimensions)
@@ -195,8 +198,8 @@ func (r *Reader) Dimensions() int { return r.vectors.dimensions }
 // has no vectors.
 func (r *Reader) Embedding() *Embedding { return r.meta.Embedding }
 
-// Weights returns the model file that computed the vectors, in the mapping, or nil if
-// the index contains none.
+// Weights returns the model file that computed the vectors, or nil if the index does
+// not contain it. The bytes are in the mapped file.
 func (r *Reader) Weights() []byte {
 	if r.weights.bytes == 0 {
 		return nil

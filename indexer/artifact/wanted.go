@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Wanted is the set of terms that one search looks for in texts. It rejects most other
-// words by their first two characters, which a stem keeps. It caches the results for
-// the remaining words, because words in a corpus recur. It must not be used
-// concurrently.
+// Wanted is the set of terms that one search looks for in text. It rejects most other
+// words by their first two characters, because stemming does not change these
+// characters. It caches its results for the remaining words, because words recur in a
+// corpus. It must not be used concurrently.
 type Wanted struct {
 	begins [1 << 10]bool
 	terms  map[string]bool
@@ -23,7 +23,8 @@ func (w *Wanted) Reset() {
 	clear(w.seen[:])
 }
 
-// forget clears the cache, because a word may become another term in another language.
+// forget clears the cache, because a word may have a different term in another
+// language.
 func (w *Wanted) forget() { clear(w.seen[:]) }
 
 // Add adds a term.
@@ -35,8 +36,9 @@ func (w *Wanted) Add(term string) {
 	w.terms[term] = true
 }
 
-// AddBeginning declares that a wanted term may appear as a word that begins like word,
-// because a stem may begin differently from its word ("dying").
+// AddBeginning declares that the text may contain a wanted term as a word that begins
+// like the given word. It is needed because a stem may begin differently from its word
+// ("dying").
 func (w *Wanted) AddBeginning(word string) {
 	if at, ok := beginning(word); ok {
 		w.begins[at] = true
@@ -65,8 +67,8 @@ func (w *Wanted) term(word string, a *Analyzer) string {
 	return seen.term
 }
 
-// beginning returns a number for the first two characters of a word, ignoring case. ok
-// is false if they are not ASCII.
+// beginning returns a number for the first two characters of a word, ignoring case. If
+// they are not ASCII, ok is false.
 func beginning(word string) (n int, ok bool) {
 	first, second := word[0], byte(' ')
 	if len(word) > 1 {
@@ -75,10 +77,10 @@ func beginning(word string) (n int, ok bool) {
 	return int(first&0x1f)<<5 | int(second&0x1f), first < utf8.RuneSelf && second < utf8.RuneSelf
 }
 
-// wantedTerms adds the terms of text that may be wanted. Most words in a text begin
-// differently from all wanted terms and are rejected without finding their end.
-// wantedTerms classifies 64 bytes at a time, and reads the text between two spaces only
-// if a word part in it begins like a wanted term.
+// wantedTerms adds the terms of text that may be wanted. Most words begin differently
+// from all wanted terms, and are rejected without finding their end. wantedTerms
+// classifies 64 bytes at a time. It reads the text between two spaces only if one of
+// its word parts begins like a wanted term.
 func (a *Analyzer) wantedTerms(text string) {
 	w := a.Wanted
 	done := 0           // text[:done] has been read
@@ -89,8 +91,8 @@ func (a *Analyzer) wantedTerms(text string) {
 			clear(block[n:])
 		}
 		word, upper, odd := kinds(&block)
-		// A word part begins at a capital letter or at the start of a word. Any part
-		// may begin at a non-ASCII byte.
+		// A word part begins at a capital letter or at the start of a word. It may
+		// also begin at any non-ASCII byte.
 		for begins := word&^(word<<1|before) | upper | odd; begins != 0; begins &= begins - 1 {
 			i := base + bits.TrailingZeros64(begins)
 			if i < done || !w.mayBegin(text, i) {
@@ -111,7 +113,8 @@ func (a *Analyzer) wantedTerms(text string) {
 }
 
 // mayBegin reports whether a wanted term may begin at i, the start of a word part. It
-// may return true for other text too, but never returns false for a wanted term.
+// may return true even if no wanted term begins there, but never returns false if one
+// does.
 func (w *Wanted) mayBegin(text string, i int) bool {
 	first, second := text[i], byte(' ')
 	if i+1 < len(text) {

@@ -22,11 +22,11 @@ import (
 type Writer struct {
 	dir      string
 	lock     *os.File
-	previous *Reader           // nil if there is none or it is closed
-	digest   [sha256.Size]byte // of the previous metadata
-	// pending holds the groups of previous to copy. They are copied once a group is
-	// added that previous does not have, so that an unchanged corpus keeps its data
-	// file.
+	previous *Reader           // nil if there is no previous artifact or it is closed
+	digest   [sha256.Size]byte // digest of the previous metadata
+	// pending holds the groups of the previous artifact that must be copied. They
+	// are copied when the first group is added that the previous artifact does not
+	// have. An unchanged corpus therefore keeps its data file.
 	pending []int
 	model   Model
 	layout  layout
@@ -39,12 +39,13 @@ type Writer struct {
 	pages   []Page
 	// names are the chunk names of pages.
 	names []ChunkName
-	err   error // the first failed write, after which all others are skipped
+	err   error // the first failed write; later writes are skipped
 	done  bool
 }
 
-// Create starts an artifact in dir, which it creates if needed. It holds a lock until
-// Commit or Abort. If another build is running in dir, Create returns fault "locked".
+// Create starts an artifact in the folder dir, and creates dir if needed. It holds a
+// lock until Commit or Abort. If another build is running in dir, Create returns the
+// fault "locked".
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create index folder: %w", err)
@@ -59,7 +60,8 @@ func Create(dir string) (*Writer, error) {
 	}
 	w := &Writer{dir: dir, lock: lock}
 	w.sweep("")
-	// A previous artifact that cannot be read is rebuilt. It is not an error.
+	// If the previous artifact cannot be read, it is rebuilt. This is not an
+	// error.
 	if w.previous, err = Open(dir); err != nil {
 		w.previous = nil
 	} else {
@@ -68,15 +70,17 @@ func Create(dir string) (*Writer, error) {
 	return w, nil
 }
 
-// Use sets the embedder of the following documents. Call it before Has, Reuse and Add.
+// Use sets the embedder of the documents that are added later. Call it before Has,
+// Reuse and Add.
 func (w *Writer) Use(m Model) { w.model = m }
 
-// Previous returns the artifact that was in the folder, or nil if no artifact was
-// usable.
+// Previous returns the previous artifact in the folder, or nil if there was none
+// or it was unusable.
 func (w *Writer) Previous() *Reader { return w.previous }
 
-// Has reports whether the previous artifact has a group of exactly these sources. The
-// group's bytes may be damaged. Has may be called concurrently with other methods.
+// Has reports whether the previous artifact has a group with exactly these sources.
+// The group's bytes may be damaged. Has may be called while other methods are
+// running.
 func (w *Writer) Has(sources []Source) bool {
 	if w.previous == nil {
 		return false
@@ -85,8 +89,8 @@ func (w *Writer) Has(sources []Source) bool {
 	return slices.ContainsFunc(w.previous.groups, func(g group) bool { return g.key == want })
 }
 
-// Reuse copies the group of exactly these sources from the previous artifact. It
-// returns false if there is no such group or its bytes are damaged.
+// Reuse copies the group with exactly these sources from the previous artifact.
+// It returns false if there is no such group or if its bytes are damaged.
 func (w *Writer) Reuse(group []Source) (reused bool) {
 	if w.previous == nil {
 		return false
@@ -112,7 +116,7 @@ func (w *Writer) Reuse(group []Source) (reused bool) {
 		if w.file == nil {
 			w.pending = append(w.pending, i)
 		} else {
-			w.copyGroup(i) // Commit returns the error, if any
+			w.copyGroup(i) // Commit returns any error
 		}
 		return true
 	}
@@ -140,7 +144,7 @@ func (w *Writer) Add(g *Group) error {
 	return nil
 }
 
-// size checks the dimensions of a group's vectors, which must be the same in all
+// size checks the dimensions of a group's vectors. They must be the same in all
 // groups.
 func (w *Writer) size(chunks, dimensions int) error {
 	if chunks == 0 {
@@ -218,8 +222,8 @@ func (w *Writer) write(b []byte) error {
 	return nil
 }
 
-// Commit installs the artifact in dir and sets the data file's fields in m. The old
-// artifact stays in use until the last step, a rename.
+// Commit installs the artifact in its folder, and returns m with the data file's
+// fields set. The old artifact stays in use until the last step, a rename.
 func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	defer w.Abort()
 	m.MetadataVersion, m.Languages = MetadataVersion, countLanguages(w.pages)
@@ -241,8 +245,8 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	if err := replaceFile(filepath.Join(w.dir, MetadataFile), text); err != nil {
 		return m, fmt.Errorf("replace metadata: %w", err)
 	}
-	// Remove the files of older artifacts. The next build removes those that cannot be
-	// removed now.
+	// Remove the files of older artifacts. If some of them cannot be removed now, the
+	// next build removes them.
 	w.sweep(m.Index.Path)
 	return m, nil
 }
@@ -268,8 +272,8 @@ func (m *Metadata) format() int {
 	return FormatVersion
 }
 
-// unchanged reports whether the artifact consists of all groups of the previous one and
-// the same model.
+// unchanged reports whether the artifact has the same groups and the same model as the
+// previous artifact.
 func (w *Writer) unchanged() bool {
 	if w.previous == nil || w.file != nil || len(w.pending) != len(w.previous.groups) ||
 		w.previous.Dimensions() > 0 && !bytes.Equal(w.model.Weights, w.previous.Weights()) {
@@ -342,8 +346,8 @@ func (w *Writer) complete(m *Metadata) error {
 	return nil
 }
 
-// Pages returns the pages added so far, in order, including those of reused groups.
-// Their field First is not set.
+// Pages returns the pages added so far, in order. This includes the pages of reused
+// groups. The field First of these pages is not set.
 func (w *Writer) Pages() []Page { return w.pages }
 
 // ChunkName identifies a chunk.
@@ -352,7 +356,8 @@ type ChunkName struct{ ID, Heading string }
 // Names returns the names of the chunks of Pages, in order.
 func (w *Writer) Names() []ChunkName { return w.names }
 
-// Abort cancels a build and releases the lock. After Commit, it does nothing.
+// Abort cancels a build and releases the lock. If it is called after Commit, it
+// does nothing.
 func (w *Writer) Abort() error {
 	if w.done {
 		return nil
@@ -386,8 +391,8 @@ const (
 	lockName   = ".lock"
 )
 
-// sweep removes files left by killed builds. If keep names the data file in use, sweep
-// also removes all other data files.
+// sweep removes files that were left by killed builds. If keep is the name of the
+// data file in use, sweep also removes all other data files.
 func (w *Writer) sweep(keep string) {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {

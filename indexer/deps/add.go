@@ -17,26 +17,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Generator is the revision of this package's output. It changes whenever the same
-// files produce different pages, so that libraries are rebuilt.
+// Generator identifies the output of this package. It is changed whenever the same
+// files would produce different pages, so that libraries are rebuilt.
 const Generator = "deps-1"
 
-// atOnce is the number of libraries built concurrently. At times, each build uses all
-// processors.
+// atOnce is the number of libraries that are built concurrently. It is low because at
+// times, a single build uses all processors.
 const atOnce = 2
 
 // Options select what to add. The zero value selects the direct dependencies of the
 // working folder.
 type Options struct {
-	// Dir is the folder where the search for lock files starts, before it continues in
-	// the parent folders. If empty, Dir is the working folder.
+	// Dir is the folder in which the search for lock files starts. The search then
+	// continues in the parent folders. If Dir is empty, the working folder is used.
 	Dir string
 	// All includes indirect dependencies.
 	All bool
 	// Fetch downloads missing packages with the project's own tools.
 	Fetch bool
-	// Shelf holds the embedder and the progress function. Its Done and Total count
-	// libraries in the phase "making libraries". The other fields are ignored.
+	// Shelf holds the embedder and the progress function. In the phase "making
+	// libraries", the function's Done and Total count libraries. The other fields
+	// of Shelf are ignored.
 	Shelf shelf.Options
 }
 
@@ -44,14 +45,14 @@ type Options struct {
 type Library struct {
 	shelf.Result
 	Dependency Dependency `json:"dependency"`
-	// Notes list the parts that were left out or included as plain text.
+	// Notes lists the parts that were omitted or included as plain text.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Left is a dependency without a library.
+// Left is a dependency for which no library was built.
 type Left struct {
 	Dependency
-	// Reason gives the cause and, if possible, a remedy.
+	// Reason says why, and how to fix it if possible.
 	Reason string `json:"reason"`
 }
 
@@ -61,7 +62,7 @@ type Report struct {
 	Left      []Left    `json:"without_docs"`
 }
 
-// Results returns the shelf's results.
+// Results returns the results of building the libraries.
 func (r Report) Results() []shelf.Result {
 	results := make([]shelf.Result, 0, len(r.Libraries))
 	for _, l := range r.Libraries {
@@ -86,10 +87,10 @@ func (r Report) Lines() (lines []string) {
 // errNoDocs is the error for a dependency without docs.
 var errNoDocs = errors.New("it has no Markdown and no documented API")
 
-// Add builds a library for each dependency that has docs. It keeps a library on the
-// shelf that has the same version, generator and embedder. If a dependency fails, Add
-// lists it in Report.Left and continues with the others. Add returns the faults of
-// Read, and an error if the shelf cannot be read or written.
+// Add builds a library for each dependency that has docs. If the shelf already has a
+// library with the same version, generator and embedder, Add keeps it. If a
+// dependency fails, Add lists it in Report.Left and continues with the others. Add
+// returns the faults of Read, and an error if the shelf cannot be read or written.
 func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
 	report := Report{Libraries: []Library{}, Left: []Left{}}
 	list, err := Read(ctx, cmp.Or(o.Dir, "."), o.All)
@@ -115,7 +116,7 @@ func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
 			return nil
 		})
 	}
-	_ = g.Wait() // its functions always return nil
+	_ = g.Wait() // the functions in g always return nil
 	for i, d := range list {
 		if failed[i] == nil {
 			report.Libraries = append(report.Libraries, made[i])
@@ -133,7 +134,7 @@ func (l Library) dependencyOr(d Dependency) Dependency {
 	return l.Dependency
 }
 
-// reasonOf returns the message of an error, with its hint.
+// reasonOf returns an error's message with its hint.
 func reasonOf(err error) string {
 	if f := fault.Of(err); f != nil && f.Hint != "" {
 		return printable(f.Message + "; " + f.Hint)
@@ -144,7 +145,7 @@ func reasonOf(err error) string {
 type maker struct {
 	shelf   shelf.Shelf
 	options Options
-	names   map[string]string // of libraries, by source and version
+	names   map[string]string // names of libraries, by source and version
 	there   []shelf.Entry
 
 	mu          sync.Mutex
@@ -160,10 +161,11 @@ func (m *maker) progress() {
 	}
 }
 
-// named chooses each dependency's name on the shelf: its own name, or ECOSYSTEM/NAME if
-// a library from another source has that name.
+// named chooses a name on the shelf for each dependency. This is the dependency's name,
+// or ECOSYSTEM/NAME if the shelf has a library from another source with the
+// dependency's name.
 func named(list []Dependency, there []shelf.Entry) map[string]string {
-	taken := map[string]string{} // sources by lower-case ID
+	taken := map[string]string{} // sources, by ID in lower case
 	names := map[string]string{} // by source and version
 	for _, e := range there {
 		from, _ := madeFrom(e)
@@ -186,7 +188,7 @@ func named(list []Dependency, there []shelf.Entry) map[string]string {
 	return names
 }
 
-// one builds the library of d, unless it is on the shelf.
+// one builds the library for d unless the shelf already has it.
 func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 	if err := ctx.Err(); err != nil {
 		return Library{}, err
@@ -211,7 +213,7 @@ func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 	return Library{Result: result, Dependency: d, Notes: notes}, err
 }
 
-// onShelf returns the library that Add has already built for d, if there is one.
+// onShelf returns the library on the shelf that was built for d, if there is one.
 func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
 	i := slices.IndexFunc(m.there, func(e shelf.Entry) bool {
 		from, _ := madeFrom(e)
@@ -223,8 +225,9 @@ func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
 	return m.there[i], true
 }
 
-// madeFrom returns the source and revision of a library. It also recognizes a library
-// that another user built and that was pulled from a registry under its own name.
+// madeFrom returns the source and revision of a library. This also works for a
+// library that another user built and pushed to a registry, if it has the
+// dependency's name on this shelf.
 func madeFrom(e shelf.Entry) (from, revision string) {
 	if o := e.Origin; o != nil {
 		of, made := strings.CutPrefix(o.Source, shelf.MadePrefix)
@@ -236,7 +239,8 @@ func madeFrom(e shelf.Entry) (from, revision string) {
 	return e.Source, e.Revision
 }
 
-// current reports whether this version would build the same library.
+// current reports whether this version of deskhand would build the same library
+// as e.
 func current(e shelf.Entry, o shelf.Options) bool {
 	vectors := ""
 	if e.Embedding != nil {
@@ -287,10 +291,10 @@ func write(ctx context.Context, dir string, d Dependency) (*pages, error) {
 	return p, nil
 }
 
-// Remake rebuilds a library of the shelf, for shelf.Options.Remake. It keeps a library
-// of the current generator, since a version never changes. It searches for the package
-// from the working folder and returns fault "no_dependency" if the package is not on
-// this disk.
+// Remake rebuilds a library on the shelf; it is used as shelf.Options.Remake. If the
+// library is from the current generator, it is kept, because a version of a package
+// never changes. The search for the package starts in the working folder. Remake
+// returns fault "no_dependency" if the package is not on this disk.
 func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) (shelf.Result, error) {
 	if current(e, o) {
 		return shelf.Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, nil

@@ -1,10 +1,10 @@
 // Package deps builds libraries from a project's dependencies. It reads the lock files
-// of a folder or its parents, finds each dependency on this disk in exactly the locked
-// version, and writes its docs and API as a folder of Markdown, which package shelf
-// indexes.
+// in a folder or its parents, and finds each dependency on this disk in exactly the
+// locked version. It writes the docs and the API of a dependency as a folder of
+// Markdown, and package shelf indexes this folder.
 //
-// Nothing is downloaded unless requested, no code of a dependency runs, and no link is
-// followed out of a dependency's folder.
+// Nothing is downloaded unless the user requests it. No code from a dependency is run.
+// Links that lead out of a dependency's folder are not followed.
 package deps
 
 import (
@@ -26,7 +26,7 @@ import (
 // Ecosystem is the package ecosystem of a dependency.
 type Ecosystem string
 
-// The ecosystems, in the order in which libraries are listed.
+// The ecosystems, in the order in which their libraries are listed.
 const (
 	Go     Ecosystem = "go"
 	NPM    Ecosystem = "npm"
@@ -37,40 +37,43 @@ const (
 // Dependency is one library that a project uses.
 type Dependency struct {
 	Ecosystem Ecosystem `json:"ecosystem"`
-	// Name is the name in the ecosystem: a module path, or an npm name with its scope.
+	// Name is the dependency's name in its ecosystem, for example a module path, or an
+	// npm name with its scope.
 	Name string `json:"name"`
-	// Version is the locked version. If the lock file pins none, it is the version on
-	// this disk.
+	// Version is the version in the lock file. If the lock file has no exact version,
+	// it is the version on this disk.
 	Version string `json:"version"`
-	// Direct is true if the project itself names the dependency.
+	// Direct reports whether the project itself names the dependency.
 	Direct bool `json:"direct"`
 	// Dir is the absolute path on this disk, or empty if the dependency was not found.
 	Dir string `json:"dir,omitempty"`
-	// Why is the lock file that names the dependency. If Dir is empty, it is the
-	// reason.
+	// Why is the path of the lock file that names the dependency. If Dir is
+	// empty, it is instead the reason why the dependency was not found.
 	Why string `json:"why,omitempty"`
 
 	at     string   // the lock file's folder
-	module string   // the Go module of the files, if it is replaced
+	module string   // the Go module that the files come from, if go.mod replaces the dependency
 	folder string   // expected folder of an npm package, relative to at, or empty for any folder
-	alias  string   // name of an npm package in node_modules if it differs from Name
-	info   string   // dist-info folder of a Python package, in Dir
-	tried  []string // reasons why candidates were rejected
+	alias  string   // name of an npm package in node_modules, if it differs from Name
+	info   string   // name of the dist-info folder of a Python package, inside Dir
+	tried  []string // reasons why candidates for Dir were rejected
 }
 
-// source returns the source that the shelf records.
+// source returns the source of d's library as recorded on the shelf.
 func (d Dependency) source() string {
 	return shelf.MadePrefix + string(d.Ecosystem) + "/" + d.Name
 }
 
-// reader defines how to read an ecosystem's lock files and find its packages.
+// reader defines how an ecosystem's lock files are read and its packages are
+// found.
 type reader struct {
 	ecosystem Ecosystem
-	// locks lists the lock files. Only the first one that exists in a folder is used.
+	// locks lists the kinds of lock files. If a folder has several of them, only the
+	// first one in this list is used.
 	locks []lock
 	// locate sets Dir or Why.
 	locate func(*disk, *Dependency)
-	// pages writes the docs in Dir.
+	// pages writes the docs found in Dir.
 	pages func(context.Context, *pages, Dependency) error
 }
 
@@ -98,11 +101,11 @@ func readerOf(e Ecosystem) *reader {
 // maxLock is the maximum size of a lock file in bytes.
 const maxLock = 64 << 20
 
-// Read returns the dependencies in the lock files of dir or of the nearest parent
-// folder that has one, up to the top of the checkout. If all is false, it returns only
-// direct dependencies. The list is sorted by ecosystem, name and version, and each
-// dependency is located on this disk. Read returns fault "no_lock_file", or
-// "bad_lock_file" with file and line.
+// Read returns the dependencies in the lock files of dir. If dir has no lock file,
+// Read uses those of the nearest parent folder that has one, up to the top of the
+// checkout. If all is false, it returns only direct dependencies. The list is sorted
+// by ecosystem, name and version. Read also searches for each dependency on this disk.
+// It returns fault "no_lock_file", or fault "bad_lock_file" with the file and line.
 func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -138,7 +141,7 @@ func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 	return found, nil
 }
 
-// locate searches for d on this disk if its name is valid.
+// locate searches for d on this disk if d's name is valid.
 func locate(disk *disk, d *Dependency) {
 	if err := shelf.CheckName(d.Name, d.Version); err != nil {
 		d.Why = printable(err.Error())
@@ -157,11 +160,11 @@ func printable(s string) string {
 	return q[1 : len(q)-1]
 }
 
-// refused is the prefix of a Why that was set while reading the lock file.
+// refused is the prefix of a Why that was set when the lock file was read.
 const refused = "left out: "
 
-// nearest returns the first lock file in dir and its parents. The returned lock is nil
-// if there is none.
+// nearest returns the first lock file in dir or its parents. If there is none, the
+// returned lock is nil.
 func nearest(dir string, locks []lock) (string, *lock) {
 	for {
 		for i, l := range locks {
@@ -210,7 +213,7 @@ func readAll(r io.Reader, limit int64) ([]byte, error) {
 }
 
 // broken returns the fault for an invalid lock file. line is 1-based, or 0 if the
-// reason contains it.
+// reason already contains the line.
 func broken(file string, line int, reason string) error {
 	at := file
 	if line > 0 {
@@ -219,8 +222,9 @@ func broken(file string, line int, reason string) error {
 	return fault.New("bad_lock_file", at+": "+printable(reason), "fix the file, or create it again with its tool")
 }
 
-// unite merges dependencies with the same name and version. The result is direct if one
-// of them is. Unless all is true, unite removes indirect dependencies.
+// unite merges dependencies with the same name and version. The merged dependency is
+// direct if any of them is direct. If all is false, unite removes indirect
+// dependencies.
 func unite(list []Dependency, all bool) []Dependency {
 	order := func(a, b Dependency) int {
 		e := func(d Dependency) int {

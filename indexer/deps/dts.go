@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// maxDeclarations is the maximum number of .d.ts files read per package.
+// maxDeclarations is the maximum number of .d.ts files that are read per package.
 const maxDeclarations = 400
 
-// npmPages writes a package's Markdown, and a page for each .d.ts file with its types.
+// npmPages writes a package's Markdown, and a page with the types for each .d.ts file.
 func npmPages(ctx context.Context, p *pages, d Dependency) error {
 	if err := p.copyMarkdown(ctx, d.Dir, "node_modules", "test", "tests", "__tests__"); err != nil {
 		return err
@@ -20,7 +20,7 @@ func npmPages(ctx context.Context, p *pages, d Dependency) error {
 	src, err := p.read(d.Dir, "package.json", 4<<20)
 	var about packageJSON
 	if err != nil || json.Unmarshal(src, &about) != nil {
-		return nil // it was readable when its version was read
+		return nil // the file could be read when the version was read
 	}
 	todo := entries(about)
 	seen := map[string]bool{}
@@ -63,8 +63,9 @@ func declarationEnding(file string) string {
 	return ""
 }
 
-// entries returns the declaration files named by types and exports, with those of
-// exports in key order. If there are none, it returns the default files.
+// entries returns the declaration files that types and exports in package.json
+// name. The files from exports are sorted by key. If there are none, entries
+// returns the default files.
 func entries(p packageJSON) (files []string) {
 	for _, f := range []string{p.Types, p.Typings} {
 		if f != "" {
@@ -72,7 +73,7 @@ func entries(p packageJSON) (files []string) {
 		}
 	}
 	var exports any
-	_ = json.Unmarshal(p.Exports, &exports) // invalid exports count as none
+	_ = json.Unmarshal(p.Exports, &exports) // invalid exports are ignored
 	var collect func(v any, typed bool, depth int)
 	collect = func(v any, typed bool, depth int) {
 		switch v := v.(type) {
@@ -134,12 +135,13 @@ type declaration struct {
 	exported              bool
 }
 
-// declarations holds the declarations of a file and the files that it re-exports.
+// declarations holds the declarations in a file and the paths of the files that
+// it re-exports.
 type declarations struct {
 	list []declaration
 	from []string
-	// names holds the names in export lists. modular is true if the file exports
-	// anything.
+	// names holds the names in export lists. modular reports whether the file
+	// exports anything.
 	names   map[string]bool
 	modular bool
 }
@@ -206,11 +208,11 @@ func (f *declarations) add(doc, text, prefix string, depth int) {
 		}
 		inner := prefix + name + "."
 		if strings.ContainsAny(m[3], `"'`) {
-			inner = "" // "declare module" with a string: use its names without a prefix
+			inner = "" // "declare module" with a string: the names inside get no prefix
 		}
 		before := len(f.list)
 		f.statements(strings.TrimSuffix(strings.TrimRight(text[open+1:], " \n;"), "}"), inner, depth+1)
-		for i := before; i < len(f.list); i++ { // the contents are exported if the namespace is
+		for i := before; i < len(f.list); i++ { // if a namespace is exported, its contents are exported too
 			f.list[i].exported = m[1] != "" || f.list[i].exported && strings.ContainsAny(m[3], `"'`) || inner == ""
 		}
 		return
@@ -221,7 +223,8 @@ func (f *declarations) add(doc, text, prefix string, depth int) {
 	f.list = append(f.list, declaration{kind: strings.Join(strings.Fields(m[2]), " "), name: prefix + name, doc: doc, code: text, exported: m[1] != ""})
 }
 
-// markdown returns a section for each exported declaration, or "" if there are none.
+// markdown returns a section for each exported declaration. If there are none, it
+// returns "".
 func (f declarations) markdown() string {
 	var b strings.Builder
 	last := ""
@@ -253,7 +256,7 @@ type scanner struct {
 }
 
 // next returns the next statement and the text of the doc comment before it. At the
-// end, the statement is empty.
+// end of the file, the statement is empty.
 func (s *scanner) next() (doc, text string) {
 	for s.at < len(s.src) {
 		rest := s.src[s.at:]
@@ -275,10 +278,11 @@ func (s *scanner) next() (doc, text string) {
 	return "", ""
 }
 
-// starts matches the beginning of a statement after a statement without a semicolon.
+// starts matches the beginning of a statement. It is used if the previous statement
+// has no semicolon.
 var starts = regexp.MustCompile(`^\s*(?:export|declare|import|interface|type|class|function|const|namespace)\s|^\s*/\*\*`)
 
-// block matches a statement that ends with its closing brace.
+// block matches the beginning of a statement that ends with a closing brace.
 var block = regexp.MustCompile(`^(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:default\s+)?(?:abstract\s+)?(?:class|interface|enum|const\s+enum|namespace|module|global)\b`)
 
 // statement advances to the end of the statement at s.at.
@@ -338,7 +342,7 @@ func (s *scanner) skip() int {
 			i++
 		case rest[i] == rest[0]:
 			return s.at + i + 1
-		case rest[i] == '\n' && rest[0] != '`': // an apostrophe, not a string
+		case rest[i] == '\n' && rest[0] != '`': // it is an apostrophe, not a string
 			return s.at + i
 		}
 	}
@@ -369,7 +373,7 @@ func jsdoc(comment string) string {
 		m := tag.FindStringSubmatch(line)
 		switch {
 		case fenced || m == nil:
-			if !fenced && strings.HasPrefix(line, "#") { // make it a subheading of the section
+			if !fenced && strings.HasPrefix(line, "#") { // turn headings into subheadings of the section
 				line = "##" + line
 			}
 			out = append(out, line)

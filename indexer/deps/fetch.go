@@ -19,9 +19,9 @@ import (
 // fetchWait is the timeout for fetching one package.
 const fetchWait = 5 * time.Minute
 
-// fetch downloads a missing package with its ecosystem's tool, from the registry
-// configured for that tool, and sets Dir. done, which may be nil, removes temporary
-// downloads.
+// fetch downloads a missing package and sets Dir. It uses the tool of the package's
+// ecosystem and the registry configured for that tool. The function done removes
+// temporary downloads; it may be nil.
 func fetch(ctx context.Context, d *Dependency) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
@@ -31,7 +31,7 @@ func fetch(ctx context.Context, d *Dependency) (done func(), err error) {
 	case NPM:
 		return fetchNPM(ctx, d)
 	}
-	return nil, errors.New(d.Why) // this ecosystem's tool installs into the project, which must not change
+	return nil, errors.New(d.Why) // this ecosystem's tool installs packages into the project, which must not change
 }
 
 // fetchGo downloads a module to the module cache with "go mod download".
@@ -55,8 +55,8 @@ func fetchGo(ctx context.Context, d *Dependency) error {
 	return nil
 }
 
-// fetchNPM downloads a package's archive with "npm pack" and unpacks it with the same
-// checks as any untrusted archive. No script of the package runs.
+// fetchNPM downloads a package's archive with "npm pack" and unpacks it. The archive
+// is checked like any untrusted archive. No script in the package runs.
 func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if d.Version == "" {
 		return nil, errors.New("no lock file has its version; " + d.Why)
@@ -65,7 +65,7 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
 	}
-	done := func() { _ = os.RemoveAll(temp) } // leftover files are in the system's temporary folder
+	done := func() { _ = os.RemoveAll(temp) } // any leftover files are in the system's temporary folder
 	if _, err := tool(ctx, d.at, "npm", "pack", "--ignore-scripts", "--pack-destination", temp, "--", d.Name+"@"+d.Version); err != nil {
 		return done, err
 	}
@@ -85,8 +85,8 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	return done, nil
 }
 
-// tool runs a program in dir and returns its standard output. Its error includes the
-// end of the error output.
+// tool runs a program in dir and returns its standard output. If the program fails,
+// the error contains the end of its standard error.
 func tool(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {

@@ -37,7 +37,7 @@ func (p *pages) goPackages(ctx context.Context, root, module string) error {
 				return fs.SkipDir
 			}
 			if _, err := r.Lstat(path.Join(name, "go.mod")); err == nil && name != "." {
-				return fs.SkipDir // another module
+				return fs.SkipDir // it belongs to another module
 			}
 			return nil
 		}
@@ -69,11 +69,11 @@ func (p *pages) goPackages(ctx context.Context, root, module string) error {
 	return nil
 }
 
-// platform is the platform for which files are selected.
+// platform is the platform whose files are selected.
 var platform = build.Context{GOOS: "linux", GOARCH: "amd64", Compiler: "gc", CgoEnabled: true, ReleaseTags: build.Default.ReleaseTags}
 
-// chosen reports whether go/build would select a file for linux/amd64. cgo files are
-// included. Files for another Go release are not.
+// chosen reports whether go/build would select a file for linux/amd64, with cgo
+// enabled. Files that are only for other Go releases are not selected.
 func chosen(name string, src []byte) bool {
 	c := platform
 	c.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(src)), nil }
@@ -133,7 +133,8 @@ func (p *pages) goPackage(folder, importPath string, files []goFile) error {
 	return p.write("api/"+folder+".md", text)
 }
 
-// newDoc calls doc.NewFromFiles and converts panics on unusual code to errors.
+// newDoc calls doc.NewFromFiles. Unusual code can make it panic, and newDoc
+// converts such a panic to an error.
 func newDoc(fset *token.FileSet, files []*ast.File, importPath string) (pkg *doc.Package, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -143,7 +144,7 @@ func newDoc(fset *token.FileSet, files []*ast.File, importPath string) (pkg *doc
 	return doc.NewFromFiles(fset, files, importPath)
 }
 
-// goPage builds the page of one package.
+// goPage builds the page for one package.
 type goPage struct {
 	fset     *token.FileSet
 	pkg      *doc.Package
@@ -152,7 +153,8 @@ type goPage struct {
 	symbols  int
 }
 
-// page returns the text, or "" if the package has no docs and exports nothing.
+// page returns the page's text. It returns "" if the package has no docs and
+// exports nothing.
 func (g *goPage) page() string {
 	p := g.pkg
 	fmt.Fprintf(&g.b, "# Package %s\n\n%s", p.Name, fence("go", fmt.Sprintf("import %q", p.ImportPath)))
@@ -192,7 +194,7 @@ func (g *goPage) section(title string, decl ast.Decl, text string) {
 	g.doc(text, 3)
 }
 
-// code returns a declaration without its doc comment and body.
+// code returns the source of a declaration without the doc comment and the body.
 func (g *goPage) code(decl ast.Decl) string {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -207,7 +209,8 @@ func (g *goPage) code(decl ast.Decl) string {
 	return b.String()
 }
 
-// maxNames is the maximum number of names in a group's heading.
+// maxNames is the maximum number of names in the heading of a group of
+// declarations.
 const maxNames = 6
 
 func (g *goPage) values(word string, values []*doc.Value) {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// readGoMod reads the requirements of a module. Since Go 1.17, go.mod lists all modules
-// that a build uses.
+// readGoMod reads the requirements in a go.mod. Since Go 1.17, this file lists all
+// modules that a build uses.
 func readGoMod(file string, src []byte) ([]Dependency, error) {
 	f, err := modfile.Parse(file, src, nil)
 	if err != nil {
@@ -45,11 +45,11 @@ func firstLine(s string) string {
 	return s
 }
 
-// disk holds the places where packages may be.
+// disk holds the places on this disk where packages may be.
 type disk struct {
 	ctx   context.Context
 	start string // folder where the search for lock files started
-	cache string // the module cache, or "?" before it is known
+	cache string // the module cache, or "?" until it is known
 	// python holds the installed distributions by normalised name.
 	python map[string][]distribution
 	crates []string // folders of unpacked crates
@@ -59,8 +59,8 @@ func newDisk(ctx context.Context, start string) *disk {
 	return &disk{ctx: ctx, start: start, cache: "?"}
 }
 
-// moduleCache returns GOMODCACHE from the environment, or from the go command if it is
-// installed, or else the default.
+// moduleCache returns GOMODCACHE from the environment. If it is not set, moduleCache
+// asks the go command, or returns the default if go is not installed.
 func (k *disk) moduleCache() string {
 	if k.cache == "?" {
 		k.cache = findModuleCache(k.ctx)
@@ -76,7 +76,7 @@ func findModuleCache(ctx context.Context) string {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, tool, "env", "GOMODCACHE")
-		cmd.Dir = os.TempDir() // a folder without a go.mod that requests another toolchain
+		cmd.Dir = os.TempDir() // a folder where no go.mod requests another toolchain
 		cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off")
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.Output(); err == nil && filepath.IsAbs(strings.TrimSpace(string(out))) {
@@ -93,7 +93,7 @@ func findModuleCache(ctx context.Context) string {
 	return filepath.Join(home, "go", "pkg", "mod")
 }
 
-// locateGo searches the module cache, then vendor.
+// locateGo searches for d in the module cache and then in vendor.
 func locateGo(k *disk, d *Dependency) {
 	name := d.Name
 	if d.module != "" {
@@ -131,8 +131,8 @@ func cachedModule(cache, name, version string) (string, error) {
 	return filepath.Join(cache, filepath.FromSlash(p)+"@"+v), nil
 }
 
-// vendored returns the module's folder in vendor, if vendor/modules.txt lists that
-// version, or else "".
+// vendored returns the module's folder in vendor. It returns "" if
+// vendor/modules.txt does not list that version.
 func vendored(root, name, version string) string {
 	src, err := readFile(filepath.Join(root, "vendor", "modules.txt"), maxLock)
 	if err != nil || !slices.Contains(strings.Split(strings.ReplaceAll(string(src), "\r", ""), "\n"), "# "+name+" "+version) {
@@ -145,13 +145,13 @@ func vendored(root, name, version string) string {
 	return dir
 }
 
-// isFolder reports whether dir is a folder and not a link.
+// isFolder reports whether dir is a real folder, not a link to one.
 func isFolder(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && info.IsDir()
 }
 
-// within reports whether dir is inside root, with all links resolved.
+// within reports whether dir is inside root after all links are resolved.
 func within(root, dir string) bool {
 	r, err := filepath.EvalSymlinks(root)
 	d, err2 := filepath.EvalSymlinks(dir)

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// packageJSON holds the fields used from a package.json.
+// packageJSON holds the fields that are used from a package.json.
 type packageJSON struct {
 	Name         string            `json:"name"`
 	Version      string            `json:"version"`
@@ -32,7 +32,7 @@ type packageJSON struct {
 	Peers        map[string]string `json:"peerDependencies"`
 }
 
-// needs returns the dependencies in p with their version ranges.
+// needs returns the dependencies that p lists, with their version ranges.
 func (p packageJSON) needs() map[string]string {
 	all := map[string]string{}
 	for _, m := range []map[string]string{p.Peers, p.Optional, p.Development, p.Dependencies} {
@@ -43,7 +43,8 @@ func (p packageJSON) needs() map[string]string {
 	return all
 }
 
-// decodeJSON decodes src into v. Its error contains the file and line.
+// decodeJSON decodes src into v. If it fails, the error contains the file and
+// line.
 func decodeJSON(file string, src []byte, v any) error {
 	err := json.Unmarshal(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), v)
 	var syntax *json.SyntaxError
@@ -69,8 +70,8 @@ type npmEntry struct {
 	Link bool `json:"link"`
 }
 
-// readPackageLock reads versions 2 and 3 of the file, which list packages by folder,
-// and version 1, which nests dependencies.
+// readPackageLock reads versions 1 to 3 of the file. Versions 2 and 3 list packages
+// by folder, and version 1 nests dependencies.
 func readPackageLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Packages     map[string]npmEntry        `json:"packages"`
@@ -87,7 +88,7 @@ func readPackageLock(file string, src []byte) ([]Dependency, error) {
 		if strings.Contains("/"+at, "/node_modules/") {
 			continue
 		}
-		for name := range e.needs() { // the project or one of its workspaces
+		for name := range e.needs() { // e is the project or one of its workspaces
 			direct[resolveNPM(l.Packages, at, name)] = true
 		}
 	}
@@ -108,8 +109,8 @@ func readPackageLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// resolveNPM returns the folder to which an import of name resolves in the package at
-// from, or "" if there is none.
+// resolveNPM returns the folder of the package that an import of name in the package
+// at from resolves to, or "" if there is none.
 func resolveNPM(packages map[string]npmEntry, from, name string) string {
 	for {
 		at := path.Join(from, "node_modules", name)
@@ -125,8 +126,8 @@ func resolveNPM(packages map[string]npmEntry, from, name string) string {
 	}
 }
 
-// readOldLock reads the dependencies of version 1. The direct ones are listed in
-// package.json.
+// readOldLock reads the dependencies from version 1 of the file. The direct
+// dependencies are listed in package.json.
 func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, error) {
 	direct, err := besides(file)
 	if err != nil {
@@ -159,8 +160,8 @@ func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, err
 	return list, err
 }
 
-// besides returns the dependencies of the package.json next to a lock file, and of its
-// workspaces.
+// besides returns the dependencies listed in the package.json next to a lock file, and
+// in those of its workspaces.
 func besides(file string) (map[string]string, error) {
 	root := filepath.Dir(file)
 	src, err := readFile(filepath.Join(root, "package.json"), maxLock)
@@ -179,7 +180,7 @@ func besides(file string) (map[string]string, error) {
 		var w packageJSON
 		src, err := readFile(filepath.Join(dir, "package.json"), maxLock)
 		if err != nil || json.Unmarshal(src, &w) != nil {
-			continue // not a workspace
+			continue // it is not a workspace
 		}
 		for name, wanted := range w.needs() {
 			if _, has := all[name]; !has {
@@ -190,18 +191,19 @@ func besides(file string) (map[string]string, error) {
 	return all, nil
 }
 
-// maxWorkspaces is the maximum number of workspaces read.
+// maxWorkspaces is the maximum number of workspaces that are read.
 const maxWorkspaces = 1000
 
-// workspaces returns the folders below root that match "workspaces" in a package.json.
-// It only lists folders and never walks them, so a cycle of links is harmless.
+// workspaces returns the folders below root that match the field "workspaces" of a
+// package.json. It lists single folders but never walks a tree, so a cycle of links
+// does no harm.
 func workspaces(root string, raw json.RawMessage) (dirs []string) {
 	var globs []string
 	if json.Unmarshal(raw, &globs) != nil {
 		var o struct {
 			Packages []string `json:"packages"`
 		}
-		_ = json.Unmarshal(raw, &o) // invalid workspaces count as none
+		_ = json.Unmarshal(raw, &o) // invalid workspaces are treated as missing
 		globs = o.Packages
 	}
 	for _, g := range globs {
@@ -219,7 +221,8 @@ func workspaces(root string, raw json.RawMessage) (dirs []string) {
 	return dirs
 }
 
-// readPackageJSON reads a project without a lock file. The versions are those on disk.
+// readPackageJSON reads the package.json of a project without a lock file. The
+// versions are those of the packages on disk.
 func readPackageJSON(file string, src []byte) ([]Dependency, error) {
 	var p packageJSON
 	if err := decodeJSON(file, src, &p); err != nil {
@@ -238,7 +241,8 @@ func readPackageJSON(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// localRange reports whether a dependency is part of the project itself.
+// localRange reports whether a version range refers to a part of the project
+// itself.
 func localRange(wanted string) bool {
 	for _, scheme := range []string{"workspace:", "link:", "file:", "portal:"} {
 		if strings.HasPrefix(wanted, scheme) {
@@ -318,16 +322,16 @@ func mapValues[K comparable, V any](m map[K]V) (all []V) {
 	return all
 }
 
-// withoutPeers removes the peers from a version, for example from "1.2.3(react@18)" or
-// "1.2.3_react@18".
+// withoutPeers removes the peer dependencies from a version, for example from
+// "1.2.3(react@18)" or "1.2.3_react@18".
 func withoutPeers(v string) string {
 	v, _, _ = strings.Cut(v, "(")
 	v, _, _ = strings.Cut(v, "_")
 	return v
 }
 
-// pnpmKey splits "/name/1.2.3", "/name@1.2.3" or "name@1.2.3". The name is empty if the
-// key has none of these forms.
+// pnpmKey splits a key of the form "/name/1.2.3", "/name@1.2.3" or "name@1.2.3". If the
+// key has another form, the name is empty.
 func pnpmKey(key string) (name, version string) {
 	old := strings.HasPrefix(key, "/")
 	key, _, _ = strings.Cut(strings.TrimPrefix(key, "/"), "(")
@@ -340,7 +344,8 @@ func pnpmKey(key string) (name, version string) {
 	return "", ""
 }
 
-// readYarnLock reads the file of yarn 1, or of yarn 2 and later, which is YAML.
+// readYarnLock reads the lock file of yarn 1, or of yarn 2 and later. The latter
+// is YAML.
 func readYarnLock(file string, src []byte) ([]Dependency, error) {
 	direct, err := besides(file)
 	if err != nil {
@@ -379,7 +384,8 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// yarnBlocks returns the version of each block by the block's line of keys.
+// yarnBlocks returns the version of each block. The map is indexed by the first
+// line of each block, which lists the block's keys.
 func yarnBlocks(file string, src []byte) (map[string]string, error) {
 	blocks := map[string]string{}
 	if bytes.Contains(src, []byte("\n__metadata:")) || bytes.HasPrefix(src, []byte("__metadata:")) {
@@ -416,8 +422,8 @@ func yarnBlocks(file string, src []byte) (map[string]string, error) {
 	return blocks, nil
 }
 
-// locateNPM searches the folder given in the lock file, then node_modules in the start
-// folder and each of its parents, then the pnpm store.
+// locateNPM searches for d in the folder given in the lock file, then in node_modules
+// in the start folder and each of its parents, and then in the pnpm store.
 func locateNPM(k *disk, d *Dependency) {
 	name := cmp.Or(d.alias, d.Name)
 	var places []string
@@ -445,8 +451,8 @@ func locateNPM(k *disk, d *Dependency) {
 	}
 }
 
-// try accepts the package in dir if its package.json has the right version. A link must
-// not point outside the folder that contains node_modules.
+// try accepts the package in dir if its package.json has the right version. If dir is a
+// link, it must not point outside root, the folder that contains node_modules.
 func (d *Dependency) try(dir, root string) bool {
 	if _, err := os.Lstat(dir); err != nil {
 		return false

@@ -17,7 +17,8 @@ import (
 )
 
 // Limits on the input from one library. The largest hand-written Go file is smaller
-// than 1 MB. Larger files are generated, for example tables or translated C code.
+// than 1 MB. Larger files have been generated, for example tables or translated C
+// code.
 const (
 	maxSource = 2 << 20
 	maxPage   = 4 << 20
@@ -29,12 +30,12 @@ const (
 // errEnough is returned when a library exceeds these limits.
 var errEnough = errors.New("it exceeds the limits")
 
-// pages is the folder of Markdown built from one library.
+// pages is the folder of Markdown that is built from one library.
 type pages struct {
 	dir   string
-	files map[string]bool // in lower case
+	files map[string]bool // paths in lower case
 	bytes int
-	// notes lists the parts that were left out or only partly included.
+	// notes lists the parts that were omitted or only partly included.
 	notes []string
 }
 
@@ -52,7 +53,8 @@ func isLicence(name string) bool {
 	return strings.HasPrefix(name, "licen") || strings.HasPrefix(name, "copying")
 }
 
-// read reads a regular file in root. It does not follow links out of root.
+// read reads a regular file in root. It does not follow links that lead out of
+// root.
 func (p *pages) read(root, name string, limit int64) ([]byte, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -100,7 +102,7 @@ func (p *pages) walk(ctx context.Context, root string, skip []string, visit func
 		case err != nil && name == ".":
 			return err
 		case err != nil:
-			return nil // an unreadable folder
+			return nil // the folder cannot be read
 		case name != "." && d.IsDir() && (strings.HasPrefix(d.Name(), ".") || slices.Contains(skip, d.Name())):
 			return fs.SkipDir
 		case !d.IsDir() && !d.Type().IsRegular():
@@ -117,8 +119,9 @@ func (p *pages) walk(ctx context.Context, root string, skip []string, visit func
 // v1.26.0 in semconv/v1.26.0.
 var versionFolder = regexp.MustCompile(`^v\d+\.\d+(\.\d+)*$`)
 
-// older reports whether a version folder has a newer sibling. Twenty versions of the
-// same names would crowd out everything else.
+// older reports whether a version folder has a sibling with a newer version. If
+// twenty versions of the same names were included, they would crowd out everything
+// else.
 func older(r *os.Root, name string) bool {
 	if !versionFolder.MatchString(path.Base(name)) {
 		return false
@@ -129,7 +132,7 @@ func older(r *os.Root, name string) bool {
 	})
 }
 
-// copyMarkdown copies the pages below root and the licence.
+// copyMarkdown copies the licence and the pages below root.
 func (p *pages) copyMarkdown(ctx context.Context, root string, skip ...string) error {
 	err := p.walk(ctx, root, skip, func(r *os.Root, name string, d fs.DirEntry) error {
 		switch {
@@ -153,7 +156,8 @@ func (p *pages) copyMarkdown(ctx context.Context, root string, skip ...string) e
 	return p.bounded(err)
 }
 
-// bounded converts errEnough to a note. The pages written so far remain.
+// bounded converts errEnough to a note. The pages that have been written are
+// kept.
 func (p *pages) bounded(err error) error {
 	if errors.Is(err, errEnough) {
 		p.leave(fmt.Sprintf("it has more than %d pages or %d MB; the rest is skipped", maxPages, maxTotal>>20))
@@ -162,7 +166,8 @@ func (p *pages) bounded(err error) error {
 	return err
 }
 
-// copyOne copies the page name of root, where name comes from a file of the library.
+// copyOne copies one page from root. The name comes from a file in the library, so
+// it is not trusted.
 func (p *pages) copyOne(root, name string) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || isLicence(name) {
 		return nil
@@ -175,8 +180,9 @@ func (p *pages) copyOne(root, name string) error {
 	return p.bounded(p.page(name, "", src))
 }
 
-// page writes a page without its front matter, which would become facets. If the page
-// does not begin with a heading, its front matter's title, or else title, becomes one.
+// page writes a page without its front matter, because front matter would become
+// facets. If the page does not start with a heading, page adds one with the title in
+// the front matter, or else the parameter title.
 func (p *pages) page(name, title string, src []byte) error {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(src), "\xef\xbb\xbf"), "\r\n", "\n")
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
@@ -211,7 +217,7 @@ func (p *pages) write(name, text string) error {
 		return errEnough
 	}
 	parts := strings.Split(name, "/")
-	for i, part := range parts { // the index would treat these names as hidden or as templates
+	for i, part := range parts { // the index would treat such names as hidden files or as templates
 		parts[i] = strings.TrimLeft(printable(part), ".")
 	}
 	name = strings.ReplaceAll(path.Join(parts...), ".template.", "-template.")
@@ -251,10 +257,12 @@ func fence(language, code string) string {
 	return marks + language + "\n" + strings.TrimRight(code, "\n") + "\n" + marks + "\n\n"
 }
 
-// maxCode is the maximum number of bytes of a declaration on a page.
+// maxCode is the maximum number of bytes of a declaration that are shown on a
+// page.
 const maxCode = 8 << 10
 
-// shorten truncates a long declaration at a line end and adds how much is missing.
+// shorten truncates a long declaration at a line end and adds a note on how much
+// is missing.
 func shorten(code string) string {
 	if len(code) <= maxCode {
 		return code

@@ -18,7 +18,8 @@ import (
 	"strings"
 )
 
-// normal returns the name under which Python packages are compared (PEP 503).
+// normal returns the normalized form of a Python package name, for comparing
+// names (PEP 503).
 func normal(name string) string {
 	return separators.ReplaceAllString(strings.ToLower(name), "-")
 }
@@ -28,7 +29,7 @@ var separators = regexp.MustCompile(`[-_.]+`)
 // needName matches the name at the beginning of a requirement.
 var needName = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
 
-// readUvLock reads the packages of uv.lock. Dependencies of the project's own packages
+// readUvLock reads the packages in uv.lock. The dependencies of the project's packages
 // are direct.
 func readUvLock(file string, src []byte) ([]Dependency, error) {
 	type need struct {
@@ -70,8 +71,8 @@ func readUvLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// readPoetryLock reads the packages of poetry.lock. The direct ones are listed in
-// pyproject.toml.
+// readPoetryLock reads the packages in poetry.lock. The direct dependencies are
+// listed in pyproject.toml.
 func readPoetryLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Package []struct {
@@ -93,7 +94,8 @@ func readPoetryLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// pyproject returns the names in the Python and Poetry tables of a pyproject.toml.
+// pyproject returns the names of the dependencies in the Python and Poetry tables
+// of a pyproject.toml.
 func pyproject(file string) (map[string]bool, error) {
 	type table struct {
 		Dependencies map[string]any `toml:"dependencies"`
@@ -149,15 +151,16 @@ func pyproject(file string) (map[string]bool, error) {
 	return names, nil
 }
 
-// pinned matches a requirement of one version. needLine matches a requirement without
-// one in requirements.txt.
+// pinned matches a requirement with an exact version in requirements.txt. needLine
+// matches a requirement without one.
 var (
 	pinned   = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.+!_-]*)\s*(?:;.*|--.*)?$`)
 	needLine = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(].*|--.*)?$`)
 )
 
-// readRequirements reads requirements.txt and the files that it includes. Requirements
-// are indirect if a pip-compile comment says that only other packages need them.
+// readRequirements reads requirements.txt and the files that it includes. A
+// requirement is indirect if a comment from pip-compile says that only other packages
+// need it.
 func readRequirements(file string, src []byte) ([]Dependency, error) {
 	r := requirements{root: filepath.Dir(file), seen: map[string]bool{file: true}}
 	if err := r.read(file, src); err != nil {
@@ -197,7 +200,8 @@ func (r *requirements) read(file string, src []byte) error {
 	return nil
 }
 
-// via marks the last requirement as indirect if only other packages need it.
+// via reads a comment from pip-compile. It marks the last requirement as indirect
+// if only other packages need it.
 func (r *requirements) via(comment string) {
 	why := strings.TrimSpace(comment)
 	if n := len(r.list); n > 0 && strings.HasPrefix(why, "via") {
@@ -215,7 +219,7 @@ func (r *requirements) line(file string, number int, text string) error {
 		}
 	}
 	if strings.HasPrefix(text, "-") || strings.Contains(text, "://") && !strings.Contains(text, "@") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") {
-		return nil // an option, or a folder of the project
+		return nil // it is an option, or a folder in the project
 	}
 	if m := pinned.FindStringSubmatch(text); m != nil {
 		r.list = append(r.list, Dependency{Name: m[1], Version: m[2], Direct: true})
@@ -249,7 +253,8 @@ type distribution struct {
 	version, packages, info string
 }
 
-// locatePython searches the project's environments, then the active one.
+// locatePython searches for d in the project's environments and then in the
+// active one.
 func locatePython(k *disk, d *Dependency) {
 	if k.python == nil {
 		k.python = map[string][]distribution{}
@@ -270,8 +275,8 @@ func locatePython(k *disk, d *Dependency) {
 	}
 }
 
-// environments returns the virtual environments in the folders from start up to the
-// lock file's folder, and the active one.
+// environments returns the virtual environments in the folders from start up to at,
+// the lock file's folder, and the active environment.
 func environments(at, start string) (dirs []string) {
 	for dir := start; ; dir = filepath.Dir(dir) {
 		dirs = append(dirs, filepath.Join(dir, ".venv"), filepath.Join(dir, "venv"))
@@ -285,12 +290,13 @@ func environments(at, start string) (dirs []string) {
 	return dirs
 }
 
-// readEnvironment records the packages in the environment's site-packages.
+// readEnvironment records the packages in site-packages of the environment at
+// dir.
 func (k *disk) readEnvironment(dir string) {
 	sites, _ := filepath.Glob(filepath.Join(dir, "lib*", "python3*", "site-packages"))
 	windows, _ := filepath.Glob(filepath.Join(dir, "Lib", "site-packages"))
 	for _, site := range append(sites, windows...) {
-		entries, _ := os.ReadDir(site) // an unreadable folder counts as empty
+		entries, _ := os.ReadDir(site) // a folder that cannot be read is treated as empty
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), ".dist-info")
 			if !ok || !e.IsDir() {
@@ -304,8 +310,8 @@ func (k *disk) readEnvironment(dir string) {
 	}
 }
 
-// pythonPages writes the long description in METADATA, and the Markdown files listed in
-// RECORD.
+// pythonPages writes the long description from METADATA, and the Markdown files that
+// RECORD lists.
 func pythonPages(_ context.Context, p *pages, d Dependency) error {
 	src, err := p.read(d.Dir, path.Join(d.info, "METADATA"), maxSource)
 	if err != nil {
@@ -335,8 +341,8 @@ func firstWord(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// splitMetadata splits METADATA into fields and the description, which is the body or
-// the field Description.
+// splitMetadata splits METADATA into its fields and the description. The description
+// is the body, or else the field Description.
 func splitMetadata(src []byte) (textproto.MIMEHeader, string, error) {
 	r := bufio.NewReader(bytes.NewReader(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))))
 	head, err := textproto.NewReader(r).ReadMIMEHeader()
@@ -355,14 +361,14 @@ func splitMetadata(src []byte) (textproto.MIMEHeader, string, error) {
 	return head, string(body), nil
 }
 
-// recorded copies the pages listed in RECORD.
+// recorded copies the pages that RECORD lists.
 func (p *pages) recorded(d Dependency, record []byte) error {
 	r := csv.NewReader(bytes.NewReader(record))
 	r.FieldsPerRecord, r.LazyQuotes = -1, true
 	for {
 		row, err := r.Read()
 		if err != nil {
-			return nil // the end of the file, or an invalid line
+			return nil // the end of the file, or a line that is not valid
 		}
 		name := path.Clean(row[0])
 		if !isPage(name) || strings.HasPrefix(name, d.info+"/") || strings.Contains("/"+name, "/node_modules/") {

@@ -12,7 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// decodeTOML decodes src into v. Its error contains the file and line.
+// decodeTOML decodes src into v. If it fails, the error contains the file and
+// line.
 func decodeTOML(file string, src []byte, v any) error {
 	err := toml.Unmarshal(src, v)
 	if err == nil {
@@ -26,8 +27,8 @@ func decodeTOML(file string, src []byte, v any) error {
 	return broken(file, 1, err.Error())
 }
 
-// readCargoLock reads the packages. Packages without a source are part of the project,
-// and their dependencies are direct.
+// readCargoLock reads the packages in Cargo.lock. Packages without a source are part
+// of the project, and their dependencies are direct.
 func readCargoLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Package []struct {
@@ -40,7 +41,7 @@ func readCargoLock(file string, src []byte) ([]Dependency, error) {
 	if err := decodeTOML(file, src, &l); err != nil {
 		return nil, err
 	}
-	direct := map[string]bool{} // "name" or "name version"
+	direct := map[string]bool{} // keys have the form "name" or "name version"
 	for _, p := range l.Package {
 		if p.Source == "" {
 			for _, need := range p.Dependencies {
@@ -63,12 +64,12 @@ func readCargoLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// locateRust searches the folders of unpacked crates, then vendor.
+// locateRust searches for d in the folders of unpacked crates and then in vendor.
 func locateRust(k *disk, d *Dependency) {
 	if k.crates == nil {
 		home := os.Getenv("CARGO_HOME")
 		if home == "" {
-			user, _ := os.UserHomeDir() // if empty, no crates are found
+			user, _ := os.UserHomeDir() // if user is empty, no crates are found
 			home = filepath.Join(user, ".cargo")
 		}
 		k.crates, _ = filepath.Glob(filepath.Join(home, "registry", "src", "*"))
@@ -90,7 +91,8 @@ func locateRust(k *disk, d *Dependency) {
 	d.Why = "it is not in cargo's folder of unpacked crates; run \"cargo fetch\""
 }
 
-// crateVersion returns the version in dir's Cargo.toml, or "" if there is none.
+// crateVersion returns the version in the Cargo.toml in dir, or "" if there is
+// none.
 func crateVersion(dir string) string {
 	var c struct {
 		Package struct {
@@ -152,7 +154,7 @@ func crateDocs(src string) string {
 	return withoutHidden(out)
 }
 
-// withoutHidden removes the example lines that rustdoc hides.
+// withoutHidden removes the lines of examples that rustdoc hides.
 func withoutHidden(lines []string) string {
 	var out []string
 	fenced, rust := false, false

@@ -16,9 +16,10 @@ import (
 type failure struct {
 	// status is the HTTP status, or 0 if there was no response.
 	status int
-	// reason is the known cause, on one line and without secrets.
+	// reason is the cause, if it is known, on one line and without secrets.
 	reason string
-	// wait is the delay that the provider requests, or 0 if it requests none.
+	// wait is the delay that the provider requests, or 0 if it does not request
+	// one.
 	wait time.Duration
 	// again is true if the same request may succeed later. long is true if a request
 	// with less text may succeed.
@@ -33,23 +34,24 @@ func (f *failure) Error() string {
 }
 
 const (
-	// tries is the maximum number of attempts for one request. The pauses between them
-	// add up to half a minute, or more if the provider says how long to wait.
+	// tries is the maximum number of attempts for one request. The pauses between
+	// these attempts add up to half a minute, or more if the provider specifies longer
+	// pauses.
 	tries = 7
-	// longestPause is the maximum pause that we choose. longestWait is the maximum
-	// pause that we accept from a provider.
+	// longestPause is the maximum pause that deskhand chooses. longestWait is the
+	// maximum pause that it accepts from a provider.
 	longestPause = 20 * time.Second
 	longestWait  = 2 * time.Minute
-	// answerWithin is the timeout of one request. A local model may first have to be
-	// loaded, and its computation takes a while.
+	// answerWithin is the timeout of one request. A local model may have to be
+	// loaded first, and its computation takes a while.
 	answerWithin = 2 * time.Minute
-	// leastBytes is the length below which a text is not halved.
+	// leastBytes is the length in bytes below which text is not halved.
 	leastBytes = 200
 )
 
 // ask requests the vectors of wants and stores them. It splits a request that is too
-// large. It retries as long as a retry may succeed and more has not been cancelled.
-// Cancelling ctx stops a running request.
+// large. It retries while a retry may succeed and the context more has not been
+// cancelled. Cancelling ctx stops a running request.
 func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 	texts := make([]string, len(wants))
 	for i, w := range wants {
@@ -79,7 +81,7 @@ func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 			}
 			return m.ask(ctx, more, wants[half:])
 		case f.long && len(texts[0]) > leastBytes:
-			wants[0].text = cut(texts[0], len(texts[0])/2) // the key remains that of the whole text
+			wants[0].text = cut(texts[0], len(texts[0])/2) // the key is still that of the full text
 			return m.ask(ctx, more, wants)
 		case !f.again || try == tries || f.wait > longestWait:
 			return m.fault(err, try)
@@ -91,14 +93,14 @@ func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
 	}
 }
 
-// backoff returns the pause after an attempt. Half of it is random, so that requests
-// that failed together are not retried together.
+// backoff returns the pause after an attempt. Half of the pause is random, so that
+// requests that failed together are not retried together.
 func (m *Remote) backoff(try int) time.Duration {
 	pause := min(m.pause<<(try-1), longestPause)
 	return pause/2 + rand.N(pause/2+1)
 }
 
-// hush delays all requests for a while.
+// hush delays all requests for the given time.
 func (m *Remote) hush(wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +109,7 @@ func (m *Remote) hush(wait time.Duration) {
 	}
 }
 
-// quietly waits until the delay set by hush is over.
+// quietly waits until the delay that hush set is over.
 func (m *Remote) quietly(ctx context.Context) error {
 	m.mu.Lock()
 	wait := time.Until(m.quiet)
@@ -165,7 +167,8 @@ func (m *Remote) keep(wants []*want, r reply) error {
 	return nil
 }
 
-// fault converts the error of a request that failed after the given number of tries.
+// fault converts the error of a request to a fault. tries is the number of attempts
+// that failed.
 func (m *Remote) fault(err error, tries int) error {
 	f := new(failure)
 	if !errors.As(err, &f) {

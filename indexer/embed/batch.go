@@ -16,18 +16,19 @@ import (
 )
 
 // endpoint is an address that implements OpenAI's POST /embeddings, as most services
-// and local servers do. chromem-go has a function for it, but sends only one text per
-// request and hides the Retry-After header. A corpus of 10,000 chunks would need 10,000
-// requests instead of about a hundred. A test checks that both return the same vectors.
+// and local servers do. chromem-go also implements such requests, but with only one
+// text per request and without access to the Retry-After header. With it, a corpus of
+// 10,000 chunks would need 10,000 requests instead of about a hundred. A test checks
+// that endpoint and chromem-go return the same vectors.
 type endpoint struct {
 	client *http.Client
-	url    string // including /embeddings, and a query if needed
+	url    string // the full address, with /embeddings and any query
 	model  string
 	// dimensions is the number of dimensions to request, or 0 for the model's default.
 	dimensions int
-	// header is the name of the header with the secret, for example Authorization, and
-	// prefix precedes the secret, for example "Bearer ". If secret is empty, the header
-	// is not sent.
+	// header is the name of the header with the secret, for example Authorization.
+	// prefix is the text before the secret in the header, for example "Bearer ". If
+	// secret is empty, the header is not sent.
 	header, prefix, secret string
 }
 
@@ -36,7 +37,7 @@ type endpoint struct {
 const maxReply = 64 << 20
 
 // newClient returns a client for the given number of concurrent requests. It follows no
-// redirects, so that keys and texts are sent only to the address that the user
+// redirects, so that keys and documents are sent only to the address that the user
 // configured.
 func newClient(requests int) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -44,7 +45,7 @@ func newClient(requests int) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// request implements the function type request.
+// request has the function type request.
 func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 	body, err := json.Marshal(struct {
 		Model      string   `json:"model"`
@@ -78,7 +79,7 @@ func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 	return decodeReply(answer, len(texts))
 }
 
-// unreached returns the failure of a request without a response.
+// unreached returns the failure for a request that got no response.
 func unreached(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -86,8 +87,8 @@ func unreached(ctx context.Context, err error) error {
 	return &failure{reason: plain(err.Error()), again: true}
 }
 
-// decodeReply decodes the vectors of n texts. If the vectors have no index fields, they
-// are in the order of the texts.
+// decodeReply decodes the vectors for n texts. If the vectors have no index fields,
+// they are in the order of the texts.
 func decodeReply(answer []byte, n int) (reply, error) {
 	var r struct {
 		Data []struct {
@@ -100,8 +101,8 @@ func decodeReply(answer []byte, n int) (reply, error) {
 		} `json:"usage"`
 	}
 	if err := json.Unmarshal(answer, &r); err != nil {
-		// A value of the wrong type will be wrong again, but a truncated response may
-		// succeed.
+		// If a value has the wrong type, a retry will not help. If the response
+		// was truncated, a retry may succeed.
 		misfit := new(json.UnmarshalTypeError)
 		return reply{}, &failure{reason: "cannot read its answer: " + plain(err.Error()), again: !errors.As(err, &misfit)}
 	}
@@ -125,7 +126,7 @@ func decodeReply(answer []byte, n int) (reply, error) {
 	return reply{vectors, max(r.Usage.TotalTokens, r.Usage.PromptTokens)}, nil
 }
 
-// refused converts a response other than 200 to a failure.
+// refused converts a response with a status other than 200 to a failure.
 func (e *endpoint) refused(resp *http.Response, answer []byte) *failure {
 	reason, code := complaint(answer)
 	if e.secret != "" {
@@ -140,7 +141,7 @@ func (e *endpoint) refused(resp *http.Response, answer []byte) *failure {
 	return f
 }
 
-// tooMuch matches the messages with which services reject a request with too much text.
+// tooMuch matches the messages of services that reject a request with too much text.
 var tooMuch = regexp.MustCompile(`(?i)too (long|large|many)|maximum|exceed|context (length|size|window)|batch size`)
 
 // failed returns the failure for an HTTP status and the provider's message.

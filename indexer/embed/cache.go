@@ -17,15 +17,16 @@ import (
 	"time"
 )
 
-// cache stores the vectors of one embedder in a folder of segments. Each process
-// appends to its own segment, so any number of processes can share the folder without a
-// lock. A record that was incomplete when its process was killed is ignored.
+// cache stores the vectors of one embedder in a folder of files called segments. Each
+// process appends to a separate segment, so any number of processes can share the folder
+// without a lock. If a process is killed while it writes a record, the incomplete record
+// is ignored.
 //
 //	segment   "deskhand vectors 1\n", then records
 //	record    key, u32 n, n times f32, u32 CRC-32C of the preceding bytes
 //
-// Numbers are little-endian. An incomplete record ends its segment. A record with a wrong
-// checksum counts as missing.
+// Numbers are little-endian. Nothing in a segment is read after an incomplete record. A
+// record with a wrong checksum is ignored.
 type cache struct {
 	dir string
 
@@ -34,10 +35,10 @@ type cache struct {
 	segments []string
 	records  map[key]record
 	own      string // segment that this process writes, or empty before the first write
-	trouble  error  // the first error, after which nothing is written
+	trouble  error  // the first error; after it, nothing is written
 }
 
-// key is a digest of a text, the model and the requested dimensions.
+// key is a digest of the text, the model and the requested dimensions.
 type key [sha256.Size]byte
 
 func keyOf(model string, dimensions int, text string) key {
@@ -64,9 +65,10 @@ const (
 	segmentHead   = "deskhand vectors 1\n"
 	segmentSuffix = ".vectors"
 	recordHead    = sha256.Size + 4
-	// With more segments than mostSegments, the older ones are merged.
+	// mostSegments is the number of segments above which the older ones are
+	// merged.
 	mostSegments = 32
-	// idle is how long a segment must be unchanged to count as older.
+	// idle is how long a segment must be unchanged before it may be merged.
 	idle = 10 * time.Minute
 )
 
@@ -75,7 +77,8 @@ func newCache(root, model string) *cache {
 	return &cache{dir: filepath.Join(root, hex.EncodeToString(sum[:8])), records: map[key]record{}}
 }
 
-// problem returns the reason why vectors cannot be stored, or "" if they can.
+// problem returns the reason why vectors cannot be stored, or "" if there is
+// none.
 func (c *cache) problem() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +88,7 @@ func (c *cache) problem() string {
 	return c.trouble.Error()
 }
 
-// read sets the vectors of the wants that are in the cache.
+// read sets the vector of each want that is in the cache.
 func (c *cache) read(wants []*want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,8 +143,8 @@ func appendRecord(b []byte, k key, v []float32) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
 }
 
-// scanSegment calls each for every complete record of a segment. It does not check the
-// checksums.
+// scanSegment calls each for every complete record in a segment. It does not check the
+// records' checksums.
 func scanSegment(f io.ReaderAt, size int64, each func(k key, at int64, bytes int)) {
 	head := make([]byte, len(segmentHead))
 	if _, err := f.ReadAt(head, 0); err != nil || string(head) != segmentHead {
@@ -165,7 +168,7 @@ func scanSegment(f io.ReaderAt, size int64, each func(k key, at int64, bytes int
 	}
 }
 
-// load finds the records of all segments. Only the first call has an effect.
+// load finds the records in all segments. Only the first call has an effect.
 func (c *cache) load() {
 	if c.loaded {
 		return
@@ -184,7 +187,7 @@ func (c *cache) load() {
 		resting := time.Since(info.ModTime()) > idle
 		path := filepath.Join(c.dir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") && resting {
-			os.Remove(path) // left by a merge that was killed
+			os.Remove(path) // left behind by a merge that was killed
 		}
 		if filepath.Ext(path) != segmentSuffix || !c.index(path, info.Size()) {
 			continue
@@ -198,7 +201,8 @@ func (c *cache) load() {
 	}
 }
 
-// index adds the records of a segment. It returns false if the segment cannot be read.
+// index adds the records of a segment to the index. It returns false if the segment
+// cannot be read.
 func (c *cache) index(path string, size int64) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -210,7 +214,8 @@ func (c *cache) index(path string, size int64) bool {
 	return true
 }
 
-// write appends the vectors of wants to this process's segment in one write.
+// write appends the vectors of wants to this process's segment, in a single
+// write.
 func (c *cache) write(wants []*want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +251,7 @@ func (c *cache) add(wants []*want) error {
 	return f.Close()
 }
 
-// open opens this process's segment, which is the last one, for appending. If another
+// open opens this process's segment for appending. It is the last segment. If another
 // process has merged it, open creates a new one.
 func (c *cache) open() (*os.File, error) {
 	if c.own != "" {
@@ -271,7 +276,8 @@ func (c *cache) open() (*os.File, error) {
 	return f, nil
 }
 
-// merge replaces the old segments by one. If it fails, it leaves them unchanged.
+// merge replaces the old segments with a single segment. If it fails, the old
+// segments are unchanged.
 func (c *cache) merge(old []int) {
 	f, err := os.CreateTemp(c.dir, ".merge-*")
 	if err != nil {
@@ -300,8 +306,8 @@ func (c *cache) merge(old []int) {
 	}
 }
 
-// copySegment copies a segment's complete records to f, except those that the index
-// reads from another segment.
+// copySegment copies a segment's complete records to f. It skips records that the
+// index reads from another segment.
 func (c *cache) copySegment(f *os.File, segment int) bool {
 	from, err := os.Open(c.segments[segment])
 	if err != nil {

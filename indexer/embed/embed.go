@@ -1,14 +1,15 @@
-// Package embed computes vectors of texts, both for documents and for questions.
+// Package embed computes the vectors of documents and questions.
 //
-// The rest of deskhand uses the interface Embedder. The table below lists the
-// providers. Static is the only provider without dependencies. It is our own model:
-// words.go splits text into words, vocabulary.go finds their rows, format.go defines
-// the file format, and static.go computes the vectors. Package train creates the model
-// files.
+// The rest of deskhand uses the interface Embedder. The variable providers lists the
+// providers. Static is the only provider without dependencies. It is deskhand's own
+// model: words.go splits text into words, vocabulary.go finds the row of each word,
+// format.go defines the file format, and static.go computes the vectors. Package train
+// creates the model files.
 //
-// Remote uses another model over a network. batch.go sends the request that most
-// services support, and single.go the requests of the others. ask.go decides what to
-// retry, and cache.go stores the vectors already paid for.
+// Remote uses another model over a network. batch.go sends the kind of request that
+// most services support, and single.go sends requests to the other services. ask.go
+// determines which requests to retry, and cache.go stores the vectors that have been
+// paid for.
 package embed
 
 import (
@@ -21,8 +22,9 @@ import (
 )
 
 // Embedder computes vectors. All vectors of one Embedder have the same number of
-// dimensions. They have length 1, or are all zero for a text without meaning to the
-// model, which is then never a neighbour. An Embedder may be used concurrently.
+// dimensions. Each vector has length 1. If the model knows nothing in the text, the
+// vector is all zeros, and searches never find it. An Embedder may be used
+// concurrently.
 type Embedder interface {
 	// Name identifies the model, including its weights. Vectors of embedders with
 	// different names cannot be compared.
@@ -31,8 +33,8 @@ type Embedder interface {
 	// first vector arrives.
 	Dimensions() int
 	// Documents returns one vector per document, in order. Network failures are faults:
-	// "embedder_down" or "embedder_refused" from the provider, and "bad_vectors" for an
-	// unusable response.
+	// "embedder_down" if the provider fails, "embedder_refused" if it rejects the
+	// request, and "bad_vectors" if its response is unusable.
 	Documents(ctx context.Context, docs []Document) ([][]float32, error)
 	// Query returns the vector of a question. It returns immediately when ctx is
 	// cancelled.
@@ -41,8 +43,8 @@ type Embedder interface {
 
 // Document is one chunk as input for an Embedder. Any field may be empty.
 type Document struct {
-	// Title is the page's title, and Heading the chunk's own heading. Breadcrumb holds
-	// the headings between them.
+	// Title is the page's title, and Heading the chunk's own heading. Breadcrumb
+	// consists of the headings between the two.
 	Title, Breadcrumb, Heading string
 	// Body is the chunk's text without its heading.
 	Body string
@@ -50,24 +52,25 @@ type Document struct {
 
 // Options configure the Embedder that OpenWith returns. The zero value is ready to use.
 type Options struct {
-	// Cache is a folder for document vectors from the network, so that no vector is
-	// paid for twice. It is created if needed, and any number of processes may share
-	// it. If empty, vectors are not cached.
+	// Cache is a folder that stores document vectors received over the network, so
+	// that no vector is paid for twice. It is created if needed. Any number of
+	// processes may share it. If Cache is empty, vectors are not cached.
 	Cache string
 }
 
 // provider is one kind of Embedder.
 type provider struct {
 	name string
-	// claims reports whether a specification belongs to this provider.
+	// claims reports whether this provider accepts a specification.
 	claims func(spec string) bool
 	open   func(spec string, o Options) (Embedder, error)
-	// far is true for a provider over a network or in another process. An index stores
-	// only its specification.
+	// far is true if the provider is used over a network or in another process. In
+	// this case, an index stores only the specification.
 	far bool
 }
 
-// Default is the specification of the default embedder, the model included in deskhand.
+// Default is the specification of the default embedder, which is the model included in
+// deskhand.
 const Default = "builtin"
 
 // providers lists the providers in the order in which they are tried.
@@ -96,8 +99,9 @@ func begins(prefix string) func(string) bool {
 func Open(spec string) (Embedder, error) { return OpenWith(spec, Options{}) }
 
 // OpenWith returns the embedder for the specification spec, or nil for "none". It sends
-// nothing. It returns fault "bad_embedder" for an unknown specification, "no_key" if
-// the provider's key is not in the environment, or the provider's own error.
+// nothing. It returns fault "bad_embedder" if the specification is unknown, and
+// "no_key" if the provider's key is not in the environment. It may also return an error
+// from the provider.
 func OpenWith(spec string, o Options) (Embedder, error) {
 	if p := providerOf(spec); p != nil {
 		return p.open(spec, o)
@@ -109,7 +113,8 @@ func OpenWith(spec string, o Options) (Embedder, error) {
 	return nil, fault.New("bad_embedder", "there is no embedder "+spec, "use one of: "+strings.Join(names, ", "))
 }
 
-// Far reports whether spec's embedder is used over a network.
+// Far reports whether the embedder for spec is used over a network or in another
+// process.
 func Far(spec string) bool {
 	p := providerOf(spec)
 	return p != nil && p.far
@@ -124,9 +129,9 @@ func providerOf(spec string) *provider {
 	return &providers[i]
 }
 
-// openBuiltin opens the included model in place, which takes microseconds
-// (BenchmarkOpenBuiltin). It does not verify the model, because a test does and its
-// bytes are part of the program.
+// openBuiltin opens the included model without copying it, which takes microseconds
+// (BenchmarkOpenBuiltin). It does not verify the model, because a test does so and
+// the model's bytes are part of the program.
 func openBuiltin(string, Options) (Embedder, error) { return Parse(model.Weights) }
 
 func openNone(string, Options) (Embedder, error) { return nil, nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// The model file, in little-endian order. It is used in place: nothing is parsed at
-// startup.
+// The format of the model file, in little-endian order. The file is used in place,
+// so nothing is parsed at startup.
 //
 //	 0  8 bytes  "dhembed\n"
 //	 8  u32      format version, 2
@@ -41,15 +41,15 @@ const (
 	maxSlots      = 1 << 20
 	maxDimensions = 1024
 	maxStrings    = maxRows * 256
-	// maxScale keeps every sum of rows finite in 32 bits.
+	// maxScale is small enough that every sum of rows is finite in 32 bits.
 	maxScale = 1e6
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Encode returns a model file. vectors holds v.Len() consecutive rows of the given
-// number of dimensions. Encode rounds them to 4 bits with a scale per row. Compared
-// with 8 bits, that costs about 0.001 NDCG@5 and halves the file size.
+// number of dimensions. Encode rounds them to 4 bits, with a scale for each row.
+// Compared with 8 bits, this halves the file size and costs about 0.001 NDCG@5.
 func Encode(v *Vocabulary, dimensions int, vectors []float32) ([]byte, error) {
 	if dimensions < 8 || dimensions > maxDimensions || dimensions%8 != 0 {
 		return nil, fmt.Errorf("cannot use %d dimensions: want a multiple of 8, at most %d", dimensions, maxDimensions)
@@ -86,11 +86,12 @@ func Encode(v *Vocabulary, dimensions int, vectors []float32) ([]byte, error) {
 	return b, nil
 }
 
-// mostQ is the largest 4-bit number whose negative is also a 4-bit number.
+// mostQ is the largest 4-bit number whose negative also fits in 4 bits.
 const mostQ = 7
 
-// quantise rounds a row to 4 bits. It chooses the scale with the smallest error: if the
-// few large numbers are clipped a little, the many small ones are rounded less.
+// quantise rounds a row to 4 bits. It chooses the scale with the smallest total error.
+// The best scale may clip the few large numbers a little, because the many small
+// numbers then lose less in rounding.
 func quantise(row []float32) (scale float32, q []byte, err error) {
 	most := 0.0
 	for _, x := range row {
@@ -109,7 +110,7 @@ func quantise(row []float32) (scale float32, q []byte, err error) {
 		wrong := 0.0
 		for _, x := range row {
 			d := float64(x) - float64(rounded(x, s)*float64(s))
-			wrong += float64(d * d) // converted, because machines that fuse it with the sum could choose another scale
+			wrong += float64(d * d) // converted to float64, because machines that fuse the product with the sum could choose another scale
 		}
 		if wrong < least {
 			least, scale = wrong, s
@@ -124,17 +125,18 @@ func quantise(row []float32) (scale float32, q []byte, err error) {
 // rounded returns the integer from -mostQ to mostQ that is nearest to x after scaling,
 // or 0 if scale is 0.
 func rounded(x, scale float32) float64 {
-	if scale == 0 { // the scale was so small that the division rounded it to 0
+	if scale == 0 { // scale was so small that the division rounded it to 0
 		return 0
 	}
 	return max(-mostQ, min(mostQ, math.RoundToEven(float64(x)/float64(scale))))
 }
 
 // Parse returns the model in data, which it retains and reads in place. It checks the
-// header and the scales, but nothing that would touch every page of a mapped file.
-// Verify checks everything. Parse returns fault "bad_model" if a check fails.
+// header and the scales, but makes no checks that would load every page of a mapped
+// file. The method Verify checks everything. Parse returns fault "bad_model" if a
+// check fails.
 //
-// A forged file produces wrong vectors, but never a panic or an endless loop.
+// A forged file may produce wrong vectors, but never a panic or an endless loop.
 func Parse(data []byte) (*Static, error) {
 	if len(data) < headerBytes || string(data[:len(magic)]) != magic {
 		return nil, badModel("this is not a deskhand embedding model")
@@ -173,7 +175,7 @@ func Parse(data []byte) (*Static, error) {
 }
 
 // ReadFile reads, parses and verifies a model file. It returns fault "no_model" if the
-// file cannot be read, and "bad_model" if it is not a complete model.
+// file cannot be read, and fault "bad_model" if the file is not a complete model.
 func ReadFile(path string) (*Static, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

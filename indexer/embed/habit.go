@@ -7,30 +7,32 @@ import (
 	"strings"
 )
 
-// habit describes the input that a model expects, according to its documentation.
+// habit describes the input that a model expects according to its documentation.
 type habit struct {
-	// part is a part of the model's name, in lower case.
+	// part is a substring of the model's name, in lower case.
 	part string
-	// document and query are the prefixes of documents and questions.
+	// document and query are the prefixes for documents and questions.
 	document, query string
-	// bytes is the length to which texts are truncated. Zero means textBytes.
+	// bytes is the maximum length of the input in bytes. Longer input is
+	// truncated. Zero means textBytes.
 	bytes int
 }
 
 const (
-	// textBytes is the maximum text length for most models. They accept about 8,192
-	// tokens, and no tokenizer produces more tokens than bytes.
+	// textBytes is the maximum length of the input in bytes for most models. These
+	// models accept about 8,192 tokens, and no tokenizer produces more tokens than
+	// bytes.
 	textBytes = 8000
-	// shortBytes is for models that accept 512 tokens, at about 3 bytes per token of
-	// English docs. If a tokenizer counts more tokens, the provider rejects the text
-	// and ask halves it.
+	// shortBytes is the maximum length for models that accept 512 tokens. English
+	// docs have about 3 bytes per token. If the text has more tokens than the model
+	// accepts, the provider rejects the request, and ask halves the text.
 	shortBytes = 1500
-	// passages is the question prefix of several models.
+	// passages is a prefix for questions that several models use.
 	passages = "Represent this sentence for searching relevant passages: "
 )
 
-// habits lists the known habits. The first entry whose field part occurs in the
-// model's name applies.
+// habits lists the known habits. The first entry whose part occurs in the model's
+// name applies.
 var habits = []habit{
 	{part: "nomic-embed-text", document: "search_document: ", query: "search_query: ", bytes: 6000},
 	{part: "embeddinggemma", document: "title: none | text: ", query: "task: search result | query: ", bytes: 6000},
@@ -65,15 +67,15 @@ func habitOf(model string) habit {
 	panic("the last habit is anybody's")
 }
 
-// fingerprint identifies everything that affects a document's text.
+// fingerprint identifies everything in h that affects a document's input.
 func (h habit) fingerprint() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %q", h.document, h.query, h.bytes,
 		h.text(Document{Title: "T", Breadcrumb: "T > H", Heading: "H", Body: "b"})))
 	return hex.EncodeToString(sum[:8])
 }
 
-// text returns the model's input for a document: its headings, then its words. It
-// returns "" if the document has neither.
+// text returns the model's input for a document, which is its headings and then
+// its body. It returns "" if the document has neither.
 func (h habit) text(d Document) string {
 	var b strings.Builder
 	b.WriteString(h.document)

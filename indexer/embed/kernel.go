@@ -2,7 +2,7 @@ package embed
 
 // addRow adds factor*row to sum. len(sum) is the number of dimensions. row has half as
 // many bytes, with two 4-bit numbers in each. With AVX2, it uses kernel_amd64.s, which
-// produces the same bits.
+// produces bit-identical results.
 func addRow(sum []float32, row []byte, factor float32) {
 	row = row[:len(sum)/2]
 	if hasAVX2 && len(row) > 0 {
@@ -12,8 +12,9 @@ func addRow(sum []float32, row []byte, factor float32) {
 	addRowGo(sum, row, factor)
 }
 
-// addRowGo converts each product to float32, so that machines that could fuse the
-// multiplication and addition round in the same way as others.
+// addRowGo is addRow in plain Go. It converts each product to float32. Otherwise,
+// machines that can fuse the multiplication and the addition would round
+// differently.
 func addRowGo(sum []float32, row []byte, factor float32) {
 	for i, b := range row {
 		two := sum[2*i:][:2]

@@ -4,7 +4,7 @@ import "golang.org/x/sys/cpu"
 
 var hasAVX2 = cpu.X86.HasAVX2
 
-// addRowAVX2 implements addRowGo with AVX2. n must be a positive multiple of 8.
+// addRowAVX2 is addRowGo with AVX2. n must be a positive multiple of 8.
 //
 //go:noescape
 func addRowAVX2(sum *float32, row *byte, n int, factor float32)

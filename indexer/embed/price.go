@@ -3,8 +3,8 @@ package embed
 // PricesOf is the date of the list prices below.
 const PricesOf = "April 2026"
 
-// prices holds list prices in US dollars per million tokens. Models that are not listed
-// have no estimate.
+// prices holds list prices in US dollars per million tokens. The costs of other models
+// cannot be estimated.
 var prices = map[string]float64{
 	"openai:text-embedding-3-small":        0.02,
 	"openai:text-embedding-3-large":        0.13,

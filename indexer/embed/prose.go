@@ -2,11 +2,12 @@ package embed
 
 import "strings"
 
-// eachProse calls visit for each word of text that could be part of a sentence, with
-// the number of words that it counts as. Such a word stands between white space and
-// consists only of letters, of which only the first may be a capital. It may be
-// followed by punctuation. This excludes names in code, numbers and most table cells.
-// In a script written without spaces, two characters count as a word.
+// eachProse calls visit for each word of text that could be part of a sentence. The
+// argument words is the number of words that this word counts as. Such a word stands
+// between white space and consists only of letters, of which only the first may be a
+// capital. Punctuation may follow it. These rules exclude names in code, numbers and
+// most table cells. In scripts written without spaces, every two characters count as
+// a word.
 func eachProse(text string, visit func(word string, words int)) {
 	for i := 0; i < len(text); {
 		for i < len(text) && isSpace(text[i]) {
@@ -22,7 +23,8 @@ func eachProse(text string, visit func(word string, words int)) {
 	}
 }
 
-// proseOf returns the number of prose words in a text without white space.
+// proseOf returns the number of prose words in word, which contains no white
+// space.
 func proseOf(word string) int {
 	for len(word) > 0 && strings.IndexByte(".,:;!?)", word[len(word)-1]) >= 0 {
 		word = word[:len(word)-1]

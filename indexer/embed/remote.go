@@ -12,13 +12,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Remote is an embedder in another process, either local or over a network.
+// Remote is an embedder in another process, either on this machine or over a
+// network.
 type Remote struct {
 	name    string
 	habit   habit
 	key     string // environment variable of the key, or empty if no key is needed
 	request request
-	// most and mostBytes are the maximum numbers of texts and bytes in one request.
+	// most is the maximum number of texts in one request, and mostBytes is the
+	// maximum number of bytes.
 	most, mostBytes int
 	slots           chan struct{} // one slot per running request
 	cache           *cache        // nil if vectors are not cached
@@ -28,11 +30,11 @@ type Remote struct {
 	mu         sync.Mutex
 	dimensions int
 	usage      Usage
-	quiet      time.Time // time before which the provider wants no requests
+	quiet      time.Time // the provider wants no requests before this time
 }
 
-// request makes one attempt to get a vector for each of texts. Errors of the provider
-// are of type *failure. request stops when ctx is cancelled.
+// request makes one attempt to get a vector for each of texts. If the provider fails,
+// the error is a *failure. Cancelling ctx stops the request.
 type request func(ctx context.Context, texts []string) (reply, error)
 
 // reply is a provider's response.
@@ -41,12 +43,12 @@ type reply struct {
 	tokens  int // 0 if not reported
 }
 
-// limits holds the maximum numbers of texts and bytes per request, and of concurrent
-// requests.
+// limits holds the maximum number of texts per request, of bytes per request, and of
+// concurrent requests.
 type limits struct{ texts, bytes, requests int }
 
-// firstPause is the pause after the first failure. The pause doubles after each further
-// failure.
+// firstPause is the pause after the first failure. Each further failure doubles the
+// pause.
 const firstPause = 500 * time.Millisecond
 
 // newRemote returns the embedder for the specification spec.
@@ -85,18 +87,18 @@ func (m *Remote) Usage() Usage {
 	return u
 }
 
-// want is a text to be embedded.
+// want is text whose vector is needed.
 type want struct {
 	key    key
 	text   string
 	vector []float32 // nil until it is known
 }
 
-// Documents returns a vector for each of docs, from the cache or by as many requests as
-// needed. It stores each response in the cache before the next request, so that vectors
-// already paid for survive an interrupted build.
+// Documents returns a vector for each of docs, from the cache or with as many requests
+// as needed. Each response is stored in the cache before the next request is made, so
+// that an interrupted build does not lose vectors that have been paid for.
 func (m *Remote) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
-	wants := make([]*want, len(docs)) // nil for an empty text
+	wants := make([]*want, len(docs)) // nil for empty text
 	var distinct []*want
 	byKey := map[key]*want{}
 	for i, d := range docs {
@@ -121,7 +123,8 @@ func (m *Remote) Documents(ctx context.Context, docs []Document) ([][]float32, e
 	return m.collect(ctx, wants)
 }
 
-// remembered sets the vectors that are in the cache and returns the other wants.
+// remembered sets the vectors that are in the cache, and returns the wants that
+// are not.
 func (m *Remote) remembered(wants []*want) (missing []*want, err error) {
 	if m.cache == nil {
 		return wants, nil
@@ -142,7 +145,8 @@ func (m *Remote) remembered(wants []*want) (missing []*want, err error) {
 	return missing, nil
 }
 
-// collect returns the vectors of wants in order, with zeros for empty texts.
+// collect returns the vectors of wants in order. For empty text, the vector is
+// all zeros.
 func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error) {
 	vectors := make([][]float32, len(wants))
 	for i, w := range wants {
@@ -150,7 +154,7 @@ func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error
 			vectors[i] = w.vector
 			continue
 		}
-		if m.Dimensions() == 0 { // embed any text to learn the dimensions
+		if m.Dimensions() == 0 { // embed some text to learn the dimensions
 			if err := m.fetch(ctx, []*want{{key: keyOf(m.name, m.asked, "text"), text: "text"}}); err != nil {
 				return nil, err
 			}
@@ -160,8 +164,9 @@ func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error
 	return vectors, nil
 }
 
-// fetch requests vectors, with several concurrent requests. After a failure it starts
-// no more requests, but lets the running ones finish, because they are paid for.
+// fetch requests vectors, with several concurrent requests. After a failure, it
+// starts no more requests, but waits for the running ones, because they will be paid
+// for.
 func (m *Remote) fetch(ctx context.Context, wants []*want) error {
 	more, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -178,7 +183,7 @@ func (m *Remote) fetch(ctx context.Context, wants []*want) error {
 		wait.Go(func() {
 			defer func() { <-m.slots }()
 			if err := m.ask(ctx, more, batch); err != nil {
-				stop(err) // the first error counts
+				stop(err) // only the first error counts
 			}
 		})
 	}
@@ -186,7 +191,7 @@ func (m *Remote) fetch(ctx context.Context, wants []*want) error {
 	return context.Cause(more)
 }
 
-// batch returns as many of wants as fit into one request.
+// batch returns the first of wants, as many as fit into one request.
 func (m *Remote) batch(wants []*want) []*want {
 	n, bytes := 0, 0
 	for n < min(len(wants), m.most) {
@@ -198,7 +203,7 @@ func (m *Remote) batch(wants []*want) []*want {
 	return wants[:n]
 }
 
-// Query returns the vector of a question. It makes only one attempt, because search
+// Query returns the vector of a question. It makes only one attempt, because
 // results without semantic hits are better than waiting for a retry.
 func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 	r, err := m.send(ctx, []string{m.habit.question(text)})
@@ -211,8 +216,8 @@ func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 	return r.vectors[0], nil
 }
 
-// accept returns an error if a reply is not usable for n texts. Otherwise it scales the
-// vectors to length 1. See check for learn.
+// accept returns an error if a reply is unusable for n texts. Otherwise it scales the
+// vectors to length 1. The parameter learn is passed to check.
 func (m *Remote) accept(r reply, n int, learn bool) error {
 	if len(r.vectors) != n {
 		return m.unusable(fmt.Sprintf("got %d vectors for %d texts", len(r.vectors), n), "")
@@ -231,8 +236,9 @@ const longestVector = 8192
 
 // check returns an error if a vector contains NaN or infinity, or if its dimensions
 // differ from those of previous vectors. If learn is true and there was no previous
-// vector, check remembers the dimensions. For a question's vector, learn is false: a
-// single response may be wrong, and the caller knows the index's dimensions.
+// vector, check stores the dimensions. learn is false for a question's vector,
+// because a single response may be wrong, and the caller knows the index's
+// dimensions.
 func (m *Remote) check(v []float32, learn bool) error {
 	if len(v) == 0 || len(v) > longestVector {
 		return m.unusable(fmt.Sprintf("a vector of %d numbers; want 1 to %d", len(v), longestVector), "")

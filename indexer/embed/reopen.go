@@ -13,10 +13,11 @@ import (
 )
 
 // This file defines what an index stores about its embedder, so that questions are
-// embedded in the same way as its documents: the name, and the weights if the name does
-// not identify the model.
+// embedded in the same way as the documents. It stores the embedder's name, and also
+// the weights if the name alone does not identify the model.
 
-// staticPrefix is the prefix of every Static's name. The rest identifies the weights.
+// staticPrefix is the prefix of every Static's name. The rest of the name identifies
+// the weights.
 const staticPrefix = "static:"
 
 // Weights returns the model file that Reopen needs in addition to e's name. It returns
@@ -32,11 +33,12 @@ func Weights(e Embedder) []byte {
 	return m.data
 }
 
-// Reopen returns the embedder with the given name, for an index's questions. weights is
-// the result of Weights. Reopen retains it and uses it in place without verifying it.
-// Any other name is the specification of a network provider (see Open), because an
-// index must not select files to read. Reopen returns fault "other_model" if the model
-// is neither in weights nor in this program, or an error of Parse or Open.
+// Reopen returns the embedder with the given name, to embed questions for an index.
+// weights is the result of Weights. Reopen retains it and uses it in place without
+// verifying it. A name that is not a Static's name must be the specification of a
+// network provider (see Open), because an index must not be able to select files to
+// read. Reopen returns fault "other_model" if the model is neither in weights nor in
+// this program. It may also return an error from Parse or Open.
 func Reopen(name string, weights []byte) (Embedder, error) {
 	if p := providerOf(name); p != nil && p.far {
 		return p.open(name, Options{})
@@ -56,9 +58,9 @@ func Reopen(name string, weights []byte) (Embedder, error) {
 		"rebuild the index: deskhand index")
 }
 
-// Fingerprint identifies everything in this program that affects e's vectors: e's name
-// and, for a local model, a sample of its results, because another release may split
-// words differently.
+// Fingerprint identifies everything in this program that affects e's vectors. It
+// covers e's name. For a local model, it also covers a sample of the results, because
+// another release may split words differently.
 func Fingerprint(e Embedder) string {
 	if r, ok := e.(*Remote); ok {
 		return r.name + " " + r.habit.fingerprint()
@@ -71,7 +73,7 @@ func Fingerprint(e Embedder) string {
 		Body: strings.Repeat("Réessayer: set max_retries=3, see `parseURLs`; 機械学習 v1.2. ", 60)}
 	vectors, err := m.Documents(context.Background(), []Document{sample})
 	if err != nil {
-		panic(err) // Documents only fails if its context is cancelled
+		panic(err) // Documents fails only if its context is cancelled
 	}
 	h := sha256.New()
 	for _, x := range vectors[0] {

@@ -13,27 +13,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Services and servers that use the requests in batch.go. Keys come only from the
-// environment, so that no key is in our files or in a command line.
+// Services and servers that accept the requests in batch.go. Keys come only from
+// the environment, so that no key is in deskhand's files or on a command line.
 
-// hosted holds the limits for a large service. They are well below OpenAI's 2,048 texts
-// and 300,000 tokens, and slow enough for a new account.
+// hosted holds the limits for a large service. They are well below OpenAI's limits of
+// 2,048 texts and 300,000 tokens, and slow enough for a new account.
 var hosted = limits{texts: 96, bytes: 256 << 10, requests: 8}
 
 // mistral holds the limits for Mistral, which accepts 16,384 tokens per request.
 var mistral = limits{texts: 96, bytes: 40 << 10, requests: 8}
 
-// local holds the limits for a local server. Some servers accept 32 texts by default,
-// and more than 4 requests would only wait for each other.
+// local holds the limits for a local server. Some servers accept at most 32 texts by
+// default, and more than 4 concurrent requests would only wait for each other.
 var local = limits{texts: 32, bytes: 128 << 10, requests: 4}
 
-// urlKey is the environment variable with the key for a user-defined address. It may be
-// unset.
+// urlKey is the environment variable with the key for an address that the user chose.
+// The variable may be unset.
 const urlKey = "DESKHAND_EMBED_KEY"
 
 // service returns a function that opens PROVIDER:MODEL or PROVIDER:MODEL@DIMENSIONS at
-// a known address. key is the environment variable with the key, or empty if none is
-// needed.
+// the address base. key is the environment variable with the key, or empty if no key
+// is needed.
 func service(base, key string, l limits) func(string, Options) (Embedder, error) {
 	return func(spec string, o Options) (Embedder, error) {
 		_, model, _ := strings.Cut(spec, ":")
@@ -45,7 +45,7 @@ func service(base, key string, l limits) func(string, Options) (Embedder, error)
 	}
 }
 
-// openEndpoint returns the embedder of a model at e.
+// openEndpoint returns the embedder for a model at e.
 func openEndpoint(spec, model, key string, l limits, o Options, e *endpoint) (Embedder, error) {
 	model, dimensions, err := asked(spec, model)
 	if err != nil {
@@ -75,7 +75,7 @@ func asked(spec, model string) (string, int, error) {
 	return model, dimensions, nil
 }
 
-// secretOf returns the value of the environment variable key.
+// secretOf returns the value of the environment variable named key.
 func secretOf(spec, key string) (string, error) {
 	if key == "" {
 		return "", nil
@@ -115,10 +115,10 @@ func nameOf(spec string) string {
 	return strings.TrimRight(base, "/") + "#" + model
 }
 
-// Elsewhere reports whether name is an embedder at an address that is not a known
-// service, not on this machine and not in chosen, the specification from the user. An
-// index may be untrusted, so its name alone must not make deskhand send questions to
-// such an address.
+// Elsewhere reports whether name is an embedder at an untrusted address: not that of
+// a known service, not on this machine, and not in chosen, the user's specification.
+// An index may be untrusted, so its name alone must not make deskhand send questions
+// to such an address.
 func Elsewhere(name, chosen string) bool {
 	if !isURL(name) || nameOf(name) == nameOf(chosen) {
 		return false
@@ -135,7 +135,7 @@ func Elsewhere(name, chosen string) bool {
 // azureVersion is the API version used if AZURE_OPENAI_API_VERSION is not set.
 const azureVersion = "2024-02-01"
 
-// openAzure opens a deployment of the resource whose address is in
+// openAzure opens a deployment on Azure. The address of the resource is in
 // AZURE_OPENAI_ENDPOINT, for example https://NAME.openai.azure.com.
 func openAzure(spec string, o Options) (Embedder, error) {
 	const key = "AZURE_OPENAI_API_KEY"

@@ -15,15 +15,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Providers that use chromem-go, which sends one text per request. For an error
-// response, chromem-go returns only the status, so Retry-After and the reason are
-// unknown.
+// Providers that use chromem-go, which sends one text per request. If a response
+// is an error, chromem-go returns only its status, so the reason and Retry-After
+// are unknown.
 
 // oneByOne returns the limits for these providers.
 func oneByOne(requests int) limits { return limits{texts: 1, bytes: textBytes, requests: requests} }
 
-// openOllama opens ollama:MODEL at OLLAMA_HOST, which it interprets in the same way as
-// ollama.
+// openOllama opens ollama:MODEL at OLLAMA_HOST. It interprets OLLAMA_HOST in the same
+// way as ollama.
 func openOllama(spec string, o Options) (Embedder, error) {
 	model := strings.TrimPrefix(spec, "ollama:")
 	if model == "" {
@@ -33,14 +33,15 @@ func openOllama(spec string, o Options) (Embedder, error) {
 	return newRemote(spec, model, "", oneByOne(local.requests), o, single(chromem.NewEmbeddingFuncOllama(model, base), "")), nil
 }
 
-// OllamaAPI returns the address of ollama's API, according to OLLAMA_HOST, without a
-// trailing slash.
+// OllamaAPI returns the address of ollama's API without a trailing slash. The
+// address depends on OLLAMA_HOST.
 func OllamaAPI() string {
 	return cmp.Or(ollamaAt(os.Getenv("OLLAMA_HOST")), "http://localhost:11434/api")
 }
 
-// ollamaAt returns the address of ollama's API. host may lack scheme and port, and may
-// be a listen address of a server. It returns "" if host is empty or invalid.
+// ollamaAt returns the address of ollama's API on host. host may lack the scheme and
+// port, and may be the address that a server listens on. If host is empty or invalid,
+// ollamaAt returns "".
 func ollamaAt(host string) string {
 	host = strings.TrimSpace(host)
 	if host == "" {
@@ -63,8 +64,8 @@ func ollamaAt(host string) string {
 	return u.Scheme + "://" + net.JoinHostPort(name, port) + strings.TrimRight(u.Path, "/") + "/api"
 }
 
-// openCohere opens cohere:MODEL. The request tells the model whether a text is a
-// document or a question. chromem-go expects this information as prefixes.
+// openCohere opens cohere:MODEL. The request tells the model whether its text is
+// a document or a question. chromem-go expects this information as prefixes.
 func openCohere(spec string, o Options) (Embedder, error) {
 	const key = "COHERE_API_KEY"
 	model := strings.TrimPrefix(spec, "cohere:")
@@ -130,14 +131,15 @@ func worded(ctx context.Context, err error, secret string) error {
 	if found := httpStatus.FindStringSubmatch(err.Error()); found != nil {
 		status, _ := strconv.Atoi(found[1]) // cannot fail on three digits
 		f := failed(status, "")
-		f.long = f.long || status == 400 || status == 422 // possibly too long; if not, halving fails soon
+		f.long = f.long || status == 400 || status == 422 // the text may be too long; if it is not, halving soon ends with an error
 		return f
 	}
 	f := unreached(ctx, err).(*failure)
 	if secret != "" {
 		f.reason = strings.ReplaceAll(f.reason, secret, "***")
 	}
-	// A readable response without a vector will not contain one next time.
+	// A response without a vector is otherwise valid, so a retry will not return
+	// a vector either.
 	f.again = !strings.Contains(f.reason, "no embeddings found")
 	return f
 }

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Static is a local embedding model with one vector per token. The vector of a text is
-// the sum over its tokens of (1 + ln count) * E[token], scaled to length 1. The length
-// of a token's row is its importance. The computation takes microseconds, so Static
-// needs no cache, no batches and no second process.
+// Static is a local embedding model with one vector per token. The vector of some text
+// is the sum over its tokens of (1 + ln count) * E[token], scaled to length 1. The
+// length of a token's row represents its importance. The computation takes
+// microseconds, so Static needs no cache, no batches and no second process.
 //
-// The last dimension of rows is not used. It is 0 in a question's vector. In a
-// document's vector, it holds the component that brings the vector to length 1 if the
-// document should be less near than its words alone would make it.
+// The last dimension of the rows is unused. In a question's vector, it is 0. In a
+// document's vector, it lowers the similarity to questions: the other dimensions are
+// scaled down, and the last one brings the vector back to length 1.
 //
 // A Static may be used concurrently.
 type Static struct {
@@ -30,28 +30,29 @@ type Static struct {
 }
 
 const (
-	// maxTextBytes is the maximum number of bytes read from one text.
+	// maxTextBytes is the maximum number of bytes that are read when a vector is
+	// computed.
 	maxTextBytes = 64 << 10
 	// A chunk's vector is computed from its headings and the first 300 words of its
-	// body, which gave the best results. The body is also truncated to 8 KiB, about
-	// four times the usual length of 300 words.
+	// body, which gave the best results. The body is also truncated to 8 KiB, which
+	// is about four times the usual length of 300 words.
 	maxBodyWords = 300
 	maxBodyBytes = 8 << 10
-	// headingShare is the weight of the headings' own vector, which is added to the
-	// vector of the whole document. leadShare is the weight of the vector of the body's
-	// first leadWords words of prose. A section states its topic early, in a sentence.
-	// The tables or examples that follow have more words but say less
-	// (docs/ranking.md).
+	// headingShare is the weight of the headings' vector, and leadShare is the weight
+	// of the lead's vector. Both are added to the vector of the whole document. The
+	// lead is the first leadWords words of prose in the body. A section usually states
+	// its topic early, in a sentence. The tables or examples after it have more words
+	// but say less (docs/ranking.md).
 	headingShare = 1
 	leadShare    = 0.5
 	leadWords    = 30
-	// A section with almost no text below its heading is near to every question that
-	// contains one of its words, but answers none. The same applies to a section that
-	// has only a table or code. A document with n words of prose is therefore only (n +
-	// leastNear*halfNear) / (n + halfNear) times as near to anything as its words alone
-	// would make it: 0.2 with no prose, 0.8 with 18 words and 0.95 with 90. In
-	// combination with the keyword ranking, this gained 0.02 to 0.03 NDCG@5 on four
-	// sets, for halfNear from 5 to 8.
+	// A section with almost no text below its heading is similar to every question that
+	// contains one of its words, but answers none of them. The same applies to a
+	// section that has only a table or code. The similarity of a document with n words
+	// of prose is therefore multiplied by (n + leastNear*halfNear) / (n + halfNear):
+	// 0.2 with no prose, 0.8 with 18 words and 0.95 with 90. In combination with the
+	// keyword ranking, this improved NDCG@5 by 0.02 to 0.03 on four sets, for any
+	// halfNear from 5 to 8.
 	halfNear  = 6
 	leastNear = 0.2
 )
@@ -66,7 +67,7 @@ func (m *Static) Dimensions() int { return m.dimensions }
 func (m *Static) Vocabulary() *Vocabulary { return &m.vocabulary }
 
 // Documents returns the vectors of docs. Each has length 1, or is all zeros if the
-// document has no known word. The only error is ctx's.
+// document has no known word. It returns an error only if ctx is cancelled.
 func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
 	vectors := make([][]float32, len(docs))
 	all := make([]float32, len(docs)*m.dimensions)
@@ -83,8 +84,8 @@ func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, e
 // Query returns the vector of a question. It never fails.
 func (m *Static) Query(_ context.Context, text string) ([]float32, error) { return m.Embed(text), nil }
 
-// Embed returns the vector of a text. It has length 1, or is all zeros if the text has
-// no known word. Embed reads only the first 64 KiB.
+// Embed returns the vector of text. It has length 1, or is all zeros if text has no
+// known word. Embed reads only the first 64 KiB of text.
 func (m *Static) Embed(text string) []float32 {
 	b := m.bag()
 	defer m.put(b)
@@ -94,8 +95,8 @@ func (m *Static) Embed(text string) []float32 {
 	return vector
 }
 
-// Row writes the vector of row to vector, which must have Dimensions() elements. row
-// must be in [0, Vocabulary().Len()).
+// Row copies the vector of a row into vector, which must have Dimensions() elements.
+// row must be in [0, Vocabulary().Len()).
 func (m *Static) Row(row int, vector []float32) {
 	clear(vector)
 	addRow(vector, m.row(row), m.scale(row))
@@ -145,12 +146,12 @@ func (m *Static) row(row int) []byte {
 	return m.rows[row*half : (row+1)*half]
 }
 
-// bag counts the tokens of one text. It keeps tokens in the order of their first
-// occurrence, so that floating-point sums are reproducible.
+// bag counts the tokens in some text. It keeps the tokens in the order of their
+// first occurrence, so that floating-point sums are reproducible.
 type bag struct {
 	model  *Static
 	counts []uint16 // by row
-	seen   []uint16 // rows with a count
+	seen   []uint16 // rows with a count above 0
 	rows   []uint16
 	head   []float32
 	lead   []float32
@@ -192,8 +193,8 @@ func (b *bag) clear() {
 
 func (b *bag) read(text string) { Words(text, b.count) }
 
-// sum writes the weighted sum of all counted tokens to vector, scaled to length 1, or
-// all zeros if there are none.
+// sum writes the weighted sum of all counted tokens to vector, scaled to length 1. If
+// no tokens were counted, vector is all zeros.
 func (b *bag) sum(vector []float32) {
 	clear(vector)
 	for _, row := range b.seen {
@@ -203,7 +204,7 @@ func (b *bag) sum(vector []float32) {
 	normalise(vector)
 }
 
-// Weight returns the weight of a token that occurs count times in a text: 1 + ln count.
+// Weight returns the weight of a token that occurs count times. It is 1 + ln count.
 func Weight(count int) float32 {
 	if count < len(weights) {
 		return weights[count]
@@ -218,7 +219,7 @@ var weights = func() (w [64]float32) {
 	return w
 }()
 
-// normalise scales v to length 1. If v is all zeros, it stays unchanged and ok is
+// normalise scales v to length 1. If v is all zeros, it is unchanged and ok is
 // false.
 func normalise(v []float32) (ok bool) {
 	square := 0.0
@@ -235,7 +236,8 @@ func normalise(v []float32) (ok bool) {
 	return true
 }
 
-// firstWords returns the first words of text, or its first bytes if they are shorter.
+// firstWords returns the given number of words at the start of text, but at most the
+// given number of bytes.
 func firstWords(text string, words, bytes int) string {
 	text = cut(text, bytes)
 	in := false
@@ -262,6 +264,6 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// Knows reports whether a word has its own vector. The vectors of other words are built
-// from their pieces, which says little about a misspelt word.
+// Knows reports whether a word has a vector of its own. The vectors of other words are
+// built from their pieces, and say little about misspelt words.
 func (m *Static) Knows(word string) bool { return m.vocabulary.Row(strings.ToLower(word)) >= 0 }

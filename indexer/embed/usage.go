@@ -2,16 +2,18 @@ package embed
 
 // Usage counts what a remote embedder has used. The zero value means no usage.
 type Usage struct {
-	// Cached counts the vectors found in the cache. Made counts the requested ones.
+	// Cached counts the vectors that were found in the cache. Made counts the
+	// vectors that were requested.
 	Cached int `json:"cached"`
 	Made   int `json:"made"`
 	// Requests counts all requests, including failed ones.
 	Requests int `json:"requests"`
-	// Tokens is the provider's count. If the provider reports none, Tokens is estimated
-	// at 4 bytes per token and Estimated is true.
+	// Tokens is the number of tokens that the provider counted. If the provider reports
+	// no number, Tokens is estimated at 4 bytes per token, and Estimated is true.
 	Tokens    int64 `json:"tokens"`
 	Estimated bool  `json:"tokens_estimated"`
-	// CostUSD is the list price of Tokens (see PricesOf), or nil if it is unknown.
+	// CostUSD is the cost of Tokens at list prices (see PricesOf), or nil if the
+	// price is unknown.
 	CostUSD *float64 `json:"cost_usd"`
 	// CacheProblem is the reason why vectors could not be cached, or empty if there was
 	// no problem.
@@ -24,7 +26,7 @@ type Meter interface {
 	Usage() Usage
 }
 
-// Since returns the difference between u and the earlier usage before.
+// Since returns the difference between u and the earlier usage in before.
 func (u Usage) Since(before Usage) Usage {
 	u.Cached -= before.Cached
 	u.Made -= before.Made

@@ -6,19 +6,19 @@ import (
 )
 
 // Vocabulary maps words to rows of a model. It is a hash table stored as bytes, so
-// opening it costs nothing. It may be used concurrently. A token that starts with "##"
-// continues a word.
+// opening it takes no time. It may be used concurrently. A token that starts with "##"
+// is a piece that continues a word.
 type Vocabulary struct {
 	rows    int
 	slots   []byte // u16 row+1, or 0 if empty; the number of slots is a power of two
-	offsets []byte // rows+1 offsets into strings, u32 each
+	offsets []byte // rows+1 offsets into strings, each a u32
 	strings []byte
 }
 
 const (
 	maxRows = 1<<16 - 1
-	// maxProbes limits a lookup in a table that was deliberately filled. NewVocabulary
-	// doubles the table until no token needs more probes.
+	// maxProbes limits the time of a lookup in a table that was filled with malicious
+	// intent. NewVocabulary doubles the table until no token needs more probes.
 	maxProbes = 32
 	// continued is the prefix of a token that is not the first piece of its word.
 	continued = "##"
@@ -29,7 +29,7 @@ const (
 
 // NewVocabulary returns a vocabulary in which tokens[i] is row i. It returns an error
 // if there are more than 65,535 tokens or if a token is empty, too long (255 bytes) or
-// a duplicate. In the second case, the error contains the token.
+// a duplicate. If the problem is a token, the error contains it.
 func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	if len(tokens) > maxRows {
 		return nil, fmt.Errorf("%d tokens; the maximum is %d", len(tokens), maxRows)
@@ -83,7 +83,7 @@ func (v *Vocabulary) free(hash uint32) (at int, ok bool) {
 	return 0, false
 }
 
-// slot returns the byte offset of a hash's slot in v.slots.
+// slot returns the byte offset in v.slots of a hash's slot.
 func (v *Vocabulary) slot(hash uint32) int {
 	return 2 * int(hash&uint32(len(v.slots)/2-1))
 }
@@ -105,7 +105,8 @@ func (v *Vocabulary) token(row int) []byte {
 	return v.strings[from:to]
 }
 
-// Row returns the row of a token in the vocabulary's spelling, or -1 if it has none.
+// Row returns the row of a token, or -1 if the token has no row. The token must be
+// spelled as in the vocabulary.
 func (v *Vocabulary) Row(token string) int {
 	hash := hashToken(token)
 	for i := range uint32(maxProbes) {
@@ -120,8 +121,8 @@ func (v *Vocabulary) Row(token string) int {
 	return -1
 }
 
-// find does the same as Row for a word, or for a piece that continues one, with a known
-// hash.
+// find does the same as Row, but takes a word whose hash is known. piece is true if the
+// word is a piece that continues a word.
 func (v *Vocabulary) find(hash uint32, word []byte, piece bool) int {
 	for i := range uint32(maxProbes) {
 		row := int(binary.LittleEndian.Uint16(v.slots[v.slot(hash+i):])) - 1
@@ -145,9 +146,10 @@ func (v *Vocabulary) find(hash uint32, word []byte, piece bool) int {
 	return -1
 }
 
-// AppendWord appends the rows of one word from Words to rows: the word's own row, or
-// the rows of the longest pieces into which it can be split. Numbers and words outside
-// ASCII are not split. A word without rows adds nothing.
+// AppendWord appends the rows of one word to rows. The word must come from Words. If
+// it has a row, AppendWord appends that row, or else the rows of the longest pieces
+// into which the word can be split. Numbers and words outside ASCII are not split. If
+// there are no rows for the word, nothing is appended.
 func (v *Vocabulary) AppendWord(rows []uint16, word []byte, joined bool) []uint16 {
 	if len(word) > maxWordBytes {
 		return rows
@@ -161,7 +163,7 @@ func (v *Vocabulary) AppendWord(rows []uint16, word []byte, joined bool) []uint1
 	return v.appendPieces(rows, word)
 }
 
-// divisible reports whether an unknown word is worth splitting. It must be ASCII and
+// divisible reports whether an unknown word can be split. It must be ASCII and
 // contain a letter.
 func divisible(word []byte) bool {
 	letters := false
@@ -190,8 +192,8 @@ func (v *Vocabulary) appendPieces(rows []uint16, word []byte) []uint16 {
 }
 
 // longest returns the row and length of the longest token that is a prefix of word. If
-// there is none, it returns -1 and the one byte to skip. In a word of three or more
-// letters, the first piece is never two letters long.
+// there is no such token, row is -1 and n is 1, the number of bytes to skip. In a word
+// of three or more letters, the first piece never has exactly two letters.
 func (v *Vocabulary) longest(word []byte, first bool) (row, n int) {
 	var hashes [maxPieceBytes + 1]uint32
 	most := min(len(word), maxPieceBytes)
@@ -213,7 +215,8 @@ func (v *Vocabulary) longest(word []byte, first bool) (row, n int) {
 	return -1, 1
 }
 
-// 32-bit FNV-1a. The hash of each prefix is known while the word is hashed.
+// Constants of 32-bit FNV-1a. While a word is hashed, the hash of each prefix
+// becomes known.
 const (
 	hashSeed   = 2166136261
 	hashFactor = 16777619

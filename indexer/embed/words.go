@@ -5,19 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxWordBytes is the maximum length of a word. Longer ones (keys, hashes, blobs) are
-// noise. They are in no vocabulary and are not split into pieces.
+// maxWordBytes is the maximum length of a word. Longer words, for example keys,
+// hashes and blobs, are noise. They are in no vocabulary and are not split into
+// pieces.
 const maxWordBytes = 40
 
 // Words calls emit for every word of text, in lower case and in order. Both the model
-// and its trainer use it, so they always agree.
+// and its trainer use Words, so they always split text in the same way.
 //
-// It splits runs of letters and digits at camel case: parseURL becomes parse, url;
-// HTTPServer becomes http, server; URLs stays whole; base64Encode becomes base64,
-// encode. Other digits do not split a run. An identifier of two to four parts is also
-// emitted whole, with joined set. Scripts written without spaces are emitted as
-// overlapping pairs of characters. emit must not retain word. Words longer than 40
-// bytes are omitted.
+// It splits runs of letters and digits at camel-case boundaries: parseURL becomes
+// parse, url; HTTPServer becomes http, server; URLs stays whole; base64Encode becomes
+// base64, encode. Other digits do not split a run. An identifier of two to four parts
+// is also emitted as a whole, with joined set to true. Scripts written without spaces
+// are emitted as overlapping pairs of characters. The function emit must not retain
+// word. Words longer than 40 bytes are omitted.
 func Words(text string, emit func(word []byte, joined bool)) {
 	var s splitter
 	for i := 0; i < len(text); {
@@ -32,14 +33,14 @@ func Words(text string, emit func(word []byte, joined bool)) {
 	}
 }
 
-// The kinds of stretches in a text.
+// The kinds of stretches of text.
 const (
 	gap = iota
 	wordRun
 	spacelessRun
 )
 
-// scan returns the end and kind of the stretch that begins at text[i].
+// scan returns the end and the kind of the stretch that begins at text[i].
 func scan(text string, i int) (end, kind int) {
 	kind = -1
 	for i < len(text) {
@@ -95,7 +96,7 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// splitter holds the lower-case form of the current run.
+// splitter holds the lower-case form of the current run of letters and digits.
 type splitter struct {
 	room [2 * maxWordBytes]byte
 }
@@ -134,14 +135,14 @@ func camelCut(run string, k int) bool {
 	case lower:
 		return true
 	case upper:
-		last := k+2 == len(run) && run[k+1] == 's' // the plural in URLs
+		last := k+2 == len(run) && run[k+1] == 's' // the s in a plural like URLs
 		return beforeLower && !last
 	}
 	return beforeLower
 }
 
-// appendLower appends part in lower case. If part is too long, it appends only enough
-// to show that.
+// appendLower appends part in lower case. If part is too long, it appends only as
+// much as is needed to show that.
 func appendLower(buf []byte, part string) []byte {
 	if len(part) > maxWordBytes {
 		part = part[:maxWordBytes+1]

@@ -2,9 +2,9 @@
 // notebooks, plain text and, with pandoc, reStructuredText, AsciiDoc, Org, docx, LaTeX
 // and manual pages.
 //
-// Files are untrusted. No code in them runs, and no file or URL that they refer to is
-// read. The memory, time and pages used for one file are limited. A file that exceeds a
-// limit is reported as a Problem.
+// Files are untrusted. Code in a file is not run, and files or URLs that it refers to
+// are not read. The memory, the time and the number of pages for one file are limited.
+// A file that exceeds a limit is reported as a Problem.
 package formats
 
 import (
@@ -26,43 +26,44 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// File is a file that may be converted.
+// File is a file that can be converted if it has one of the formats.
 type File struct {
 	// Path is relative to the corpus, with forward slashes. Open is the file's path on
 	// disk.
 	Path, Open string
 }
 
-// Page is a page converted from a file.
+// Page is a page that was converted from a file.
 type Page struct {
-	// Path is the file's path. If a file becomes several pages, it is PATH/NAME.
+	// Path is the file's path. If the file has several pages, Path is the file's
+	// path, a slash and a name.
 	Path string
-	// File is the file's path.
+	// File is the Path of the File that the page was converted from.
 	File string
 	// Open is the path of the Markdown file.
 	Open string
-	// Lines holds the 1-based source line of each line of Markdown, or 0 if a line has
-	// none. It is nil if no line is known.
+	// Lines holds, for each line of Markdown, its 1-based line in the file, or 0 if it
+	// has none. Lines is nil if no line is known.
 	Lines []int
 }
 
-// Problem describes a part of a file that could not be converted.
+// Problem describes something in a file that could not be converted.
 type Problem struct {
 	File   string
 	Line   int // 1-based, or 0 for the whole file
 	Reason string
 }
 
-// Left counts the files with one extension that did not become pages.
+// Left counts the files with one extension from which no pages were made.
 type Left struct {
 	// Ending is the extension in lower case, with its dot, or "page" for web pages.
 	Ending string `json:"ending"`
 	Count  int    `json:"count"`
-	// Reason is a remedy, for example "install pandoc", or empty if there is none.
+	// Reason says how to fix this, for example "install pandoc", or is empty.
 	Reason string `json:"reason,omitempty"`
 }
 
-// String returns a text of the form "14 .rst (install pandoc)".
+// String returns l in the form "14 .rst (install pandoc)".
 func (l Left) String() string {
 	s := fmt.Sprintf("%d %s", l.Count, l.Ending)
 	if !strings.HasPrefix(l.Ending, ".") && l.Count != 1 {
@@ -74,7 +75,8 @@ func (l Left) String() string {
 	return s
 }
 
-// LeftOut returns a list on one line: "left out: 14 .rst (install pandoc), 3 .pdf".
+// LeftOut returns list on one line. An example is "left out: 14 .rst (install
+// pandoc), 3 .pdf".
 func LeftOut(list []Left) string {
 	var parts []string
 	for _, l := range list {
@@ -87,25 +89,27 @@ func LeftOut(list []Left) string {
 type Result struct {
 	Pages    []Page
 	Problems []Problem
-	// Left has the order of [Sorted].
+	// Left is sorted by [Sorted].
 	Left []Left
 }
 
-// format is a format that this package recognizes.
+// format is a file format that this package recognizes.
 type format struct {
 	endings []string
 	// most is the maximum file size in bytes.
 	most int64
-	// pages converts a file to pages. It is nil if the format cannot be converted.
+	// pages converts a file to pages. It is nil if files in this format cannot be
+	// converted.
 	pages func(context.Context, *Converter, *work) error
-	// pandoc is the name of pandoc's reader, or empty if pandoc is not needed.
+	// pandoc is the name of the format in pandoc, or empty if pandoc is not
+	// needed.
 	pandoc string
-	// maybe is true if files of other kinds have the same extension. Files that are not
-	// in this format are then not counted.
+	// maybe is true if files of other kinds have the same extension. Files that turn
+	// out not to be in this format are then not counted.
 	maybe bool
 }
 
-// formats lists the formats.
+// formats lists the recognized formats.
 var formats = []format{
 	{endings: []string{".html", ".htm", ".xhtml"}, most: 8 << 20, pages: htmlPages},
 	{endings: []string{".json", ".yaml", ".yml"}, most: 16 << 20, pages: apiPages, maybe: true},
@@ -120,8 +124,8 @@ var formats = []format{
 	{endings: []string{".pdf", ".doc", ".odt", ".rtf", ".epub", ".pptx", ".ppt", ".xlsx", ".xls"}},
 }
 
-// notPages lists files with these extensions that are not docs: files of tools, and
-// texts for models that repeat the docs.
+// notPages lists globs for files that have one of these extensions but are not
+// docs. These are files for tools, and files that repeat the docs for models.
 var notPages = []string{"requirements*.txt", "constraints*.txt", "cmakelists.txt", "robots.txt", "humans.txt", "licen*.txt", "copying*.txt", "notice*.txt", "llms*.txt",
 	"package.json", "package-lock.json", "tsconfig*.json", "pnpm-lock.yaml", "404.html", "search.html", "genindex.html", "sitemap.html"}
 
@@ -153,8 +157,8 @@ func Wants(name string) bool {
 	})
 }
 
-// IsDocs reports whether a file with this name is docs, judging by its extension alone,
-// and can be converted on this machine.
+// IsDocs reports whether a file with this name contains docs, as far as its extension
+// shows, and can be converted on this machine.
 func IsDocs(name string) bool {
 	f := of(name)
 	return f != nil && Wants(name) && !f.maybe && f.pages != nil && (f.pandoc == "" || pandocPath() != "")
@@ -162,17 +166,18 @@ func IsDocs(name string) bool {
 
 // Options configure a Converter. The zero value is ready to use.
 type Options struct {
-	// Temp is the parent of the folder for pages. If empty, it is the system's
-	// temporary folder.
+	// Temp is the folder in which the folder for pages is created. If it is
+	// empty, the system's temporary folder is used.
 	Temp string
-	// CountOnly is a reason to leave out all files. If empty, files are converted.
+	// CountOnly is the reason for not converting any files. If it is empty, files
+	// are converted.
 	CountOnly string
-	// Pandoc is the path of pandoc. If empty, it is looked up in PATH.
+	// Pandoc is the path of pandoc. If it is empty, pandoc is looked up in PATH.
 	Pandoc string
 }
 
-// Converter writes pages to its own folder, which Close removes. It must not be used
-// concurrently.
+// Converter writes pages to a new folder. Close removes this folder. It must not be
+// used concurrently.
 type Converter struct {
 	o   Options
 	dir string
@@ -199,7 +204,7 @@ func (c *Converter) Close() error {
 	return nil
 }
 
-// Limits on all pages, and on the pages of one file.
+// Limits on the total of all pages, and on the pages of one file.
 const (
 	maxAll       = 1 << 30
 	maxFileText  = 16 << 20
@@ -207,13 +212,13 @@ const (
 	maxProblems  = 20
 )
 
-// Reasons why a file does not become a page.
+// Reasons why no page is made from a file.
 var (
-	errNotOurs = errors.New("the file does not have this format") // not counted if the format's maybe is true
+	errNotOurs = errors.New("the file does not have this format") // the file is not counted if the format's field maybe is true
 	errNoText  = errors.New("no text")
 )
 
-// leave is the error for a file that counts as left out, with a remedy.
+// leave is the error for a file that is counted in Left, with the reason.
 type leave struct{ ending, reason string }
 
 func (l leave) Error() string { return l.reason }
@@ -235,8 +240,9 @@ func (w *work) problem(line int, format string, args ...any) {
 }
 
 // Convert converts files to pages. Files that fail are reported as problems or counted
-// in Result.Left. An error comes from ctx or from the folder for pages. progress,
-// unless nil, is called after each file, from one goroutine at a time.
+// in Result.Left. Convert returns an error only if ctx is cancelled or a page cannot
+// be written. If progress is not nil, it is called after each file, from one goroutine
+// at a time.
 func (c *Converter) Convert(ctx context.Context, files []File, progress func(done, total int)) (Result, error) {
 	all := make([]*work, len(files))
 	failed := make([]error, len(files))
@@ -303,7 +309,7 @@ func Sorted(list []Left) []Left {
 
 func endingOf(name string) string { return strings.ToLower(path.Ext(name)) }
 
-// one reads a file and converts it to pages.
+// one reads a single file and converts it to pages.
 func (c *Converter) one(ctx context.Context, w *work) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -339,7 +345,8 @@ func (c *Converter) one(ctx context.Context, w *work) (err error) {
 
 // read reads a regular file. It returns an error if the file has more than most bytes.
 func read(name string, most int64) ([]byte, error) {
-	// O_NONBLOCK prevents waiting if a pipe has replaced the file.
+	// With O_NONBLOCK, opening the file does not block if a pipe has replaced the
+	// file.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, errors.New("it cannot be read")
@@ -359,8 +366,8 @@ func read(name string, most int64) ([]byte, error) {
 	return src, nil
 }
 
-// tooLarge is the error for a file that exceeds its format's maximum size. head is the
-// beginning of the file.
+// tooLarge is the error for a file that exceeds the maximum size of its format. head
+// is the beginning of the file.
 type tooLarge struct {
 	most int64
 	head []byte
@@ -370,8 +377,8 @@ func (e *tooLarge) Error() string {
 	return fmt.Sprintf("it is larger than %d MB, the limit for its format", e.most>>20)
 }
 
-// maybeDocs reports whether a large file with an ambiguous extension may be docs. JSON
-// and YAML data is not.
+// maybeDocs reports whether a large file with an ambiguous extension may contain docs.
+// If the file is JSON or YAML data, it returns false.
 func maybeDocs(name string, head []byte) bool {
 	switch endingOf(name) {
 	case ".json", ".yaml", ".yml":
@@ -385,9 +392,9 @@ type diskError struct{ error }
 
 func (d *diskError) Unwrap() error { return d.error }
 
-// write adds a page of w. name is its name if the file has several pages, or empty if
-// it has one. lines may be nil. A page that exceeds its file's limits is reported as a
-// problem.
+// write adds a page from the file of w. name is the page's name if the file has
+// several pages, or empty if it has one page. lines may be nil. If the page exceeds a
+// limit for the file, write reports this as a problem.
 func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 	markdown = strings.ToValidUTF8(strings.ReplaceAll(markdown, "\x00", ""), "\uFFFD")
 	if strings.TrimSpace(markdown) == "" {
@@ -419,13 +426,14 @@ func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 	return nil
 }
 
-// builder builds a page and records the source line of each line.
+// builder builds a page, and records the source line of each of its lines.
 type builder struct {
 	text  strings.Builder
 	lines []int
 }
 
-// add adds text of one or more lines, all from the same source line, or 0 for none.
+// add adds text of one or more lines. line is the source line of all of them, or 0
+// if they have none.
 func (b *builder) add(line int, text string) {
 	b.text.WriteString(text)
 	b.text.WriteByte('\n')
@@ -434,7 +442,7 @@ func (b *builder) add(line int, text string) {
 	}
 }
 
-// block adds text and an empty line.
+// block adds text followed by an empty line.
 func (b *builder) block(line int, text string) {
 	if text != "" {
 		b.add(line, text)
@@ -453,7 +461,7 @@ func fence(language, code string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// stem returns the file's name without folders and extension.
+// stem returns the file's name without the folders and the extension.
 func stem(name string) string {
 	return strings.TrimSuffix(path.Base(name), path.Ext(name))
 }

@@ -29,7 +29,7 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 	if err != nil {
 		return err
 	}
-	// The parser rejects a nesting depth of more than 512.
+	// The parser returns an error if elements are nested more than 512 deep.
 	root, err := html.Parse(strings.NewReader(text))
 	if err != nil {
 		return errors.New("it cannot be read as HTML: " + oneLine(err.Error()))
@@ -56,11 +56,11 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 
 var charset = regexp.MustCompile(`(?i)<meta[^>]+charset=["']?([\w-]+)`)
 
-// latin lists the character sets that decode reads, and those that pages often declare
-// wrongly.
+// latin lists the character sets that decode can read, including those that pages
+// often declare wrongly.
 var latin = []string{"iso-8859-1", "windows-1252", "latin1", "us-ascii", "ascii", "utf-8", "utf8"}
 
-// toMarkdown converts a tree to Markdown.
+// toMarkdown converts a tree of HTML nodes to Markdown.
 func toMarkdown(n *html.Node) (string, error) {
 	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithListEndComment(false)),
@@ -73,7 +73,8 @@ func toMarkdown(n *html.Node) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// isTemplate reports whether a file is a fragment or template that a program fills in.
+// isTemplate reports whether a file is an HTML fragment, or a template with values
+// that a program fills in.
 func isTemplate(src []byte) bool {
 	head := bytes.ToLower(src[:min(len(src), 64<<10)])
 	for _, mark := range []string{"<html", "<body", "<!doctype"} {
@@ -91,7 +92,7 @@ func hasTitle(markdown string) bool {
 	return firstHeading.MatchString(markdown[:min(len(markdown), 2000)])
 }
 
-// titleOf returns the page's title without the site name that follows a bar or dash.
+// titleOf returns the page's title. It removes a site name after a bar or dash.
 func titleOf(root *html.Node) string {
 	n := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Title && n.Namespace == "" })
 	if n == nil || n.FirstChild == nil {
@@ -106,9 +107,9 @@ func titleOf(root *html.Node) string {
 	return cut(title, 200)
 }
 
-// mains lists the selectors of a page's main content, best first: HTML elements, ARIA
-// roles, and classes of generators (GitHub, Sphinx, Javadoc, Docusaurus, MkDocs,
-// Jekyll, Doxygen).
+// mains lists the selectors of a page's main content, best first. They select HTML
+// elements, ARIA roles, and classes of site generators (GitHub, Sphinx, Javadoc,
+// Docusaurus, MkDocs, Jekyll, Doxygen).
 var mains = []func(*html.Node) bool{
 	func(n *html.Node) bool { return n.DataAtom == atom.Main },
 	func(n *html.Node) bool { return attribute(n, "role") == "main" },
@@ -126,7 +127,7 @@ var mains = []func(*html.Node) bool{
 }
 
 // mainOf returns the main content. It uses the first selector that matches exactly one
-// element with text.
+// element that contains text.
 func mainOf(root *html.Node) *html.Node {
 	for _, fits := range mains {
 		var all []*html.Node
@@ -144,7 +145,7 @@ func mainOf(root *html.Node) *html.Node {
 	return root
 }
 
-// hasWords reports whether a tree contains at least a few words, not counting scripts.
+// hasWords reports whether a tree contains at least a few words outside scripts.
 func hasWords(n *html.Node) bool {
 	words := 0
 	each(n, func(n *html.Node) bool {
@@ -156,11 +157,12 @@ func hasWords(n *html.Node) bool {
 	return words >= 5
 }
 
-// droppedTags lists the elements that never become text.
+// droppedTags lists the elements that are never converted to text.
 var droppedTags = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Nav, atom.Footer, atom.Button, atom.Svg, atom.Math,
 	atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Input, atom.Textarea, atom.Dialog, atom.Head, atom.Link, atom.Meta, atom.Base}
 
-// droppedClasses lists the classes that generators use for elements around the text.
+// droppedClasses lists the classes that site generators use for elements around the
+// main text.
 var droppedClasses = []string{"headerlink", "anchor-link", "header-anchor", "hash-link", "anchorjs-link", "heading-anchor", "sr-only", "visually-hidden", "skip-link", "skip-to-content",
 	"toc", "table-of-contents", "breadcrumb", "breadcrumbs", "sidebar", "md-sidebar", "sphinxsidebar", "wy-nav-side", "theme-doc-toc-mobile", "edit-this-page", "theme-edit-this-page", "pagination-nav",
 	"prev-next", "page-nav", "site-footer", "site-header", "navbar", "related", "cookie-banner", "copy-button", "copybtn", "linenos", "lineno", "navheader", "navfooter"}
@@ -182,19 +184,19 @@ func dropped(n *html.Node) bool {
 		return true
 	}
 	switch n.DataAtom {
-	case atom.Header, atom.Form: // keep an article's header, and a form that contains a whole old page
+	case atom.Header, atom.Form: // keep an article's header, and a form that encloses an entire old page
 		return find(n, func(n *html.Node) bool { return n.DataAtom == atom.H1 || n.DataAtom == atom.H2 }) == nil
-	case atom.Aside: // some generators use it for notes
+	case atom.Aside: // some site generators use it for notes
 		return !notes.MatchString(attribute(n, "class"))
 	}
 	style := strings.ReplaceAll(strings.ToLower(attribute(n, "style")), " ", "")
-	// An inactive tab is hidden, but it is content.
+	// An inactive tab is hidden, but its text is part of the content.
 	return has(n, "hidden") && attribute(n, "role") != "tabpanel" || attribute(n, "aria-hidden") == "true" || strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") ||
 		slices.Contains(droppedRoles, attribute(n, "role")) || hasClass(n, droppedClasses...)
 }
 
-// clean removes nodes that are not content, and attributes that cause a lot of work in
-// the converter: cell spans and data URLs.
+// clean removes nodes that are not content. It also removes attributes that make the
+// converter slow: cell spans and data URLs.
 func clean(n *html.Node) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -211,8 +213,8 @@ func clean(n *html.Node) {
 	})
 }
 
-// maxCells is the maximum number of cells in a table after the converter pads all rows
-// to the length of the longest one.
+// maxCells is the maximum number of cells in a table, counted after the converter has
+// padded all rows to the length of the longest row.
 const maxCells = 100_000
 
 // flatten converts tables with more than maxCells cells to paragraphs.
@@ -244,8 +246,8 @@ func flatten(root *html.Node) {
 	})
 }
 
-// each calls visit for the nodes of a tree. It visits the children of a node only if
-// visit returns true for that node.
+// each calls visit for the nodes in a tree. If visit returns false for a node, each
+// skips the node's children.
 func each(n *html.Node, visit func(*html.Node) bool) {
 	if !visit(n) {
 		return
@@ -255,7 +257,8 @@ func each(n *html.Node, visit func(*html.Node) bool) {
 	}
 }
 
-// find returns the first matching element, or nil if there is none.
+// find returns the first element for which fits returns true, or nil if there is
+// none.
 func find(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
 	each(root, func(n *html.Node) bool {
 		if found == nil && n.Type == html.ElementNode && fits(n) {

@@ -10,16 +10,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits on the output of a notebook's cells. They are large enough for a table or a
-// stack trace.
+// Limits on the output of a notebook's cells. Within these limits, a table or a
+// stack trace is shown in full.
 const (
 	maxOutput      = 2 << 10
 	maxOutputLines = 40
 	maxOutputs     = 10 // per cell
 )
 
-// notebookPages converts a Jupyter notebook to a page with its texts, its code and the
-// beginning of its text output. It omits images and HTML.
+// notebookPages converts a Jupyter notebook to a page. The page has the notebook's
+// text and code, and the beginning of its text output. It has no images or HTML.
 func notebookPages(_ context.Context, c *Converter, w *work) error {
 	root, err := parseTree(w.src)
 	if err != nil {
@@ -55,7 +55,7 @@ func notebookPages(_ context.Context, c *Converter, w *work) error {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9+#.-]{1,30}$`)
 
-// titled reports whether the first text of a notebook begins with a title.
+// titled reports whether the first text cell of a notebook starts with a title.
 func titled(cells []*yaml.Node) bool {
 	for _, cell := range cells {
 		if text(get(cell, "cell_type")) == "markdown" {
@@ -66,7 +66,7 @@ func titled(cells []*yaml.Node) bool {
 	return false
 }
 
-// addCell adds a cell and reports whether it had any content.
+// addCell adds a cell and reports whether the cell had any content.
 func addCell(b *builder, cell *yaml.Node, language string) bool {
 	kind := text(get(cell, "cell_type"))
 	key := "source"
@@ -87,7 +87,7 @@ func addCell(b *builder, cell *yaml.Node, language string) bool {
 	case "code":
 		code := strings.Split(fence(language, source), "\n")
 		b.add(0, code[0])
-		// fence removes empty lines at both ends.
+		// The method fence removes empty lines at both ends.
 		skipped := len(source) - len(strings.TrimLeft(source, "\n"))
 		addLines(b, code[1:len(code)-1], lines[min(skipped, len(lines)):])
 		b.block(0, code[len(code)-1])
@@ -106,8 +106,8 @@ func addLines(b *builder, text []string, lines []int) {
 	}
 }
 
-// joined returns a text, which may be stored as a list of lines, and the source line of
-// each of its lines.
+// joined returns the text in n and the source line of each of its lines. n may be
+// a string or a list of lines.
 func joined(n *yaml.Node) (string, []int) {
 	var b strings.Builder
 	var lines []int
@@ -127,7 +127,7 @@ func joined(n *yaml.Node) (string, []int) {
 	return b.String(), lines
 }
 
-// addOutputs adds the output of a cell within the limits.
+// addOutputs adds a cell's output, up to the limits.
 func addOutputs(b *builder, outputs []*yaml.Node) {
 	for _, o := range outputs[:min(len(outputs), maxOutputs)] {
 		said, lines := joined(get(o, "text"))
@@ -149,7 +149,7 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b")
 
 func plainText(s string) string { return escapes.ReplaceAllString(cut(s, 4*maxOutput), "") }
 
-// bounded returns the beginning of an output.
+// bounded returns the beginning of a cell's output.
 func bounded(s string) string {
 	lines := strings.SplitN(s, "\n", maxOutputLines+1)
 	if len(lines) > maxOutputLines {

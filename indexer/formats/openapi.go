@@ -13,15 +13,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// opensAPI matches a line in every OpenAPI 3 description. swagger matches a line in
-// descriptions before version 3.
+// opensAPI matches a line that occurs in every OpenAPI 3 description. swagger
+// matches a line that occurs in descriptions before version 3.
 var (
 	opensAPI = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?openapi["']?\s*:\s*["']?3\.`)
 	swagger  = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?swagger["']?\s*:\s*["']?2\.`)
 )
 
-// apiPages converts an OpenAPI description to pages: an overview, one page per tag with
-// a section for each operation, and the schemas.
+// apiPages converts an OpenAPI description to pages. These are an overview, one page
+// per tag with a section for each operation, and a page with the schemas.
 func apiPages(_ context.Context, c *Converter, w *work) error {
 	switch {
 	case bytes.Contains(w.src, []byte("openapi")) && opensAPI.Match(w.src):
@@ -51,28 +51,28 @@ type api struct {
 	work    *work
 	title   string
 	refs    map[string]*yaml.Node
-	refused map[string]bool // external references, which are reported once
+	refused map[string]bool // external references; each is reported only once
 	steps   int
 }
 
-// maxSteps is the maximum number of nodes visited per description. A referenced node is
-// shown wherever it is used, so the output for a small file could become arbitrarily
-// large.
+// maxSteps is the maximum number of nodes visited per description. A node that is
+// referenced is shown wherever it is used. Without a limit, the output for a small file
+// could therefore be arbitrarily large.
 const maxSteps = 2_000_000
 
 var errSteps = errors.New("its references expand to too much text")
 
-// step counts a node. Above the limit it panics, and [Converter.one] stops the
-// conversion.
+// step counts a visited node. If there are too many, it panics, and
+// [Converter.one] stops the conversion.
 func (a *api) step() {
 	if a.steps++; a.steps > maxSteps {
 		panic(errSteps)
 	}
 }
 
-// resolve returns the node that a reference within the file resolves to, and the last
-// part of the reference as a name. The node is nil if the reference points to another
-// file, which is never read, or does not resolve.
+// resolve returns the node that a reference within the file points to, and the last
+// part of the reference as a name. The node is nil if the reference points nowhere or
+// to another file. Other files are never read.
 func (a *api) resolve(n *yaml.Node) (*yaml.Node, string) {
 	name := ""
 	for range 10 {
@@ -100,7 +100,7 @@ func (a *api) refuse(line int, ref string) {
 	}
 }
 
-// at returns the node at a JSON pointer. The pointer has no "#/".
+// at returns the node at a JSON pointer. The pointer starts after "#/".
 func (a *api) at(pointer string) *yaml.Node {
 	if n, known := a.refs[pointer]; known {
 		return n
@@ -121,7 +121,8 @@ type apiPage struct {
 	name string
 }
 
-// methods lists the operations of a path in the order of the specification.
+// methods lists the HTTP methods of the operations on a path, in the order of the
+// specification.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 
 // pages builds all pages.
@@ -202,7 +203,7 @@ func (a *api) overview(p *apiPage) {
 	}
 }
 
-// operation adds an operation's section.
+// operation adds a section for an operation.
 func (a *api) operation(p *apiPage, name string, o pair, item *yaml.Node) {
 	a.step()
 	n := o.value
@@ -261,11 +262,11 @@ func (a *api) parameter(p *apiPage, n *yaml.Node) {
 	p.add(line, item(code(text(get(n, "name")))+" ("+commas(what)+")", joinWords(oneLine(text(get(n, "description"))), a.limits(s), a.exampleOf(n))))
 }
 
-// maxMedia is the maximum number of media types shown for one body.
+// maxMedia is the maximum number of media types that are shown for one body.
 const maxMedia = 4
 
-// content adds a body's media types, with schema and examples. It shows types with the
-// same schema once.
+// content adds a body's media types, with their schemas and examples. If several types
+// have the same schema, it is shown only once.
 func (a *api) content(p *apiPage, n *yaml.Node) {
 	shown := map[*yaml.Node]bool{}
 	for i, m := range pairs(get(n, "content")) {
@@ -287,7 +288,7 @@ func (a *api) content(p *apiPage, n *yaml.Node) {
 	}
 }
 
-// schemas returns the page of named schemas, or nil if there are none.
+// schemas returns a page with the named schemas, or nil if there are none.
 func (a *api) schemas() *apiPage {
 	all := pairs(get(get(a.root, "components"), "schemas"))
 	if len(all) == 0 {

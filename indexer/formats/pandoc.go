@@ -29,16 +29,17 @@ func pandocPath() string {
 	return found
 }
 
-// pandoc is the program and its input formats.
+// pandoc holds the path of pandoc and the formats that it can read.
 type pandoc struct {
-	path string // if empty, found in PATH
+	path string // if empty, pandoc is looked up in PATH
 	once sync.Once
-	// formats lists the input formats. It is nil if there is no usable program.
+	// formats lists the input formats. It is nil if pandoc is missing or
+	// unusable.
 	formats []string
-	bounded []string // arguments that limit its memory
+	bounded []string // arguments that limit pandoc's memory
 }
 
-// known returns pandoc's input formats. It runs pandoc only once.
+// known returns the input formats of pandoc. It runs pandoc only the first time.
 func (p *pandoc) known(ctx context.Context) []string {
 	p.once.Do(func() {
 		if p.path == "" {
@@ -49,7 +50,7 @@ func (p *pandoc) known(ctx context.Context) []string {
 		}
 		p.bounded = []string{"+RTS", "-M" + pandocMemory, "-RTS"}
 		out, err := p.run(ctx, listWait, nil, "--list-input-formats")
-		if err != nil { // this pandoc was built without these options
+		if err != nil { // this pandoc was built without support for these arguments
 			p.bounded = nil
 			out, err = p.run(ctx, listWait, nil, "--list-input-formats")
 		}
@@ -60,7 +61,8 @@ func (p *pandoc) known(ctx context.Context) []string {
 	return p.formats
 }
 
-// pandocPages converts a file with pandoc. Source lines are unknown.
+// pandocPages converts a file with pandoc. The source lines of the pages are
+// unknown.
 func pandocPages(ctx context.Context, c *Converter, w *work) error {
 	from := w.format.pandoc
 	if from == "man" {
@@ -94,8 +96,8 @@ func pandocPages(ctx context.Context, c *Converter, w *work) error {
 	return c.write(w, "", markdown+"\n", nil)
 }
 
-// manual returns the macro package of a manual page, "man" or "mdoc", or "" if src is
-// not a manual page.
+// manual returns the macro package of a manual page, which is "man" or "mdoc". It
+// returns "" if src is not a manual page.
 func manual(src []byte) string {
 	for line := range bytes.Lines(src[:min(len(src), 64<<10)]) {
 		switch {
@@ -108,8 +110,8 @@ func manual(src []byte) string {
 	return ""
 }
 
-// run runs pandoc with a timeout and without the user's environment. pandoc can only
-// read stdin: --sandbox blocks its access to files and the network.
+// run runs pandoc with a timeout and without the user's environment. pandoc can read
+// only stdin, because --sandbox blocks its access to files and the network.
 func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args ...string) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -135,9 +137,10 @@ func (p *pandoc) run(ctx context.Context, wait time.Duration, stdin []byte, args
 	return out.b.Bytes(), nil
 }
 
-// most keeps the first limit bytes written to it. Further writes are dropped or fail.
+// most keeps the first limit bytes that are written to it. If drop is true, it
+// silently drops further bytes. Otherwise, further writes fail.
 type most struct {
-	b          bytes.Buffer // not embedded, because its ReadFrom has no limit
+	b          bytes.Buffer // not embedded, because the method ReadFrom has no limit
 	limit      int
 	drop, full bool
 }

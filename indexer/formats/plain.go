@@ -30,7 +30,8 @@ func plainPages(_ context.Context, c *Converter, w *work) error {
 	return c.write(w, "", b.text.String(), b.lines)
 }
 
-// underlined reports whether the first line with text is a Markdown heading.
+// underlined reports whether the first line that is not blank is an underlined
+// Markdown heading.
 func underlined(lines []string) bool {
 	for i, line := range lines {
 		if strings.TrimSpace(line) != "" {
@@ -42,17 +43,18 @@ func underlined(lines []string) bool {
 
 var underline = regexp.MustCompile(`^(={3,}|-{3,})\s*$`)
 
-// markup matches the beginning of a line that Markdown would interpret.
+// markup matches the beginning of a line that Markdown would treat specially.
 var markup = regexp.MustCompile("^( {0,3})(#{1,6}(?:\\s|$)|```|~~~|>)")
 
-// escapePlain escapes a line so that Markdown does not treat it as a heading, a fence
+// escapePlain escapes a line so that Markdown does not read it as a heading, a fence
 // or a tag.
 func escapePlain(line string) string {
 	return strings.ReplaceAll(markup.ReplaceAllString(line, `$1\$2`), "<", `\<`)
 }
 
-// decode returns the text of a file with LF line ends. It reads UTF-8, UTF-16 with a
-// byte-order mark, and anything else as Windows-1252, the superset of Latin-1.
+// decode returns the text of a file with LF line ends. It recognizes UTF-8, and
+// UTF-16 with a byte-order mark. All other text is read as Windows-1252, which is a
+// superset of Latin-1.
 func decode(src []byte) (string, error) {
 	switch {
 	case bytes.HasPrefix(src, []byte{0xEF, 0xBB, 0xBF}):
@@ -95,8 +97,8 @@ func joinSurrogates(in []rune) []rune {
 	return out
 }
 
-// windows1252 maps the bytes 0x80 to 0x9F to characters. All other bytes have the same
-// code points in Unicode.
+// windows1252 maps the bytes 0x80 to 0x9F to characters. For all other bytes, the
+// Unicode code point equals the byte.
 var windows1252 = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
 
 func fromLatin(src []byte) []byte {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits on the content shown for one schema.
+// Limits on the amount of text for one schema.
 const (
 	maxFieldDepth = 4
 	maxFields     = 300 // per body
@@ -20,7 +20,8 @@ const (
 	maxExamples   = 3
 )
 
-// typeOf describes a schema in a few words: "Pet", "array of Pet", "string (uuid)".
+// typeOf describes a schema in a few words, for example "Pet", "array of Pet" or
+// "string (uuid)".
 func (a *api) typeOf(n *yaml.Node, depth int) string {
 	resolved, name := a.resolve(n)
 	if name != "" {
@@ -70,8 +71,8 @@ func (a *api) kindOf(n *yaml.Node, depths ...int) string {
 	return escapePlain(cut(oneLine(kind), 300))
 }
 
-// fields adds a list of an object's members, an array's elements or the parts of a
-// composed schema. above holds the enclosing schemas.
+// fields adds a list of the members of an object, the elements of an array, or the
+// parts of a composed schema. above holds the schemas that enclose n.
 func (a *api) fields(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node) {
 	a.fieldsOf(p, n, depth, above, len(p.lines)+maxFields)
 }
@@ -82,7 +83,7 @@ func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node, 
 		return
 	}
 	if len(above) > 0 && above[len(above)-1] != n && slices.Contains(above, n) {
-		return // it contains itself
+		return // the schema contains itself
 	}
 	above = append(slices.Clip(above), n)
 	for _, key := range []string{"allOf", "oneOf", "anyOf"} {
@@ -109,7 +110,7 @@ func (a *api) fieldsOf(p *apiPage, n *yaml.Node, depth int, above []*yaml.Node, 
 	}
 }
 
-// field adds one member's line.
+// field adds a line for one member.
 func (a *api) field(p *apiPage, f pair, required bool, depth int) {
 	n, _ := a.resolve(f.value)
 	what := []string{a.typeOf(f.value, 0)}
@@ -125,7 +126,8 @@ func (a *api) field(p *apiPage, f pair, required bool, depth int) {
 	p.add(f.line, indented(depth, item(strings.TrimSuffix(code(f.key)+" ("+commas(what)+")", " ()"), joinWords(cut(oneLine(about), 1000), a.limits(n), a.exampleOf(n)))))
 }
 
-// indented indents a list item to a depth. The schemas page starts at a greater depth.
+// indented returns line indented to the given depth as a list item. On the schemas
+// page, depth starts at a higher number.
 func indented(depth int, line string) string {
 	if depth == maxFieldDepth-1 {
 		return line
@@ -157,7 +159,8 @@ func (a *api) limits(n *yaml.Node) string {
 	return strings.Join(parts, " ")
 }
 
-// exampleOf returns a short example on one line, or "" if there is none.
+// exampleOf returns a short example for a schema on one line, or "" if there is
+// none.
 func (a *api) exampleOf(n *yaml.Node) string {
 	if v := text(get(n, "example")); v != "" && len(v) <= 200 {
 		return "Example: " + code(v) + "."
@@ -165,7 +168,8 @@ func (a *api) exampleOf(n *yaml.Node) string {
 	return ""
 }
 
-// examples adds the examples of a media type, or else of its schema.
+// examples adds the examples of a media type. If it has none, examples adds those
+// of its schema.
 func (a *api) examples(p *apiPage, media, schema *yaml.Node) {
 	found := 0
 	add := func(line int, name string, v *yaml.Node) {
@@ -201,7 +205,7 @@ func (a *api) examples(p *apiPage, media, schema *yaml.Node) {
 	}
 }
 
-// json returns a tree as JSON, limited to the maximum size of an example.
+// json returns a tree as JSON, truncated to the maximum length of an example.
 func (a *api) json(n *yaml.Node) string {
 	var b bytes.Buffer
 	a.appendJSON(&b, n, 0)
@@ -255,7 +259,7 @@ func writeString(b *bytes.Buffer, s string) {
 	b.Truncate(b.Len() - 1)
 }
 
-// cutLines truncates s to at most n bytes, at a line end if possible.
+// cutLines truncates s to at most n bytes. If possible, it ends at a line end.
 func cutLines(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -273,8 +277,8 @@ func lineOf(n *yaml.Node) int {
 	return n.Line
 }
 
-// prose returns a Markdown description without headings, because the page's headings
-// are reserved for operations.
+// prose returns a description in Markdown without its headings, because the headings
+// on the page are for operations.
 func prose(n *yaml.Node) string {
 	var out []string
 	fenced := false
@@ -298,7 +302,7 @@ func prose(n *yaml.Node) string {
 
 var atxHeading = regexp.MustCompile(`^ {0,3}#{1,6}\s+(\S.*)$`)
 
-// heading returns s on one line and escaped for a heading.
+// heading returns s on one line, escaped for use in a heading.
 func heading(s string) string {
 	return strings.NewReplacer("<", `\<`, "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(cut(oneLine(s), 300))
 }
@@ -312,7 +316,7 @@ func code(s string) string {
 	return "`" + cut(s, 300) + "`"
 }
 
-// item returns a list item: what, followed by about if it is not empty.
+// item returns a list item with what, followed by about unless about is empty.
 func item(what, about string) string {
 	if about = strings.TrimSpace(about); about == "" {
 		return "- " + what
@@ -330,7 +334,7 @@ func joinWords(parts ...string) string {
 
 var notSlug = regexp.MustCompile(`[^\pL\pN]+`)
 
-// slug returns s in a form that can be part of a path.
+// slug returns s in a form that can be used in a path.
 func slug(s string) string {
 	s = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(cut(s, 80)), "-"), "-")
 	if s == "" {

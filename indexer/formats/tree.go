@@ -10,20 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits on a tree. A node takes about 200 bytes of memory.
+// Limits on a tree. Each node takes about 200 bytes of memory.
 const (
 	maxNodes = 1_000_000
 	maxDepth = 200
 )
 
-// parseTree parses JSON, or YAML without resolving aliases, and records the line of
-// each node.
+// parseTree parses JSON or YAML and records the line of each node. It does not
+// resolve YAML aliases.
 func parseTree(src []byte) (*yaml.Node, error) {
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
 	if isJSON(src) {
 		return parseJSON(src)
 	}
-	// Count separators before the parser allocates nodes.
+	// Count separators first, because the parser allocates a node for each value.
 	n := 0
 	for _, c := range src {
 		switch c {
@@ -53,7 +53,7 @@ func isJSON(src []byte) bool {
 type jsonTree struct {
 	d    *json.Decoder
 	src  []byte
-	at   int64 // offset up to which lines are counted
+	at   int64 // lines have been counted up to this offset
 	line int
 	n    int
 }
@@ -73,7 +73,7 @@ func parseJSON(src []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// here returns the line of the last token.
+// here returns the line of the last token that was read.
 func (t *jsonTree) here() int {
 	to := min(t.d.InputOffset(), int64(len(t.src)))
 	t.line += bytes.Count(t.src[t.at:max(t.at, to)], []byte("\n"))
@@ -96,7 +96,7 @@ func (t *jsonTree) value(depth int) (*yaml.Node, error) {
 			n.Kind = yaml.MappingNode
 		}
 		for t.d.More() {
-			child, err := t.value(depth + 1) // object keys are values too
+			child, err := t.value(depth + 1) // object keys are also read as values
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +116,8 @@ func (t *jsonTree) value(depth int) (*yaml.Node, error) {
 	return n, nil
 }
 
-// follow resolves an alias.
+// follow returns the node that an alias stands for. It returns other nodes
+// unchanged.
 func follow(n *yaml.Node) *yaml.Node {
 	for range 10 {
 		if n == nil || n.Kind != yaml.AliasNode {

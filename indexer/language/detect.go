@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxRead is the number of bytes read from a page to detect its language, about 2,000
-// words.
+// maxRead is the number of bytes of a page that are read to detect its language. This
+// is about 2,000 words.
 const maxRead = 16 << 10
 
 // Conditions for a page to be in a language other than English. English pages also
-// contain code, names and quotes in other languages, so many of a page's words must be
-// in the language. For a page whose path claims the language, the values that begin
-// with claimed apply instead.
+// contain code, names and quotes in other languages, so a large share of the words
+// must be in the language. If the page's path claims the language, the constants whose
+// names start with claimed apply instead.
 const (
-	leastHits    = 6    // function words of the language
-	leastKinds   = 4    // distinct ones
-	leastShare   = 0.10 // share of all words
+	leastHits    = 6    // function words in the language
+	leastKinds   = 4    // distinct function words
+	leastShare   = 0.10 // share of function words among all words
 	claimedHits  = 2
 	claimedKinds = 2
 	claimedShare = 0.03
@@ -27,15 +27,16 @@ const (
 	// letters.
 	cjkWeight        = 3
 	claimedCJKWeight = 20
-	// A Japanese page contains kana, and a Korean page contains hangul. Chinese has
-	// neither.
+	// A Japanese page contains kana, and a Korean page contains hangul. A Chinese
+	// page contains neither.
 	kanaShare   = 0.1
 	hangulShare = 0.3
 )
 
-// Detect returns the language of the Markdown page at a path. Its words decide, except
-// that for a short page, a folder or file name that claims a language counts too.
-// Without evidence of another language, the result is English.
+// Detect returns the language of the Markdown page at a path. The language depends on
+// the words on the page. If the page is short, a language that a folder name or the
+// file name claims counts as well. If there is no evidence of another language, the
+// result is English.
 func Detect(page string, src []byte) Code {
 	claim, claimed := OfPath(page)
 	e := look(prose(src))
@@ -45,7 +46,8 @@ func Detect(page string, src []byte) Code {
 	best, hits := e.best()
 	least, kinds, share := leastHits, leastKinds, leastShare
 	if claimed && claim != English {
-		// Related languages share words, so the claim decides between them.
+		// Related languages share words, so the path's claim decides between
+		// them.
 		if own := e.hits[claim]; own >= claimedHits && 4*own >= 3*hits {
 			best, hits = claim, own
 		}
@@ -59,16 +61,16 @@ func Detect(page string, src []byte) Code {
 	return English
 }
 
-// evidence counts the signs of each language in a text.
+// evidence counts the signs of each language in text.
 type evidence struct {
 	words             int // in alphabetic scripts
-	letters           int // in these words
+	letters           int // letters in these words
 	han, kana, hangul int
 	hits              map[Code]int    // number of function words per language
-	met               map[string]bool // the distinct ones
+	met               map[string]bool // the distinct function words found
 }
 
-// look collects the evidence in a text.
+// look collects the evidence in text.
 func look(text string) evidence {
 	e := evidence{hits: map[Code]int{}, met: map[string]bool{}}
 	start := -1
@@ -122,7 +124,7 @@ func (e *evidence) word(word string) {
 	}
 }
 
-// kinds returns the number of distinct function words of a language.
+// kinds returns the number of distinct function words found in a language.
 func (e *evidence) kinds(c Code) (n int) {
 	for word := range e.met {
 		if slices.Contains(functionWords()[word], c) {
@@ -132,7 +134,7 @@ func (e *evidence) kinds(c Code) (n int) {
 	return n
 }
 
-// cjk returns the language of a text that is mostly in Chinese, Japanese or Korean
+// cjk returns the language if the text is mostly in Chinese, Japanese or Korean
 // characters. If the path claims one of these languages, a smaller share is enough.
 func (e *evidence) cjk(claim Code) (Code, bool) {
 	all, weight := e.han+e.kana+e.hangul, cjkWeight
@@ -150,8 +152,9 @@ func (e *evidence) cjk(claim Code) (Code, bool) {
 	return Chinese, true
 }
 
-// best returns the language other than English with the most function words. Among
-// equals, it returns the first by code.
+// best returns the language other than English with the most function words. If
+// several languages have the same number, it returns the one whose code comes
+// first.
 func (e *evidence) best() (best Code, hits int) {
 	for c, n := range e.hits {
 		if c != English && (n > hits || n == hits && c < best) {
@@ -161,8 +164,8 @@ func (e *evidence) best() (best Code, hits int) {
 	return best, hits
 }
 
-// prose returns the beginning of a page without front matter fences and fenced code,
-// because code is English in every language.
+// prose returns the beginning of a page without front matter and without fenced
+// code, because code is in English on all pages.
 func prose(src []byte) string {
 	var b strings.Builder
 	fence := ""

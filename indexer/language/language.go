@@ -1,5 +1,5 @@
-// Package language detects the language of a page and stems its words. It supports the
-// languages that deskhand treats specially. All others are treated as English, the
+// Package language detects the language of a page and stems its words. It supports a
+// limited number of languages. All other languages are treated as English, the
 // language of most documentation.
 package language
 
@@ -48,7 +48,7 @@ var codes = map[string]Code{
 	"spanish": Spanish, "swedish": Swedish, "tamil": Tamil, "turkish": Turkish,
 }
 
-// String returns the code in its usual form, with "en" for English.
+// String returns the language code, which is "en" for English.
 func (c Code) String() string {
 	if c == English {
 		return "en"
@@ -82,9 +82,10 @@ func isSubtag(s string) bool {
 }
 
 // OfPath returns the language that a page's path claims. The claim is the suffix of the
-// file name (guide.ja.md, README.zh-CN.md), or else the nearest folder named by a
-// two-letter tag, with or without a region (de/, zh-cn/, i18n/pt_BR/). ok is false if
-// there is no claim. A claim is only a hint: it/ may be an IT department's folder.
+// file name (guide.ja.md, README.zh-CN.md). If there is no such suffix, it is the
+// nearest folder whose name is a two-letter tag, with or without a region (de/, zh-cn/,
+// i18n/pt_BR/). ok is false if there is no claim. A claim is only a hint, because it/
+// may be the folder of an IT department.
 func OfPath(page string) (c Code, ok bool) {
 	name := strings.TrimSuffix(path.Base(page), path.Ext(page))
 	if i := strings.LastIndexAny(name, "."); i >= 0 {

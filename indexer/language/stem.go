@@ -24,8 +24,8 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// Stemming returns the language for stemming words in a text in c. In Chinese, Japanese
-// and Korean texts, words in Latin letters are stemmed as English.
+// Stemming returns the language whose rules stem the words on a page in c. On Chinese,
+// Japanese and Korean pages, words in Latin letters are stemmed as English.
 func (c Code) Stemming() Code {
 	switch c {
 	case Chinese, Japanese, Korean:
@@ -35,8 +35,8 @@ func (c Code) Stemming() Code {
 }
 
 // Stem returns the stem of a lower-case word by the Snowball rules of c. It does not
-// change words shorter than three bytes, words that do not begin with a letter and, in
-// English, words that begin with a non-ASCII letter.
+// change words shorter than three bytes or words that do not begin with a letter. In
+// English, it also does not change words that begin with a non-ASCII letter.
 func (c Code) Stem(word string) string {
 	first, _ := utf8.DecodeRuneInString(word)
 	if len(word) < 3 || c == English && (first < 'a' || first > 'z') || !unicode.IsLetter(first) {
@@ -82,8 +82,8 @@ func (c Code) Stem(word string) string {
 	return env.Current()
 }
 
-// Sample contains words of every language that Stem changes. A build uses it to detect
-// that another build stemmed differently.
+// Sample contains words in every language that Stem supports. With it, a build detects
+// whether the previous artifact was built with different stemming rules.
 const Sample = `configurations configured; Konfigurationen konfigurierte Straßenbäume; configuraciones configurado
 	configurations configurées; configurazioni configurato; configurações configurado; configuraties geconfigureerde;
 	konfigurationer konfigurerade; konfigurationerne konfigurerede; konfigurasjonene konfigurerte; asetuksissamme määritelty;

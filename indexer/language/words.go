@@ -10,7 +10,7 @@ import (
 const maxFunctionWord = 24
 
 // functionWords maps each function word to its languages. Function words hold sentences
-// together or begin questions. They are only used to detect languages.
+// together or begin questions. The map is used only to detect languages.
 var functionWords = sync.OnceValue(func() map[string][]Code {
 	all := map[string][]Code{}
 	for c, words := range map[Code]string{
@@ -61,8 +61,8 @@ var functionWords = sync.OnceValue(func() map[string][]Code {
 	return all
 })
 
-// Joins reports whether word is a function word of c, which holds sentences together or
-// begins questions.
+// Joins reports whether word is a function word in c. Function words hold sentences
+// together or begin questions.
 func (c Code) Joins(word string) bool {
 	return len(word) <= maxFunctionWord && slices.Contains(functionWords()[strings.ToLower(word)], c)
 }

@@ -18,24 +18,25 @@ import (
 )
 
 // Media types of a library in a registry. A library is a manifest with the empty config
-// and two layers, which are the two files of an index. A client that does not know
-// deskhand can therefore pull a folder that deskhand can serve.
+// and two layers, which are the two files of an index. A generic registry client can
+// therefore pull a folder that deskhand can serve.
 const (
 	ArtifactType = "application/vnd.deskhand.library.v1"
 	MetadataType = "application/vnd.deskhand.library.metadata.v1+json"
 	IndexType    = "application/vnd.deskhand.library.index.v1"
 )
 
-// ownAnnotations is the prefix of annotations that are not in the specification.
+// ownAnnotations is the prefix of annotations that the OCI specification does not
+// define.
 const ownAnnotations = "com.github.deskhand."
 
-// packed is a library in the form in which it is sent. It contains no timestamp, so the
-// same library always has the same bytes.
+// packed is a library in the form that is sent to a registry. It contains no timestamp,
+// so the same library always has the same bytes.
 type packed struct {
 	manifest           []byte
 	metadata           []byte
-	of                 ocispec.Descriptor // of the manifest
-	described, indexed ocispec.Descriptor // of the layers
+	of                 ocispec.Descriptor // descriptor of the manifest
+	described, indexed ocispec.Descriptor // descriptors of the layers
 }
 
 func pack(m artifact.Metadata, more map[string]string) (p packed, err error) {
@@ -60,8 +61,9 @@ func pack(m artifact.Metadata, more map[string]string) (p packed, err error) {
 	return p, err
 }
 
-// Published returns m in the form in which it is sent: without this machine's local
-// paths and settings, and with the origin of the library as its source.
+// Published returns m in the form that is sent to a registry. It does not contain
+// this machine's local paths and settings, and its source is the origin of the
+// library.
 func Published(m artifact.Metadata) artifact.Metadata {
 	if m.Library == nil {
 		return m
@@ -78,7 +80,7 @@ func Published(m artifact.Metadata) artifact.Metadata {
 	return m
 }
 
-// isLocal reports whether a source is on the machine on which the library was built.
+// isLocal reports whether a source is a path on the machine that built the library.
 func isLocal(source string) bool {
 	return filepath.IsAbs(source) || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "file://") || drive.MatchString(source)
 }

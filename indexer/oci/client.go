@@ -30,14 +30,14 @@ import (
 
 // Options configure requests to a registry. The zero value is ready to use.
 type Options struct {
-	// PlainHTTP disables TLS. Without it, TLS is still not used for a registry on this
-	// machine.
+	// PlainHTTP disables TLS. For a registry on this machine, TLS is always disabled.
 	PlainHTTP bool
-	// Progress, unless nil, is called with the number of index bytes transferred so far
-	// and the total.
+	// If Progress is not nil, it is called with the number of index bytes that have
+	// been transferred and the total.
 	Progress func(done, total int64)
-	// Known is the digest of a manifest that the caller has. If the reference resolves
-	// to it, Find returns ErrUnchanged. If empty, it is ignored.
+	// Known is the digest of the manifest that the caller already has. If the
+	// reference resolves to this digest, Find returns ErrUnchanged. If Known is empty,
+	// it is ignored.
 	Known string
 	// Annotations are added to the manifest's annotations and override them. Only Push
 	// uses them.
@@ -48,13 +48,13 @@ type Options struct {
 
 // Limits on requests.
 const (
-	// idleWait is the maximum time without any data from or to a server. Some servers
-	// store an upload elsewhere before they respond.
+	// idleWait is the maximum time in which a server neither sends nor receives data.
+	// It is long because some servers store an upload elsewhere before they respond.
 	idleWait = 2 * time.Minute
 	// wholeWait is the timeout of a push or pull.
 	wholeWait = time.Hour
-	// maxManifest is the maximum manifest size. The specification requires registries
-	// to accept at least this size.
+	// maxManifest is the maximum size of a manifest. The specification requires
+	// registries to accept manifests of up to this size.
 	maxManifest  = 4 << 20
 	maxRedirects = 5
 )
@@ -137,16 +137,16 @@ func credentialsOf(store credentials.Store) auth.CredentialFunc {
 	}
 }
 
-// transport restricts the addresses to which requests are sent. It allows the registry
-// itself, wherever it is, because the user named it. It also allows the internet and,
-// if the registry is in a local network, other machines of that network, for example
-// its token service or storage.
+// transport restricts the addresses to which requests are sent. It always allows the
+// registry itself, because the user named it. It also allows addresses on the
+// internet. If the registry is in a local network, it also allows other machines in
+// that network, because they may serve tokens or storage.
 type transport struct {
-	host  string // of the registry
+	host  string // the registry's host
 	plain bool
 	idle  time.Duration
-	// itself is used for the registry, network for its local network, and internet for
-	// all other addresses.
+	// itself is used for the registry, network for other machines in its local
+	// network, and internet for all other addresses.
 	itself, network, internet http.RoundTripper
 
 	near atomic.Bool // the registry is in this machine's network, but not on this machine
@@ -227,8 +227,9 @@ func (w *watch) end() {
 	w.cancel(nil)
 }
 
-// watched is a body that resets its request's idle timer when bytes are read. The
-// request ends when the response body is closed.
+// watched is the body of a request or response. When bytes are read from it, it
+// resets the request's idle timer. The request ends when the response body is
+// closed.
 type watched struct {
 	io.ReadCloser
 	watch *watch

@@ -16,13 +16,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// ErrUnchanged is returned if a reference resolves to the manifest Options.Known.
+// ErrUnchanged is returned if a reference resolves to the manifest in
+// Options.Known.
 var ErrUnchanged = errors.New("unchanged")
 
-// maxIndex is the maximum size of an index that is pulled.
+// maxIndex is the maximum size of an index that can be pulled.
 const maxIndex = 8 << 30
 
-// Library is a library in a registry. Only its description has been downloaded.
+// Library is a library in a registry. Only its metadata has been downloaded.
 type Library struct {
 	// Reference is the requested reference. Digest is the digest of its manifest.
 	Reference Reference
@@ -35,10 +36,10 @@ type Library struct {
 	o     Options
 }
 
-// Find requests the library at r from its registry. It returns fault "registry_denied",
-// "registry_missing" or "registry_failed", fault "bad_artifact" if r is not a library
-// or does not match its digest, or the faults of artifact.Open. It returns ErrUnchanged
-// if r resolves to Options.Known.
+// Find requests the description of the library at r from the registry. It returns fault
+// "registry_denied", "registry_missing" or "registry_failed", fault "bad_artifact" if r
+// is not a library or does not match its digest, or a fault of artifact.Open. If r
+// resolves to Options.Known, it returns ErrUnchanged.
 func Find(ctx context.Context, r Reference, o Options) (*Library, error) {
 	repo, err := repository(r, o)
 	if err != nil {
@@ -57,7 +58,7 @@ func Find(ctx context.Context, r Reference, o Options) (*Library, error) {
 	return l, failed(pulling, r, l.readMetadata(ctx, described))
 }
 
-// bad returns the fault for invalid content of a registry.
+// bad returns the fault for invalid content from a registry.
 func (l *Library) bad(why, hint string) error {
 	return fault.New("bad_artifact", fmt.Sprintf("%s is refused: %s", l.Reference, shown(why)), hint)
 }
@@ -139,8 +140,8 @@ func (l *Library) readMetadata(ctx context.Context, of ocispec.Descriptor) error
 	return nil
 }
 
-// Fetch writes the data file to w and checks it against its digest. It returns the same
-// faults as Find.
+// Fetch writes the library's data file to w and compares it with its digest. It returns
+// the same faults as Find.
 func (l *Library) Fetch(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, wholeWait)
 	defer cancel()
@@ -156,7 +157,7 @@ func (l *Library) Fetch(ctx context.Context, w io.Writer) error {
 	return failed(pulling, l.Reference, l.sent("index", err))
 }
 
-// sent converts an error in data from a registry to a fault.
+// sent returns the fault for an error in data that a registry sent.
 func (l *Library) sent(what string, err error) error {
 	switch {
 	case errors.Is(err, content.ErrMismatchedDigest), err != nil && strings.Contains(err.Error(), "digest mismatch"):

@@ -18,7 +18,8 @@ import (
 
 // Pushed is the result of Push.
 type Pushed struct {
-	// Reference is the target, including Prefix. Digest is the digest of the manifest.
+	// Reference is the address that was pushed to, including Prefix. Digest is the
+	// digest of the manifest.
 	Reference string `json:"reference"`
 	Digest    string `json:"digest"`
 	// Bytes is the size of all layers. Sent is the size of the layers that the registry
@@ -29,10 +30,10 @@ type Pushed struct {
 	Unchanged bool `json:"unchanged"`
 }
 
-// Push sends the index in dir to r. It verifies every byte first, and does not send
-// layers that the registry already has. It returns the faults of artifact.Open and
-// Reader.Verify, "bad_source" if r is a digest, "registry_denied", "registry_missing"
-// or "registry_failed".
+// Push sends the index in dir to r. It first verifies every byte of the index. It
+// does not send layers that the registry already has. It returns the faults of
+// artifact.Open and Reader.Verify, fault "bad_source" if r is a digest, and faults
+// "registry_denied", "registry_missing" and "registry_failed".
 func Push(ctx context.Context, dir string, r Reference, o Options) (Pushed, error) {
 	if r.IsDigest() {
 		return Pushed{}, fault.New("bad_source", fmt.Sprintf("cannot push to the digest %s", r), "use a tag instead: HOST/REPOSITORY:TAG")
@@ -83,8 +84,8 @@ func (p packed) push(ctx context.Context, repo *remote.Repository, data io.Reade
 	return done, repo.PushReference(ctx, p.of, bytes.NewReader(p.manifest), repo.Reference.Reference)
 }
 
-// send sends a layer unless the registry has it. It adds its size to sent unless sent
-// is nil.
+// send sends a layer unless the registry already has it. If sent is not nil, send
+// adds the size of the layer to it.
 func send(ctx context.Context, blobs registry.BlobStore, d ocispec.Descriptor, from io.Reader, sent *int64) error {
 	there, err := blobs.Exists(ctx, d)
 	if err != nil || there {
@@ -99,7 +100,7 @@ func send(ctx context.Context, blobs registry.BlobStore, d ocispec.Descriptor, f
 	return nil
 }
 
-// counted reports how much of a reader has been read.
+// counted is a reader that reports how many bytes have been read from it.
 type counted struct {
 	io.Reader
 	done, total int64

@@ -1,8 +1,8 @@
 // Package oci pushes indexes to container registries and pulls them, as OCI artifacts.
 //
-// Registries are untrusted: every byte is counted and checked against its digest before
-// use, requests go only to addresses that follow from the user's reference, and
-// transfers from servers that stop sending are cancelled.
+// Registries are untrusted. The size of everything they send is limited, and its digest
+// is checked before it is used. Requests go only to addresses that follow from the
+// user's reference. If a server stops sending, the transfer is cancelled.
 package oci
 
 import (
@@ -53,8 +53,8 @@ func (r Reference) String() string {
 	return Prefix + r.ref.Registry + "/" + r.ref.Repository + separator + r.ref.Reference
 }
 
-// IsDigest reports whether r contains a digest and therefore always resolves to the
-// same bytes.
+// IsDigest reports whether r contains a digest. Such a reference always resolves to
+// the same bytes.
 func (r Reference) IsDigest() bool { return strings.Contains(r.ref.Reference, ":") }
 
 // At returns a reference to the manifest with the given digest in the same repository.

@@ -18,8 +18,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// leftOut lists folders with third-party code or build output. A library's docs exclude
-// them unless its path includes them.
+// leftOut lists folders with third-party code or build output. The docs of a library
+// exclude these folders unless the library's path includes them.
 var leftOut = []string{"node_modules", "vendor", ".venv", "venv", "target", "dist", ".git"}
 
 // Options configure how a library is added. Source is required.
@@ -27,59 +27,61 @@ type Options struct {
 	// Source, Path and AllowFile are passed to package source.
 	Source, Path string
 	AllowFile    bool
-	// Name and Version are the library's name and version. If one is empty, the
-	// proposal from the address applies.
+	// Name and Version are the library's name and version. If one of them is
+	// empty, a default derived from the address is used.
 	Name, Version string
-	// Texts allows models to receive the library's own texts for tools, instructions
-	// and prompts.
+	// Texts allows models to receive the tool descriptions, instructions and
+	// prompts that come with the library.
 	Texts bool
-	// NoGitIgnore includes files that .gitignore files match.
+	// NoGitIgnore includes files that a .gitignore file matches.
 	NoGitIgnore bool
-	// Embedder computes the vectors. If nil, there are no vectors.
+	// Embedder computes the vectors. If it is nil, the index has no vectors.
 	Embedder embed.Embedder
-	// Progress, unless nil, is called with the progress of the build.
+	// If Progress is not nil, it is called with the progress of the build.
 	Progress func(indexer.Progress)
-	// Made is set if Source is a folder that was created only for this library. The
-	// whole folder is then used, and Made is recorded instead of its path.
+	// Made is set if Source is a folder that was created only for this library. In
+	// this case, the whole folder is used, and Made is recorded instead of the
+	// folder's path.
 	Made *Made
-	// Remake rebuilds a library whose source is [Made]. Update calls it. If nil, Update
-	// returns an error for such a library.
+	// Remake rebuilds a library whose source is [Made]. Update calls it. If it is nil,
+	// Update returns an error for such a library.
 	Remake func(context.Context, Shelf, Entry, Options) (Result, error)
-	// PlainHTTP disables TLS for registries. Without it, TLS is still not used for a
-	// registry on this machine.
+	// PlainHTTP disables TLS for registries. For a registry on this machine, TLS is
+	// always disabled.
 	PlainHTTP bool
-	// Verify reads a pulled index again and checks every byte.
+	// Verify reads a pulled index again after it is written, and checks every
+	// byte.
 	Verify bool
 
-	known    string // the revision on the shelf, or the digest if the library is from a registry
-	recorded string // the source to record, or empty for the actual source
+	known    string // the revision of the library on the shelf, or its digest if it is from a registry
+	recorded string // the source to record, or empty to record the actual source
 }
 
-// Made identifies the source from which a library's docs were generated.
+// Made identifies where a library's docs were generated from.
 type Made struct {
 	// Source begins with [MadePrefix], for example "dep:go/github.com/spf13/cobra".
 	// Revision is the generator's revision.
 	Source, Revision string
 }
 
-// MadePrefix is the prefix of sources of libraries that were generated from a
+// MadePrefix is the prefix of the source of a library that was generated from a
 // dependency.
 const MadePrefix = "dep:"
 
-// Result is the result for one library.
+// Result is the result of adding or updating one library.
 type Result struct {
 	Entry
 	// Unchanged is true if the index is the same as before.
 	Unchanged bool `json:"unchanged"`
 	// Problems lists the problems in the pages.
 	Problems []indexer.Problem `json:"problems"`
-	// LeftOut counts files that may be docs but did not become pages.
+	// LeftOut counts files that may contain docs but were not converted to pages.
 	LeftOut []formats.Left `json:"left_out,omitempty"`
 }
 
-// Add fetches the docs of a source and builds the library. If the library exists, Add
-// rebuilds it. It returns the faults of source.Open and indexer.Build, and
-// "bad_library".
+// Add fetches the docs from a source and builds the library. If the library already
+// exists, Add rebuilds it. It returns the faults of source.Open and indexer.Build,
+// and fault "bad_library".
 func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if o.Name != "" {
 		if err := CheckName(o.Name, o.Version); err != nil {
@@ -108,7 +110,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("create the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
-	before, _ := read(folder) // an unreadable library counts as new
+	before, _ := read(folder) // if the library cannot be read, it is treated as new
 	build := o.build(from, folder, &l)
 	defer build.Formats.Close()
 	report, err := indexer.Build(ctx, build)
@@ -123,16 +125,16 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems, LeftOut: append(report.LeftOut, from.LeftOut...)}, nil
 }
 
-// discard removes a library's folder if nothing was built, unless another process is
-// building the library.
+// discard removes a library's folder if nothing was built in it. It does not remove
+// the folder if another process is building the library.
 func discard(folder string, err error) {
 	if f := fault.Of(err); (f == nil || f.Code != "locked") && building(folder) {
 		_ = os.RemoveAll(folder)
 	}
 }
 
-// fetching returns a progress function for a source that is fetched page by page, or
-// nil.
+// fetching returns a progress function for a source whose pages are downloaded one
+// by one, or nil if o has no progress function.
 func (o Options) fetching() func(done, total int) {
 	if o.Progress == nil {
 		return nil
@@ -161,10 +163,10 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 	return build
 }
 
-// Update rebuilds a library from its source. It does not fetch a repository that is
-// still at the same commit, or a reference that still resolves to the same digest. o
-// provides the options that are not recorded: AllowFile, PlainHTTP, Verify, Embedder
-// and Progress.
+// Update rebuilds a library from its source. It fetches nothing if a repository is
+// still at the same commit, or if a reference still resolves to the same digest. The
+// options AllowFile, PlainHTTP, Verify, Embedder and Progress are not recorded, so
+// they come from o.
 func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 	if e.Source == "" {
 		return Result{}, fault.New("bad_library", fmt.Sprintf("%s does not record its source", e.ID()), "add it again: deskhand add SOURCE --name "+e.Name)

@@ -43,7 +43,7 @@ func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 		return Result{}, fmt.Errorf("create the shelf: %w", err)
 	}
 	folder := s.folderOf(idOf(m.Library.Name, m.Library.Version))
-	before, _ := read(folder) // an unreadable library counts as new
+	before, _ := read(folder) // if the library cannot be read, it is treated as new
 	if err := artifact.Receive(folder, m, func(w io.Writer) error { return l.Fetch(ctx, w) }); err != nil {
 		discard(folder, err)
 		return Result{}, fmt.Errorf("add %s: %w", idOf(m.Library.Name, m.Library.Version), err)
@@ -68,8 +68,8 @@ func verify(folder string) error {
 	return errors.Join(r.Verify(), r.Close())
 }
 
-// moved returns a progress function for transferred index bytes, or nil if o has no
-// progress function.
+// moved returns a progress function for the transfer of an index, which counts
+// bytes. It returns nil if o has no progress function.
 func (o Options) moved(phase string) func(done, total int64) {
 	if o.Progress == nil {
 		return nil
@@ -79,8 +79,8 @@ func (o Options) moved(phase string) func(done, total int64) {
 	}
 }
 
-// received returns the metadata of a library from a registry in the form that this
-// shelf stores.
+// received returns the metadata of a library from a registry, in the form in which
+// this shelf stores it.
 func (o Options) received(l *oci.Library) artifact.Metadata {
 	m, was := l.Metadata, *l.Metadata.Library
 	origin := was.Origin
@@ -97,8 +97,8 @@ func (o Options) received(l *oci.Library) artifact.Metadata {
 	return m
 }
 
-// plain removes the publisher's texts for models from m, in the same way as a build
-// without Texts. It also removes values that no build writes.
+// plain removes from m everything that the publisher wrote for models, as a build
+// without Texts does. It also removes values that a build never writes.
 func plain(m *artifact.Metadata) {
 	m.CorpusDescription = m.Library.Name + " documentation"
 	m.ToolDescriptions, m.Instructions, m.Prompts = nil, "", nil
@@ -110,15 +110,15 @@ func plain(m *artifact.Metadata) {
 	m.Terms = m.Terms[:min(len(m.Terms), maxTerms)]
 }
 
-// Limits on the terms and notes that are kept.
+// Limits on the terms and notes that are kept from a library in a registry.
 const (
 	maxTerms = 60
 	maxTerm  = 64
 	maxNote  = 4096
 )
 
-// maxString is the maximum length of each string in which an untrusted library
-// describes its origin.
+// maxString is the maximum length of each string that describes the origin of an
+// untrusted library.
 const maxString = 2048
 
 func checkStrings(m artifact.Metadata) error {
@@ -131,8 +131,9 @@ func checkStrings(m artifact.Metadata) error {
 	return nil
 }
 
-// Push sends a library to a registry. It uses PlainHTTP and Progress of o. annotations
-// are added to the library's own. Push returns the faults of oci.Parse and oci.Push.
+// Push sends a library to a registry. It uses only PlainHTTP and Progress from o.
+// annotations are added to the library's annotations. Push returns the faults of
+// oci.Parse and oci.Push.
 func (s Shelf) Push(ctx context.Context, e Entry, address string, annotations map[string]string, o Options) (oci.Pushed, error) {
 	ref, err := oci.Parse(address)
 	if err != nil {

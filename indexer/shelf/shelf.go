@@ -1,9 +1,9 @@
-// Package shelf stores libraries. A library is an index with a name and a version, in
-// its own folder below the shelf folder. There is no database: the list of libraries is
-// read from the folders.
+// Package shelf stores libraries. A library is an index with a name and a version. Each
+// library has a folder below the shelf folder. There is no database, because the list
+// of libraries is read from the folders.
 //
-// A library is replaced in the same way as an index, so a killed build leaves the old
-// library in place. Processes may read a shelf while another process changes it.
+// A library is replaced in the same way as an index, so if a build is killed, the old
+// library stays in place. Processes may read a shelf while another process changes it.
 package shelf
 
 import (
@@ -30,7 +30,7 @@ type Shelf struct{ Dir string }
 type Entry struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Description completes "Search the ...".
+	// Description completes the phrase "Search the ...".
 	Description string `json:"description"`
 	// Source, Path, Revision, Digest and Licence are copied from artifact.Library.
 	Source   string `json:"source"`
@@ -39,19 +39,20 @@ type Entry struct {
 	Digest   string `json:"digest,omitempty"`
 	Licence  string `json:"licence,omitempty"`
 	// Origin is the source that the library was built from if Source is a registry. If
-	// nil, the library was built from Source.
+	// Origin is nil, the library was built from Source.
 	Origin *artifact.Origin `json:"origin,omitempty"`
-	// Pages and Chunks are counts. Bytes is the size on disk.
+	// Pages and Chunks are the numbers of pages and chunks. Bytes is the size on
+	// disk.
 	Pages  int   `json:"pages"`
 	Chunks int   `json:"chunks"`
 	Bytes  int64 `json:"bytes"`
-	// Index is the SHA-256 of the index data. Two libraries with the same value return
-	// the same results.
+	// Index is the SHA-256 of the index data. If Index is equal in two libraries, they
+	// return the same search results.
 	Index string `json:"index_sha256"`
 	// Built is the time at which the index was written.
 	Built time.Time `json:"built"`
-	// Embedding identifies the embedder that computed the vectors. It is nil if there
-	// are none.
+	// Embedding identifies the embedder that computed the vectors. It is nil if the
+	// index has no vectors.
 	Embedding *artifact.Embedding `json:"embedding"`
 	// Folder is the folder that contains the index.
 	Folder string `json:"folder"`
@@ -75,8 +76,8 @@ type Problem struct {
 	Reason string `json:"reason"`
 }
 
-// namePattern matches valid names. Like package names, they may have several parts
-// separated by slashes.
+// namePattern matches valid names. Like package names, names may have several
+// parts separated by slashes.
 var namePattern = regexp.MustCompile(`^@?[A-Za-z0-9][A-Za-z0-9._+~-]*(/[A-Za-z0-9][A-Za-z0-9._+~-]*)*$`)
 
 // versionPattern matches valid versions.
@@ -97,8 +98,9 @@ func CheckName(name, version string) error {
 	return nil
 }
 
-// folderOf returns a library's folder, which is named after its ID. Slashes are encoded
-// as %XX, and so are capitals, because some file systems ignore case.
+// folderOf returns a library's folder. The folder's name is the library's ID, with
+// slashes and capitals encoded as %XX. Capitals are encoded because some file systems
+// ignore case.
 func (s Shelf) folderOf(id string) string {
 	var b strings.Builder
 	for _, r := range []byte(id) {
@@ -111,8 +113,8 @@ func (s Shelf) folderOf(id string) string {
 	return filepath.Join(s.Dir, b.String())
 }
 
-// List returns the libraries, sorted by name and version, and the folders that are not
-// libraries. A shelf that does not exist is empty.
+// List returns the libraries, sorted by name and version, and a problem for each
+// folder that is not a library. A shelf that does not exist is treated as empty.
 func (s Shelf) List() ([]Entry, []Problem, error) {
 	folders, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +136,7 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 			entries = append(entries, e)
 		case err == nil:
 			problems = append(problems, Problem{dir, "it is an index that was not created by \"deskhand add\""})
-		case !building(dir): // a first build has not yet finished
+		case !building(dir): // its first build has not finished
 			problems = append(problems, Problem{dir, err.Error()})
 		}
 	}
@@ -144,7 +146,7 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 	return entries, problems, nil
 }
 
-// building reports whether the first build in dir has not yet finished.
+// building reports whether the library in dir is being built for the first time.
 func building(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
 	return errors.Is(err, fs.ErrNotExist)
@@ -174,8 +176,9 @@ func read(dir string) (Entry, error) {
 	return e, nil
 }
 
-// Find returns the library with the given NAME or NAME@VERSION. If a name has several
-// versions, it returns the newest. Fault "no_library" lists similar names.
+// Find returns the library with the given NAME or NAME@VERSION. If id has no version
+// and there are several versions, it returns the newest. If there is no such library,
+// it returns fault "no_library" with similar names.
 func (s Shelf) Find(id string) (Entry, error) {
 	entries, _, err := s.List()
 	if err != nil {
@@ -184,14 +187,14 @@ func (s Shelf) Find(id string) (Entry, error) {
 	return Among(entries, id)
 }
 
-// Among does the same as [Shelf.Find] for a list returned by List.
+// Among does the same as [Shelf.Find] in entries, a list that List returned.
 func Among(entries []Entry, id string) (found Entry, err error) {
 	ok := false
 	for _, e := range entries {
 		if e.ID() == id {
 			return e, nil
 		}
-		if e.Name == id { // sorted by version, so the last one wins
+		if e.Name == id { // entries are sorted by version, so the last one wins
 			found, ok = e, true
 		}
 	}
@@ -211,23 +214,23 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 	return Entry{}, fault.New("no_library", fmt.Sprintf("there is no library '%s' on the shelf", id), next)
 }
 
-// Remove removes a library from the shelf. It disappears for readers immediately,
-// before its files are deleted.
+// Remove removes a library from the shelf. Readers stop seeing the library at
+// once, before its files are deleted.
 func (s Shelf) Remove(e Entry) error {
 	trash, err := os.MkdirTemp(s.Dir, ".removed-")
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", e.ID(), err)
 	}
 	if err := os.Rename(e.Folder, filepath.Join(trash, "library")); err != nil {
-		_ = os.Remove(trash) // it is empty
+		_ = os.Remove(trash) // works only if the folder is empty
 		return fmt.Errorf("remove %s: %w", e.ID(), err)
 	}
 	s.sweep()
 	return nil
 }
 
-// sweep deletes the files of removed libraries, including those left by killed
-// processes.
+// sweep deletes the files of removed libraries, including files left behind by
+// killed processes.
 func (s Shelf) sweep() {
 	removed, _ := filepath.Glob(filepath.Join(s.Dir, ".removed-*"))
 	for _, dir := range removed {
@@ -235,8 +238,9 @@ func (s Shelf) sweep() {
 	}
 }
 
-// CompareVersions compares versions numerically, part by part. A version with a suffix
-// after "-" comes before the same version without one. The empty version comes first.
+// CompareVersions compares versions part by part, and compares numbers by value. A
+// version with a suffix after "-" comes before the same version without a suffix. The
+// empty version comes first.
 func CompareVersions(a, b string) int {
 	partsA, preA := versionParts(a)
 	partsB, preB := versionParts(b)
@@ -284,7 +288,7 @@ func isNumber(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// PathOf returns the default path of the user's libraries: deskhand/shelf in
+// PathOf returns the default path of the user's shelf, which is deskhand/shelf in
 // $XDG_DATA_HOME or ~/.local/share.
 func PathOf() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {

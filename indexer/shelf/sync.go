@@ -19,18 +19,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Wanted is a library that a project's configuration lists. Source is required. A
-// relative path is relative to the process's working folder.
+// Wanted is a library that a project's configuration lists. Source is required.
+// If it is a relative path, it is relative to the process's working folder.
 type Wanted struct {
 	Name    string `json:"name" yaml:"name"`
 	Version string `json:"version,omitempty" yaml:"version"`
 	Source  string `json:"source" yaml:"source"`
 	Path    string `json:"path,omitempty" yaml:"path"`
-	// At is the path of a local source for this process. If empty, Source is used.
+	// At is the path at which this process finds a local source. If At is empty,
+	// Source is used.
 	At string `json:"-" yaml:"-"`
 }
 
-// Locked is a wanted library, with its exact content.
+// Locked is a wanted library together with its exact content.
 type Locked struct {
 	Wanted
 	// Revision, Digest and Index correspond to the fields of Entry.
@@ -39,7 +40,7 @@ type Locked struct {
 	Index    string `json:"index_sha256"`
 }
 
-// Lock is the content of the lock file, which a team commits.
+// Lock is the content of a lock file, which teams commit to their repository.
 type Lock struct {
 	Libraries []Locked `json:"libraries"`
 }
@@ -85,7 +86,7 @@ func (l Lock) Write(path string) error {
 	return nil
 }
 
-// of returns the locked version of a library. It returns false if there is none.
+// of returns the locked version of a library. If there is none, it returns false.
 func (l *Lock) of(w Wanted) (Locked, bool) {
 	if l == nil {
 		return Locked{}, false
@@ -105,10 +106,11 @@ type Synced struct {
 	Lock    Lock
 }
 
-// Sync makes the shelf match wanted: it adds missing libraries, updates the others and
-// removes the rest, in that order. It keeps libraries of dependencies, because the lock
-// files of other tools define these. With strict, each library must match lock. If one
-// cannot match, or if lock lists other libraries, Sync returns fault "locked".
+// Sync makes the shelf match wanted. It first adds missing libraries, then updates the
+// others, and then removes the libraries that are not wanted. It keeps libraries that
+// were built from dependencies, because these are listed in the lock files of other
+// tools. If strict is true, each library must match lock. If a library cannot match, or
+// if lock lists other libraries, Sync returns fault "locked".
 func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict bool, o Options) (done Synced, err error) {
 	ids := map[string]bool{}
 	done.Lock.Libraries = []Locked{}
@@ -174,7 +176,7 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 			return Result{}, err
 		}
 	}
-	// A library that is on the shelf at the right revision stays unchanged.
+	// If the library is on the shelf at the right revision, it stays unchanged.
 	entries, _, err := s.List()
 	if err != nil {
 		return Result{}, err

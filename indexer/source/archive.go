@@ -23,7 +23,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// archiveEndings lists the extensions of files that are opened as archives.
+// archiveEndings lists the extensions of archives.
 var archiveEndings = []string{".tar.gz", ".tgz", ".tar", ".zip"}
 
 // Limits on an archive. The largest documentation repositories have about 200 MB of
@@ -33,12 +33,12 @@ const (
 	maxUnpacked = 1 << 30
 	maxEntries  = 200_000
 	maxEntry    = 64 << 20
-	// maxRatio is the maximum compression ratio of an archive. It is only checked once
-	// more than ratioFrom bytes have been unpacked. Text typically shrinks to between a
-	// fifth and a tenth of its size, and a bomb to a thousandth.
+	// maxRatio is the maximum compression ratio of an archive. It is checked only after
+	// more than ratioFrom bytes have been unpacked. Text is typically compressed to
+	// between a fifth and a tenth of its size, and a zip bomb to a thousandth.
 	maxRatio  = 100
 	ratioFrom = 64 << 20
-	// downloadWait is the timeout of a whole download.
+	// downloadWait is the timeout for a complete download.
 	downloadWait = 20 * time.Minute
 )
 
@@ -51,8 +51,9 @@ func isArchive(address string) bool {
 	return strings.HasPrefix(at, "https://") || strings.HasPrefix(at, "http://") || exists(address)
 }
 
-// openArchive unpacks an archive. If all files are in one top-level folder, as in
-// archives from code hosting services, that folder is the source.
+// openArchive unpacks an archive. If all files are in a single top-level folder,
+// that folder is the source. Archives from code hosting services have such a
+// folder.
 func openArchive(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Name: nameOf(address), Address: withoutPassword(address)}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
@@ -91,8 +92,8 @@ func openArchive(ctx context.Context, address string, o Options) (_ *Source, err
 	return s, nil
 }
 
-// namedVersion splits "cobra-1.9.1" into name and version. The version is empty if
-// there is none.
+// namedVersion splits "cobra-1.9.1" into name and version. If there is no version,
+// it is empty.
 func namedVersion(name string) [2]string {
 	if i := strings.LastIndexAny(name, "-@_"); i > 0 {
 		if v := versionOf(name[i+1:]); v != "" {
@@ -158,7 +159,7 @@ func download(ctx context.Context, address, to string, most int64) error {
 	return nil
 }
 
-// unpacker writes the entries of an archive to a folder.
+// unpacker writes the files in an archive to a folder.
 type unpacker struct {
 	root    string
 	packed  int64 // size of the archive in bytes
@@ -166,8 +167,8 @@ type unpacker struct {
 	entries int
 }
 
-// unpack writes the files of an archive below root. It skips links, devices and paths
-// that lead outside. It returns an error if the archive exceeds a limit.
+// unpack writes the files in an archive below root. It skips links, devices and paths
+// that lead out of root. It returns an error if the archive exceeds a limit.
 func unpack(ctx context.Context, file, root, shown string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -183,7 +184,7 @@ func unpack(ctx context.Context, file, root, shown string) error {
 	}
 	defer f.Close()
 	var magic [4]byte
-	_, _ = io.ReadFull(f, magic[:]) // a file that is too short is not an archive, and its reader reports that
+	_, _ = io.ReadFull(f, magic[:]) // if the file is too short, the archive's reader reports that
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read archive: %w", err)
 	}
@@ -230,8 +231,8 @@ func (u *unpacker) zip(ctx context.Context, r io.ReaderAt, size int64) error {
 }
 
 func (u *unpacker) tar(ctx context.Context, r io.Reader) error {
-	// Skipped entries count too, because a bomb may consist of entries that are
-	// skipped.
+	// Skipped entries count as well, because an archive bomb may consist of such
+	// entries.
 	t := tar.NewReader(&counted{r: r, u: u})
 	for {
 		h, err := t.Next()
@@ -285,11 +286,11 @@ func (u *unpacker) count() error {
 	return nil
 }
 
-// file writes an entry if it is a page, a file that describes pages, or a licence.
+// file writes an entry if it is a page, a licence, or a file that describes pages.
 func (u *unpacker) file(name string, content io.Reader) error {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return nil // it is outside root
+		return nil // the path is outside root
 	}
 	to := filepath.Join(u.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -310,7 +311,7 @@ func (u *unpacker) file(name string, content io.Reader) error {
 		return u.bomb()
 	}
 	if n > maxEntry {
-		return os.Remove(to) // no page is that large
+		return os.Remove(to) // it is too large to be a page
 	}
 	return nil
 }

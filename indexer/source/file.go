@@ -14,7 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// isDocument reports whether an address is a single docs file, local or on the web.
+// isDocument reports whether an address is a single file with docs, on this disk or
+// on the web.
 func isDocument(address string) bool {
 	if u, err := url.Parse(address); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
 		return u.Fragment == "" && (IsPage(u.Path) || formats.Wants(u.Path))
@@ -23,7 +24,7 @@ func isDocument(address string) bool {
 	return err == nil && info.Mode().IsRegular() && (IsPage(address) || formats.Wants(address))
 }
 
-// maxDocument is the maximum size of a docs file that is copied.
+// maxDocument is the maximum size of a docs file that is copied or downloaded.
 const maxDocument = 64 << 20
 
 // openDocument copies or downloads a single file.

@@ -20,7 +20,8 @@ import (
 )
 
 // isRepository reports whether an address may be a git repository: a URL, the short
-// form for ssh, or a local repository followed by "#" and a revision.
+// form of an ssh address, or the path of a local repository followed by "#" and a
+// revision.
 func isRepository(address string) bool {
 	at, _, named := strings.Cut(address, "#")
 	return strings.Contains(at, "://") || shortSSH.MatchString(at) || named && isFolder(at)
@@ -29,14 +30,15 @@ func isRepository(address string) bool {
 // shortSSH matches USER@HOST:PATH.
 var shortSSH = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^-]`)
 
-// gitWait is the timeout of a git call. Fetching a large repository takes minutes.
+// gitWait is the timeout for a git call. It is long because fetching a large
+// repository takes minutes.
 const gitWait = 20 * time.Minute
 
 // revisionPattern matches a branch, tag or commit.
 var revisionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`)
 
-// openRepository fetches one revision of a repository. It does not fetch the history
-// and, if the docs folder is known, fetches only the files in it.
+// openRepository fetches one revision of a repository, without the history. If the
+// docs folder is known, openRepository fetches only the files in that folder.
 func openRepository(ctx context.Context, address string, o Options) (*Source, error) {
 	at, ref, _ := strings.Cut(address, "#")
 	if ref != "" && (!revisionPattern.MatchString(ref) || strings.Contains(ref, "..")) {
@@ -76,8 +78,9 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 // versionTag matches a tag that contains a version.
 var versionTag = regexp.MustCompile(`^(?:.*[/@-])?v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]+)?|\d+)$`)
 
-// versionOf returns the version in a tag: v1.2.0, pkg@1.2.0, release-3.1. It returns ""
-// if there is none, for example for a branch or commit.
+// versionOf returns the version in a tag, for example in v1.2.0, pkg@1.2.0 or
+// release-3.1. It returns "" if ref contains no version, for example if it is a branch
+// or commit.
 func versionOf(ref string) string {
 	if m := versionTag.FindStringSubmatch(ref); m != nil && !commitHash.MatchString(ref) {
 		return m[1]
@@ -87,13 +90,14 @@ func versionOf(ref string) string {
 
 var commitHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// gitCalls runs git for one address.
+// gitCalls runs git for one repository address.
 type gitCalls struct {
 	address, shown, dir string
 	local               bool
 }
 
-// remote returns the commit of a branch or tag, or ref itself if it is a commit.
+// remote returns the commit of a branch or tag in the remote repository. If ref
+// is a commit, remote returns ref.
 func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
 	if len(ref) == 40 && commitHash.MatchString(ref) {
 		return ref, nil
@@ -151,8 +155,9 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 	return commit, err
 }
 
-// docsAmong returns the folder to check out: the wanted one, or else the first of
-// Folders that has docs among names, or else the whole repository.
+// docsAmong returns the folder to check out. This is wanted if it is set, or else
+// the first of Folders in which names has docs. If there is none, docsAmong
+// returns the whole repository.
 func docsAmong(names []string, wanted string) string {
 	if wanted != "" {
 		return path.Clean(wanted)
@@ -172,9 +177,9 @@ func escapeGlob(s string) string {
 	return regexp.MustCompile(`[*?\[\]\\!# ]`).ReplaceAllString(s, `\$0`)
 }
 
-// run runs git so that it executes nothing from a repository: no hooks, no Git LFS
-// filters, no submodules, no helper protocols and no terminal prompts. The user's own
-// configuration applies, because it contains credentials and proxies.
+// run runs git in such a way that git runs nothing from a repository: no hooks, no
+// Git LFS filters, no submodules, no helper protocols and no terminal prompts. The
+// user's git configuration applies, because it contains credentials and proxies.
 func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()

@@ -15,9 +15,10 @@ import (
 	"slices"
 )
 
-// journal stores a site's pages between visits. It consists of a file with one line per
-// page, which is only appended to during a visit, and the page bodies, named by digest.
-// If the process is killed, only the page being downloaded is lost.
+// journal stores a site's pages between visits. It has a file with one line per page,
+// and a folder with the page bodies, whose names are their digests. During a visit,
+// lines are only appended to the file. If the process is killed, only the page that is
+// being downloaded is lost.
 type journal struct {
 	dir   string
 	known map[string]entry
@@ -28,19 +29,19 @@ type journal struct {
 // entry is a page that was downloaded.
 type entry struct {
 	Loc      string `json:"loc,omitempty"`
-	Changed  string `json:"changed,omitempty"` // as in the sitemap
+	Changed  string `json:"changed,omitempty"` // the date in the sitemap
 	Kind     string `json:"kind,omitempty"`
-	Ending   string `json:"ending,omitempty"` // empty if it is not a page
+	Ending   string `json:"ending,omitempty"` // extension, or empty if the response was not a page
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"`
-	Body     string `json:"body,omitempty"` // SHA-256
+	Body     string `json:"body,omitempty"` // SHA-256 of the body
 	// Done marks the end of a completed visit.
 	Done bool `json:"done,omitempty"`
 
-	fresh bool // from an interrupted visit
+	fresh bool // downloaded in an interrupted visit
 }
 
-// openJournal opens the journal of a site.
+// openJournal opens the journal for a site.
 func openJournal(start *url.URL, o Options) (*journal, error) {
 	cache := o.Cache
 	if cache == "" {
@@ -68,9 +69,10 @@ func openJournal(start *url.URL, o Options) (*journal, error) {
 
 func (j *journal) path() string { return filepath.Join(j.dir, "pages.jsonl") }
 
-func (j *journal) close() { _ = j.file.Close() } // each line was written immediately
+func (j *journal) close() { _ = j.file.Close() } // no flush is needed, because each line is written immediately
 
-// read reads the lines. It skips a line that was truncated by a kill.
+// read reads the lines of the file. It skips a line that was truncated when a
+// process was killed.
 func (j *journal) read() error {
 	f, err := os.Open(j.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +104,8 @@ func (j *journal) read() error {
 
 func (j *journal) bodyPath(e entry) string { return filepath.Join(j.dir, e.Body) }
 
-// body returns the stored body of e, or false if it is missing or damaged. An entry
-// that is not a page has no body.
+// body returns the stored body of e, or false if it is missing or damaged. If the
+// entry is not a page, it has no body.
 func (j *journal) body(e entry) ([]byte, bool) {
 	if e.Ending == "" {
 		return nil, true
@@ -113,7 +115,7 @@ func (j *journal) body(e entry) ([]byte, bool) {
 	return b, err == nil && hex.EncodeToString(sum[:]) == e.Body
 }
 
-// note stores a page. body is nil if it is already stored.
+// note stores a page. If body is nil, the body is already stored.
 func (j *journal) note(e entry, body []byte) (entry, error) {
 	if body != nil && e.Ending != "" {
 		sum := sha256.Sum256(body)
@@ -134,18 +136,18 @@ func (j *journal) note(e entry, body []byte) (entry, error) {
 	return e, nil
 }
 
-// line returns the entry encoded as a line.
+// line returns the entry as a line of the file.
 func (e entry) line() []byte {
 	b, _ := json.Marshal(e) // encoding strings cannot fail
 	return append(b, '\n')
 }
 
-// keepError is returned if a page cannot be stored. It ends the visit.
+// keepError is returned if a page cannot be stored. The visit then ends.
 type keepError struct{ error }
 
-// finished completes a visit, so that the next one asks for each page whether it
-// changed. The journal then contains only the pages of this visit. All other pages are
-// deleted.
+// finished completes a visit. Afterwards, the journal contains only the pages of this
+// visit, and all other pages are deleted. On the next visit, the server is asked for
+// each page whether it has changed.
 func (j *journal) finished() error {
 	var all []byte
 	used := map[string]bool{filepath.Base(j.path()): true}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// licences maps SPDX identifiers to texts in licence files. A file must contain all
-// texts of an entry. The first matching entry counts.
+// licences maps SPDX identifiers to phrases in licence files. A licence file must
+// contain all phrases of an entry. The first matching entry applies.
 var licences = []struct {
 	id    string
 	texts []string
@@ -30,8 +30,8 @@ var licences = []struct {
 	{"Unlicense", []string{"this is free and unencumbered software"}},
 }
 
-// maxLicence is the number of bytes read from a licence file. The texts are at its
-// beginning.
+// maxLicence is the number of bytes that are read from a licence file. The phrases
+// are at its beginning.
 const maxLicence = 16 << 10
 
 // licenceIn returns the SPDX identifier of the licence file in dir. It returns "" if

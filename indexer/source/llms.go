@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// isLLMs reports whether an address is an llms.txt or llms-full.txt.
+// isLLMs reports whether an address is an llms.txt or llms-full.txt file.
 func isLLMs(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -19,12 +19,12 @@ func isLLMs(address string) bool {
 	return name == "llms.txt" || name == "llms-full.txt"
 }
 
-// maxLLMs is the maximum size of such a file. A single llms-full.txt may contain all
-// docs of a product.
+// maxLLMs is the maximum size of an llms.txt or llms-full.txt. A single
+// llms-full.txt may contain all docs of a product.
 const maxLLMs = 64 << 20
 
-// openLLMs downloads an llms.txt and the pages that it links to, or an llms-full.txt,
-// which contains the pages.
+// openLLMs downloads an llms.txt with the pages that it links to, or an
+// llms-full.txt, which already contains the pages.
 func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	start, err := webAddress(address)
 	if err != nil {
@@ -68,7 +68,7 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 	return s, nil
 }
 
-// named downloads the pages that an llms.txt links to.
+// named downloads the pages that the llms.txt in first links to.
 func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options) error {
 	links := linksIn(string(first.body), first.at)
 	if more := len(links) - maxWebPages; more > 0 {
@@ -108,7 +108,7 @@ func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options
 // link matches the end of a Markdown link [TEXT](ADDRESS) and captures the address.
 var link = regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
 
-// linksIn returns the pages that a text links to, in order and without duplicates.
+// linksIn returns the pages that text links to, in order and without duplicates.
 func linksIn(text string, at *url.URL) (links []*url.URL) {
 	seen := map[string]bool{at.String(): true}
 	for _, m := range link.FindAllStringSubmatch(text, -1) {
@@ -125,7 +125,8 @@ func linksIn(text string, at *url.URL) (links []*url.URL) {
 	return links
 }
 
-// sections splits a text at its level-1 headings into pages, by file name.
+// sections splits text into pages at its level-1 headings. It returns the pages
+// by file name.
 func sections(text string) map[string]string {
 	pages := map[string]string{}
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// robots holds the rules in a robots.txt that apply to deskhand, according to RFC 9309.
+// robots holds the rules in a robots.txt that apply to deskhand according to RFC 9309.
 type robots struct {
 	rules    []robotsRule
 	delay    time.Duration
@@ -19,11 +19,12 @@ type robotsRule struct {
 	allow   bool
 }
 
-// maxRobots is the number of bytes read from a robots.txt. RFC 9309 requires at least
-// 500 KiB.
+// maxRobots is the number of bytes that are read from a robots.txt. RFC 9309 requires
+// at least 500 KiB.
 const maxRobots = 500 << 10
 
-// parseRobots reads the group for deskhand, or else the group for all robots.
+// parseRobots reads the group of rules for deskhand, or else the group for all
+// robots.
 func parseRobots(src []byte) (r robots) {
 	groups := map[string]*robots{}
 	var names []string
@@ -78,7 +79,8 @@ func (r *robots) add(key, value string) {
 }
 
 // allows reports whether a path, including its query, may be requested. The longest
-// matching rule applies. Among rules of equal length, an allowing one takes precedence.
+// matching rule applies. If an allowing rule and a disallowing rule have the same
+// length, the allowing rule applies.
 func (r robots) allows(path string) bool {
 	longest, allow := -1, true
 	for _, rule := range r.rules {
@@ -89,8 +91,8 @@ func (r robots) allows(path string) bool {
 	return allow
 }
 
-// robotsMatch reports whether pattern matches the beginning of a path. * matches any
-// text, and a $ at the end matches the end of the path.
+// robotsMatch reports whether pattern matches the beginning of a path. In pattern, *
+// matches any text, and $ at the end matches the end of the path.
 func robotsMatch(pattern, path string) bool {
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")

@@ -25,16 +25,16 @@ const SitePrefix = "site:"
 
 func isSite(address string) bool { return strings.HasPrefix(address, SitePrefix) }
 
-// Limits on sitemaps. One sitemap may contain 50,000 addresses.
+// Limits on sitemaps. A single sitemap may contain 50,000 addresses.
 const (
 	maxSitemap   = 50 << 20
 	maxSitemaps  = 50
 	maxAddresses = 200_000
 )
 
-// openSite downloads the pages in the site's sitemap that are below an address. It does
-// not request pages again that a killed run downloaded, and the server does not send
-// unchanged pages again.
+// openSite downloads the pages that are in the site's sitemap and below an address. It
+// does not request pages again that an earlier, killed run downloaded. The server does
+// not send unchanged pages again.
 func openSite(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	start, err := webAddress(strings.TrimPrefix(address, SitePrefix))
 	if err != nil {
@@ -71,7 +71,7 @@ func openCrawl(start *url.URL, o Options) (*crawl, error) {
 	}
 	v := newVisitor(start, o)
 	// A page on another host belongs to another site, even if this site redirects
-	// there.
+	// to it.
 	redirect := v.client.CheckRedirect
 	v.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != start.Host {
@@ -87,7 +87,7 @@ type outside struct{ host string }
 
 func (o *outside) Error() string { return "it redirects to " + o.host }
 
-// run downloads the pages and writes them to the folder of s.
+// run downloads the pages and writes them to the folder of the source s.
 func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 	if err := c.readRobots(ctx); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 	return c.finished()
 }
 
-// page returns one page, from the journal or from the server.
+// page returns one page, either from the journal or from the server.
 func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 	c.seen[w.Loc] = true
 	e, known := c.known[w.Loc]
@@ -153,8 +153,8 @@ func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 	return e, page.body, err
 }
 
-// readRobots reads robots.txt. If the server fails to return it, the site is not
-// visited.
+// readRobots reads robots.txt. If the server fails to return this file, the site
+// is not visited.
 func (c *crawl) readRobots(ctx context.Context) error {
 	page, err := c.get(ctx, c.start.ResolveReference(&url.URL{Path: "/robots.txt"}), maxRobots, nil)
 	var status *statusError
@@ -172,7 +172,7 @@ func (c *crawl) readRobots(ctx context.Context) error {
 	return nil
 }
 
-// located is an address in a sitemap.
+// located is a page's address in a sitemap.
 type located struct {
 	Loc     string `xml:"loc"`
 	Changed string `xml:"lastmod"`
@@ -180,8 +180,8 @@ type located struct {
 	at *url.URL
 }
 
-// wanted returns the pages in the sitemaps that are on this host, below the address and
-// allowed.
+// wanted returns the pages in the sitemaps that are on this host, are below the
+// address, and may be requested.
 func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 	all, err := c.sitemaps(ctx)
 	if err != nil {
@@ -230,8 +230,9 @@ func isSitemap(u *url.URL) bool {
 	return strings.HasSuffix(u.Path, ".xml") || strings.HasSuffix(u.Path, ".xml.gz")
 }
 
-// sitemaps reads the given sitemap, the sitemaps in robots.txt or those at the usual
-// addresses. It also reads the sitemaps to which these refer.
+// sitemaps reads the sitemap that the user gave. If there is none, it reads the
+// sitemaps in robots.txt, or else the sitemaps at the usual addresses. It also
+// reads all sitemaps that these refer to.
 func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 	var queue []string
 	usual := false
@@ -273,8 +274,8 @@ func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 	return all[:min(len(all), maxAddresses)], nil
 }
 
-// parseSitemap parses a sitemap, plain or compressed. It returns its pages, and the
-// sitemaps to which it refers.
+// parseSitemap parses a sitemap, which may be compressed. It returns its pages and
+// the sitemaps that it refers to.
 func parseSitemap(src []byte) (pages []located, more []string, err error) {
 	var r io.Reader = bytes.NewReader(src)
 	if bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
@@ -316,7 +317,7 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 
 var robotsMeta = regexp.MustCompile(`(?i)<meta[^>]+name=["']?(robots|deskhand)["']?[^>]*content=["'][^"']*(noindex|none)`)
 
-// noIndex reports whether a page asks not to be indexed.
+// noIndex reports whether a page asks robots not to index it.
 func noIndex(body []byte) bool {
 	return robotsMeta.Match(body[:min(len(body), 32<<10)])
 }

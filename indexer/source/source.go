@@ -1,11 +1,11 @@
 // Package source copies a library's docs to a folder. The source can be a folder or
-// file, a git repository at a revision, a zip or tar archive (local or over https), an
+// file, a git repository at a revision, a local or remote zip or tar archive, an
 // llms.txt with the pages that it links to, or the pages in a site's sitemap.
 //
-// Sources are untrusted. Addresses cannot contain git options. No hook, filter or
-// submodule of a repository runs, and Git LFS fetches nothing. Links in archives are
-// skipped. Archives, downloads and pages have limits, and no server can redirect to an
-// address on this machine or in its network.
+// Sources are untrusted. An address cannot contain git options. Hooks, filters and
+// submodules of a repository are not used, and Git LFS fetches nothing. Links in
+// archives are skipped. The sizes of archives, downloads and pages are limited. A
+// server cannot redirect to an address on this machine or in its network.
 package source
 
 import (
@@ -27,25 +27,27 @@ import (
 
 // Options configure Open. The zero value is ready to use.
 type Options struct {
-	// Path is the docs folder in the source, with forward slashes. If empty, it is the
-	// first of Folders that contains docs, or else the whole source. A local folder is
-	// used as it is.
+	// Path is the docs folder in the source, with forward slashes. If Path is empty,
+	// the docs folder is the first of Folders that contains docs, or else the whole
+	// source. If the source is a local folder, that folder is used.
 	Path string
 	// AllowFile permits file:// addresses.
 	AllowFile bool
-	// Temp is the parent of temporary folders. If empty, it is the system's.
+	// Temp is the folder in which temporary folders are created. If it is empty,
+	// the system's temporary folder is used.
 	Temp string
-	// Known is a revision that the caller has. If a repository is still at this
-	// revision, Open fetches nothing and returns ErrUnchanged. If empty, it is ignored.
+	// Known is the revision that the caller already has. If a repository is still at
+	// this revision, Open fetches nothing and returns ErrUnchanged. If Known is empty,
+	// it is ignored.
 	Known string
-	// Cache is the folder for a site's pages between visits. If empty, it is deskhand
-	// in the user's cache folder.
+	// Cache is the folder that stores a site's pages between visits. If it is empty,
+	// the folder deskhand in the user's cache folder is used.
 	Cache string
-	// Progress, unless nil, is called before each page of a site and at the end, with
-	// the number of pages.
+	// If Progress is not nil, it is called before each page of a site is downloaded,
+	// and at the end. done and total are numbers of pages.
 	Progress func(done, total int)
 
-	clock clock // for tests; nil means the system clock
+	clock clock // replaced in tests; nil means the system clock
 }
 
 func (o Options) progress(done, total int) {
@@ -54,44 +56,48 @@ func (o Options) progress(done, total int) {
 	}
 }
 
-// ErrUnchanged is returned if a repository is still at Options.Known.
+// ErrUnchanged is returned if a repository is still at the revision
+// Options.Known.
 var ErrUnchanged = errors.New("unchanged")
 
-// Folders lists the folders of a repository that may contain its docs, in search order.
+// Folders lists the folders of a repository that may contain docs, in search order.
 var Folders = []string{"docs", "doc", "documentation", "content", "site/docs", "website/docs"}
 
-// Source is a folder with the docs of a library. If the folder is a copy, Close removes
-// it.
+// Source is a folder with the docs of a library. If it is a copy, Close removes it.
 type Source struct {
-	// Dir is the docs folder. Root is the whole source, or Dir if nothing else was
-	// copied.
+	// Dir is the docs folder. Root is the folder of the whole source. If nothing
+	// besides the docs folder was copied, Root equals Dir.
 	Dir, Root string
-	// Path is the path of Dir in Root, with forward slashes, or "." if they are the
-	// same.
+	// Path is the path of Dir relative to Root, with forward slashes. It is "." if
+	// they are the same.
 	Path string
-	// Name and Version are proposals derived from the address. Version may be empty.
+	// Name and Version are defaults for the library's name and version, derived from
+	// the address. Version may be empty.
 	Name, Version string
-	// Address is the address of the source, without a password. It is absolute if it is
-	// local.
+	// Address is the address of the source, without a password. If it is a local path,
+	// it is absolute.
 	Address string
 	// Revision is the commit, or empty if the source is not a repository.
 	Revision string
-	// Digest is "sha256:" and the digest of the archive, or empty for other sources.
+	// Digest is "sha256:" followed by the digest of the archive. It is empty for
+	// other sources.
 	Digest string
 	// Licence is the SPDX identifier of the licence file, or empty if it is unknown.
 	Licence string
 	// LeftOut counts the pages that could not be downloaded.
 	LeftOut []formats.Left
-	// MarkdownOnly is the reason why files in other formats do not count as docs: the
-	// source is a whole repository, which contains all kinds of files. If empty, they
-	// count.
+	// MarkdownOnly is the reason why files in other formats are not treated as docs.
+	// It is set if the source is a whole repository, because a repository contains
+	// all kinds of files. If MarkdownOnly is empty, files in other formats are
+	// treated as docs.
 	MarkdownOnly string
 
 	temp  string
 	whole bool // Root is the docs folder
 }
 
-// Shown returns a name for Dir to show to the user: the address, and the folder in it.
+// Shown returns a name for Dir that can be shown to the user. It consists of the
+// address and the folder in it.
 func (s *Source) Shown() string {
 	if s.Path == "." {
 		return s.Address
@@ -99,7 +105,7 @@ func (s *Source) Shown() string {
 	return s.Address + ", folder " + s.Path
 }
 
-// IsAddress reports whether a source is remote and not a path on this disk.
+// IsAddress reports whether a source is remote, rather than a path on this disk.
 func IsAddress(address string) bool {
 	return isRepository(address) && !exists(address) || isSite(address)
 }
@@ -115,7 +121,7 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// kind is one kind of source. fits decides only by the address and the files on this
+// kind is one kind of source. fits checks only the address and the files on this
 // disk. Open uses the first kind that fits.
 type kind struct {
 	name string
@@ -135,7 +141,7 @@ var kinds = []kind{
 
 // Open copies the docs at address to a folder. It returns fault "bad_source" if the
 // address is invalid or rejected, "no_docs" if the folder Path does not exist, and
-// "source_failed" if git, the server or the archive caused the error.
+// "source_failed" if git, the server or the archive is the cause of the error.
 func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	if err := check(address, o); err != nil {
 		return nil, err
@@ -157,7 +163,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	return s, nil
 }
 
-// check rejects addresses that are invalid for all kinds.
+// check returns an error for an address that is invalid for all kinds of sources.
 func check(address string, o Options) error {
 	refuse := func(why, next string) error {
 		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", withoutPassword(address), why), next)
@@ -187,7 +193,7 @@ func check(address string, o Options) error {
 	return nil
 }
 
-// find sets Dir and Path, and the name of the library.
+// find sets Dir, Path and the library's name.
 func (s *Source) find(wanted string) error {
 	if wanted != "" {
 		s.Path = path.Clean(wanted)
@@ -215,12 +221,14 @@ func (s *Source) find(wanted string) error {
 	return nil
 }
 
-// docsBy lists tests for files that make a folder a docs folder, the most reliable
-// first: a Markdown page, or docs in another format that can be converted on this
-// machine.
+// docsBy lists tests that accept the names of docs files, most reliable first. The
+// first test accepts Markdown pages. The second test accepts docs in other formats
+// that can be converted on this machine. A folder with such a file is a docs
+// folder.
 var docsBy = []func(name string) bool{IsPage, formats.IsDocs}
 
-// hasDocs reports whether a file below dir has a name that isDocs accepts.
+// hasDocs reports whether a folder contains a file, at any depth, whose name
+// isDocs accepts.
 func hasDocs(dir string, isDocs func(string) bool) (found bool) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && isDocs(d.Name()) {
@@ -251,7 +259,7 @@ func isFolder(address string) bool {
 	return err == nil && info.IsDir()
 }
 
-// openFolder uses a local folder without copying it.
+// openFolder returns a local folder as the source, without copying it.
 func openFolder(_ context.Context, address string, _ Options) (*Source, error) {
 	abs, err := filepath.Abs(address)
 	if err != nil {
@@ -260,8 +268,8 @@ func openFolder(_ context.Context, address string, _ Options) (*Source, error) {
 	return &Source{Root: abs, Address: abs, Name: nameOf(abs)}, nil
 }
 
-// nameOf returns the last part of an address, without the extension of a repository or
-// archive.
+// nameOf returns the last part of an address. It removes the extension of a repository
+// or archive.
 func nameOf(address string) string {
 	name := path.Base(strings.TrimRight(filepath.ToSlash(address), "/"))
 	if i := strings.LastIndexByte(name, ':'); i >= 0 { // git@host:repo
@@ -273,7 +281,8 @@ func nameOf(address string) string {
 	return cmp.Or(strings.Trim(name, "."), "docs")
 }
 
-// withoutPassword returns a form of an address that may be shown.
+// withoutPassword returns an address without its password, in a form that can be
+// shown.
 func withoutPassword(address string) string {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has || u.Scheme == "https" || u.Scheme == "http" {

@@ -23,19 +23,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
-// Limits on pages downloaded from the web.
+// Limits on pages that are downloaded from the web.
 const (
 	// pace is the minimum time between two requests.
 	pace = 500 * time.Millisecond
-	// maxPace is the maximum delay that a robots.txt can set.
+	// maxPace is the maximum delay that a robots.txt can demand.
 	maxPace     = 30 * time.Second
 	maxWebPage  = 8 << 20
 	maxWebPages = 5000
 	maxWebTotal = 512 << 20
 	maxTries    = 3
-	// maxWait is the maximum delay that a server can request before a retry.
+	// maxWait is the maximum delay before a retry that a server can demand.
 	maxWait = time.Minute
-	// maxFailures is the number of consecutive failures that end a visit.
+	// maxFailures is the number of consecutive failures after which a visit ends.
 	maxFailures = 10
 	requestWait = time.Minute
 )
@@ -43,9 +43,9 @@ const (
 // agent is the program's name in requests and in robots.txt.
 const agent = "deskhand"
 
-// guardedClient returns a client for pages at start. It may access this machine or its
-// network only if start is there, because then the user named that address. A server
-// elsewhere cannot redirect to them.
+// guardedClient returns a client for the pages of a site. The client can access this
+// machine or its network only if the address start is there, because in this case the
+// user named it. Servers elsewhere cannot redirect to such addresses.
 func guardedClient(start *url.URL) *http.Client {
 	return clientFor(start, netguard.Guard{Inside: netguard.IsInside(start.String())})
 }
@@ -65,7 +65,7 @@ func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
 }
 
 // webAddress parses the address of a site. It returns fault "bad_source" if the address
-// does not use https, unless it is on this machine or its network.
+// does not use https. Addresses on this machine or in its network may use http.
 func webAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -81,7 +81,7 @@ func webAddress(address string) (*url.URL, error) {
 // visitor downloads web pages one after another, at a limited rate.
 type visitor struct {
 	client *http.Client
-	others *http.Client // for hosts other than start's, without access to the local network
+	others *http.Client // for all hosts except that of start; has no access to the local network
 	start  *url.URL
 	pace   time.Duration
 	now    func() time.Time
@@ -124,11 +124,12 @@ type webPage struct {
 	body     []byte
 	etag     string
 	modified string
-	// unchanged is true if the caller's version of the page is still current.
+	// unchanged is true if the version of the page that the caller has is still
+	// current.
 	unchanged bool
 }
 
-// statusError is the error for a response that is not a page.
+// statusError is the error for an HTTP status other than success.
 type statusError struct {
 	code   int
 	status string
@@ -163,8 +164,8 @@ func (v *visitor) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// once makes one request. retry is the delay before a retry, or negative if the request
-// must not be retried.
+// once makes a single request. retry is the delay before the request may be retried, or
+// negative if it must not be retried.
 func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header http.Header) (page webPage, retry time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestWait)
 	defer cancel()
@@ -223,8 +224,8 @@ func retryAfter(r *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxWait)
 }
 
-// miss records a page that cannot be downloaded. It returns an error, which ends the
-// visit, after too many consecutive failures or if a limit is exceeded.
+// miss records a page that cannot be downloaded. If there are too many consecutive
+// failures or a limit is exceeded, it returns an error, which ends the visit.
 func (v *visitor) miss(ctx context.Context, err error) error {
 	var keep *keepError
 	switch {
@@ -264,7 +265,7 @@ func (v *visitor) fault(why string) error {
 	return fault.New("source_failed", fmt.Sprintf("cannot download %s: %s", v.start, why), "check the address, then run the command again to continue")
 }
 
-// leave counts pages that are left out.
+// leave counts pages that could not be downloaded, by reason.
 func (v *visitor) leave(n int, reason string) {
 	v.left[formats.Left{Ending: "page", Reason: reason}] += n
 }
@@ -279,8 +280,9 @@ func (v *visitor) leftOut() (list []formats.Left) {
 
 var notInName = regexp.MustCompile(`[^\pL\pN._~+@=,-]+`)
 
-// fileOf returns the file for a page: the path of its address, with the extension for
-// its content. Pages of another host are in a folder with that host's name.
+// fileOf returns the path of the file for a page. It is the path in the page's
+// address, with an extension that depends on the content. Pages from another host are
+// in a folder named after the host.
 func fileOf(start, at *url.URL, kind string) string {
 	var parts []string
 	if at.Host != start.Host {
@@ -305,8 +307,8 @@ func fileOf(start, at *url.URL, kind string) string {
 	return strings.TrimSuffix(name, ending) + ending
 }
 
-// endingOf returns the extension of a page's file by its media type. It returns "" if
-// the response is not a page, regardless of its address.
+// endingOf returns the extension for a page's file, which depends on the media type.
+// If the media type is not that of a page, endingOf returns "", whatever the address.
 func endingOf(at *url.URL, kind string) string {
 	ending := strings.ToLower(path.Ext(at.Path))
 	switch kind {
@@ -330,7 +332,7 @@ func endingOf(at *url.URL, kind string) string {
 	return ""
 }
 
-// put writes a page to the source's folder.
+// put writes a page to the folder of the source.
 func put(root, name string, body []byte) error {
 	to := filepath.Join(root, filepath.FromSlash(name))
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
@@ -345,7 +347,7 @@ func put(root, name string, body []byte) error {
 	return nil
 }
 
-// onWeb creates a source for docs that are downloaded page by page.
+// onWeb creates a source for docs whose pages are downloaded one by one.
 func onWeb(start *url.URL, address string, o Options) (*Source, error) {
 	s := &Source{Name: strings.TrimPrefix(start.Hostname(), "www."), Address: address, whole: true}
 	var err error

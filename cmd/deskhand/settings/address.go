@@ -11,14 +11,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// DefaultAddr is the default address of --http: loopback, on the port docs-mcp uses.
+// DefaultAddr is the default address of --http, on the loopback interface and the
+// port that docs-mcp uses.
 const DefaultAddr = "127.0.0.1:20310"
 
-// Listen holds the flags of serve that set its transport and address.
+// Listen holds the flags of the command serve that set the transport and the
+// address.
 type Listen struct {
 	HTTP      string // HOST:PORT
-	Transport string // stdio or http; if empty, the other flags decide
-	Port      int    // on 127.0.0.1
+	Transport string // stdio or http; if empty, the other flags determine the transport
+	Port      int    // port on 127.0.0.1
 }
 
 // Declare adds the flags.

@@ -21,7 +21,7 @@ import (
 // setting and its origin.
 type check func(s *Settings, name string) error
 
-// fits returns a check that a string satisfies ok. In the error, why follows the value.
+// fits returns a check that ok accepts a string. In the error, why follows the value.
 // hint may be empty.
 func fits(why, hint string, ok func(text string) bool) check {
 	return func(s *Settings, name string) error {
@@ -32,15 +32,15 @@ func fits(why, hint string, ok func(text string) bool) check {
 	}
 }
 
-// oneOf returns a check that a string is one of all.
+// oneOf returns a check that a string is in all.
 func oneOf(why, hint string, all ...string) check {
 	return fits(why, hint, func(text string) bool { return slices.Contains(all, text) })
 }
 
-// either returns a check that a string is one of two.
+// either returns a check that a string is yes or no, the two given values.
 func either(yes, no string) check { return oneOf("not "+no+" or "+yes, "", yes, no) }
 
-// number returns a check that a string is an integer not below least.
+// number returns a check that a string is an integer of at least least.
 func number(least int) check {
 	return fits(fmt.Sprintf("not a number of %d or more", least), "", func(text string) bool {
 		n, err := strconv.Atoi(text)
@@ -48,7 +48,7 @@ func number(least int) check {
 	})
 }
 
-// between returns a check that a duration, parsed with parse, lies between low and high.
+// between returns a check that a duration, parsed with parse, is between low and high.
 func between(why, hint string, parse func(string) (time.Duration, error), low, high time.Duration) check {
 	return fits(why, hint, func(text string) bool {
 		d, err := parse(text)
@@ -56,7 +56,7 @@ func between(why, hint string, parse func(string) (time.Duration, error), low, h
 	})
 }
 
-// unless returns a check that accepts the values in all, and passes other values to
+// unless returns a check that accepts the values in all. For other values, it calls
 // the check otherwise.
 func unless(all []string, otherwise check) check {
 	return func(s *Settings, name string) error {
@@ -67,8 +67,8 @@ func unless(all []string, otherwise check) check {
 	}
 }
 
-// longestEmbedTimeout is how long clients wait for an answer. forever is
-// the maximum duration.
+// longestEmbedTimeout is the time that clients wait for an answer. forever is the
+// longest possible duration.
 const (
 	longestEmbedTimeout = 30 * time.Second
 	forever             = time.Duration(1<<63 - 1)
@@ -117,7 +117,7 @@ func isURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// fromRoot checks paths that a sandbox opens.
+// fromRoot checks paths that a sandbox makes accessible.
 func fromRoot(s *Settings, name string) error {
 	for _, path := range s.list(name) {
 		if !isFromRoot(path) {
@@ -140,7 +140,7 @@ func (s *Settings) checked(name string) (string, error) {
 	return s.get(name), s.check(name)
 }
 
-// check checks the named settings and returns the first error.
+// check checks the settings with the given names and returns the first error.
 func (s *Settings) check(names ...string) error {
 	for _, name := range names {
 		if one, _ := settingOf(name); one.check != nil {
@@ -163,7 +163,8 @@ func (s *Settings) time(name string) time.Duration {
 	return d
 }
 
-// Check returns an error for the first setting whose value a command would refuse.
+// Check returns an error for the first setting whose value would make a command
+// fail.
 func (s *Settings) Check() error {
 	if _, err := s.Logger(io.Discard); err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/app"
 )
 
-// Run describes a process, apart from its settings.
+// Run describes the process that a configuration is for. It contains nothing from
+// the settings.
 type Run struct {
 	Command string // the running command, for example "deskhand ask answer"
 	Version string // the program's version
@@ -18,8 +19,8 @@ type Run struct {
 	Stderr io.Writer
 }
 
-// Config returns the checked configuration of one process. Only Config creates an
-// [app.Config] from settings.
+// Config returns the checked configuration for one process. No other function
+// creates an [app.Config] from settings.
 func (s *Settings) Config(run Run) app.Config {
 	c := app.Config{
 		Command: run.Command, Attempt: OwnAttempt(), Name: s.serverName(), Version: run.Version, Log: run.Log,

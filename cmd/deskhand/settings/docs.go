@@ -42,7 +42,8 @@ func (s *Settings) docsOptions() (o docs.Options, err error) {
 	return o, s.check("max-answer-bytes")
 }
 
-// Searching returns how an index is opened. The index's log is written to stderr.
+// Searching returns the options for opening an index. The index's log is written
+// to stderr.
 func (s *Settings) Searching(stderr io.Writer) (o search.Options, err error) {
 	if err = s.check("vectors", "embed-timeout"); err != nil {
 		return o, err
@@ -72,7 +73,7 @@ func (s *Settings) serverName() string {
 	return "deskhand"
 }
 
-// Groups returns the configured tool groups in order.
+// Groups returns the configured tool groups, in order.
 func (s *Settings) Groups() (served []string, err error) {
 	for name := range strings.SplitSeq(s.get("tools"), ",") {
 		if name = strings.TrimSpace(name); !slices.Contains(app.Groups, name) {

@@ -22,20 +22,22 @@ import (
 // ConfigName is the configuration file's name.
 const ConfigName = "deskhand.yaml"
 
-// configFile is a configuration file. Everything in it is read from the same bytes.
+// configFile is a configuration file. All its fields come from a single read of the
+// file.
 type configFile struct {
 	path   string // empty if there is no file
 	data   []byte
-	values map[string][]string // by setting name
+	values map[string][]string // the settings in the file, by name
 }
 
-// configPaths holds the configuration files of one run: either the chosen file, which is
-// then the only one, or the nearest project file, which overrides the user's own file. An
-// empty path means that there is no such file.
+// configPaths holds the paths of the configuration files for one run. chosen is a file
+// that the user named; if it is set, no other file is used. Otherwise, project is the
+// nearest project file, and its values override those in own, the user's personal file. A
+// path is empty if there is no such file.
 type configPaths struct{ chosen, project, own string }
 
 // findConfig returns the file named with --config or DESKHAND_CONFIG. If neither is set,
-// it returns the nearest deskhand.yaml and the user's own.
+// it returns the nearest deskhand.yaml and the user's own file.
 func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed {
 		if p.chosen = f.Value.String(); p.chosen == "" {
@@ -48,20 +50,20 @@ func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	case named != "" && Env(DigestVariable) == "":
 		return configPaths{chosen: named}, nil
 	case named != "":
-		p.project = named // found by the deskhand process that started this one
+		p.project = named // the deskhand process that started this one found the file
 	default:
 		if dir, err := os.Getwd(); err == nil {
 			p.project = projectConfig(dir)
 		}
 	}
 	if p.own != "" && sameFolder(filepath.Dir(p.own), filepath.Dir(p.project)) {
-		p.project = "" // the working directory is the folder of the user's own file
+		p.project = "" // the working directory is the folder with the user's own file
 	}
 	return p, nil
 }
 
-// parseConfig reads the settings from the bytes of a file. It calls tell
-// for each unknown key.
+// parseConfig reads the settings from data, the content of the file at path. It
+// calls tell for each unknown key.
 func parseConfig(path string, data []byte, tell func(string)) (configFile, error) {
 	c := configFile{path, data, map[string][]string{}}
 	v := viper.New()
@@ -91,7 +93,7 @@ func parseConfig(path string, data []byte, tell func(string)) (configFile, error
 	return c, nil
 }
 
-// readConfig reads a file that requires no trust.
+// readConfig reads a file that does not need to be trusted.
 func readConfig(path string, tell func(string)) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -122,9 +124,10 @@ func configKeys() (keys []string) {
 	return keys
 }
 
-// written returns the file's keys as written. The library converts all keys to lower
-// case, including the names of variables within a value. Two keys that differ only in
-// case would be one setting with two values, so written returns an error for them.
+// written returns the file's keys with their original case. It is needed because
+// the library converts all keys to lower case, including the names of variables
+// within a value. If two keys differ only in case, written returns an error,
+// because they would be one setting with two values.
 func (c *configFile) written() (keys map[string]any, err error) {
 	if err := yaml.Unmarshal(c.data, &keys); err != nil {
 		return nil, unreadable(c.path, err)
@@ -141,8 +144,8 @@ func (c *configFile) written() (keys map[string]any, err error) {
 	return keys, nil
 }
 
-// twice returns a key that occurs twice, in different case or spelling, or
-// "" if there is none.
+// twice returns a key that occurs more than once with different case or spelling,
+// or "" if there is none.
 func twice(keys map[string]any) string {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -155,8 +158,9 @@ func twice(keys map[string]any) string {
 	return ""
 }
 
-// ungroup replaces each group of keys with keys of the form "group.key". The value of a
-// setting that is a tree is taken from written, which has the original case.
+// ungroup replaces each group of keys with keys of the form "group.key". If a
+// setting's value is a tree, ungroup takes the value from written, where all keys
+// have their original case.
 func (c *configFile) ungroup(all, written map[string]any) error {
 	for _, one := range table {
 		group, inner, ok := strings.Cut(key(one.name), ".")
@@ -177,7 +181,7 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 			if one, ok := settingOf(group + "." + key(name)); ok && one.tree {
 				t := tree{member(exact, name)}
 				if t.value == nil {
-					t.value = member(written, group+"."+name) // written with a dot instead of a group
+					t.value = member(written, group+"."+name) // the key is written with a dot instead of as a group
 				}
 				v = t
 			}
@@ -187,7 +191,7 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 	return nil
 }
 
-// tree is a value of any shape.
+// tree is a value of any type.
 type tree struct{ value any }
 
 // member returns the value of a key, ignoring case.
@@ -200,7 +204,7 @@ func member(keys map[string]any, name string) any {
 	return nil
 }
 
-// take stores the value of one key. A blank value counts as unset.
+// take stores the value of one key. A blank value is treated as unset.
 func (c *configFile) take(one setting, v any) error {
 	if t, ok := v.(tree); ok {
 		text, err := json.Marshal(t.value)
@@ -242,8 +246,8 @@ func (c *configFile) wrong(key, why string) error {
 	return fault.Misuse(c.path+": "+strings.TrimSpace(key+" "+why), "fix the file, or pass another with --config")
 }
 
-// projectConfig returns the path of deskhand.yaml in dir or the nearest parent folder
-// that has one, or "" if there is none.
+// projectConfig returns the path of deskhand.yaml in dir or in the nearest parent
+// folder that has one, or "" if there is none.
 func projectConfig(dir string) string {
 	for {
 		if path := filepath.Join(dir, ConfigName); isFile(path) {

@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// DeclareAll adds the flags of all settings that have one, except for the flags that
-// every command has.
+// DeclareAll adds the flags of all settings that have a flag, except for the flags
+// that every command has.
 func DeclareAll(f *pflag.FlagSet) {
 	for _, one := range table {
 		if !one.secret && !one.noFlag && !slices.Contains(everywhere, one.name) {
@@ -19,14 +19,15 @@ func DeclareAll(f *pflag.FlagSet) {
 	}
 }
 
-// Called returns the name that help shows for the value of a setting's flag. It returns
-// "" if there is no such setting or name.
+// Called returns the name of a flag's value in help. It returns "" if the flag belongs
+// to no setting or its value has no name.
 func Called(flag string) string {
 	one, _ := settingOf(flag)
 	return one.called
 }
 
-// Choices returns the allowed values of a setting's flag, or nil if any value is allowed.
+// Choices returns the allowed values of a setting's flag, or nil if all values are
+// allowed.
 func Choices(flag string) []string {
 	one, _ := settingOf(flag)
 	return one.choices

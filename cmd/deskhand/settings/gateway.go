@@ -10,18 +10,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
 
-// A server cannot tell whose agent is calling, because all agents use the same token. One
-// person's credential must not be used for another person. If several people's agents may
-// call, deskhand calls no tool with a personal credential.
+// A server cannot tell which person's agent is calling, because all agents use the same
+// token. One person's credential must not be used for another person. Therefore, if the
+// agents of several people can call the server, deskhand calls no tool with a personal
+// credential.
 const (
 	peopleAuto = "auto"
 	peopleOne  = "one"
 	peopleMany = "many"
 )
 
-// DecidePeople resolves gateway.people if it is auto, for a server at addr. An empty addr
-// means stdio, where the only user is the one who started the server. Attempts that the
-// server starts inherit the resolved setting.
+// DecidePeople determines the value of gateway.people for a server at addr if the setting
+// is auto. If addr is empty, the server uses stdio, and its only user is the person who
+// started it. Attempts that the server starts inherit the value.
 func (s *Settings) DecidePeople(addr string) error {
 	whose, err := s.checked("gateway.people")
 	if err != nil || whose != peopleAuto {
@@ -34,7 +35,7 @@ func (s *Settings) DecidePeople(addr string) error {
 }
 
 // reachedAt returns the setting that makes a server reachable from other machines,
-// or "" if none does.
+// or "" if there is no such setting.
 func (s *Settings) reachedAt(addr string) string {
 	if addr == "" {
 		return ""
@@ -55,7 +56,7 @@ func (s *Settings) reachedAt(addr string) string {
 	return ""
 }
 
-// ownHost reports whether a host is certainly this machine.
+// ownHost reports whether host is known to be this machine.
 func ownHost(host string) bool {
 	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return ip.Unmap().IsLoopback()
@@ -65,7 +66,8 @@ func ownHost(host string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// upstreams returns the settings of the upstreams, or nil if none is configured.
+// upstreams returns the settings of the upstreams, or nil if there are no
+// upstreams.
 func (s *Settings) upstreams() (*app.Upstreams, error) {
 	all, err := s.Upstreams()
 	if err != nil || len(all) == 0 {

@@ -44,7 +44,7 @@ const (
 	ownBuild     = "omit it: /healthz reports deskhand's own build"
 )
 
-// MovedFlags maps docs-mcp flags to advice on what to do instead.
+// MovedFlags maps docs-mcp flags to advice on using deskhand instead.
 var MovedFlags = map[string]string{
 	"stateless":         "omit it: clients of protocol 2026-07-28 are always served without sessions",
 	"version":           "omit it: clients receive deskhand's own version, as \"deskhand version\" prints it",

@@ -19,7 +19,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// holdAuto is the value of elicitation.hold that lets the client type decide.
+// holdAuto is the value of elicitation.hold with which the type of client
+// determines the behaviour.
 const holdAuto = "auto"
 
 // Values of the setting elicitation.secrets.
@@ -40,7 +41,8 @@ const (
 	viewsOff = "off"
 )
 
-// place returns the location of the store: the setting, or else the state folder.
+// place returns the location of the store: the value of the setting, or else the
+// state folder.
 func (s *Settings) place() (string, error) {
 	if place := s.get("store"); place != "" {
 		if strings.Contains(place, "://") && !store.IsPostgres(place) {
@@ -51,8 +53,8 @@ func (s *Settings) place() (string, error) {
 	return s.StateDir()
 }
 
-// People returns the settings for asking people. An error is a usage error that names
-// the setting to fix.
+// People returns the settings for asking people. If a setting is invalid, the error
+// is a usage error that names the setting.
 func (s *Settings) People() (o app.People, err error) {
 	err = s.check("elicitation.timeout", "elicitation.hold", "elicitation.secrets", "elicitation.schema", "inbox")
 	if err != nil {
@@ -69,14 +71,14 @@ func (s *Settings) People() (o app.People, err error) {
 }
 
 // hasViews reports whether views are offered to clients that can show them. An
-// attempt's agent never gets views, because its client is a program that would answer
-// its own questions.
+// attempt's agent never gets views, because the agent's client is a program, and it
+// would answer the agent's questions itself.
 func (s *Settings) hasViews() (bool, error) {
 	on, err := s.checked("views")
 	return on == viewsOn && OwnAttempt() == "", err
 }
 
-// notices returns how people are notified of new questions.
+// notices returns the settings for notifying people of new questions.
 func (s *Settings) notices() (n app.Notices, err error) {
 	for _, text := range s.list("notify") {
 		h, err := notify.ParseHook(text)
@@ -92,8 +94,8 @@ func (s *Settings) notices() (n app.Notices, err error) {
 	return n, s.check("public-url", "notify-ends")
 }
 
-// surfaces returns the settings of the surfaces besides the server, or the zero value if
-// there are none. Tokens are read only from the environment.
+// surfaces returns the settings of all surfaces other than the server. If there are
+// none, it returns the zero value. Tokens are read only from the environment.
 func (s *Settings) surfaces(log *slog.Logger) (o surface.Options, err error) {
 	if s.get("slack.channel") == "" {
 		return o, nil
@@ -103,7 +105,7 @@ func (s *Settings) surfaces(log *slog.Logger) (o surface.Options, err error) {
 	if o.Slack.People, err = s.slackPeople(); err != nil {
 		return o, err
 	}
-	_, err = surface.New(nil, nil, o) // report errors in the settings at startup
+	_, err = surface.New(nil, nil, o) // reports errors in the settings at startup
 	return o, err
 }
 
@@ -119,8 +121,8 @@ func (s *Settings) slackPeople() (people []slack.Person, err error) {
 }
 
 // members returns the people to whom questions can be addressed: this machine's user and
-// the people named in the settings. Members of other processes are announced by those
-// processes' surfaces.
+// the people named in the settings. Other processes announce their members through their
+// own surfaces.
 func (s *Settings) members() ([]elicit.Member, error) {
 	members := []elicit.Member{{Principal: elicit.Local}}
 	if s.get("slack.channel") == "" {
@@ -130,9 +132,9 @@ func (s *Settings) members() ([]elicit.Member, error) {
 	return append(members, slack.Members(people)...), err
 }
 
-// visitors returns how people sign in at this installation's servers. The key is never
-// given to agents. It is empty if no setting sets it, and always in an attempt, where the
-// agent controls the environment.
+// visitors returns the settings for signing in to this installation's servers. The key is
+// never given to agents. It is empty if no setting has one. It is always empty in an
+// attempt, because the agent controls the environment there.
 func (s *Settings) visitors() (in web.People, err error) {
 	if key := s.get("person-key"); key != "" && OwnAttempt() == "" {
 		if key == s.get("token") {
@@ -148,7 +150,7 @@ func (s *Settings) visitors() (in web.People, err error) {
 	return in, s.check("session.host", "session.time")
 }
 
-// checkSecret returns an error if a configured secret is easy to guess.
+// checkSecret returns an error if a secret in the settings is easy to guess.
 func (s *Settings) checkSecret(name, secret string) error {
 	if f := fault.Of(web.CheckSecret(name, secret)); f != nil {
 		return fault.Misuse(f.Message, f.Hint+"; it comes from "+s.origin(name))
@@ -156,19 +158,22 @@ func (s *Settings) checkSecret(name, secret string) error {
 	return nil
 }
 
-// token returns the bearer token required from agents, or "" if no setting has one.
+// token returns the bearer token that agents must send, or "" if no setting has
+// one.
 func (s *Settings) token() (string, error) {
 	token := s.get("token")
-	// In an attempt, the variable holds the key to the attempt's own tools. People who
-	// sign in at a server that the agent starts do not have that key.
+	// In an attempt, the variable holds the key to the attempt's tools. People do not
+	// have that key, so they could not use it to sign in to a server that the agent
+	// starts.
 	if token == "" || OwnAttempt() != "" && token == Env("DESKHAND_TOKEN") {
 		return "", nil
 	}
 	return token, s.checkSecret("token", token)
 }
 
-// TokenFor returns the token to send to a server: the configured token, or for a server
-// on this machine the installation's own token, or "" if there is none.
+// TokenFor returns the token to send to a server. This is the configured token, or else
+// the installation's token if the server is on this machine. It returns "" if there is
+// no token.
 func (s *Settings) TokenFor(u *url.URL) string {
 	if token := s.get("token"); token != "" {
 		return token
@@ -184,8 +189,8 @@ func (s *Settings) TokenFor(u *url.URL) string {
 	return strings.TrimSpace(string(token))
 }
 
-// Surroundings fills the empty fields of c with where this process runs, so
-// that the person knows what a question is about. In an attempt, the values
+// Surroundings fills the empty fields of c with information about this process,
+// so that the person knows where a question comes from. In an attempt, the values
 // come from the environment.
 func Surroundings(c *elicit.Context) {
 	for name, field := range map[string]*string{
@@ -196,12 +201,12 @@ func Surroundings(c *elicit.Context) {
 		}
 	}
 	if c.CWD == "" {
-		c.CWD, _ = os.Getwd() // a deleted folder has no name
+		c.CWD, _ = os.Getwd() // a deleted folder has no path
 	}
 }
 
-// Attended reports whether a person may come to answer, which is not the
-// case in a CI build.
+// Attended reports whether a person may be available to answer. In a CI build, it
+// returns false.
 func Attended() bool { return Env("CI") == "" }
 
 // OwnAttempt returns the ID of the attempt that this process runs in, or

@@ -18,28 +18,28 @@ import (
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
-// DigestVariable is passed with DESKHAND_CONFIG to the processes that deskhand starts, if
-// the file was found in a project and not named by a person. Its value is the digest of
-// the trusted bytes, or UntrustedDigest.
+// DigestVariable is passed together with DESKHAND_CONFIG to the processes that deskhand
+// starts. It is set only if deskhand found the file in a project, not if a person named
+// the file. Its value is the digest of the trusted bytes, or UntrustedDigest.
 const (
 	DigestVariable  = "DESKHAND_CONFIG_DIGEST"
 	UntrustedDigest = "none"
 )
 
-// MaxProjectFile is the maximum size in bytes of a project file, which anyone may have
-// written. The longest file in our tests has 600 bytes.
+// MaxProjectFile is the maximum size in bytes of a project file. It is limited because
+// anyone may have written the file. The longest file in our tests has 600 bytes.
 const MaxProjectFile = 1 << 20
 
-// Project is a folder's deskhand.yaml, which may come from another person. Settings that
-// can do harm are used only if the user trusts exactly these bytes.
+// Project is the deskhand.yaml in a folder. Another person may have written it, so
+// settings that can do harm are used only if the user trusts exactly these bytes.
 type Project struct {
 	configFile
-	place   string // the path in trust records
+	place   string // the file's path in trust records
 	sum     string
 	trusted bool
-	why     string    // why it is not trusted, for people
-	owner   string    // the other user who owns the file, so that it cannot be trusted; empty if it is ours
-	changed bool      // the user trusted other bytes
+	why     string    // the reason why the file is not trusted, as text for people
+	owner   string    // the user who owns the file if it is not the current user, because it then cannot be trusted; otherwise empty
+	changed bool      // the user trusted an earlier version of the file
 	refused bool      // the user declined these bytes
 	needs   []guarded // settings that require trust
 	out     []guarded // the settings in needs that are ignored
@@ -48,12 +48,12 @@ type Project struct {
 // guarded is a project setting that requires trust.
 type guarded struct {
 	name  string
-	text  string // complete YAML, with invisible characters escaped
-	short string // one line, with secrets masked
+	text  string // the setting as complete YAML, with invisible characters escaped
+	short string // the setting on one line, with secrets masked
 }
 
-// digest returns the value of [DigestVariable] for processes that this one starts, or ""
-// if a person named the file.
+// digest returns the value of [DigestVariable] for processes that this process starts,
+// or "" if a person named the file.
 func (p *Project) digest() string {
 	switch {
 	case p == nil:
@@ -64,8 +64,9 @@ func (p *Project) digest() string {
 	return UntrustedDigest
 }
 
-// readProject reads a project file once, and determines whether its bytes are trusted and
-// which of its settings require trust. base is the user's own file.
+// readProject reads a project file once. It determines whether the file's bytes are
+// trusted and which of its settings require trust. base is the user's own configuration
+// file.
 func (s *Settings) readProject(path string, base configFile, tell func(string)) (*Project, error) {
 	data, owner, err := trust.ReadFile(path, MaxProjectFile)
 	switch {
@@ -125,12 +126,12 @@ func (p *Project) weigh(base configFile) error {
 	return nil
 }
 
-// guarded returns the setting as it would be used.
+// guarded returns the setting and the values that would be used.
 func (one setting) guarded(texts []string) guarded {
 	var v any = texts
 	switch {
 	case one.tree:
-		if err := yaml.Unmarshal([]byte(texts[0]), &v); err != nil { // JSON is YAML
+		if err := yaml.Unmarshal([]byte(texts[0]), &v); err != nil { // JSON is valid YAML
 			v = texts[0]
 		}
 	case !one.list:
@@ -140,14 +141,14 @@ func (one setting) guarded(texts []string) guarded {
 	if one.secret {
 		g.short = "********"
 	}
-	if inner, ok := v.(map[string]any); ok { // its values may be secret
+	if inner, ok := v.(map[string]any); ok { // the values in it may be secret
 		g.short = VisibleLine(strings.Join(slices.Sorted(maps.Keys(inner)), ","))
 	}
 	return g
 }
 
-// guardedUpstreams returns the upstreams as they would be used. Unreadable entries are
-// never used, and a person cannot trust them.
+// guardedUpstreams returns the upstreams in the form in which they would be used.
+// Invalid entries are never used, and people cannot trust them.
 func (p *Project) guardedUpstreams() guarded {
 	entries, err := p.upstreams()
 	if err != nil {
@@ -172,8 +173,9 @@ func asYAML(v any) string {
 	return elicit.Visible(string(text))
 }
 
-// apply overrides the settings with a project's: all of them if the file is trusted, or
-// else only those that require no trust. Flags and environment variables take precedence.
+// apply sets the values from a project file. If the file is trusted, apply sets all
+// values in it. Otherwise it sets only the values that require no trust. Flags and
+// environment variables take precedence.
 func (s *Settings) apply(p *Project) {
 	needs := map[string]guarded{}
 	for _, h := range p.needs {
@@ -198,7 +200,7 @@ func (s *Settings) apply(p *Project) {
 	}
 }
 
-// names returns the keys of settings, separated by commas.
+// names returns the keys of settings as a comma-separated list.
 func names(list []guarded) string {
 	var keys []string
 	for _, h := range list {
@@ -213,13 +215,15 @@ func (s *Settings) Project() *Project { return s.project }
 // Path returns the file's path.
 func (p *Project) Path() string { return p.path }
 
-// LeftOut reports whether settings of the file are ignored.
+// LeftOut reports whether any settings in the file are ignored.
 func (p *Project) LeftOut() bool { return len(p.out) > 0 }
 
-// CanBeTrusted reports whether the user may trust the file and has not declined it.
+// CanBeTrusted reports whether the file may be trusted. It returns false if another
+// user owns the file or if the user has declined it.
 func (p *Project) CanBeTrusted() bool { return p.owner == "" && !p.refused }
 
-// Foreign returns why the file cannot be trusted, or "" if it is the user's own.
+// Foreign returns the reason why the file cannot be trusted, or "" if it belongs
+// to the user.
 func (p *Project) Foreign() string {
 	if p.owner == "" {
 		return ""
@@ -233,7 +237,8 @@ func (p *Project) Trusted() bool { return p.trusted }
 // Changed reports whether the user trusted an earlier version of the file.
 func (p *Project) Changed() bool { return p.changed }
 
-// Needs returns the keys of the settings that require trust, separated by commas.
+// Needs returns the keys of the settings that require trust, as a comma-separated
+// list.
 func (p *Project) Needs() string { return names(p.needs) }
 
 // Shown returns the settings that require trust as complete YAML, with invisible
@@ -246,17 +251,18 @@ func (p *Project) Shown() string {
 	return text.String()
 }
 
-// Line returns one line that says what is ignored and what to do.
+// Line returns one line that lists the ignored settings and says what to do about
+// them.
 func (p *Project) Line() string {
 	return p.ignored() + VisibleLine("; "+p.Next())
 }
 
-// ignored returns one line that says what is ignored.
+// ignored returns one line that lists the ignored settings.
 func (p *Project) ignored() string {
 	return VisibleLine(fmt.Sprintf("%s %s: ignoring %s", p.path, p.why, names(p.out)))
 }
 
-// Next returns what a person can do about the ignored settings.
+// Next returns the next step for a person who wants the ignored settings.
 func (p *Project) Next() string {
 	switch {
 	case p.owner != "":
@@ -289,8 +295,8 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// MayBuildInto returns an error if the index would be written outside the project's
-// folder only because an untrusted file says so.
+// MayBuildInto returns an error if an untrusted file would make deskhand write the
+// index outside the project's folder.
 func (s *Settings) MayBuildInto(out string) error {
 	p := s.project
 	if p == nil || p.trusted || s.origin("index") != p.path || out != s.get("index") {
@@ -303,7 +309,7 @@ func (s *Settings) MayBuildInto(out string) error {
 		"pass a folder with -o or --index, or run: "+p.Command())
 }
 
-// leadsOut reports whether path, with symbolic links resolved, is not below dir.
+// leadsOut reports whether path is outside dir after symbolic links are resolved.
 func leadsOut(dir, path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package settings turns flags, environment variables and configuration files into one
-// checked [app.Config]. Each setting is a row of its table.
+// Package settings combines flags, environment variables and configuration files into
+// one checked [app.Config]. Its table has a row for each setting.
 package settings
 
 import (
@@ -16,23 +16,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
-// Settings holds the effective values of one run, after Load.
+// Settings holds the effective values for one run. Load sets them.
 type Settings struct {
 	values  map[string]value // by name; every setting has a value
 	flag    *pflag.FlagSet
-	file    string     // path of the nearest configuration file; empty if there is none
+	file    string     // path of the nearest configuration file, or empty if there is none
 	project *Project   // nil if there is no project file
-	ups     configFile // the file that configures the upstreams
+	ups     configFile // the file with the upstreams
 	records trust.Records
-	// inherited is the origin of settings that another deskhand process has passed on:
-	// see [tasks.Inherit]. It is empty if there are none.
+	// inherited is the origin of settings that come from another deskhand process (see
+	// [tasks.Inherit]). It is empty if there are no such settings.
 	inherited string
 }
 
-// value is a setting's value: one string, or any number for a list.
+// value is the value of a setting. It has one string, or any number of strings if
+// the setting is a list.
 type value struct {
 	texts  []string
-	origin string // for people, for example "flag --index"
+	origin string // text for people, for example "flag --index"
 }
 
 // ByDefault is the origin of a default value.
@@ -48,7 +49,7 @@ func Flags(f *pflag.FlagSet) {
 	}
 }
 
-// everywhere lists the settings whose flags every command has.
+// everywhere lists the settings that have a flag on every command.
 var everywhere = []string{"state", "log-level", "log-format"}
 
 // Declare adds the flag of a setting.
@@ -61,11 +62,11 @@ func Declare(f *pflag.FlagSet, name string) {
 	f.String(one.name, one.fallback, one.usage)
 }
 
-// Env returns an environment variable's value. A blank value counts as unset.
+// Env returns an environment variable's value. A blank value is treated as unset.
 func Env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// Load determines each setting's value, using the flags of a command. It calls tell with
-// messages about the configuration files.
+// Load determines the value of each setting. flags are the flags of the command. Load
+// calls tell with messages about the configuration files.
 func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 	*s = Settings{flag: flags, values: map[string]value{}, inherited: s.inherited}
 	paths, err := findConfig(s.flag)
@@ -73,7 +74,7 @@ func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 		return err
 	}
 	if s.inherited != "" && Env("DESKHAND_CONFIG") == "" {
-		paths.project = "" // there was none where the settings come from
+		paths.project = "" // the process that passed on the settings had no project file
 	}
 	var base configFile
 	if s.file = cmp.Or(paths.chosen, paths.own); s.file != "" {
@@ -89,7 +90,7 @@ func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 		s.values[one.name] = v
 	}
 	s.ups = base
-	if state, err := s.StateDir(); err == nil { // before a project file can change the state folder
+	if state, err := s.StateDir(); err == nil { // must be done before a project file can change the state folder
 		s.records = trust.In(state)
 	}
 	if paths.project == "" {
@@ -103,7 +104,7 @@ func (s *Settings) Load(flags *pflag.FlagSet, tell func(string)) error {
 	return nil
 }
 
-// resolve determines a setting's value without the project file.
+// resolve determines a setting's value without considering the project file.
 func (s *Settings) resolve(one setting, file configFile) value {
 	if f := s.flag.Lookup(one.name); f != nil && f.Changed {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -128,7 +129,7 @@ func (c configFile) value(one setting) value {
 	return value{[]string{one.fallback}, ByDefault}
 }
 
-// split splits a list setting's string at commas and white space.
+// split splits the string of a list setting at commas and white space.
 func (one setting) split(text string) []string {
 	if !one.list {
 		return []string{text}
@@ -144,11 +145,11 @@ func (s *Settings) list(name string) []string { return s.values[name].texts }
 // origin returns where a setting's value comes from.
 func (s *Settings) origin(name string) string { return s.values[name].origin }
 
-// Inherit sets the origin that another deskhand process has passed on: see
-// [tasks.Inherit]. Call it before Load.
+// Inherit sets the origin of settings that come from another deskhand process
+// (see [tasks.Inherit]). Call it before Load.
 func (s *Settings) Inherit(origin string) { s.inherited = origin }
 
-// given reports whether a value was set, even if it equals the default.
+// given reports whether a setting was set, even to its default value.
 func (s *Settings) given(name string) bool { return s.origin(name) != ByDefault }
 
 // wrong returns the error for a setting with an invalid value. hint may be empty.
@@ -184,10 +185,11 @@ func (s *Settings) cacheFolder() string {
 	return filepath.Join(dir, "deskhand")
 }
 
-// Index returns the folder of the index that is read.
+// Index returns the folder of the index to read.
 func (s *Settings) Index() string { return s.get("index") }
 
-// Output returns where a build writes: -o, or else the index that is read.
+// Output returns the folder that a build writes to. It is the value of -o, or
+// else the folder of the index to read.
 func (s *Settings) Output() string {
 	if f := s.flag.Lookup("output"); f != nil && f.Changed {
 		return f.Value.String()

@@ -14,8 +14,9 @@ import (
 // ProjectShelf is a project's shelf, relative to the project's folder.
 var ProjectShelf = filepath.Join(".deskhand", "shelf")
 
-// Shelf returns the configured shelf. If none is configured, it returns the shelf of the
-// project in the working directory if there is one, or else the user's shelf.
+// Shelf returns the configured shelf. If no shelf is configured, it returns the shelf of
+// the project in the working directory. If that does not exist either, it returns the
+// user's shelf.
 func (s *Settings) Shelf() (shelf.Shelf, error) {
 	if dir := s.get("shelf"); dir != "" {
 		return shelf.Shelf{Dir: dir}, nil
@@ -30,9 +31,9 @@ func (s *Settings) Shelf() (shelf.Shelf, error) {
 // NamesShelf reports whether a shelf is configured.
 func (s *Settings) NamesShelf() bool { return s.given("shelf") }
 
-// ServedShelf returns the shelf that is searched and served instead of an index. That is
-// the configured shelf, or a shelf with libraries if there is no index. It returns "" if
-// the index is used.
+// ServedShelf returns the shelf to search and serve instead of an index. This is the
+// configured shelf. If no shelf is configured and there is no index, it is the default
+// shelf, provided that it has libraries. If the index is used, ServedShelf returns "".
 func (s *Settings) ServedShelf() (string, error) {
 	if s.given("index") {
 		return "", nil
@@ -46,14 +47,14 @@ func (s *Settings) ServedShelf() (string, error) {
 	}
 	entries, _, err := of.List()
 	if err != nil || len(entries) == 0 {
-		return "", nil // errors are then reported for the index
+		return "", nil // the index then reports any errors
 	}
 	return of.Dir, nil
 }
 
 // Libraries returns the libraries listed in a project's configuration file, and the
-// file's folder. Local sources are relative to this process. Libraries returns the fault
-// "misuse" if the list is empty or has an invalid shape.
+// file's folder. Paths of local sources are relative to this process's working
+// directory. Libraries returns the fault "misuse" if the list is empty or malformed.
 func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 	if err := s.tree("libraries", &wanted); err != nil {
 		return nil, "", err
@@ -76,7 +77,8 @@ func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 			}
 			continue
 		}
-		// The list may come from a stranger, so it can only read within the project.
+		// The list may come from an untrusted person, so it may read only files
+		// within the project.
 		if _, err := os.Stat(at); err == nil {
 			return nil, "", fault.Misuse(fmt.Sprintf("the source '%s' is outside the project", w.Source), "use a folder inside the project, or add the library yourself: deskhand add "+w.Source)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Effective is a setting as deskhand config shows it.
+// Effective is a setting as shown by "deskhand config".
 type Effective struct {
 	Name     string   `json:"name"`
 	Value    string   `json:"value"`
@@ -17,7 +17,7 @@ type Effective struct {
 	LeftOut  *LeftOut `json:"left_out,omitempty"`
 }
 
-// LeftOut is an ignored value of a project file.
+// LeftOut is an ignored value in a project file.
 type LeftOut struct {
 	Value string `json:"value"`
 	File  string `json:"file"`
@@ -25,8 +25,8 @@ type LeftOut struct {
 	Next  string `json:"next"`
 }
 
-// Effective returns all settings with their origins, sorted by name. [Settings.Check]
-// reports invalid values.
+// Effective returns all settings with their origins. The settings are sorted by name.
+// [Settings.Check] reports invalid values.
 func (s *Settings) Effective() (rows []Effective, err error) {
 	for _, one := range table {
 		value, err := s.shown(one)
@@ -43,8 +43,8 @@ func (s *Settings) Effective() (rows []Effective, err error) {
 	return rows, nil
 }
 
-// shownUpstreams returns the names of the upstreams. any is false if no
-// file has upstreams.
+// shownUpstreams returns a row with the names of the upstreams. If no file has
+// upstreams, any is false.
 func (s *Settings) shownUpstreams() (row Effective, any bool) {
 	row = Effective{Name: UpstreamsKey, Origin: ByDefault}
 	entries, _ := s.ups.upstreams() // Check reports the error
@@ -55,7 +55,7 @@ func (s *Settings) shownUpstreams() (row Effective, any bool) {
 	return row, len(entries) > 0 || p != nil && slices.ContainsFunc(p.out, func(g guarded) bool { return g.name == UpstreamsKey })
 }
 
-// markLeftOut adds the ignored values of a project file.
+// markLeftOut adds the ignored values from a project file to rows.
 func (s *Settings) markLeftOut(rows []Effective) {
 	p := s.project
 	if p == nil {
@@ -70,7 +70,7 @@ func (s *Settings) markLeftOut(rows []Effective) {
 	}
 }
 
-// shown returns a setting's effective value for people.
+// shown returns a setting's effective value as text for people.
 func (s *Settings) shown(one setting) (string, error) {
 	switch {
 	case one.name == "store":

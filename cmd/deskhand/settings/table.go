@@ -15,32 +15,35 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// A setting is a value from a flag, an environment variable or the configuration file, in
-// this order of precedence. Its key in the file is its name, with optional "_" instead of
-// "-", and with a dot after each group. Its variable is DESKHAND_ and the name in
-// capitals, with "_" instead of dots and dashes. A setting needs only a row in [table], a
-// reader and a row in the manual.
+// A setting is a value that comes from a flag, an environment variable or the
+// configuration file, in this order of precedence. Its key in the file is its name, with
+// a dot after each group; "_" may be used instead of "-". Its variable is DESKHAND_
+// followed by the name in capitals, with "_" instead of dots and dashes. Adding a setting
+// takes only a row in [table], a function that reads the setting, and a row in the
+// manual.
 type setting struct {
 	name, fallback, usage string
-	called                string   // name of its value in help; empty: TEXT
+	called                string   // name of the value in help; if empty, TEXT
 	choices               []string // allowed values, for shell completion
 	list                  bool     // several values
-	tree                  bool     // any shape: YAML in the file, JSON in the variable
+	tree                  bool     // value of any type: YAML in the file, JSON in the variable
 	secret                bool     // masked when shown; never a flag
 	noFlag                bool
 	path                  bool   // relative to the file if set in the file
-	suffix                string // values ending in suffix are paths; empty: all are
-	// check returns an error for values that the reader cannot use. If nil, the reader
-	// accepts any value.
+	suffix                string // only values with this suffix are paths; if empty, all are
+	// check returns an error for values that cannot be used. If it is nil, any value
+	// is accepted.
 	check check
-	// trust decides when the setting is used from an untrusted project file.
+	// trust says under what conditions the setting is used if it comes from an
+	// untrusted project file.
 	trust trustRule
 }
 
-// table lists the settings that several commands read or that describe an installation.
+// table lists the settings that are used by several commands or describe an
+// installation.
 var table = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), path: true, called: "OUT",
-		usage: "index folder", trust: free}, // for reading; MayBuildInto guards writing
+		usage: "index folder", trust: free}, // reading is free; MayBuildInto guards writing
 	{name: "embed", fallback: embed.Default, path: true, suffix: ".model", called: "SPEC", choices: []string{"builtin", "none"},
 		usage: "embedding model of the index: builtin, none, FILE.model, PROVIDER:MODEL or URL#MODEL",
 		trust: whenStricter("it is `builtin`, `none` or a file", near)},
@@ -63,7 +66,7 @@ var table = []setting{
 	{name: "person", noFlag: true, trust: needsTrust, usage: "your name among the people of this installation (default: its owner)"},
 	{name: "elicitation.timeout", fallback: "5m", noFlag: true, check: waitTime,
 		usage: "how long ask_user and \"deskhand ask\" wait by default, for example 90s or 10m",
-		trust: whenStricter("it is longer", longer)}, // a question that ends immediately reaches no person
+		trust: whenStricter("it is longer", longer)}, // a question that ends immediately never reaches a person
 	{name: "elicitation.hold", fallback: holdAuto, noFlag: true, check: holdTime, trust: free,
 		usage: "how long a call of ask_user or await_answer may wait, for example 45s, or auto (depends on the client)"},
 	{name: "elicitation.secrets", fallback: secretsRefuse, noFlag: true, check: either(secretsAllow, secretsRefuse),
@@ -89,7 +92,7 @@ var table = []setting{
 		check: oneOf("not safe, balanced, relaxed or off", "", saferGuards...)},
 	{name: "tasks.branch-prefix", fallback: "deskhand", noFlag: true, check: branchPrefix, trust: free,
 		usage: "prefix for branch names"},
-	{name: "tasks.retain", noFlag: true, list: true, trust: needsTrust, // a shorter time deletes worktrees sooner
+	{name: "tasks.retain", noFlag: true, list: true, trust: needsTrust, // with a shorter time, worktrees are deleted sooner
 		usage: "how long \"deskhand tasks gc\" keeps unused worktrees, by task status (default: done=7d,cancelled=7d,inreview=30d)"},
 	{name: "tasks.budgets", noFlag: true, list: true, check: budgetsValid, trust: needsTrust,
 		usage: "what agents may consume before a person is asked, for example attempt=$5,project=$100,day=2M"},
@@ -170,7 +173,7 @@ var table = []setting{
 		usage: "additional Origin to accept in HTTP requests (repeatable)"},
 }
 
-// settingOf finds a setting by its name or its key in the file.
+// settingOf finds a setting by its name or by its key in the file.
 func settingOf(name string) (setting, bool) {
 	i := slices.IndexFunc(table, func(s setting) bool { return s.name == name || key(s.name) == name })
 	if i < 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// TasksOptions returns the settings of attempts. An error is a usage error that names
-// the setting to fix.
+// TasksOptions returns the settings of attempts. If a setting is invalid, the error
+// is a usage error that names the setting.
 func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	state, err := s.StateDir()
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	if o.RunnerEnv, err = s.environment(); err != nil {
 		return o, err
 	}
-	// A script or an agent that runs deskhand uses the same installation, except for the
-	// store, whose address may contain a password.
+	// A script or agent that runs deskhand uses the same installation. The store's
+	// location is not passed on, because it may contain a password.
 	for _, v := range o.RunnerEnv {
 		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == DigestVariable || name == "DESKHAND_INDEX" {
 			o.AttemptEnv = append(o.AttemptEnv, v)
@@ -76,8 +76,8 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	return o, err
 }
 
-// runConfiguration returns the effective settings that determine a run. A process that
-// starts a waiting run must have the same ones.
+// runConfiguration returns the effective settings that determine a run. A process
+// that starts a waiting run must have the same settings.
 func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, err error) {
 	if err := s.tree("tasks.wrap", &c.Wrap); err != nil {
 		return c, err
@@ -94,8 +94,8 @@ func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, 
 	return c, nil
 }
 
-// shownExecutors returns the configured executors as JSON, without the
-// values of variables.
+// shownExecutors returns the configured executors as JSON, without the values of
+// environment variables.
 func (s *Settings) shownExecutors() (string, error) {
 	configured := map[string]executor.Config{}
 	if err := s.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
@@ -120,8 +120,8 @@ func masked(env map[string]string) map[string]string {
 	return env
 }
 
-// agents returns the coding agents that can be started: the configured ones merged with
-// the built-in ones. Each runs under tasks.wrap.
+// agents returns the coding agents that can be started, which are the built-in agents
+// merged with the configured ones. Each agent runs under tasks.wrap.
 func (s *Settings) agents() (*executor.Table, error) {
 	configured := map[string]executor.Config{}
 	if err := s.tree("tasks.executors", &configured); err != nil {
@@ -137,8 +137,8 @@ func (s *Settings) agents() (*executor.Table, error) {
 	}
 	all := table.Configs()
 	for _, info := range table.List() {
-		// The wrapper would hide that an agent is not installed, so only installed
-		// agents are wrapped.
+		// If the agent's program is missing, the wrapper would hide this, so only
+		// installed agents are wrapped.
 		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 {
 			c.Command = slices.Concat(wrap, c.Command)
 			if c.Resume != nil {
@@ -153,8 +153,8 @@ func (s *Settings) agents() (*executor.Table, error) {
 // guards maps the values of tasks.diff-guard to guards.
 var guards = map[string]worktree.Guard{"safe": worktree.Safe, "balanced": worktree.Balanced, "relaxed": worktree.Relaxed, "off": {}}
 
-// retained reads how long worktrees are kept. It returns nil for the
-// defaults of package tasks.
+// retained returns how long worktrees are kept, by status. It returns nil if the
+// defaults of package tasks apply.
 func (s *Settings) retained() (map[tasks.Status]time.Duration, error) {
 	list := s.list("tasks.retain")
 	if len(list) == 0 {
@@ -185,7 +185,7 @@ func Days(text string) (time.Duration, error) {
 	return d, err
 }
 
-// tree decodes a setting of any shape into v. If the setting is empty, v is unchanged.
+// tree decodes a setting of any type into v. If the setting is empty, v is unchanged.
 func (s *Settings) tree(name string, v any) error {
 	text := s.get(name)
 	if text == "" {
@@ -199,8 +199,8 @@ func (s *Settings) tree(name string, v any) error {
 	return nil
 }
 
-// environment returns the effective settings as environment variables, for a deskhand
-// process started in another folder. It omits the token and the person's key.
+// environment returns the effective settings as environment variables for a deskhand
+// process that is started in another folder. It omits the token and the person's key.
 func (s *Settings) environment() (vars []string, err error) {
 	if s.file != "" {
 		path, err := absolute(s.file)
@@ -258,16 +258,17 @@ func (s *Settings) sandboxOptions(o *tasks.Options) error {
 		return err
 	}
 	o.Private = []string{state}
-	// A project file, or a link at the default path, may name any folder as the index, so
-	// only a folder that contains nothing but an index may be read.
+	// The index setting may come from a project file, or the default path may be a link,
+	// so the folder could be any folder. It may therefore be read only if it contains
+	// nothing but an index.
 	if index, err := absolute(s.get("index")); err == nil && artifact.Alone(index) {
 		o.SandboxRead = append(o.SandboxRead, index)
 	}
 	return nil
 }
 
-// isFromRoot reports whether a path starts at the root, in the home folder
-// or with a variable.
+// isFromRoot reports whether a path starts with the root, the home folder or a
+// variable.
 func isFromRoot(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "$")
 }

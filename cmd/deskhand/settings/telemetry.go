@@ -8,8 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/telemetry"
 )
 
-// collector returns the endpoint for spans from the setting, or else from the standard
-// OpenTelemetry variables. It returns "" if spans are not exported.
+// collector returns the endpoint to which spans are exported. It comes from the
+// setting, or else from the standard OpenTelemetry variables. If spans are not
+// exported, collector returns "".
 func (s *Settings) collector() (string, error) {
 	endpoint := s.get("otlp.endpoint")
 	if endpoint == "" {
@@ -31,7 +32,8 @@ func (s *Settings) collector() (string, error) {
 	return at.String(), nil
 }
 
-// spans returns how spans are exported, or nil if they are not.
+// spans returns the options for exporting spans, or nil if spans are not
+// exported.
 func (s *Settings) spans(run Run) (*telemetry.Options, error) {
 	endpoint, err := s.collector()
 	if err != nil || endpoint == "" {

@@ -17,7 +17,7 @@ import (
 const (
 	Trusted  = "trusted"
 	Declined = "declined"
-	Changed  = "changed"  // since it was trusted or declined
+	Changed  = "changed"  // changed since it was trusted or declined
 	Gone     = "gone"     // it cannot be read
 	Unneeded = "unneeded" // nothing in it requires trust
 	Unknown  = "unknown"  // no decision is recorded
@@ -32,9 +32,9 @@ type Trust struct {
 	At     *time.Time `json:"at,omitempty"`
 }
 
-// ProjectAt reads the deskhand.yaml in dir or the nearest parent folder that has one, as
-// a deskhand process there would. If the file is the user's own, which requires no trust,
-// ProjectAt returns its path as own, and p is nil.
+// ProjectAt reads the deskhand.yaml in dir, or in the nearest parent folder that has one,
+// as a deskhand process in dir would. If that file is the user's own, which requires no
+// trust, p is nil and own is the file's path.
 func (s *Settings) ProjectAt(dir string, tell func(string)) (p *Project, own string, err error) {
 	path, mine := projectConfig(dir), ownConfig()
 	switch {
@@ -56,8 +56,9 @@ func (s *Settings) ProjectAt(dir string, tell func(string)) (p *Project, own str
 	return p, "", err
 }
 
-// TrustFolder returns the folder that the arguments name: DIR, or the folder of a
-// deskhand.yaml. The default is the working directory.
+// TrustFolder returns the folder that the command's arguments name. An argument
+// is a folder or the path of a deskhand.yaml. Without arguments, TrustFolder
+// returns the working directory.
 func TrustFolder(args []string) (dir string, err error) {
 	if len(args) == 0 {
 		dir, err = os.Getwd()
@@ -76,8 +77,8 @@ func TrustFolder(args []string) (dir string, err error) {
 	return dir, nil
 }
 
-// Trust returns the file's entry in a list of files, with the status it has
-// once it is trusted.
+// Trust returns the file's entry in a list of files. The entry has the status
+// that the file has once it is trusted.
 func (p *Project) Trust() Trust {
 	t := Trust{Path: p.path, Status: Trusted, Digest: p.sum}
 	for _, g := range p.needs {
@@ -89,7 +90,7 @@ func (p *Project) Trust() Trust {
 	return t
 }
 
-// Decide records the decision about exactly the file's bytes.
+// Decide records whether the user trusts the file's current bytes.
 func (s *Settings) Decide(p *Project, agreed bool) error {
 	err := s.records.Put(trust.Record{Path: p.place, Digest: p.sum, Agreed: agreed, At: time.Now().UTC().Truncate(time.Second)})
 	if err != nil {
@@ -98,8 +99,9 @@ func (s *Settings) Decide(p *Project, agreed bool) error {
 	return nil
 }
 
-// Forget deletes the decision about the nearest deskhand.yaml in dir or a parent folder
-// that exists or has a decision. was reports whether there was a decision.
+// Forget deletes the recorded decision about a deskhand.yaml. It looks in dir and then
+// in the parent folders for the first deskhand.yaml that exists or has a decision. was
+// reports whether there was a decision.
 func (s *Settings) Forget(dir string) (path string, was bool, err error) {
 	for path = filepath.Join(dir, ConfigName); ; {
 		place, err := trust.Place(path)
@@ -121,7 +123,7 @@ func (s *Settings) Forget(dir string) (path string, was bool, err error) {
 	}
 }
 
-// Trusted returns the files with a recorded decision.
+// Trusted returns the files for which a decision is recorded.
 func (s *Settings) Trusted() ([]Trust, error) {
 	records, err := s.records.List()
 	all := []Trust{}
@@ -131,7 +133,8 @@ func (s *Settings) Trusted() ([]Trust, error) {
 	return all, err
 }
 
-// standingOf compares a record with the current file.
+// standingOf returns the status of a recorded file, by comparing the record with
+// the current file.
 func standingOf(r trust.Record) string {
 	data, _, err := trust.ReadFile(r.Path, MaxProjectFile)
 	switch {

@@ -9,17 +9,17 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// trustRule decides when a setting is used from an untrusted project file. The zero
-// value means never: the setting can run a program, reach a network, move the store
-// or weaken a check.
+// trustRule says under what conditions a setting is used if it comes from an
+// untrusted project file. The zero value means never, because the setting can run a
+// program, reach a network, move the store or weaken a check.
 type trustRule struct {
-	said bool // set in every rule, so that a test finds rows without one
-	free bool // always used: the setting only selects something
-	// stricter compares two values: from, which is used without the file, and to, which
-	// is in the file. It reports whether to permits no more than from. If nil, no value
-	// counts as stricter.
+	said bool // set in every rule, so that a test can find settings without a rule
+	free bool // always used, because the setting only selects something
+	// stricter compares the values from and to. from is the value without the project
+	// file, and to is the value in the file. stricter reports whether to permits no
+	// more than from. If it is nil, no value counts as stricter.
 	stricter func(from, to string) bool
-	when     string // describes stricter in the manual
+	when     string // text for the manual that describes stricter
 }
 
 // Trust rules for settings in [table].
@@ -29,13 +29,13 @@ var (
 )
 
 // whenStricter returns the rule for a setting that is used if it permits no more than the
-// current value. when describes this in the manual.
+// current value. The manual describes this condition with the text when.
 func whenStricter(when string, stricter func(from, to string) bool) trustRule {
 	return trustRule{said: true, stricter: stricter, when: when}
 }
 
-// countsUntrusted reports whether texts, which is a setting's value in an untrusted
-// project file, is used. below is the value without the file.
+// countsUntrusted reports whether a setting's value in an untrusted project file is
+// used. texts is that value, and below is the value without the file.
 func (one setting) countsUntrusted(texts, below []string) bool {
 	rule := one.trust
 	switch {
@@ -47,7 +47,8 @@ func (one setting) countsUntrusted(texts, below []string) bool {
 	return rule.stricter(below[0], texts[0])
 }
 
-// word returns a stricter function that accepts only the value that permits the least.
+// word returns a stricter function that accepts only the value least, which permits
+// the least.
 func word(least string) func(from, to string) bool {
 	return func(_, to string) bool { return to == least }
 }
@@ -62,14 +63,14 @@ func atMost[T int | time.Duration](parse func(string) (T, error), from, to strin
 	return err == nil && n <= most
 }
 
-// near reports whether a model uses no network.
+// near reports whether the model to is used without a network.
 func near(_, to string) bool { return !embed.Far(to) }
 
 func longer(from, to string) bool  { return atMost(time.ParseDuration, to, from) }
 func shorter(from, to string) bool { return atMost(Days, from, to) }
 func lower(from, to string) bool   { return atMost(strconv.Atoi, from, to) }
 
-// leastRunning is the lowest limit that the value 0 of tasks.max-running can stand for.
+// leastRunning is the lowest limit that tasks.max-running = 0 can mean.
 const leastRunning = 4
 
 func fewerRunning(from, to string) bool {
@@ -100,8 +101,9 @@ func fewerGroups(from, to string) bool {
 // Always is the trust rule of a setting that requires no trust.
 const Always = "always"
 
-// Untrusted maps each setting, and upstreams, to when an untrusted project file may set
-// it, as the manual words it: [Always], a condition, or "" for never.
+// Untrusted returns, for each setting and for upstreams, the condition under which an
+// untrusted project file may set it. The condition is worded as in the manual:
+// [Always], a condition, or "" for never.
 func Untrusted() map[string]string {
 	when := map[string]string{UpstreamsKey: ""}
 	for _, one := range table {

@@ -54,8 +54,8 @@ type upstreamEntry struct {
 	} `yaml:"auth,omitempty"`
 }
 
-// words is a list of strings. In YAML it can also be one string, which is
-// split at white space.
+// words is a list of strings. In YAML, it may also be written as a single string,
+// which is then split at white space.
 type words []string
 
 func (w *words) UnmarshalYAML(node *yaml.Node) error {
@@ -71,8 +71,8 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// Upstreams returns the upstreams of the effective configuration file, in file order. An
-// error is a usage error that names the place to fix.
+// Upstreams returns the upstreams of the effective configuration file, in file order. If
+// an entry is invalid, the error is a usage error that says where.
 func (s *Settings) Upstreams() ([]gateway.Upstream, error) {
 	entries, err := s.ups.upstreams()
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Settings) Upstreams() ([]gateway.Upstream, error) {
 	return all, nil
 }
 
-// upstreams returns a file's upstream entries as written.
+// upstreams returns the upstream entries in a file as written.
 func (c *configFile) upstreams() (all []upstreamEntry, err error) {
 	node, err := c.upstreamsNode()
 	if node == nil || err != nil {
@@ -151,8 +151,8 @@ func readUpstream(node *yaml.Node) (entry upstreamEntry, err error) {
 // named matches ${NAME} in a string.
 var named = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces ${NAME} with environment variables, so that the file need
-// not contain secrets.
+// expand replaces ${NAME} with environment variables, so that the file need not
+// contain secrets.
 func (e *upstreamEntry) expand() error {
 	var missing error
 	in := func(text *string) {

@@ -99,8 +99,8 @@ func read(file string) (bill, error) {
 	return b, nil
 }
 
-// module returns a component with the module's go.sum checksum, a SHA-256 of its files'
-// checksums.
+// module returns m as a component. Its checksum is the one in go.sum, a SHA-256 of the
+// checksums of the module's files.
 func module(m *debug.Module) component {
 	version := m.Version
 	if version == "(devel)" {

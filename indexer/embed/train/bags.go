@@ -2,17 +2,17 @@ package train
 
 import "github.com/deskhand/deskhand/indexer/embed"
 
-// Random changes to the texts of a batch. They make the model learn meaning where
-// keyword search would only match the same words.
+// Random changes to the text of a batch. They make the model learn meanings in
+// addition to matching words, which keyword search already does.
 const (
 	dropWord     = 0.1  // share of a query's words that are dropped
-	phraseShare  = 0.35 // share of heading queries that get a phrase in front
+	phraseShare  = 0.35 // share of heading queries that get a question opening in front
 	withoutShare = 0.5  // share of documents that lose words of the query
-	withoutWord  = 0.8  // share of the query's words that these documents lose
+	withoutWord  = 0.8  // share of the query's words that are dropped from these documents
 )
 
-// phrases lists question openings without meaning of their own. The model learns to
-// ignore them.
+// phrases lists question openings that carry no meaning. The model learns to ignore
+// them.
 var phrases = []string{"how do i", "how to", "how can i", "what is", "what are", "why does", "is there a way to",
 	"i want to", "i need to", "where do i find", "can i", "what happens when", "how does", "explain", "my",
 	"when should i", "what is the best way to", "which option", "documentation for", "help with",
@@ -24,8 +24,8 @@ type item struct {
 	weights []float32
 }
 
-// pair fills the two items of a pair, each with random changes. counts is all zero
-// before and after.
+// pair fills the two items of a pair, with random changes to each. counts must be
+// all zeros, and is all zeros again afterwards.
 func (l *learner) pair(number int, counts []uint8, query, document *item) {
 	r := randomOf(l.Seed, uint64(number), uint64(l.step), 6)
 	text := l.texts[number]
@@ -63,7 +63,7 @@ func (l *learner) pair(number int, counts []uint8, query, document *item) {
 			document.add(row, counts)
 		}
 	}
-	if len(document.rows) < 4 { // too little is left, so use the whole document
+	if len(document.rows) < 4 { // too little is left, so the whole document is used
 		document.weigh(counts)
 		for _, row := range text.document {
 			counts[row] = 0

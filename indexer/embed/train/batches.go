@@ -4,11 +4,12 @@ import "slices"
 
 const (
 	batchPairs = 1024
-	// blockPairs is the number of pairs of one source that stay together. Sections of
-	// the same pages are the hardest negative examples and most similar to a real
-	// search.
+	// blockPairs is the number of consecutive pairs of one source that stay in the
+	// same batch. Sections of the same page are the hardest negative examples, and
+	// the most similar to a real search.
 	blockPairs = 64
-	// oneSource is the share of batches whose pairs all come from one source.
+	// oneSource is the share of batches in which all pairs come from the same
+	// source.
 	oneSource = 0.5
 	// minBatch is the minimum size of a batch.
 	minBatch = 16
@@ -18,7 +19,7 @@ const (
 func (t *trainer) batches(epoch int) [][]int32 {
 	r := randomOf(t.Seed, uint64(epoch), 5)
 	var whole, mixed [][]int32
-	var loose [][]int32 // blocks
+	var loose [][]int32 // blocks for batches of mixed sources
 	for _, pairs := range t.bySource() {
 		dealt := dealPages(&r, t.pairs, pairs, epoch)
 		blocks := slices.Collect(slices.Chunk(dealt, blockPairs))
@@ -51,7 +52,7 @@ func (t *trainer) batches(epoch int) [][]int32 {
 	return all
 }
 
-// bySource groups the pairs that have enough words by source.
+// bySource groups the pairs by source. It omits pairs with too few words.
 func (t *trainer) bySource() [][]int32 {
 	groups := make([][]int32, len(t.Dirs))
 	for i, p := range t.pairs {
@@ -62,9 +63,9 @@ func (t *trainer) bySource() [][]int32 {
 	return groups
 }
 
-// dealPages returns one source's pairs page by page. In even epochs, the pages are in
-// random order. In odd epochs, they are in their original order, starting at a random
-// page.
+// dealPages returns the pairs of one source page by page. In even epochs, the pages
+// are in random order. In odd epochs, they are in their original order, starting with
+// a random page.
 func dealPages(r *random, all []pair, pairs []int32, epoch int) []int32 {
 	var pages [][]int32
 	for i, p := range pairs {

@@ -7,33 +7,34 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Learning. In a batch of n pairs, every query should be nearer to its own document
-// than to the n-1 others, and every document nearer to its own query (InfoNCE in both
-// directions, cosine times sharpness). Only rows that occur in a batch change (Adam,
-// with a step count per row).
+// Learning. In a batch of n pairs, every query should be nearer to its document
+// than to the n-1 other documents, and every document should be nearer to its
+// query than to the other queries. The loss is InfoNCE in both directions, on the
+// cosine times sharpness. Each step changes only the rows that occur in the batch.
+// It uses Adam, with a separate step count for each row.
 const (
 	sharpness = 12
-	warmUp    = 100 // steps until the full rate is reached, at most a tenth of all steps
+	warmUp    = 100 // steps until the learning rate is reached, but at most a tenth of all steps
 	endRate   = 0.02
 )
 
 type learner struct {
 	*trainer
 	phrases      [][]uint16
-	first        []float32 // first and second: moments of Adam
+	first        []float32 // first and second are the moments of Adam
 	second       []float32
 	steps        []int32
 	items        []item // queries of the batch, then its documents
 	vectors      []float32
 	lengths      []float32
-	toward       []float32 // gradient with respect to vectors
-	similar      []float32 // n by n matrix
+	toward       []float32 // gradients with respect to the vectors
+	similar      []float32 // n by n matrix of similarities
 	rowSums      []float32
 	columnSums   []float32
 	partialSums  []float32
 	counts       []int32  // by row, all zero between steps
 	touchedRows  []uint16 // in order of first occurrence in the items
-	starts       []int32  // start of each touched row's uses, and the end
+	starts       []int32  // index of each touched row's first use, and the number of uses
 	uses         []use
 	step         int
 	total        int
@@ -126,12 +127,13 @@ func (l *learner) sum(i int) {
 	}
 }
 
-// sumBlock is the number of rows of similarities whose sums are computed together
-// before they are added to the others.
+// sumBlock is the number of rows of similarities that are summed together. Their
+// sums are then added to those of the other blocks.
 const sumBlock = 16
 
 // compare sets similar to exp(sharpness*(cosine-1)), or to 0 for false negatives, and
-// computes its sums. Since a cosine is at most 1, no maximum has to be found first.
+// computes the sums of its rows and columns. A cosine is at most 1, so there is no
+// need to find the maximum first.
 func (l *learner) compare(n int) {
 	documents := l.vectors[n*l.Dimensions : 2*n*l.Dimensions]
 	blocks(l.ctx, n, sumBlock, func(from, to int) {
@@ -156,7 +158,8 @@ func (l *learner) compare(n int) {
 	}
 }
 
-// exponentials computes the exponentials of row i and returns their sum.
+// exponentials replaces row i with its exponentials and returns their sum. It
+// also adds each exponential to columns.
 func (l *learner) exponentials(row, columns []float32, i int) (sum float32) {
 	query, document, page, wide := l.sameQuery[i], l.sameDocument[i], l.pages[i], l.wide[i]
 	sameQuery, sameDocument, pages := l.sameQuery[:len(row)], l.sameDocument[:len(row)], l.pages[:len(row)]
@@ -194,8 +197,9 @@ func exp(x float32) float32 {
 	return p * math.Float32frombits(uint32(whole+127)<<23)
 }
 
-// differences replaces similar by the gradient of the loss with respect to the cosines,
-// and sets toward to the gradient with respect to the vectors.
+// differences replaces the values in similar with the gradient of the loss with
+// respect to the cosines. It also sets toward to the gradient with respect to the
+// vectors.
 func (l *learner) differences(n int) {
 	share := float32(sharpness) / float32(2*n)
 	blocks(l.ctx, n, 16, func(from, to int) {
@@ -239,8 +243,8 @@ func (l *learner) towardOf(i int) []float32 {
 	return l.toward[i*l.Dimensions : (i+1)*l.Dimensions]
 }
 
-// unscale converts the gradients of some items from the scaled vectors to the unscaled
-// ones.
+// unscale converts the gradients of some items. The gradients with respect to the
+// scaled vectors become gradients with respect to the unscaled vectors.
 func (l *learner) unscale(from, to int) {
 	for i := from; i < to; i++ {
 		g, v := l.towardOf(i), l.vector(i)
@@ -258,7 +262,7 @@ func (l *learner) unscale(from, to int) {
 	}
 }
 
-// use is an item that contains a row, with the row's weight.
+// use records that an item contains a row, with the row's weight.
 type use struct {
 	item   int32
 	weight float32
@@ -294,8 +298,8 @@ func (l *learner) findUses(n int) {
 	}
 }
 
-// move updates the rows of the batch. Each core sums the gradients of its own rows, so
-// that every sum is computed in item order.
+// move updates the rows in the batch. Each row is handled by a single core, so that
+// every gradient is summed in item order.
 func (l *learner) move(n int) {
 	l.findUses(n)
 	blocks(l.ctx, len(l.touchedRows), 64, func(from, to int) {
@@ -310,7 +314,7 @@ func (l *learner) move(n int) {
 	})
 }
 
-// Adam's decay rates of the mean and of the mean square.
+// Adam's decay rates, for the mean and the mean square.
 const (
 	keepFirst  = 0.9
 	keepSecond = 0.99

@@ -8,14 +8,16 @@ import (
 
 const (
 	window = 6
-	// nearest is the count of an adjacent word. A word d words further away counts
-	// nearest/(1 + d/4). Integer sums do not depend on the order.
+	// nearest is the count for an adjacent word. A word that is d words further
+	// away counts nearest/(1 + d/4). The counts are integers, because sums of
+	// integers do not depend on the order.
 	nearest = 420
-	// subsample is the frequency above which occurrences are skipped at random.
+	// subsample is the frequency above which some occurrences are skipped at
+	// random.
 	subsample = 1e-4
 	// shift is subtracted from every PMI. contextPower flattens the context
 	// frequencies. In a row with more than fullRow cells, cells with a count below rare
-	// are noise.
+	// are treated as noise.
 	shift        = 0.7
 	contextPower = 0.75
 	rare         = 0.6 * nearest
@@ -24,18 +26,20 @@ const (
 
 // sparse is a symmetric matrix stored by row.
 type sparse struct {
-	starts  []int // start of each row, and the end
+	starts  []int // start of each row, and the end of the last one
 	columns []uint16
 	values  []float32
 }
 
-// cooccurrences returns the positive PMI of rows that occur near each other.
+// cooccurrences returns the positive PMI (pointwise mutual information) of rows
+// that occur near each other.
 func (t *trainer) cooccurrences() sparse {
 	counts := t.countNear()
 	return ppmi(counts, t.vocabulary.Len())
 }
 
-// cell counts how often and how near two rows occur together. key is low<<16 | high.
+// cell counts how often and how closely two rows occur together. The key of two rows
+// is low<<16 | high.
 type cell struct {
 	key   uint32
 	count uint32
@@ -48,7 +52,7 @@ type table struct {
 	used  int
 }
 
-const tables = 256 // few enough for a buffer each, and each small enough for the cache
+const tables = 256 // few enough that each can have a buffer, and enough that each table fits in the cache
 
 func (t *table) add(cells []cell) {
 	t.mu.Lock()
@@ -84,7 +88,8 @@ func (t *table) grow() {
 	}
 }
 
-// countNear counts neighbours in all texts, and counts each document once.
+// countNear counts neighbours in the text of all pairs. If a document occurs
+// several times, it is counted once.
 func (t *trainer) countNear() []cell {
 	keep := make([]float64, len(t.frequency))
 	for i, n := range t.frequency {
@@ -131,7 +136,7 @@ func (t *trainer) countNear() []cell {
 	return cells
 }
 
-// near collects the cells of some texts by table.
+// near collects the cells from some of the pairs, by table.
 type near struct {
 	all     []table
 	buffers [tables][]cell
@@ -174,8 +179,8 @@ func (n *near) flush() {
 	}
 }
 
-// ppmi computes the PMI of sorted cells. A PMI is the mean of two values, with each row
-// as the other's context.
+// ppmi computes the PMI of sorted cells. Each PMI is the mean of two values, one for
+// each of the two rows as the context of the other.
 func ppmi(cells []cell, rows int) sparse {
 	sums, lengths := make([]float64, rows), make([]int, rows)
 	for _, c := range cells {

@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// dictionary assigns numbers to words. A joined identifier has a different entry from
-// the plain word with the same letters.
+// dictionary assigns numbers to words. A joined identifier has a different number
+// than the plain word with the same letters.
 type dictionary struct {
 	ids     map[string]int32
 	entries []entry
@@ -22,7 +22,8 @@ type entry struct {
 	sources int
 }
 
-// number appends the numbers of text's words to words and counts the words.
+// number appends the numbers of the words in text to words. It also counts the
+// words.
 func (d *dictionary) number(words []int32, text string) []int32 {
 	var key []byte
 	embed.Words(text, func(word []byte, joined bool) {
@@ -51,7 +52,8 @@ func (d *dictionary) add(key string, e entry) int32 {
 	return id
 }
 
-// merge adds other's entries and counts, and returns the new number of each entry.
+// merge adds the entries and counts of other, and returns the new number of each
+// entry in other.
 func (d *dictionary) merge(other *dictionary) []int32 {
 	numbers := make([]int32, len(other.entries))
 	for i, e := range other.entries {
@@ -71,8 +73,8 @@ func (d *dictionary) merge(other *dictionary) []int32 {
 	return numbers
 }
 
-// Limits on the words of a pair. maxDocumentWords is enough for 230 words with their
-// parts.
+// Limits on the number of words in a pair. maxDocumentWords is enough for 230 words
+// and their parts.
 const (
 	maxQueryWords    = 60
 	maxDocumentWords = 400
@@ -116,12 +118,12 @@ func (t *trainer) pair(sources [][]*page, progress func()) error {
 	return nil
 }
 
-// minPairs is the minimum number of pairs for a batch.
+// minPairs is the minimum number of pairs in a batch.
 const minPairs = 16
 
-// FewPairs is the recommended minimum number of pairs for a model trained from scratch,
-// which is about 10 MB of documentation. With fewer pairs, the model knows too few
-// words to beat an adapted model.
+// FewPairs is the recommended minimum number of pairs for a model trained from scratch.
+// It corresponds to about 10 MB of documentation. With fewer pairs, the model knows too
+// few words to be better than an adapted model.
 const FewPairs = 20_000
 
 func renumber(words []int32, numbers []int32) {
@@ -130,8 +132,8 @@ func renumber(words []int32, numbers []int32) {
 	}
 }
 
-// sourcePairs creates the pairs of one source. If there are too many, it leaves out
-// whole pages at random.
+// sourcePairs creates the pairs of one source. If there are too many pairs, it
+// omits randomly chosen pages.
 func (t *trainer) sourcePairs(pages []*page) []rough {
 	links := indexLinks(pages)
 	var all []rough

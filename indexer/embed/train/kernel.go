@@ -1,11 +1,13 @@
 package train
 
 // The inner loops. On amd64 with AVX, they process eight lanes at a time
-// (kernel_amd64.s). The Go versions here perform the same operations in the same order
-// and round after each of them, so that both produce the same bits. They convert each
-// product before adding it, which prevents the compiler from fusing the two.
+// (kernel_amd64.s). The Go versions in this file perform the same operations in the
+// same order and round after each operation, so that both versions produce
+// bit-identical results. They convert each product to float32 before adding it,
+// because this prevents the compiler from fusing the two operations.
 
-// addScaled adds factor*x to y. x and y have the same length, a multiple of 8.
+// addScaled adds factor*x to y. x and y must have the same length, a multiple of
+// 8.
 func addScaled(y, x []float32, factor float32) {
 	x = x[:len(y)]
 	if hasAVX && len(y) > 0 {

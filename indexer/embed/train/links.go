@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// linkIndex finds pages by the last one to four elements of their paths, so that links
-// work regardless of the folder from which a site is served.
+// linkIndex finds pages by the last one to four elements of their paths. Links
+// therefore work even if the site is served from a different folder.
 type linkIndex map[string][]*page
 
 func indexLinks(pages []*page) linkIndex {
@@ -35,9 +35,9 @@ func plainPath(p string) string {
 	return strings.ToLower(strings.Trim(p, "/"))
 }
 
-// resolve returns the target page and section of a link on page from. The section is
-// nil if it is unknown or too short to learn from. A link without a fragment resolves
-// to the page's first section with text.
+// resolve returns the page and section that a link on the page from points to. If the
+// section is unknown or too short to learn from, it is nil. A link without a fragment
+// points to the page's first section with text.
 func (index linkIndex) resolve(from *page, to string) (*page, *section) {
 	to = strings.Trim(to, "<>")
 	if strings.Contains(to, ":") && !strings.Contains(to, "{{") {
@@ -68,7 +68,7 @@ func (index linkIndex) page(target string) *page {
 	for k := min(4, len(parts)); k > 0; k-- {
 		found := index[strings.Join(parts[len(parts)-k:], "/")]
 		if len(found) > 3 && k < 2 {
-			return nil // a name as common as "overview"
+			return nil // several pages have this name, for example "overview"
 		}
 		if len(found) > 0 {
 			return found[0]
@@ -77,8 +77,9 @@ func (index linkIndex) page(target string) *page {
 	return nil
 }
 
-// link is a link in a section. text is empty if it is not specific enough. sentence is
-// the sentence around the link, or empty if that does not have 5 to 40 words.
+// link is a link in a section. text is the link text, or empty if it is not specific
+// enough. sentence is the sentence around the link, or empty if that sentence does not
+// have 5 to 40 words.
 type link struct{ text, sentence, to string }
 
 var (

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// A page smaller than 150 bytes is a stub. A page larger than 600 KB is generated.
+	// A page with fewer than 150 bytes is a stub. A page with more than 600 KB is
+	// generated.
 	minPageBytes = 150
 	maxPageBytes = 600_000
 	// maxBodyWords is the number of words used from each section.
@@ -23,21 +24,22 @@ const (
 
 // page is one Markdown file.
 type page struct {
-	path               string // relative to its source
+	path               string // path relative to its source
 	title, description string
 	sections           []section
-	// foreign pages are not in Latin script. In a mostly Latin source, they are
-	// translations and are not used.
+	// foreign is true for pages that are not in Latin script. In a source that is
+	// mostly in Latin script, such pages are translations and are not used.
 	foreign bool
 }
 
-// section is the text below one heading, without deeper headings.
+// section is the text below one heading. It does not include the text below
+// deeper headings.
 type section struct {
-	heading string // empty if it is the page's title or if there is none
+	heading string // empty if there is no heading or if it is the page's title
 	anchor  string // fragment in links to this section
-	crumb   string // the headings above, except the title, separated by spaces
-	body    string // words without markup
-	source  string // markdown
+	crumb   string // the higher headings, except the title, separated by spaces
+	body    string // the words, without markup
+	source  string // the Markdown source
 }
 
 // read reads all sources and creates the pairs.
@@ -76,7 +78,7 @@ func (t *trainer) read() error {
 			pages[i].foreign = foreign(src)
 		}
 	})
-	mostly := make([]int, len(t.Dirs)) // number of Latin pages minus the others
+	mostly := make([]int, len(t.Dirs)) // number of pages in Latin script, minus the number of other pages
 	for i, p := range pages {
 		switch {
 		case p == nil:
@@ -103,7 +105,8 @@ func (t *trainer) read() error {
 	return t.pair(sources, progress)
 }
 
-// markdown returns the paths of the Markdown files in a folder that are worth reading.
+// markdown returns the paths of all Markdown files in a folder except those that are
+// not worth reading.
 func markdown(dir string) ([]string, error) {
 	var paths []string
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -169,12 +172,12 @@ func parse(path string, src []byte) *page {
 	return p
 }
 
-// heading is a heading with the text below it. level 0 is the text before the first
-// heading.
+// heading is a heading with the text below it. If level is 0, it is the text before
+// the first heading.
 type heading struct {
 	level    int
 	text     string
-	markdown string // including the heading's own line
+	markdown string // includes the heading's line
 }
 
 var (
@@ -182,7 +185,7 @@ var (
 	explicitID = regexp.MustCompile(`(?:\{\s*#|<a\s+(?:id|name)=")([\w.-]+)`)
 )
 
-// headings splits Markdown before each heading line outside fenced blocks.
+// headings splits Markdown before each heading line outside fenced code blocks.
 func headings(markdown string) []heading {
 	var (
 		parts []heading
@@ -225,7 +228,7 @@ func (f *fence) has(line string) bool {
 	return false
 }
 
-// section reads one part of a page. The caller sets the crumb.
+// section reads one part of a page. The caller sets the section's crumb.
 func (p *page) section(path string, part heading) section {
 	s := section{source: part.markdown}
 	if strings.TrimSpace(part.markdown) == "" {

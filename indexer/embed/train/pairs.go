@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// pair holds two texts of one source that mean the same. Their words are numbers in a
-// dictionary.
+// pair holds two pieces of text from one source that mean the same. Their words are
+// stored as numbers from a dictionary.
 type pair struct {
 	kind         kind
 	source, page int32
 	query        []int32
 	document     []int32
-	// sameQuery and sameDocument are hashes. Pairs with an equal hash are not negative
-	// examples for each other.
+	// sameQuery and sameDocument are hashes. If one of them is equal in two pairs, the
+	// pairs are not negative examples for each other.
 	sameQuery, sameDocument uint32
 }
 
@@ -24,11 +24,11 @@ type kind uint8
 
 const (
 	headingBody  kind = iota // a heading and its section
-	titleHeading             // a page title with a heading, and the section's words without the heading
+	titleHeading             // a page title with a heading, and the words of the section without its heading
 	titleBody                // a page's title and its first section, or a section with a generic heading
-	question                 // a heading that is a question, and the answer's words without the heading
-	firstRest                // a section's first sentence, and the rest
-	innerRest                // a sentence from inside a section, and the rest
+	question                 // a heading that is a question, and the words of the answer without the heading
+	firstRest                // a section's first sentence, and the rest of the section
+	innerRest                // a sentence from inside a section, and the rest of the section
 	linkTarget               // a link's words, and the section it points to
 	sentTarget               // the sentence around a link, and the section it points to
 	description              // a page's description, and its first section
@@ -41,8 +41,8 @@ var kindNames = [kinds]string{"heading-body", "title-heading-body", "title-body"
 	"inner-rest", "link-target", "sentence-target", "description-body", "title-description",
 	"term-meaning"}
 
-// wide reports whether pairs of this kind represent a whole page. For them, no section
-// of that page is a negative example.
+// wide reports whether pairs of this kind represent a whole page. For such pairs, no
+// section of the same page is a negative example.
 func (k kind) wide() bool { return k == titleBody || k == description || k == titleAbout }
 
 // isHeading reports whether queries of this kind look like headings.
@@ -68,20 +68,20 @@ func setOf(words ...string) map[string]bool {
 	return set
 }
 
-// rough is a pair whose words have not yet been replaced by numbers.
+// rough is a pair with words instead of their numbers.
 type rough struct {
 	kind            kind
 	page            int
 	query, document string
 }
 
-// The share of sections that produce a pair of each kind: enough to learn from, but not
-// so many that one kind dominates.
+// The share of sections that produce a pair of each kind. The values give enough pairs
+// to learn from, but prevent one kind from dominating.
 const (
 	titleHeadingShare = 0.35
 	firstShare        = 0.6
 	innerShare        = 0.35
-	termShare         = 1 // of names in lists and tables; 0.5 is equally good
+	termShare         = 1 // share of names in lists and tables; 0.5 is equally good
 	minBodyWords      = 12
 )
 
@@ -164,8 +164,8 @@ func asks(heading string) bool { return asking.MatchString(heading) }
 
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+`)
 
-// firstSentence splits a text after its first sentence. ok is false unless that
-// sentence has 40 to 300 bytes and at least 120 follow.
+// firstSentence splits text after its first sentence. ok is false unless this
+// sentence has 40 to 300 bytes and the rest has at least 120 bytes.
 func firstSentence(text string) (sentence, rest string, ok bool) {
 	head := text[:min(len(text), 330)]
 	for from := 0; ; {
@@ -185,8 +185,8 @@ func firstSentence(text string) (sentence, rest string, ok bool) {
 	}
 }
 
-// innerSentence extracts one sentence of 6 to 35 words from a text with at least four
-// such sentences.
+// innerSentence takes one sentence of 6 to 35 words out of text. ok is false if
+// text has fewer than four such sentences.
 func innerSentence(r *random, text string) (sentence, others string, ok bool) {
 	var from, to []int
 	at := 0
@@ -207,7 +207,8 @@ func innerSentence(r *random, text string) (sentence, others string, ok bool) {
 
 func wordCount(s string) int { return len(strings.Fields(s)) }
 
-// firstWords returns the part of a body that is used for learning, on one line.
+// firstWords returns the start of a body, on one line. Only this part is used for
+// learning.
 func firstWords(body string) string {
 	const most = maxBodyWords * 12 // bytes
 	if len(body) > most {
@@ -220,8 +221,8 @@ func firstWords(body string) string {
 // maxSameQuery is the maximum number of pairs with the same query in a source.
 const maxSameQuery = 12
 
-// cleaned removes pairs that are too short, are duplicates or have a query that occurs
-// too often. It also shortens queries.
+// cleaned removes pairs that are too short, duplicates, and pairs with a query that
+// occurs too often. It also shortens queries.
 func cleaned(all []rough) []rough {
 	seen := map[[2]uint64]bool{}
 	count := map[string]int{}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// each calls do(0) to do(n-1) on all cores, in no particular order, and stops early if
-// ctx is cancelled. The effect of do(i) may depend only on i.
+// each calls do(0) to do(n-1) on all cores, in no particular order. It stops early if
+// ctx is cancelled. The effect of do(i) must depend only on i.
 func each(ctx context.Context, n int, do func(i int)) {
 	var (
 		next atomic.Int64
@@ -30,8 +30,8 @@ func blocks(ctx context.Context, n, size int, do func(from, to int)) {
 	each(ctx, (n+size-1)/size, func(i int) { do(i*size, min(n, (i+1)*size)) })
 }
 
-// random is a splitmix64 generator. It is so small that every item of a batch can have
-// its own, with a seed derived from the item.
+// random is a splitmix64 generator. It is so small that every item in a batch can have
+// a separate generator with a seed derived from the item.
 type random uint64
 
 // randomOf returns a generator for the item identified by keys.

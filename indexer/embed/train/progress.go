@@ -2,8 +2,8 @@ package train
 
 import "sync"
 
-// counter returns a function that increments the number of done items. The function may
-// be called concurrently.
+// counter returns a function that adds one finished item to the progress. The function
+// may be called concurrently.
 func (t *trainer) counter(phase string, total int) func() {
 	var (
 		mu   sync.Mutex

@@ -10,24 +10,26 @@ import (
 )
 
 // Documentation folders often contain the same page many times, once per language and
-// version. Copies teach nothing and displace other pages, so only one of each is kept.
+// version. The model learns nothing from copies, and they displace other pages.
+// Therefore only one copy of each page is kept.
 
 var (
 	// locale matches a folder of translations.
 	locale = regexp.MustCompile(`(?i)^(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi|fa|ar|id|hi|bn|ro|el|cs|nl|hu|sv|th|he|az|ur|bg|ta|fi|sr|sk|yue|i18n|translations|(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi)[-_][a-z]{2,4})$`)
-	// version matches a folder with the pages of one version.
+	// version matches a folder with the pages for one version.
 	version = regexp.MustCompile(`(?i)^(version-|release-|v)?(\d+)(\.(\d+))?(\.\d+)*(\.x|\.next)?$`)
-	// history matches pages about a project's past.
+	// history matches pages about a project's history.
 	history = regexp.MustCompile(`(?i)(^|/)(change-?logs?|changes|history|release-?notes?|releases|whats-?new|blog|news)([-_.][^/]*)?(/|$)`)
 )
 
-// chosen returns the sorted subset of a source's paths to read. It drops histories, and
-// translations if there is an original. Of several versions of a page, it keeps the
-// newest. A page outside all versions is newer than any version.
+// chosen returns the paths to read from a source's paths, sorted. It drops history
+// pages, and also translations if there is an original. If a page has several versions,
+// it keeps the newest one. A page outside all version folders is newer than any
+// version.
 func chosen(paths []string) []string {
 	slices.Sort(paths)
 	keep := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return history.MatchString(p) || translated(p) })
-	if len(keep)*20 < len(paths) { // the corpus contains almost nothing else
+	if len(keep)*20 < len(paths) { // almost all pages are translations or history pages, so keep the translations
 		keep = slices.DeleteFunc(slices.Clone(paths), history.MatchString)
 	}
 	newest := map[string]string{}
@@ -46,14 +48,14 @@ func chosen(paths []string) []string {
 	})
 }
 
-// translated reports whether path contains a locale, either as a folder or in a file
-// name after a dot, for example intro.fr.md.
+// translated reports whether path contains a locale. The locale is either a folder
+// or follows a dot in the file name, for example intro.fr.md.
 func translated(path string) bool {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		names := strings.Split(p, ".")
 		if i == len(parts)-1 {
-			names = names[:len(names)-1] // without the extension
+			names = names[:len(names)-1] // remove the extension
 		} else if locale.MatchString(p) {
 			return true
 		}
@@ -64,8 +66,8 @@ func translated(path string) bool {
 	return false
 }
 
-// foreign reports whether a page is not in Latin script: more than one in thirty
-// letters in its first 4,000 bytes is not Latin.
+// foreign reports whether a page is not in Latin script, which means that more
+// than one in thirty letters in its first 4,000 bytes is not Latin.
 func foreign(src []byte) bool {
 	letters, others := 0, 0
 	for _, r := range string(src[:min(len(src), 4000)]) {
@@ -80,7 +82,8 @@ func foreign(src []byte) bool {
 }
 
 // unversioned returns path without version folders, and the version as a list of
-// numbers. For a path without a version, it returns a version above all others.
+// numbers. If the path has no version, unversioned returns a version higher than
+// all others.
 func unversioned(path string) (key string, age []int) {
 	parts := strings.Split(path, "/")
 	kept := parts[:0:0]

@@ -32,7 +32,8 @@ func (t *trainer) start() error {
 func (t *trainer) row(i int) []float32 { return t.weights[i*t.Dimensions : (i+1)*t.Dimensions] }
 
 // startFrom copies the rows of the model to adapt. It sets each new row to the mean
-// direction of the known words near it, or else to the sum of its pieces' rows.
+// direction of the known words near it. If there are no such words, it sets the row
+// to the sum of the rows of its pieces.
 func (t *trainer) startFrom(near sparse) {
 	known := t.From.Vocabulary()
 	t.weights = make([]float32, t.vocabulary.Len()*t.Dimensions)

@@ -10,13 +10,13 @@ import (
 const (
 	svdRounds  = 4
 	svdSpare   = 16   // extra columns, which improve the accuracy of the others
-	eigenPower = 0.35 // the size of a dimension is its eigenvalue to this power
+	eigenPower = 0.35 // the size of each dimension is its eigenvalue raised to this power
 )
 
 // factor returns rows of the given number of dimensions whose dot products approximate
 // m. It uses m's largest eigenvectors, found by subspace iteration from a random start.
-// Each row has length 1. A row without neighbours is random. dimensions must be a
-// multiple of 8 and at most the number of rows of m.
+// Each row has length 1. If a row has no neighbours, its direction is random.
+// dimensions must be a multiple of 8 and at most the number of rows of m.
 func factor(ctx context.Context, m sparse, dimensions int, seed uint64, progress func()) []float32 {
 	rows := len(m.starts) - 1
 	wide := min(dimensions+svdSpare, rows/8*8)
@@ -51,7 +51,7 @@ func gaussian(n int, seed uint64) []float32 {
 	return out
 }
 
-// times sets y to m*x. Both have wide columns.
+// times sets y to m*x. x and y have wide columns.
 func (m sparse) times(ctx context.Context, x, y []float32, wide int) {
 	blocks(ctx, len(m.starts)-1, 64, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -79,14 +79,14 @@ func gram(ctx context.Context, x, y []float32, wide int) []float32 {
 }
 
 // orthonormal sets out to an orthonormal basis of y's columns. It uses the Cholesky
-// factor of their dot products.
+// factor of the columns' dot products.
 func orthonormal(ctx context.Context, y, out []float32, wide int) {
 	inverse := invertedCholesky(gram(ctx, y, y, wide), wide)
 	multiply(ctx, y, wide, inverse, wide, out)
 }
 
-// multiply sets out to the product of x, whose rows have length wide, and the matrix
-// by, which has wide rows and the given number of columns.
+// multiply sets out to the product of the matrices x and by. The rows of x have
+// length wide. The matrix by has wide rows and the given number of columns.
 func multiply(ctx context.Context, x []float32, wide int, by []float32, columns int, out []float32) {
 	blocks(ctx, len(x)/wide, 64, func(from, to int) {
 		for i := from; i < to; i++ {
@@ -114,7 +114,7 @@ func invertedCholesky(g []float32, n int) []float32 {
 				s -= float64(r[k*n+i] * r[k*n+j])
 			}
 			if i == j {
-				s = math.Sqrt(max(s, 1e-7*most+1e-30)) // avoids zero for linearly dependent columns
+				s = math.Sqrt(max(s, 1e-7*most+1e-30)) // prevents zero for linearly dependent columns
 			} else {
 				s /= r[i*n+i]
 			}
@@ -177,7 +177,7 @@ func eigen(a32 []float32, n int) (values []float64, vectors []float64) {
 	return values, vectors
 }
 
-// rotate sets a[p][q] to zero by a rotation.
+// rotate applies a rotation that sets a[p][q] to zero.
 func rotate(a, vectors []float64, n, p, q int) {
 	if a[p*n+q] == 0 {
 		return

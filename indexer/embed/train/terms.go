@@ -7,7 +7,7 @@ import (
 
 // term is a name of one or a few words, with its explanation in a list or table: an
 // option and its description, or an abbreviation and its expansion. Such lists explain
-// a product's own names in everyday words.
+// the names of a product in everyday words.
 type term struct{ name, meaning string }
 
 var (
@@ -16,15 +16,15 @@ var (
 	emphasis = regexp.MustCompile(`[*_]{2}|<[^>]*>`)
 )
 
-// Limits on the number of words in a meaning and in a name. A meaning is also limited
-// to maxBodyWords.
+// Limits on the number of words in a meaning and in a name. maxBodyWords also limits
+// the meaning.
 const (
 	leastMeaning = 5
 	longestName  = 6 // words
 )
 
-// termsOf returns the terms that a section's lists and tables explain, outside fenced
-// blocks.
+// termsOf returns the terms that the lists and tables in a section explain. It
+// ignores fenced code blocks.
 func termsOf(markdown string) []term {
 	var terms []term
 	var block fence

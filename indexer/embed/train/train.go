@@ -1,12 +1,13 @@
 // Package train trains static embedding models (package embed) from folders of
-// Markdown. It needs no labels, no other model and no network, and takes minutes on two
-// cores.
+// Markdown. It needs no labels, no other model and no network. Training takes minutes
+// on two cores.
 //
-// It learns which texts mean the same from pairs that belong together in documentation:
-// a heading and its section, a link and its target, a first sentence and the rest
-// (pairs.go). The vectors of words start from their neighbours in the text (cooccur.go,
-// svd.go). Then they move until the two sides of a pair are nearer to each other than
-// to those of other pairs (contrast.go).
+// It learns which pieces of text mean the same from pairs that belong together in
+// documentation: a heading and its section, a link and its target, a first sentence and
+// the rest (pairs.go). The initial vector of a word depends on the words near it in the
+// documentation (cooccur.go, svd.go). Training then moves the vectors until the two
+// sides of a pair are nearer to each other than to the sides of other pairs
+// (contrast.go).
 //
 // Equal options and equal files produce the same bytes, on any number of cores and with
 // or without vector instructions (kernel.go), because the order of every sum depends
@@ -24,36 +25,38 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options configure Train. Only Dirs is required. All other zero values are defaults.
+// Options configure Train. Only Dirs is required. The zero values of the other fields
+// select the defaults.
 type Options struct {
 	// Dirs are folders of Markdown. Each is one source, for example one product's
-	// documentation or one repository. Words that several sources use count more, and
-	// the model has to learn to tell sections of the same source apart.
+	// documentation or one repository. Words that occur in several sources count
+	// more. The model also learns to distinguish sections of the same source.
 	Dirs []string
 	// Out is the output file. If empty, no file is written.
 	Out string
 	// Seed selects the random numbers of the run. Models with different seeds are
 	// equally good.
 	Seed uint64
-	// From is a model to adapt. Training starts with its words and vectors, and adds
-	// words that occur only in Dirs. If nil, training starts from scratch.
+	// From is a model to adapt. Training starts with the words and vectors of this
+	// model, and adds words that occur only in Dirs. If From is nil, training starts
+	// from scratch.
 	From *embed.Static
 	// Dimensions is the length of the vectors, a multiple of 8. Zero means 256,
-	// or the length in From.
+	// or the length in From if that is set.
 	Dimensions int
-	// Words is the maximum number of words to learn. Zero means 28,500, or
-	// 8,000 new ones with From.
+	// Words is the maximum number of words to learn. Zero means 28,500 words, or
+	// 8,000 new words if From is set.
 	Words int
 	// Epochs is the number of times that each pair is used. Zero means 4.
 	Epochs int
-	// Rate is the initial step size, which decreases to a fiftieth. Zero means 0.003,
-	// or 0.001 with From. Of the rates from 0.001 to 0.006, 0.001 preserved more of
-	// what the model knew than any higher rate.
+	// Rate is the initial step size. It decreases to a fiftieth during training. Zero
+	// means 0.003, or 0.001 if From is set. In tests with rates from 0.001 to 0.006,
+	// the rate 0.001 preserved the most of an adapted model's knowledge.
 	Rate float64
-	// SourcePairs is the maximum number of pairs of one source, so that a large source
-	// does not dominate. Zero means 45,000.
+	// SourcePairs is the maximum number of pairs from one source, so that a large
+	// source does not dominate. Zero means 45,000.
 	SourcePairs int
-	// Progress, unless nil, is called during training, never concurrently.
+	// Progress is called during training, but never concurrently. It may be nil.
 	Progress func(phase string, done, total int)
 }
 
@@ -62,12 +65,12 @@ type Report struct {
 	// Model is the model file, as written to Out.
 	Model []byte
 	// Sources, Pages, Pairs and Tokens count the training data. Kinds counts the pairs
-	// by kind.
+	// of each kind.
 	Sources, Pages, Pairs, Tokens int
 	Kinds                         map[string]int
 	// Rows is the size of the vocabulary.
 	Rows int
-	// Skipped lists files that could not be read, as "path: reason".
+	// Skipped lists the files that could not be read, in the form "path: reason".
 	Skipped []string
 	// Phases holds the time per phase.
 	Phases []Phase
@@ -88,14 +91,15 @@ type trainer struct {
 	pairs      []pair
 	dictionary dictionary
 	vocabulary *embed.Vocabulary
-	texts      []encoded // texts of the pairs, with the same indexes
+	texts      []encoded // text of the pairs, with the same indexes
 	frequency  []int     // by row
 	weights    []float32 // rows of length Dimensions
 }
 
 // Train trains a model. It returns fault "no_training_text" if Dirs contain too little
-// to learn from, "bad_source" if one of them cannot be read, "bad_dimensions",
-// "bad_settings" or "cannot_write", or ctx's error.
+// text to learn from, "bad_source" if one of them cannot be read, "bad_dimensions" or
+// "bad_settings" if an option is invalid, and "cannot_write" if Out cannot be written.
+// If ctx is cancelled, it returns ctx's error.
 func Train(ctx context.Context, opts Options) (Report, error) {
 	t := &trainer{Options: opts.filled(), ctx: ctx}
 	if err := t.check(); err != nil {
@@ -132,7 +136,7 @@ func (o Options) filled() Options {
 			*field = value
 		}
 	}
-	words, rate := 28_500, 0.003 // with 256 dimensions, this makes a file of 4.5 MB
+	words, rate := 28_500, 0.003 // with 256 dimensions, these 28,500 words make a file of 4.5 MB
 	if o.From != nil {
 		words, rate = 8000, 0.001
 		set(&o.Dimensions, o.From.Dimensions())

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	minCount       = 5 // minimum count of a word; minCountAdded applies to words added to a model
+	minCount       = 5 // minimum count of a word; minCountAdded applies to words that are added to a model
 	minCountAdded  = 3
 	maxLearntBytes = 24
 	pieceRows      = 1500
@@ -18,8 +18,8 @@ const (
 	maxRows        = math.MaxUint16
 )
 
-// chooseWords builds the vocabulary: words ranked by frequency and number of sources,
-// single characters, and pieces of the words that were left out.
+// chooseWords builds the vocabulary. It contains words ranked by frequency and number
+// of sources, single characters, and pieces of the words that were omitted.
 func (t *trainer) chooseWords() error {
 	var tokens []string
 	have := map[string]bool{}
@@ -54,14 +54,13 @@ func (t *trainer) chooseWords() error {
 	return err
 }
 
-// ranked returns the words that are worth their own row and are not in have, best
-// first.
+// ranked returns the words that deserve a row and are not in have, best first.
 func (t *trainer) ranked(least int, have map[string]bool) []string {
 	type scored struct {
 		word  string
 		score float64
 	}
-	total := map[string]*entry{} // the joined and plain forms count as one word
+	total := map[string]*entry{} // the joined form and the plain form count as one word
 	for i := range t.dictionary.entries {
 		e := &t.dictionary.entries[i]
 		if other := total[e.word]; other != nil {
@@ -86,8 +85,8 @@ func (t *trainer) ranked(least int, have map[string]bool) []string {
 	return words
 }
 
-// learnable reports whether a word is neither too long nor a number, to exclude keys,
-// hashes and dates.
+// learnable reports whether a word is suitable for learning. Words that are too long
+// or are numbers are not, which excludes keys, hashes and dates.
 func learnable(word string) bool {
 	digits := 0
 	for i := range len(word) {
@@ -104,7 +103,7 @@ func learnable(word string) bool {
 	return digits <= 2 || len(word) <= 6
 }
 
-// pieces returns the continuation pieces that unknown words need most.
+// pieces returns the continuation pieces that are most useful for unknown words.
 func pieces(entries []entry, have map[string]bool) []string {
 	score := map[string]int{}
 	for _, e := range entries {
@@ -144,7 +143,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// encoded is a pair whose words are rows of the vocabulary.
+// encoded is a pair whose words have been replaced by rows of the vocabulary.
 type encoded struct {
 	query    []uint16
 	document []uint16

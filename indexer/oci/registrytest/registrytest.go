@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// User and Password are the credentials for a registry that Start started with signIn.
+// User and Password are the credentials for a registry that was started with signIn.
 const (
 	User     = "deskhand"
 	Password = "of-tests"
@@ -22,9 +22,9 @@ const (
 	hashed = "$2a$05$VTVm9cakc.eY0F8QxeBXU.FM7BevhmQwO/t3S4soEg61ivlvxn9Le"
 )
 
-// Program returns the path of the registry program: DESKHAND_TEST_REGISTRY if it is a
-// path, or else docker-registry or registry. If there is no program, it skips the test,
-// or fails it if the variable is "require".
+// Program returns the path of the registry program. This is DESKHAND_TEST_REGISTRY if
+// it is a path, or else docker-registry or registry in PATH. If there is no such
+// program, Program skips the test, or fails it if DESKHAND_TEST_REGISTRY is "require".
 func Program(t testing.TB) string {
 	t.Helper()
 	wanted := os.Getenv("DESKHAND_TEST_REGISTRY")
@@ -46,7 +46,7 @@ func Program(t testing.TB) string {
 var listening = regexp.MustCompile(`listening on (127\.0\.0\.1:[0-9]+)`)
 
 // Start starts a registry that is stopped when the test ends, and returns its host and
-// port. With signIn, the registry accepts only User and Password.
+// port. If signIn is true, the registry requires User and Password.
 func Start(t testing.TB, signIn bool) string {
 	t.Helper()
 	program, dir := Program(t), t.TempDir()
@@ -82,7 +82,7 @@ func Start(t testing.TB, signIn bool) string {
 	}()
 	t.Cleanup(func() {
 		stop()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // returns an error because the program was killed
 		<-said
 		out.Close()
 	})

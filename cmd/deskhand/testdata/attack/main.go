@@ -1,7 +1,8 @@
-// Command attack reads what go test -json prints of the hostile tests and makes
-// one table of it: of each section and suite how many things were tried, held
-// and not tried. It ends with 1 if something did not hold, if a section has no
-// test, or if a package does not compile.
+// Command attack reads the output of go test -json for the hostile tests and
+// turns it into one table. For each section and suite, the table shows how many
+// attacks were tried, how many were withstood, and how many were not tried. The
+// command exits with status 1 if an attack succeeded, a section has no tests, or
+// a package does not compile.
 package main
 
 import (
@@ -16,8 +17,9 @@ import (
 	"text/tabwriter"
 )
 
-// sections are those of the threat model. Their tests are named TestAttack and
-// the word; each subtest without subtests is one thing that is tried.
+// sections lists the sections of the threat model. The names of a section's tests
+// start with TestAttack and the section's word. Each test or subtest without
+// subtests is one attack.
 var sections = []struct{ word, title string }{
 	{"Approvals", "approvals that show the truth"},
 	{"Work", "work that is never lost"},
@@ -31,10 +33,10 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
-// result is the outcome of one test, or of one of the attacks that it tried.
+// result is the outcome of one test or subtest.
 type result struct {
 	pkg, name string
-	action    string // pass, fail or skip; empty: it did not end
+	action    string // pass, fail or skip, or empty if the test did not end
 	output    []string
 }
 
@@ -74,7 +76,8 @@ func run(in io.Reader, out io.Writer) (code int) {
 	return code
 }
 
-// read collects the events of each test, and what went wrong outside of tests.
+// read returns the results of all tests, and the errors that occurred outside
+// tests.
 func read(in io.Reader) (results []*result, broken []string) {
 	known := map[string]*result{}
 	packages := map[string][]string{}
@@ -121,14 +124,15 @@ func (r *result) take(e event) {
 	}
 }
 
-// ofTests says whether a package failed because of a test, which is told of.
+// ofTests reports whether a package failed because of one of its tests. Such a
+// failure is reported with the test.
 func ofTests(results []*result, pkg string) bool {
 	return slices.ContainsFunc(results, func(r *result) bool { return r.pkg == pkg && failed(r) })
 }
 
 func failed(r *result) bool { return r.action != "pass" && r.action != "skip" }
 
-// leavesOf are the tests of sections that have no subtests, in order of name.
+// leavesOf returns the tests in sections that have no subtests, sorted by name.
 func leavesOf(results []*result) (leaves []*result) {
 	parents := map[string]bool{}
 	for _, r := range results {
@@ -159,7 +163,7 @@ func of(leaves []*result, word string) (some []*result) {
 	return some
 }
 
-// suite is the test that a thing is tried in.
+// suite returns the name of the test that contains the subtest.
 func (r *result) suite() string {
 	name, _, _ := strings.Cut(r.name, "/")
 	return name
@@ -181,7 +185,8 @@ func inSuite(leaves []*result, suite string) (some []*result) {
 	return some
 }
 
-// counts are the columns of a row.
+// counts returns the columns of a row: the numbers of attacks tried, withstood
+// and not tried.
 func counts(leaves []*result) string {
 	held, not := 0, 0
 	for _, r := range leaves {
@@ -195,7 +200,7 @@ func counts(leaves []*result) string {
 	return fmt.Sprintf("\t%d\t%d\t%d", len(leaves)-not, held, not)
 }
 
-// reason is why a test was skipped, in a line.
+// reason returns why a test was skipped, on one line.
 func reason(r *result) string {
 	text := strings.Join(strings.Fields(strings.Join(r.output, " ")), " ")
 	if _, why, ok := strings.Cut(text, ".go:"); ok {

@@ -1,6 +1,6 @@
-// Command server is the server of the suite's tasks-* scenarios: the tools that
-// they call, published by the packages that deskhand serve publishes its own
-// with. It prints its address and serves until it is killed.
+// Command server is the server for the tasks-* scenarios of the conformance
+// suite. It provides the tools that these scenarios call, with the same packages
+// as deskhand serve. It prints its address and serves until it is killed.
 //
 //	go run ./cmd/deskhand/testdata/conformance/server FOLDER
 package main
@@ -51,7 +51,8 @@ func run(folder string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	// Short, so that what the scenarios want as a task is one.
+	// The patience is short, so that a call becomes a task if a scenario expects
+	// a task.
 	runner := calls.New(calls.Options{Patience: 300 * time.Millisecond, Log: log,
 		Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return hub, db, nil }})
 	defer runner.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// client is what the tools need of the door.
+// client is the interface through which the tools show questions to the client.
 type client interface {
 	Show(r *elicit.Request, why string) error
 	Shown() (id string, err error)
@@ -35,7 +35,7 @@ func tool(name string, call function) contract.Tool {
 	return contract.Define(contract.Spec{Name: name, Description: "Fixture of the conformance suite.", Input: input}, call)
 }
 
-// only is a tool that cannot be called without a task.
+// only returns t as a tool that can be called only as a task.
 func only(t contract.Tool) contract.Tool {
 	t.Later = &contract.Later{Only: true}
 	return t
@@ -102,7 +102,7 @@ func confirmDelete(hub *elicit.Hub) function {
 	}
 }
 
-// multiInput asks two questions at one time.
+// multiInput asks two questions at the same time.
 func multiInput(hub *elicit.Hub) function {
 	return func(ctx context.Context, caller contract.Caller, _ arguments) (contract.Result, error) {
 		var both sync.WaitGroup
@@ -120,7 +120,8 @@ func multiInput(hub *elicit.Hub) function {
 	}
 }
 
-// withTask asks between two calls, and goes on as a task with the second.
+// withTask asks a question in the first call. The second call has the answer and
+// continues as a task.
 func withTask(hub *elicit.Hub, runner *calls.Runner) contract.Tool {
 	t := runner.Later(only(tool("test_tool_with_task", func(ctx context.Context, _ contract.Caller, in arguments) (contract.Result, error) {
 		return text("Hello, " + in.Name + "!"), sleep(ctx, time.Second)
