@@ -14,7 +14,7 @@ func TestAQuestionWithoutAWordOfItsAnswerFindsIt(t *testing.T) {
 	engine := manualEngine(t)
 	for question, want := range map[string][]string{ // each of them is an answer
 		evals.ByMeaning: {"concepts/how-search-works.md#how-search-works/words-and-meaning-together", "guides/choose-an-embedding.md#_preamble"},
-		"purge":   {"reference/tools/delete_task.md#_preamble"},
+		"purge":         {"reference/tools/delete_task.md#_preamble"},
 	} {
 		words, err := engine.Search(t.Context(), search.Query{Text: question, By: search.Words})
 		if err != nil || len(words.Hits) > 0 {
