@@ -18,7 +18,8 @@ import (
 const (
 	afterInterrupt = 5 * time.Second
 	afterTerminate = 2 * time.Second
-	// afterExit is how long to read the output of an exited script's children.
+	// afterExit is how long output is still read after a script has exited,
+	// because its children may still write.
 	afterExit = 300 * time.Millisecond
 )
 
@@ -38,7 +39,8 @@ func (r *run) scripts(script func(Repo) string) ending {
 	return ending{State: Completed, ExitCode: &exit}
 }
 
-// script runs one script and kills the processes that it leaves behind.
+// script runs one script. It also kills the processes that the script leaves
+// behind.
 func (r *run) script(dir, script string) ending {
 	line, env := shell(script), r.env
 	if r.box != nil {
@@ -74,14 +76,15 @@ func (r *run) script(dir, script string) ending {
 	return scriptEnding(ended, brief(tail.LastLine()))
 }
 
-// controls can stop a process group.
+// controls stops a process group.
 type controls interface {
 	Interrupt()
 	Terminate()
 	Kill()
 }
 
-// await waits until a process group exits, and stops it if the run is to stop.
+// await waits until a process group exits. If the run is to stop, await stops
+// the group.
 func (r *run) await(done <-chan struct{}, c controls) {
 	select {
 	case <-done:
@@ -160,5 +163,6 @@ func (s outputWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxTail is how much of a program's output is kept to report its last line, in bytes.
+// maxTail is the size, in bytes, of the end of a program's output that is kept
+// to report the last line.
 const maxTail = 4 << 10
