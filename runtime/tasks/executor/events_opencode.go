@@ -61,7 +61,7 @@ func (*opencodeEvents) event(t *talk, raw json.RawMessage, kind string) {
 			output = p.State.Error
 		}
 		t.end(p.CallID, p.State.Status == "completed", output, p.State.Metadata.Exit)
-	case "step_finish": // each step has its own numbers, so add them
+	case "step_finish": // each step reports only its own usage, so add it
 		u := t.result.Usage
 		u.TokensIn += p.Tokens.Input + p.Tokens.Cache.Read + p.Tokens.Cache.Write
 		u.TokensOut += p.Tokens.Output + p.Tokens.Reasoning

@@ -10,8 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// fake is deskhand's side of the scripted agent: see [FakeMain]. In a line of the
-// agent's stdout, the part after fakeMark is an event; everything else is output.
+// fake drives the scripted agent: see [FakeMain]. In a line of the agent's
+// stdout, the text after fakeMark is an event. Everything else is ordinary
+// output.
 type fake struct{}
 
 var fakeKind = kind{
@@ -30,7 +31,7 @@ var fakeKind = kind{
 	}),
 }
 
-const fakeMark = 0x1e // the ASCII record separator, which does not occur in text
+const fakeMark = 0x1e // the ASCII record separator, which does not occur in ordinary text
 
 // fakeStart is the first message to the scripted agent.
 type fakeStart struct {
@@ -42,8 +43,8 @@ type fakeStart struct {
 type fakeEvent struct {
 	Session string      `json:"session,omitempty"`
 	Entry   *logs.Entry `json:"entry,omitempty"`
-	// Replace is the number, counted from 1, of the event whose entry this one
-	// replaces. 0 means a new entry.
+	// Replace is the number of the event whose entry this one replaces. Events
+	// count from 1. 0 means a new entry.
 	Replace int         `json:"replace,omitempty"`
 	Ask     *Question   `json:"ask,omitempty"`
 	Summary string      `json:"summary,omitempty"`
@@ -64,7 +65,7 @@ func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 			r.spec.Log.Raw(logs.Stdout, append(line, '\n'))
 			return
 		}
-		r.spec.Log.Raw(logs.Stdout, printed) // an incomplete line of output
+		r.spec.Log.Raw(logs.Stdout, printed) // incomplete line of output
 		if e.Session != "" {
 			result.AgentSession = e.Session
 			r.session(e.Session)
