@@ -41,7 +41,7 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 	fast.RuntimeParams["synchronous_commit"] = "off"
 	s := &postgresStore{
 		config: config,
-		firm:   pool(config, 2), // two, because a migration also holds a lock
+		firm:   pool(config, 2), // two connections, because a migration also holds a lock
 		fast:   pool(fast, 1),
 		reader: pool(config, 4),
 	}
@@ -52,13 +52,13 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 }
 
 // idleFor is how long an idle connection is kept open. Each agent and each
-// attempt has its own process, and a PostgreSQL server allows 100 connections
-// by default, so an idle process should hold only two or three. It is a
-// variable only for tests.
+// attempt has its own process, and a PostgreSQL server allows only 100
+// connections by default. An idle process should therefore hold only two or
+// three. idleFor is a variable only for tests.
 var idleFor = 10 * time.Second
 
-// connectionPatience is how long an operation waits for a free connection. Other
-// processes close idle connections after idleFor.
+// connectionPatience is how long an operation waits for a free connection.
+// Other processes close their idle connections after idleFor.
 const connectionPatience = 20 * time.Second
 
 func pool(config *pgx.ConnConfig, connections int) *sql.DB {
@@ -78,11 +78,11 @@ func (s *postgresStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 	return tx, func() {}, err
 }
 
-// again calls begin, and repeats the call while it fails because of a broken
-// connection, for example after a restart of the server. It must be used only
-// for the start of an operation, when nothing has been done yet. It gives up
-// after 3 seconds. If the server has no free connection, it waits longer, until
-// other processes have closed their idle connections.
+// again calls begin. If the call fails because of a broken connection, for
+// example after a restart of the server, again repeats the call for up to 3
+// seconds. If the server has no free connection, again waits longer, until
+// other processes have closed their idle connections. again may be used only
+// for the start of an operation, when nothing has been done yet.
 func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	since := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -155,8 +155,8 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 }
 
 // lockWriters locks the row that every writer locks first. Only one transaction
-// writes at a time, so that sequence numbers appear in order and no deadlock is
-// possible.
+// writes at a time. Sequence numbers therefore appear in order, and no deadlock
+// is possible.
 func (s *postgresStore) lockWriters(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds())); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error
 	return f(s.firm)
 }
 
-// listenAgain is the interval at which the feed is checked without a
-// notification, because notifications can be lost with their connection.
+// listenAgain is the interval at which the feed is checked even without a
+// notification, because notifications can be lost if a connection breaks.
 const listenAgain = 5 * time.Second
 
 func (s *postgresStore) listen(ctx context.Context, wake func()) {

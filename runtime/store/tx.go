@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Tx is a running transaction. Use it in one goroutine, and only until the
+// Tx is a running transaction. Use it in only one goroutine, and only until the
 // function that received it returns.
 type Tx struct {
-	// Now is the store's wall clock when the transaction began, in UTC with
-	// millisecond precision.
+	// Now is the store's wall clock at the start of the transaction, in UTC
+	// with millisecond precision.
 	Now time.Time
 	// Seq is the sequence number of the newest event that this transaction
 	// sees, including its own events.
@@ -27,10 +27,10 @@ type Tx struct {
 
 // Update runs f in a transaction. No other Update runs in any process between
 // f's first statement and the commit. If Update returns nil, f's changes and
-// events survive a crash of the machine; if f or Update returns an error,
+// events survive a crash of the machine. If f or Update returns an error,
 // nothing is stored, except possibly in the case of [ErrUncertain]. Update
-// waits for its turn. It returns an error if another process has held the store
-// for half a minute.
+// waits until other updates have ended. It returns an error if another process
+// has held the store for half a minute.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, true, f))
 }
@@ -42,7 +42,8 @@ func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, false, f))
 }
 
-// update commits to disk if firm, otherwise to the operating system.
+// update commits to disk if firm is true, and otherwise only to the operating
+// system.
 func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	select {
 	case db.queue <- struct{}{}:
@@ -54,7 +55,7 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	defer raw.Rollback() // does nothing after Commit
+	defer raw.Rollback() // has no effect after Commit
 	tx, err := db.open(ctx, raw)
 	if err != nil {
 		return err
@@ -75,12 +76,12 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	return nil
 }
 
-// After registers f to be called after the transaction has been committed. If
+// After registers f to be called once the transaction has been committed. If
 // the transaction fails, f is not called.
 func (tx *Tx) After(f func()) { tx.after = append(tx.after, f) }
 
 // ErrUncertain marks the error of an Update whose commit was not acknowledged.
-// The changes may have been stored, so read the state before you retry.
+// The changes may have been stored. Read the state before you retry.
 var ErrUncertain = errors.New("the commit was not acknowledged")
 
 type uncertain struct{ err error }
@@ -116,13 +117,13 @@ func (db *DB) open(ctx context.Context, raw *sql.Tx) (*Tx, error) {
 	return &Tx{Now: now.UTC().Truncate(time.Millisecond), Seq: seq, tx: raw, db: db}, nil
 }
 
-// Exec runs a statement. Every ? in query is a placeholder, even inside quotes,
-// so pass constants that contain a question mark as arguments.
+// Exec runs a statement. Every ? in query is a placeholder, even inside quotes.
+// Pass constants that contain a question mark as arguments.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return tx.tx.ExecContext(ctx, tx.db.dialect.bind(query), args...)
 }
 
-// Query runs a statement that returns rows. Close them before the next
+// Query runs a statement that returns rows. Close the rows before the next
 // statement.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return tx.tx.QueryContext(ctx, tx.db.dialect.bind(query), args...)
@@ -141,10 +142,10 @@ func (tx *Tx) Append(topic, key string, data []byte) int64 {
 	return tx.Seq
 }
 
-// AppendLatest does the same as [Tx.Append], and removes the earlier events
-// with the same topic and key, because only the newest matters. A watcher may
-// still see the earlier events, and always sees the newest. key must not be
-// empty.
+// AppendLatest does the same as [Tx.Append], and also removes the earlier
+// events with the same topic and key. It is for events of which only the newest
+// matters. A watcher may still see the earlier events, and always sees the
+// newest. key must not be empty.
 func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) (seq int64, err error) {
 	if _, err := tx.Exec(ctx, "DELETE FROM events WHERE topic = ? AND key = ?", topic, key); err != nil {
 		return 0, fmt.Errorf("remove events of %s: %w", key, err)
@@ -153,7 +154,7 @@ func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) 
 }
 
 // rowsAtOnce is the maximum number of rows in an INSERT. SQLite allows 32,766
-// parameters, but longer statements gain nothing.
+// parameters, but longer statements are not faster.
 const rowsAtOnce = 64
 
 // flush writes the appended events.
