@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Quiet is the time of day in which only urgent questions are notified, in the
-// machine's local time. The zero value means no quiet hours.
+// Quiet is the time of day, in the machine's local time, at which only urgent
+// questions are announced. The zero value means no quiet hours.
 type Quiet struct {
 	from, to int // minutes since midnight; if equal, there are no quiet hours
 }
@@ -27,8 +27,8 @@ func ParseQuiet(text string) (q Quiet, err error) {
 	return q, nil
 }
 
-// left returns how long the quiet hours last from now; 0 or less outside quiet
-// hours.
+// left returns the time from now until the end of quiet hours. Outside quiet
+// hours, it returns 0 or less.
 func (q Quiet) left(now time.Time) time.Duration {
 	if q.from == q.to {
 		return 0
