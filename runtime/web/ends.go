@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// endsEvery is how often the sessions of long requests are checked, because another
-// process that uses the ledger may have ended them.
+// endsEvery is the interval at which the sessions of long requests are checked.
+// Another process that uses the ledger may have ended a session.
 const endsEvery = time.Second
 
-// lasting holds the running browser requests by session, so that they end with the
-// session. An event stream would otherwise never check its session again. The zero
-// value is ready to use.
+// lasting holds the browsers' running requests by session, so that the requests
+// end with the session. Otherwise, an event stream would never check its
+// session again. The zero value is ready to use.
 type lasting struct {
 	mu sync.Mutex
 	by map[string]*lastingSession
@@ -20,11 +20,11 @@ type lasting struct {
 
 type lastingSession struct {
 	session
-	requests map[*time.Time]context.CancelFunc // by the time when each began
+	requests map[*time.Time]context.CancelFunc // by the time at which each request began
 }
 
-// begin returns a context that ends with the session. over must be called when the
-// request is answered.
+// begin returns a context that ends with the session. over must be called when
+// the request has been answered.
 func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, over func()) {
 	ctx, cancel := context.WithDeadline(ctx, one.until)
 	began := time.Now()
@@ -61,7 +61,8 @@ func (l *lasting) end(id string) {
 	}
 }
 
-// old returns the sessions that have a request from before the given time.
+// old returns the sessions that have a request which began before the given
+// time.
 func (l *lasting) old(at time.Time) (all []session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +77,9 @@ func (l *lasting) old(at time.Time) (all []session) {
 	return all
 }
 
-// endSessions ends the long requests of sessions that were ended by another
-// process, until ctx ends. While the ledger cannot be read, the requests continue.
+// endSessions ends the long requests of sessions that another process has
+// ended. It continues until ctx ends. While the ledger cannot be read, the
+// requests continue.
 func (s *Server) endSessions(ctx context.Context) {
 	every := time.NewTicker(endsEvery)
 	defer every.Stop()

@@ -21,7 +21,7 @@ type boardView struct {
 	Project  string // ID of the shown project; empty if there is none
 	Name     string
 	Columns  []column
-	Filled   filled // a form that was refused
+	Filled   filled // the refused form, if there is one
 }
 
 // choice is an item in a menu.
@@ -35,18 +35,18 @@ type column struct {
 	Status string
 	Name   string
 	Tasks  []card
-	More   bool // there are older tasks
+	More   bool // whether there are older tasks
 }
 
 // card is a task on the board.
 type card struct {
 	ID, Title, Executor string
 	Running, Failed     bool
-	Stopped             bool // stopped by a person, so there is no alarm
-	Asks                bool // one of its attempts is waiting for a person
-	Waits               bool // all its running attempts are waiting for a slot or their starter
-	Off                 bool // work of its newest attempt is not on its branch
-	Landed              bool // it was landed
+	Stopped             bool // whether a person stopped the task, which is no reason for an alarm
+	Asks                bool // whether one of the task's attempts is waiting for a person
+	Waits               bool // whether all of the task's running attempts are waiting for a slot or their starter
+	Off                 bool // whether work of the newest attempt is not on its branch
+	Landed              bool // whether the task's work has landed
 	Changed             moment
 }
 
@@ -87,7 +87,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 	}
 	if v.Project == "" {
 		if project != "" {
-			_, err = m.Repos(ctx, project) // returns the error that there is no such project
+			_, err = m.Repos(ctx, project) // if the project does not exist, Repos returns the error
 		}
 		return v, err
 	}
@@ -107,7 +107,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 	return v, nil
 }
 
-// create creates the task from the form.
+// create creates a task from a form.
 func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	t, err := m.CreateTask(r.Context(), tasks.NewTask{
 		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
@@ -122,7 +122,9 @@ func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager)
 	return back(w, r, taskPath(t.ID))
 }
 
-// typed returns a form field, trimmed and with "\n" as line ends.
+// typed returns the value of a form field, trimmed and with "
+//
+// " as line ends.
 func typed(r *http.Request, field string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n"))
 }

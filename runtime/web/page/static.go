@@ -15,7 +15,7 @@ import (
 
 // asset is a file that pages refer to.
 type asset struct {
-	version string // changes with the content
+	version string // changes when the content changes
 	kind    string
 	plain   []byte
 	packed  []byte
@@ -44,8 +44,8 @@ func (s *Shell) Add(files fs.FS) {
 	}
 }
 
-// File returns the text of an added file, for a page that contains everything
-// itself. It panics if the name was not added.
+// File returns the content of an added file as text. It is for a page that must
+// contain everything itself. It panics if no file with that name was added.
 func (s *Shell) File(name string) string {
 	a, ok := s.assets[name]
 	if !ok {
@@ -68,8 +68,8 @@ func kindOf(name string) string {
 
 func pack(data []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(data)                                  // a buffer accepts everything
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // no error: the level is valid
+	_, _ = w.Write(data)                                  // writing to a buffer cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -78,8 +78,8 @@ func pack(data []byte) []byte {
 // can cache the file.
 func (s *Shell) url(name string) string { return StaticPath + name + "?v=" + s.assets[name].version }
 
-// Static serves the added files. They contain no secrets: the sign-in page
-// needs them.
+// Static serves the added files. The files contain no secrets, because even the
+// sign-in page needs them.
 func (s *Shell) Static() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := s.assets[strings.TrimPrefix(r.URL.Path, StaticPath)]
@@ -100,7 +100,7 @@ func (s *Shell) Static() http.Handler {
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method == http.MethodGet {
-			_, _ = w.Write(body) // the client is gone
+			_, _ = w.Write(body) // ignore the error: the client may be gone
 		}
 	})
 }

@@ -11,14 +11,14 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Phrase renders the first line of a text with inline markup, for labels and
+// Phrase renders the first line of source with inline markup, for labels and
 // headings.
 func Phrase(source string) template.HTML {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
 	return template.HTML(inline(line))
 }
 
-// Line returns the first line of a text, without markup.
+// Line returns the first line of source, without markup.
 func Line(source string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
 	return unmarked.Replace(line)
@@ -70,9 +70,10 @@ func inline(text string) string {
 	}
 }
 
-// Exact returns a text as the value of a hidden input, for example a path that a
-// form sends back. Control characters and characters that change the text direction
-// become character references, so that the page's source does not contain them.
+// Exact returns source as the value of a hidden input, for example a path that
+// a form sends back. It converts control characters, and characters that change
+// the text direction, to character references. The page's source therefore does
+// not contain such characters.
 func Exact(source string) template.HTML {
 	var b strings.Builder
 	for _, r := range source {

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// setup is what to paste into a client so that its agent can search these docs.
+// setup is text to paste into a client's configuration, so that the client's
+// agent can search these docs.
 type setup struct {
 	Client, Where string
 	Copy          copied
 }
 
-// setups returns the configurations, with the server's address that the browser
-// used. They never contain the token, which comes from the client's environment.
+// setups returns the client configurations. They contain the address that the
+// browser used for this server. They never contain the token, which the client
+// takes from its environment.
 func (p *Page) setups(r *http.Request) []setup {
 	scheme := "http://"
 	if r.TLS != nil {
