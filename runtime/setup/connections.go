@@ -107,9 +107,9 @@ func (e Env) expand(text string) string {
 	return strings.NewReplacer(workspace, e.Project, "${CLAUDE_PROJECT_DIR:-.}", e.Project, "${CLAUDE_PROJECT_DIR}", e.Project, "${userHome}", e.Home).Replace(text)
 }
 
-// harmless reports whether a connection starts the deskhand on PATH and only
-// serves the project's own docs. It must not use any option that needs the
-// user's agreement.
+// harmless reports whether a connection starts the deskhand on PATH, serves
+// only the project's own docs, and uses no option that needs the user's
+// agreement.
 func (e Env) harmless(c Connection) bool {
 	if c.Server.Command != "deskhand" || len(c.Env) > 0 || len(c.Server.Args) == 0 || c.Server.Args[0] != "serve" || !e.inside(c.Dir) {
 		return false

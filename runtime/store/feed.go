@@ -39,7 +39,7 @@ type feed struct {
 	closed   bool
 	pump     *pump // nil while there are no watchers
 	watchers map[Filter]map[*Watcher]struct{}
-	tail     []Event // the newest events, in order, up to the event last
+	tail     []Event // the newest events, in order; the last one has the sequence number last
 	bytes    int     // size of the data in tail
 	last     int64   // sequence number of the newest event seen, while pump runs
 	err      error   // the reason why newer events cannot be read
@@ -176,8 +176,8 @@ func (f *feed) fail(p *pump, err error) {
 }
 
 // publish adds events that this process has just committed, if they directly
-// follow the event last. Otherwise the pump reads them, together with the
-// events before them.
+// follow the newest event seen. Otherwise the pump reads them, together with
+// the events before them.
 func (f *feed) publish(events []Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +192,7 @@ func (f *feed) publish(events []Event) {
 }
 
 // add appends events to the tail and wakes the matching watchers. It skips
-// events up to the event last.
+// events that were already seen.
 func (f *feed) add(events []Event) {
 	for _, e := range events {
 		if e.Seq <= f.last {

@@ -79,10 +79,10 @@ func (s *postgresStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 }
 
 // again calls begin. If the call fails because of a broken connection, for
-// example after a restart of the server, again repeats the call for up to 3
-// seconds. If the server has no free connection, again waits longer, until
-// other processes have closed their idle connections. again may be used only
-// for the start of an operation, when nothing has been done yet.
+// example after a restart of the server, it is repeated for up to 3 seconds. If
+// the server has no free connection, it is repeated for longer, until other
+// processes have closed their idle connections. Use this function only for the
+// start of an operation, when nothing has been done yet.
 func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	since := time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {

@@ -109,8 +109,8 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// take returns the events in memory that w has not seen. If w needs older
-// events, which are not in memory, behind is true.
+// take returns the events in memory that w has not seen. behind reports whether
+// w needs older events, which are not in memory.
 func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

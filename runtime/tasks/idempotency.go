@@ -46,8 +46,8 @@ type request struct {
 	asked, payload any
 }
 
-// result reports whether the request was made before. If it was, it decodes the
-// earlier result into the variable into.
+// result reports whether the request was made before. If it was, the earlier
+// result is decoded, and the pointer into points to it.
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
 	if r.id == "" {
 		return false, nil

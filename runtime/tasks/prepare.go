@@ -73,7 +73,7 @@ func (r *run) prepare() error {
 	return r.noteTree()
 }
 
-// noteTree stores the fact that the worktrees exist, and their base commits.
+// noteTree records that the worktrees exist, and stores their base commits.
 func (r *run) noteTree() error {
 	repos, err := json.Marshal(r.c.attempt.Repos)
 	if err != nil {

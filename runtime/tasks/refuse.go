@@ -74,8 +74,8 @@ func brief(s string) string {
 	return textutil.Excerpt(s, 80)
 }
 
-// checkText returns a fault unless s, which comes from outside, is valid UTF-8
-// without NUL and has at most most characters.
+// checkText returns a fault if s, which comes from outside, is longer than most
+// characters, is not valid UTF-8, or contains NUL.
 func checkText(field, s string, most int) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):

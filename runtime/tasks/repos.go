@@ -104,7 +104,8 @@ func (m *Manager) reposOf(ctx context.Context, project string) (known []Repo, er
 	return known, nil
 }
 
-// same returns the repository in known that r refers to, or the zero Repo if r is new.
+// same returns the known repository to which r refers, or the zero Repo if r is
+// new.
 func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo) (Repo, error) {
 	if r.Name == "" {
 		for _, k := range known {
@@ -133,9 +134,9 @@ func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo
 	return Repo{}, nil
 }
 
-// knows reports whether the repository at path is k. It is if it contains k's
-// first commit. If that commit was not recorded, the repository must contain
-// the commit that an attempt started from.
+// knows reports whether the repository at path is k. It must contain k's first
+// commit. If that commit was not recorded, it must contain the commit that an
+// attempt started from.
 func (m *Manager) knows(ctx context.Context, k Repo, path string) bool {
 	if k.root != "" {
 		return worktree.Has(ctx, path, k.root)

@@ -43,7 +43,7 @@ func millis(t time.Time) int64 {
 type scanner interface{ Scan(...any) error }
 
 // one reads the row with an ID. If there is no such row, it returns the fault
-// for an unknown ID in the field named field.
+// for an unknown ID. field is the name of the ID's field.
 func one[T any](ctx context.Context, tx *store.Tx, field, id string, scan func(scanner) (T, error), query string) (T, error) {
 	v, err := scan(tx.QueryRow(ctx, query, id))
 	if errors.Is(err, sql.ErrNoRows) {

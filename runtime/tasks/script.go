@@ -163,6 +163,6 @@ func (s outputWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxTail is the size, in bytes, of the end of a program's output that is kept
-// to report the last line.
+// maxTail is how much of the end of a program's output is kept, in bytes. It is
+// kept in order to report the output's last line.
 const maxTail = 4 << 10

@@ -33,7 +33,7 @@ type leaseObservation struct {
 }
 
 // overdue returns the processes whose lease has not changed for a whole term of
-// observation. It forgets processes that are not in the list now.
+// observation. It forgets processes that the given list does not contain.
 func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -260,8 +260,8 @@ func writeTask(ctx context.Context, tx *store.Tx, t Task) error {
 	return nil
 }
 
-// moveTask changes a task's status from one of the statuses in from to the
-// status to. If the current status is not in from, it changes nothing.
+// moveTask changes the status of t to the given status, if the current status
+// is one of those in from. Otherwise it changes nothing.
 func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Status) error {
 	if !slices.Contains(from, t.Status) {
 		return nil
@@ -270,9 +270,9 @@ func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Stat
 	return writeTask(ctx, tx, t)
 }
 
-// after returns now. If now is not later than last, after returns last plus one
-// millisecond. Newer records therefore sort after older ones, even if the clock
-// is set back.
+// after returns the current time, which the caller passes as now. If that is
+// not later than last, it returns last plus one millisecond. Newer records
+// therefore sort after older ones, even if the clock is set back.
 func after(now, last time.Time) time.Time {
 	if !now.After(last) {
 		return last.Add(time.Millisecond)

@@ -53,9 +53,9 @@ func (p People) Home(base string) string {
 	return u.String()
 }
 
-// LoginLink returns an address that signs a browser in and then redirects it to
-// the path to. It works once, within ten minutes. base is the server's address,
-// for example http://127.0.0.1:20311.
+// LoginLink returns an address that signs a browser in and then redirects the
+// browser to a path. The address works once, within ten minutes. base is the
+// server's address, for example http://127.0.0.1:20311.
 func (p People) LoginLink(base, to string) string {
 	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), "")}}
 	if to != "" && to != "/" {
@@ -77,8 +77,8 @@ func (p People) homeOf(r *http.Request) string {
 }
 
 // Ledger records used links and ended sessions. All processes that accept the
-// same links and sessions share it. An entry may be deleted after the time
-// until.
+// same links and sessions share it. An entry may be deleted after its expiry
+// time, until.
 type Ledger interface {
 	// Once reports whether this is the first call with id.
 	Once(ctx context.Context, id string, until time.Time) (first bool, err error)

@@ -105,7 +105,7 @@ func host(link string) string {
 	return u.Host
 }
 
-// add adds text, split into sections. It adds at most most sections.
+// add adds text, split into at most the given number of sections.
 func (m *message) add(text string, most int) {
 	for ; text != "" && most > 0; most-- {
 		part := text

@@ -45,9 +45,9 @@ func line(text string) string {
 // flat returns all of text, cleaned and on one line.
 func flat(text string) string { return textutil.OneLine(clean(text)) }
 
-// cut truncates text to at most most characters. Slack does not document
-// whether it counts UTF-16 units or code points. cut counts UTF-16 units,
-// because their number is never smaller.
+// cut truncates text to the given number of characters. Slack does not document
+// whether it counts UTF-16 units or code points. The limit here counts UTF-16
+// units, because their number is never smaller.
 func cut(text string, most int) string {
 	if units(text) <= most {
 		return text

@@ -23,7 +23,7 @@ type Needs struct {
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// And returns the union of n and more.
+// And returns the union of two sets of needs.
 func (n Needs) And(more Needs) Needs {
 	return Needs{slices.Concat(n.Read, more.Read), slices.Concat(n.Write, more.Write), slices.Concat(n.Copy, more.Copy), slices.Concat(n.Hosts, more.Hosts)}
 }

@@ -142,9 +142,9 @@ func (p *Page) finish(q Query) {
 	}
 }
 
-// Tail is like [Read], but if there is no entry, it waits for one, at most for
-// the duration wait. It waits only if After or AfterRevision is set and the log
-// has not ended. The log need not exist yet.
+// Tail is like [Read], but if there is no entry, it waits for one. wait is the
+// maximum time. It waits only if After or AfterRevision is set and the log has
+// not ended. The log need not exist yet.
 func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query, wait time.Duration) (Page, error) {
 	read := func() (page Page, seq int64, err error) {
 		err = db.View(ctx, func(tx *store.Tx) (err error) {

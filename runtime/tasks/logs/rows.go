@@ -120,7 +120,7 @@ func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64
 }
 
 // trim drops the oldest entries if the log exceeds limit. It drops a tenth of
-// the limit, but always keeps at least the number of entries in least.
+// the limit, but always keeps a minimum number of entries (least).
 func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64) error {
 	entries := h.next - h.first
 	if entries <= limit.Entries && h.bytes <= limit.Bytes || entries <= least {

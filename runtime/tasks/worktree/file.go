@@ -192,9 +192,9 @@ const maxLinks = 40
 
 // open opens a clean path folder by folder, starting at the attempt's folder.
 // No link can lead outside or into git's own files, even if it is created in
-// the meantime. os.Root keeps the path inside the folder. open also compares
-// the file that it has checked with the file that it has opened. real is the
-// path without links.
+// the meantime. os.Root keeps the path inside the folder. The file that was
+// checked is compared with the file that was opened. real is the path without
+// links.
 func (t Tree) open(clean string) (f *os.File, real string, err error) {
 	if info, err := os.Lstat(t.Dir); err != nil || !info.IsDir() {
 		return nil, "", fs.ErrNotExist

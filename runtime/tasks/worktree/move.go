@@ -58,7 +58,7 @@ func Do(ctx context.Context, moves []Move, why string) error {
 }
 
 // do is like [Do], but calls agrees for each move, after the files have moved
-// and before the branch does. If agrees returns an error, do reverts the move.
+// and before the branch does. An error from agrees reverts the move.
 func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) error {
 	if err := Ready(ctx, moves); err != nil {
 		return err

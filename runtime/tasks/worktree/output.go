@@ -55,8 +55,8 @@ func (k *bounded) Write(p []byte) (int, error) {
 }
 
 // each calls f with the NUL-terminated parts of git's output while git runs. It
-// keeps only one part at a time in memory. If f returns an error, each stops
-// git and returns the error.
+// keeps only one part at a time in memory. An error from f stops git, and is
+// returned.
 func each(cmd gitCommand, f func(part string) error) error {
 	parts := &parts{f: f}
 	cmd.Stdout = parts

@@ -4,7 +4,8 @@ import "slices"
 
 // Find returns the number of the line, counted from 1, at which a quote now
 // begins. If the quote occurs more than once, Find returns the occurrence
-// closest to the line near. If the quote no longer occurs, it returns 0.
+// closest to the line with the number near. If the quote no longer occurs, it
+// returns 0.
 func Find(lines, quote []string, near int) int {
 	found := 0
 	for i := range len(lines) - len(quote) + 1 {

@@ -138,8 +138,8 @@ func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, 
 	return list, nil
 }
 
-// next returns the question to answer after the question in the pane after. On
-// an attempt's page, it is the next question of that attempt.
+// next returns the question to answer after the one in the given pane. On an
+// attempt's page, it is the next question of that attempt.
 func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	for i := range open {
 		if open[i].ID != after.ID && (after.At == "" || open[i].Context.AttemptID == attempt) {

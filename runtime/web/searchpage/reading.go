@@ -48,8 +48,8 @@ type doc struct {
 	Next string `json:"next"`
 }
 
-// In an answer, a certain line separates two sections. If a section's text
-// contains a line of that form, a backslash escapes it.
+// In an answer, sections are separated by a line of this form. If a section's
+// text contains such a line, a backslash escapes it.
 var (
 	between = regexp.MustCompile(`(?m)^--- Chunk: .+ \(Chunk \d+ of \d+\) \((?:Target|Context: [+-]\d+)\) ---\n?`)
 	escaped = regexp.MustCompile(`(?m)^\\(\\*--- Chunk: )`)

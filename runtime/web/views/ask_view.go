@@ -157,7 +157,7 @@ func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) 
 
 // take finds a view's question and records that the view shows it. The next
 // view therefore finds another question, and the client need not show this
-// question in another way. take returns nil if there is no question yet.
+// question in another way. If there is no question yet, it returns nil.
 func (v *Views) take(ctx context.Context, hub *elicit.Hub, caller contract.Caller, in askViewIn) (*elicit.Request, int64, error) {
 	v.opening.Lock()
 	defer v.opening.Unlock()

@@ -163,8 +163,8 @@ func (s *Slack) Drop() {
 	}
 }
 
-// Until waits until ok returns true. If that takes longer than the duration
-// most, the test fails.
+// Until waits until ok returns true. If that takes too long, the test fails.
+// most is the maximum time.
 func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() bool) {
 	t.Helper()
 	late := time.After(most)
