@@ -34,8 +34,8 @@ type Schema struct {
 	Migrations fs.FS
 }
 
-// NewSchema returns the schema with the migrations in the folder "migrations"
-// of files. It panics if files has no such folder.
+// NewSchema returns a schema. Its migrations are in the folder "migrations" in
+// files. NewSchema panics if files has no such folder.
 func NewSchema(name string, files embed.FS) Schema {
 	migrations, err := fs.Sub(files, "migrations")
 	if err != nil {

@@ -47,7 +47,7 @@ type request struct {
 }
 
 // result reports whether the request was made before. If it was, the earlier
-// result is decoded, and the pointer into points to it.
+// result is decoded into the variable to which the parameter into points.
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
 	if r.id == "" {
 		return false, nil

@@ -63,8 +63,9 @@ type Options struct {
 // Limits of a notifier.
 const (
 	deliverIn = 15 * time.Second
-	// sinceStart limits which open questions a starting notifier still
-	// announces, for example after a crash. It is their maximum age.
+	// sinceStart is the maximum age of an open question that a starting
+	// notifier still announces. Such questions exist, for example, after a
+	// crash.
 	sinceStart = time.Minute
 	// told is how long a notifier remembers which questions it has announced.
 	told = 24 * time.Hour

@@ -63,7 +63,7 @@ type position struct {
 	Task    a2a.TaskID `json:"taskId,omitempty"`
 }
 
-// callTime is the timeout for a call during which nothing has to be awaited.
+// callTime is the timeout for a call that the agent can answer immediately.
 // lastCallTime is the timeout for the last call before an immediate stop.
 const (
 	callTime     = 30 * time.Second

@@ -63,7 +63,7 @@ func Rows(in Input) []Row {
 	return rows
 }
 
-// begins returns the numbers of a hunk's first line on both sides.
+// begins returns, for each side, the number of a hunk's first line.
 func begins(lines []line) (at line) {
 	for _, l := range lines {
 		if at.old == 0 {
@@ -76,7 +76,7 @@ func begins(lines []line) (at line) {
 	return at
 }
 
-// ends returns the numbers of the line after a hunk on both sides.
+// ends returns, for each side, the number of the line after a hunk.
 func ends(lines []line, begin line) line {
 	at := line{old: begin.old, new: begin.new}
 	for _, l := range lines {
