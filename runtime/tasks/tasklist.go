@@ -260,8 +260,8 @@ func writeTask(ctx context.Context, tx *store.Tx, t Task) error {
 	return nil
 }
 
-// moveTask changes the status of t to the given status, if the current status
-// is one of those in from. Otherwise it changes nothing.
+// moveTask changes the status of t to the given status. If the current status
+// is not listed in from, it changes nothing.
 func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Status) error {
 	if !slices.Contains(from, t.Status) {
 		return nil

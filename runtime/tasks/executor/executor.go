@@ -178,8 +178,8 @@ func New(configured map[string]Config) (*Table, error) {
 	return t, nil
 }
 
-// amended returns c with its fields replaced by those that are set in by. It
-// merges maps entry by entry.
+// amended returns c with each field that is set in the other Config replaced by
+// that value. It merges maps entry by entry.
 func (c Config) amended(by Config) Config {
 	c.Command, c.Resume, c.Pass = or(by.Command, c.Command), or(by.Resume, c.Resume), slices.Concat(c.Pass, by.Pass)
 	c.Lost, c.URL, c.Events, c.Mode = cmp.Or(by.Lost, c.Lost), cmp.Or(by.URL, c.URL), cmp.Or(by.Events, c.Events), cmp.Or(by.Mode, c.Mode)

@@ -33,7 +33,8 @@ import (
 // the system.
 type Box struct {
 	// Seal lists folders that appear empty. Read lists folders and files inside
-	// them that stay visible. Write lists those that the agent may change.
+	// them that stay visible. Write lists the folders and files that the agent
+	// may change.
 	Seal, Read, Write []string
 }
 
@@ -200,8 +201,8 @@ func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[s
 	return before, nil
 }
 
-// excluded returns ignore patterns for names. They make sure that an agent that
-// adds all files does not add those that [Tree.CopyIn] copied.
+// excluded returns ignore patterns for names, which [Tree.CopyIn] copied. If an
+// agent adds all files, git then leaves these files out.
 func excluded(names []string) (text string) {
 	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
 	for _, name := range names {

@@ -135,10 +135,9 @@ func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found
 	return found, allowed, nil
 }
 
-// exposed checks the commits between two commits: those that the commit "to"
-// contains and the commit "from" does not. It checks their messages, and the
-// lines that each commit adds. The lines of a merge are compared with all of
-// its parents.
+// exposed checks the commits that are in the history of the commit "to" but not
+// in that of the commit "from". It checks their messages, and the lines that
+// each commit adds. The lines of a merge are compared with all of its parents.
 func (t Tree) exposed(in gitIn, r Repo, checks []Check, from, to string) (f findings, err error) {
 	original := func(args ...string) gitCommand { // checks the commits that are pushed, regardless of refs/replace
 		cmd := in(args...)

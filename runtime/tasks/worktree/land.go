@@ -213,8 +213,8 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 	return l, Ready(ctx, l.Moves)
 }
 
-// Update plans the update of the branch with its target's commits. how is Merge
-// or Rebase. Update writes objects, but moves nothing. Faults: those of
+// Update plans the update of the branch with its target's commits. how must be
+// Merge or Rebase. Update writes objects, but moves nothing. Faults: those of
 // [Tree.Land].
 func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err error) {
 	var conflicts []string

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// messages runs the checks on the messages of commits: those that the commit
-// "to" contains and the commit "from" does not.
+// messages runs the checks on the messages of commits. The commits are in the
+// history of the commit "to", but not in that of the commit "from".
 func messages(in gitIn, repo string, checks []Check, from, to string) ([]string, error) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c == nil })
 	if len(checks) == 0 {

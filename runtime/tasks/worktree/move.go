@@ -200,7 +200,8 @@ func takeBack(ctx context.Context, moves []Move, why string) error {
 }
 
 // settle completes the update of a branch's folder in which only some files
-// have moved. Afterwards, the folder matches to, one of the move's two commits.
+// have moved. Afterwards, the folder matches the given commit, which is one of
+// the move's two commits.
 func (m Move) settle(ctx context.Context, to string) error {
 	dir, err := checkedOut(ctx, m.Path, m.Branch)
 	if err != nil || dir == "" {

@@ -16,9 +16,8 @@ func (m *Model) unseen() (tools []string) {
 	return tools
 }
 
-// script returns JavaScript that calls the first tool that matches a step's
-// names and prints the whole result. The rules for a match are those of
-// offered.
+// script returns JavaScript that calls the first matching tool and prints the
+// whole result. A tool matches a step's names by the same rules as in offered.
 func (next move) script() string {
 	return fmt.Sprintf(`const all = ALL_TOOLS.map((tool) => tool.name);
 const name = %s.flatMap((end) => all.filter((one) => one === end || one.endsWith("_" + end)))[0];
