@@ -122,9 +122,7 @@ func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager)
 	return back(w, r, taskPath(t.ID))
 }
 
-// typed returns the value of a form field, trimmed and with "
-//
-// " as line ends.
+// typed returns the value of a form field, trimmed and with "\n" as line ends.
 func typed(r *http.Request, field string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n"))
 }

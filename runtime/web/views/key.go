@@ -16,10 +16,10 @@ import (
 // Some hosts fail to do so. For these hosts, two secrets stand between the
 // model and the form. Each is in a place that hosts keep from the model:
 //
-// | - The proof is in the page: a caller that opens a question has read the
-// page. | - A question's key is in _meta of the answer that opens it: a caller
-// that | reads, drafts or answers has seen that _meta, for this question, as
-// this | client.
+//   - The proof is in the page: a caller that opens a question has read the page.
+//   - A question's key is in _meta of the answer that opens it: a caller that
+//     reads, drafts or answers has seen that _meta, for this question, as this
+//     client.
 //
 // A model that can read resources, sees _meta and is offered the tool could
 // still answer. The record then says "app".
