@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// startBound starts cmd so that the kernel kills it when this process dies. For the
-// kernel, the parent is the thread that started cmd, so that thread is locked until
-// release is called.
+// startBound starts cmd so that the kernel kills it when this process dies. For
+// the kernel, the parent of cmd is the thread that started it. That thread is
+// therefore locked until release is called.
 func startBound(cmd *exec.Cmd) (release func(), err error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started, released := make(chan error, 1), make(chan struct{})

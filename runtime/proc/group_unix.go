@@ -7,20 +7,21 @@ import (
 	"syscall"
 )
 
-// Group is a program and the processes it starts, except those that leave the
-// group. Its methods may be called concurrently.
+// Group is a program and the processes that the program starts, except those
+// that leave the group. Its methods may be called concurrently.
 type Group struct {
 	id      int
 	guard   *guard
 	release func()
 }
 
-// Start starts cmd as the leader of a new group. Call [Group.Close] after the leader
-// has exited and was waited for. Start sets cmd.SysProcAttr.Setpgid.
+// Start starts cmd as the leader of a new group. It sets
+// cmd.SysProcAttr.Setpgid. Call [Group.Close] after the leader has exited and
+// was waited for.
 func Start(cmd *exec.Cmd) (*Group, error) {
-	guard, err := newGuard() // before the program, so that the guard learns the group soon after the start
+	guard, err := newGuard() // started before the program, so that the guard learns the group's ID soon after the program starts
 	if err != nil {
-		guard = nil // the parent-death signal still works
+		guard = nil // the parent-death signal works without a guard
 	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -50,8 +51,8 @@ func (g *Group) Terminate() { g.signal(syscall.SIGTERM) }
 // Kill sends the group SIGKILL. It does not wait.
 func (g *Group) Kill() { g.signal(syscall.SIGKILL) }
 
-// Close stops the guard of a group that has ended, because another group may get its
-// ID. Call it once.
+// Close stops the guard of a group that has ended. It must be stopped because
+// another group may get the same ID. Call Close once.
 func (g *Group) Close() {
 	g.guard.close()
 	g.release()

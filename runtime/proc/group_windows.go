@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Group is a job object: a program and the processes that it starts. Windows kills them
-// when the last handle to the job closes, including when this process dies. Its methods
-// may be called concurrently.
+// Group is a job object. It contains a program and the processes that the
+// program starts. Windows kills them when the last handle to the job is closed,
+// including when this process dies. The methods of Group may be called
+// concurrently.
 type Group struct {
 	job windows.Handle
 	pid uint32
@@ -38,7 +39,8 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{job, uint32(cmd.Process.Pid)}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, g.pid)
 	if err == nil {
-		// Processes that the program started before this line are not in the job.
+		// If the program started other processes before this line, they are not
+		// in the job.
 		err = windows.AssignProcessToJobObject(job, process)
 		windows.CloseHandle(process)
 	}
@@ -51,15 +53,15 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return g, nil
 }
 
-// Interrupt sends the group Ctrl-Break, because Windows cannot send Ctrl-C to a single
-// group. A program without a console does not receive it.
+// Interrupt sends Ctrl-Break to the group, because Windows cannot send Ctrl-C
+// to a single group. A program without a console does not receive it.
 func (g *Group) Interrupt() { windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) }
 
-// Terminate does the same as Kill, because Windows has no gentler way.
+// Terminate does the same as Kill, because Windows has no gentler method.
 func (g *Group) Terminate() { g.Kill() }
 
 // Kill kills the job's processes. It does not wait.
 func (g *Group) Kill() { windows.TerminateJobObject(g.job, 1) }
 
-// Close closes the handle of a job that has ended. Call it once.
+// Close closes the handle to the job of a group that has ended. Call it once.
 func (g *Group) Close() { windows.CloseHandle(g.job) }

@@ -12,8 +12,8 @@ import (
 // environment, and from tracing it. It also disables core files. Programs that this
 // process starts are not hidden.
 //
-// Hide does nothing if /proc is mounted with hidepid, because a hidden process then
-// seems to have exited.
+// Hide does nothing if /proc is mounted with hidepid, because a hidden process
+// would then seem to have exited.
 func Hide() error {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || bytes.Contains(mounts, []byte("hidepid=")) {

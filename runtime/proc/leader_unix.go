@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// Detach makes cmd, which has not been started, outlive this process and its
-// terminal.
+// Detach makes cmd outlive this process and its terminal. Call it before cmd is
+// started.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 const (
-	// groupGrace is how long the rest of a group may run after its leader was
-	// killed.
+	// groupGrace is how long the other processes of a group may continue after
+	// its leader was killed.
 	groupGrace = 5 * time.Second
-	// killTimeout is how long Kill waits until a group has ended.
+	// killTimeout is how long Kill waits for a group to end.
 	killTimeout = 2 * time.Second
-	// killAgain is how long Kill repeats the signal to a group whose leader has exited,
-	// because a process in the group may have been starting another one.
+	// killAgain is how long Kill repeats the signal to a group whose leader has
+	// exited. A process in the group may have been starting another process.
 	killAgain = 20 * time.Millisecond
 	poll      = 2 * time.Millisecond
 )
 
-// KillLeader kills only the leader, then waits up to 5 s for the rest of its group to
-// exit. It does nothing if the leader has exited and another process has its ID.
+// KillLeader kills only the leader, and then waits up to 5 s for the rest of
+// the leader's group to exit. It does nothing if the leader has exited and
+// another process has its ID.
 func (l Leader) KillLeader() {
 	if l.PID <= 1 {
 		return
@@ -39,9 +40,10 @@ func (l Leader) KillLeader() {
 	}
 }
 
-// Kill kills the leader's group, even if the leader itself has exited, and waits up to
-// 2 s until the group has ended. It does nothing if another process has the leader's
-// ID; the system gives that ID to no other process while the group has members.
+// Kill kills the leader's group, even if the leader itself has exited, and
+// waits up to 2 s until the group has ended. It does nothing if another process
+// has the leader's ID. The system does not reuse the ID while the group has
+// members.
 func (l Leader) Kill() {
 	if l.PID <= 1 {
 		return
@@ -49,8 +51,8 @@ func (l Leader) Kill() {
 	if now := StartTime(l.PID); now != "" && now != l.StartTime {
 		return
 	}
-	// Exited processes stay in the group until their parent waits for them, which may
-	// never happen.
+	// An exited process stays in the group until its parent waits for it, which
+	// may never happen.
 	for since := time.Now(); time.Since(since) < killTimeout; time.Sleep(poll) {
 		if syscall.Kill(-l.PID, syscall.SIGKILL) != nil || StartTime(l.PID) == "" && time.Since(since) > killAgain {
 			return

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Detach makes cmd, which has not been started, outlive this process and its
-// console.
+// Detach makes cmd outlive this process and its console. Call it before cmd is
+// started.
 func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, HideWindow: true}
 }
 
-// KillLeader does nothing, because [Leader.Kill] finds the rest of a group only while
-// its leader is running.
+// KillLeader does nothing. If it killed the leader, [Leader.Kill] could no
+// longer find the rest of the group.
 func (l Leader) KillLeader() {}
 
-// Kill kills a process and the processes that it started. Windows knows a process's
-// children only while the process is running: if the leader has exited, Kill does
-// nothing.
+// Kill kills a process and the processes that it started. Windows knows a
+// process's children only while the process is running. If the leader has
+// exited, Kill does nothing.
 func (l Leader) Kill() {
 	if l.PID <= 0 || l.StartTime == "" || l.Exited() {
 		return

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// KillMarked kills every process that was started with the environment variable name
-// set to value, whatever its group, except this process. It returns the number of
-// killed processes. It also finds processes that have left their group, and those that
-// were started just before the process that should have killed them died.
+// KillMarked kills every process that was started with the environment variable
+// name set to value, except this process. The process's group does not matter.
+// KillMarked returns the number of killed processes. It also finds processes
+// that have left their group, and processes that were started just before the
+// death of the process that should have killed them.
 func KillMarked(name, value string) int {
 	mark := []byte("\x00" + name + "=" + value + "\x00")
 	killed := map[int]bool{}
-	for range 5 { // a process may start another one during the search
+	for range 5 { // repeat, because a process may start another one during the search
 		found := 0
 		entries, err := os.ReadDir("/proc")
 		if err != nil {

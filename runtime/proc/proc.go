@@ -1,18 +1,20 @@
 // Package proc starts, finds and kills operating system processes, with the same
 // behaviour on every system.
 //
-// [Start] starts a program in a [Group] that does not outlive this process, however
-// this process ends: the leader and the processes that it starts in its group are
-// killed. Where possible, the operating system kills the group, with a parent-death
-// signal on Linux and a job object on Windows. On Unix, a guard kills it too: a shell
-// that reads from a pipe and kills the whole group when this process is gone. Unlike
-// the signal, the guard also reaches a program behind a wrapper, for example a sandbox.
-// It learns the group's ID just after the program has started; if this process is
-// killed in between, only the leader is killed.
+// [Start] starts a program in a [Group] that does not outlive this process,
+// however this process ends. The leader, and the processes that it starts in
+// its group, are then killed. Where possible, the operating system kills them,
+// with a parent-death signal on Linux and a job object on Windows. On Unix, a
+// guard kills the group too. The guard is a shell that reads from a pipe, and
+// kills the whole group when this process no longer exists. Unlike the signal,
+// the guard also reaches a program behind a wrapper, for example a sandbox. The
+// guard learns the group's ID just after the program has started. If this
+// process is killed in between, only the leader is killed.
 //
-// [Detach] does the opposite: the program outlives this process. A [Leader] holds the
-// ID and start time of a process. If it is stored, a later process can find out whether
-// that process is still running, and kill its group.
+// [Detach] does the opposite: the program outlives this process. A [Leader]
+// holds the ID and start time of a process. A later process that reads a stored
+// Leader can find out whether the leader is still running, and can kill its
+// group.
 package proc
 
 import (
@@ -22,16 +24,17 @@ import (
 	"sync"
 )
 
-// errNoGuard is returned if no guard could be started, for example on a system without
-// a shell.
+// errNoGuard is returned if the guard could not be started, for example on a
+// system without a shell.
 var errNoGuard = errors.New("cannot start the process that stops a group of processes")
 
-// Leader identifies a process that leads a process group. The zero value identifies no
-// process: its methods do nothing, and Exited returns false.
+// Leader identifies a process that leads a process group. The zero value
+// identifies no process. Its methods then do nothing, and Exited returns false.
 type Leader struct {
-	// PID is the process ID, and on Unix the ID of its group.
+	// PID is the process ID. On Unix, it is also the ID of the process's group.
 	PID int
-	// StartTime is the result of [StartTime] for PID. It is empty if that is unknown.
+	// StartTime is the result of [StartTime] for PID. It is empty if the start
+	// time is unknown.
 	StartTime string
 }
 
@@ -47,8 +50,8 @@ var self = sync.OnceValue(func() Leader { return LeaderOf(os.Getpid()) })
 // ID. It returns false if StartTime is unknown.
 func (l Leader) Exited() bool { return l.StartTime != "" && StartTime(l.PID) != l.StartTime }
 
-// Boot returns the ID of the system boot that the process belongs to. It is empty if
-// the start time has none, which is the case on every system except Linux.
+// Boot returns the ID of the system boot to which the process belongs. It is
+// empty if the start time does not contain a boot ID. Only Linux has boot IDs.
 func (l Leader) Boot() string {
 	boot, _, ok := strings.Cut(l.StartTime, "/")
 	if !ok {

@@ -10,9 +10,10 @@ import (
 // zombie is SZOMB in sys/proc.h.
 const zombie = 5
 
-// StartTime returns the start time of the process pid as opaque text. Two processes
-// that had the same ID have different start times. It is empty if there is no such
-// process, or if the process has exited and its parent has not waited for it.
+// StartTime returns the start time of the process with ID pid as opaque text.
+// Two processes that had the same ID have different start times. The result is
+// empty if there is no such process, or if the process has exited and its
+// parent has not waited for it.
 func StartTime(pid int) string {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || info.Proc.P_stat == zombie {

@@ -25,9 +25,10 @@ var bootID = sync.OnceValue(func() string {
 	return boot
 })
 
-// StartTime returns the start time of the process pid as opaque text. Two processes
-// that had the same ID have different start times. It is empty if there is no such
-// process, or if the process has exited and its parent has not waited for it.
+// StartTime returns the start time of the process with ID pid as opaque text.
+// Two processes that had the same ID have different start times. The result is
+// empty if there is no such process, or if the process has exited and its
+// parent has not waited for it.
 func StartTime(pid int) string {
 	fields := stat(strconv.Itoa(pid))
 	if fields == nil {
@@ -36,9 +37,10 @@ func StartTime(pid int) string {
 	return bootID() + "/" + string(fields[19])
 }
 
-// stat returns the fields of /proc/pid/stat after the process's name: the state is the
-// first, the group the third, and the start in clock ticks the 20th (see proc(5)). It
-// returns nil if there is no such process, or if it has exited.
+// stat returns the fields in /proc/pid/stat that follow the process's name. The
+// first is the state, the third is the group, and the 20th is the start time in
+// clock ticks (see proc(5)). stat returns nil if there is no such process, or
+// if the process has exited.
 func stat(pid string) [][]byte {
 	line, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
@@ -57,7 +59,7 @@ func groupRuns(group int) bool {
 	if syscall.Kill(-group, 0) != nil {
 		return false
 	}
-	entries, _ := os.ReadDir("/proc") // check the members, because all of them may be zombies
+	entries, _ := os.ReadDir("/proc") // check each member, because all of them may be zombies
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		if name := e.Name(); name[0] < '0' || name[0] > '9' {
 			return false

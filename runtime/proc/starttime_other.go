@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// StartTime returns the start time of the process pid as opaque text, with a resolution
-// of one second. It is empty if there is no such process.
+// StartTime returns the start time of the process with ID pid as opaque text,
+// with a resolution of one second. The result is empty if there is no such
+// process.
 func StartTime(pid int) string {
 	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
@@ -18,5 +19,6 @@ func StartTime(pid int) string {
 	return strings.Join(strings.Fields(string(out)), "-")
 }
 
-// groupRuns returns false, because this system does not list the processes in a group.
+// groupRuns returns false, because this system does not list the processes in a
+// group.
 func groupRuns(int) bool { return false }

@@ -7,10 +7,12 @@ import (
 	"slices"
 )
 
-// These functions read where agents record that a person has allowed a project's servers.
-// They follow the files of the versions listed in docs/clients.md.
+// The functions below read the files in which agents record that a person has
+// allowed a project's servers. The files are those of the versions listed in
+// docs/clients.md.
 
-// settings returns the contents of a JSON file, or nil if it cannot be read.
+// settings returns the contents of a JSON file, or nil if the file cannot be
+// read.
 func settings(path string) (all map[string]any) {
 	data, err := os.ReadFile(path)
 	if err != nil || len(data) > maxFile {
@@ -20,14 +22,14 @@ func settings(path string) (all map[string]any) {
 	return all
 }
 
-// claudeApproved reports whether the person has approved the server by
-// name, or all servers.
+// claudeApproved reports whether the person has approved either this server or
+// all servers.
 func claudeApproved(e Env) bool {
 	return claudeApprovedAtHome(e) || approves(settings(filepath.Join(e.Project, ".claude", "settings.local.json")))
 }
 
-// claudeApprovedAtHome is like claudeApproved, but only reads files that cannot
-// come with a clone.
+// claudeApprovedAtHome is like claudeApproved, but ignores files that may come
+// with a clone.
 func claudeApprovedAtHome(e Env) bool {
 	dir := e.Getenv("CLAUDE_CONFIG_DIR")
 	projects, _ := settings(filepath.Join(cmp.Or(dir, e.Home), ".claude.json"))["projects"].(map[string]any)
@@ -61,8 +63,8 @@ func codexTrusts(e Env) bool {
 	}
 }
 
-// geminiTrusts reports whether the user trusts the folder or one of its parents, or has
-// switched folder trust off.
+// geminiTrusts reports whether the user trusts the folder or one of its
+// parents, or has turned folder trust off.
 func geminiTrusts(e Env) bool {
 	trusted := settings(filepath.Join(e.Home, ".gemini", "trustedFolders.json"))
 	for path, level := range trusted {

@@ -21,36 +21,37 @@ type Env struct {
 	AppData string // %APPDATA%; empty except on Windows
 	OS      string // a value of runtime.GOOS
 	Getenv  func(string) string
-	// Look returns the path of a program on PATH.
+	// Look returns the path of a program, which it searches for on PATH.
 	Look func(program string) (string, error)
 }
 
-// Client is a coding agent, or an editor with one, that can be
-// configured with MCP servers.
+// Client is a coding agent, or an editor with an agent. It can be configured
+// with MCP servers.
 type Client struct {
 	ID, Name string
 	aliases  []string
-	programs []string             // if any is on PATH, the client is installed
+	programs []string             // if any of these is on PATH, the client is installed
 	marks    func(e Env) []string // if any of these folders exists, the client is installed
-	project  *place               // nil if it has no file in a project
+	project  *place               // nil if the client has no file in a project
 	user     *place
-	// Once is what a person must do before the client starts a project's server. It is
-	// empty if nothing is needed.
+	// Once is the action that a person must take before the client starts a
+	// project's server. It is empty if no action is needed.
 	Once string
-	// approved reports whether the person has done so. surely reports the same, but reads
-	// only files that no other person can have written. Both are nil if this is unknown.
+	// approved reports whether the person has taken the action in Once. surely
+	// reports the same, but reads only files that no other person can have
+	// written. Both are nil if deskhand cannot find out.
 	approved, surely func(e Env) bool
 }
 
 // place is a configuration file of a client.
 type place struct {
-	// paths returns the possible paths of the file. The first that exists is used,
-	// or else the first.
+	// paths returns the possible paths of the file. The first path that exists
+	// is used. If none exists, the first path is used.
 	paths func(e Env) []string
 	edit  editor
 	entry func(Server) []field
-	// folder is the client's variable for the project's folder. If empty, the client
-	// starts servers in that folder.
+	// folder is the client's variable for the project's folder. If it is empty,
+	// the client starts servers in that folder.
 	folder string
 }
 
@@ -62,15 +63,16 @@ func home(path string) func(Env) []string {
 	return func(e Env) []string { return []string{filepath.Join(e.Home, filepath.FromSlash(path))} }
 }
 
-// inHome returns a path in the folder that a variable names, or else in a folder
-// of the user's home.
+// inHome returns path in the folder that variable contains. If the variable is
+// not set, it returns path in folder, which is relative to the user's home.
 func inHome(variable, folder, path string) func(Env) []string {
 	return func(e Env) []string {
 		return []string{filepath.Join(cmp.Or(e.Getenv(variable), filepath.Join(e.Home, folder)), path)}
 	}
 }
 
-// appFolder returns the folder for an application's files, as in Electron.
+// appFolder returns the folder for an application's files, as Electron
+// determines it.
 func (e Env) appFolder(name string) string {
 	switch e.OS {
 	case "darwin":
@@ -81,7 +83,7 @@ func (e Env) appFolder(name string) string {
 	return filepath.Join(e.Config, name)
 }
 
-// The functions below return entries in the shapes that the clients document.
+// The functions below return entries in the formats that the clients document.
 
 // bare returns {"command": "...", "args": [...]}, for Gemini CLI, Windsurf, Claude
 // Desktop and Junie.
@@ -217,14 +219,14 @@ func zedFolder(e Env) string {
 	return filepath.Join(e.Config, "zed")
 }
 
-// zedEntry returns an entry for Zed. Versions until 2025 require source; later
-// versions ignore it.
+// zedEntry returns an entry for Zed. Versions until 2025 require the field
+// source; later versions ignore it.
 func zedEntry(s Server) []field {
 	return append(append([]field{{"source", "custom"}}, bare(s)...), field{"env", []field{}})
 }
 
-// opencodeFile is the format of opencode's file. It includes the schema, because opencode
-// would add it to a file without one.
+// opencodeFile is the format of opencode's file. It includes the schema,
+// because opencode would add the schema to a file without it.
 var opencodeFile = jsonFile{group: "mcp", schema: "https://opencode.ai/config.json"}
 
 func opencodeEntry(s Server) []field {
@@ -264,8 +266,8 @@ func IDs() (ids []string) {
 	return ids
 }
 
-// Named returns the clients with these names, in table order. It returns the fault
-// "misuse" if no client has one of the names.
+// Named returns the clients with the given names, in table order. It returns
+// the fault "misuse" if there is no client with one of the names.
 func Named(names []string) (list []Client, err error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -284,7 +286,8 @@ func Named(names []string) (list []Client, err error) {
 	return list, nil
 }
 
-// Found returns the clients that are installed or for which the project has a file.
+// Found returns the clients that are installed, and those for which the project
+// has a file.
 func (e Env) Found() (list []Client) {
 	for _, c := range clients {
 		if e.has(c) {
@@ -316,7 +319,8 @@ func (e Env) has(c Client) bool {
 	return false
 }
 
-// path returns the place's file: the one that exists, or else the one to create.
+// path returns the path of the place's file: the file that exists, or else the
+// file to create.
 func (p *place) path(e Env) string {
 	paths := p.paths(e)
 	for _, path := range paths {

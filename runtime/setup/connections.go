@@ -11,24 +11,25 @@ import (
 type Connection struct {
 	Client, Name string
 	Path         string // the file's path, for people
-	Entry        string // name of the entry; empty with Err
-	Server       Server // with the client's folder variables replaced
-	Dir          string // the folder in which the client starts it
+	Entry        string // name of the entry; empty if Err is set
+	Server       Server // command, with the client's folder variables replaced
+	Dir          string // folder in which the client starts the server
 	Env          []string
-	Off          bool  // the entry is switched off
-	User         bool  // the file applies to all projects
+	Off          bool  // whether the entry is turned off
+	User         bool  // whether the file applies to all projects
 	Err          error // a fault if the file cannot be read
-	// Unvetted reports that doctor must not start the entry. It is in a file of the
-	// project, it can do more than an entry written by init, and no approval by the user
-	// is known. The project's author could make it start any program.
+	// Unvetted reports whether doctor must not start the server. It is set if
+	// the entry is in a file of the project, can do more than an entry written
+	// by init, and is not known to be approved by the user. The project's
+	// author could make such an entry start any program.
 	Unvetted bool
-	// Once is what a person must do before the client starts the server, if that is
-	// known. It is empty if nothing is needed.
+	// Once is the action that a person must take before the client starts the
+	// server, if deskhand knows of one. It is empty if no action is needed.
 	Once string
 }
 
-// Connections returns all deskhand entries in the clients' existing files, and the
-// installed clients without an entry.
+// Connections returns all deskhand entries in the clients' existing files. It
+// also returns the installed clients that have no such entry.
 func (e Env) Connections() (list []Connection, without []Client) {
 	p := &Plan{env: e}
 	shared := map[string]bool{}
@@ -42,7 +43,7 @@ func (e Env) Connections() (list []Connection, without []Client) {
 			found := p.connections(c, at, path)
 			for _, one := range found {
 				if one.Err != nil && shared[path] {
-					continue // already reported for the other client that uses the file
+					continue // already reported for another client that uses the same file
 				}
 				list = append(list, one)
 			}
@@ -55,7 +56,7 @@ func (e Env) Connections() (list []Connection, without []Client) {
 	return list, without
 }
 
-// connections returns the entries of one file.
+// connections returns the entries in one file.
 func (p *Plan) connections(c Client, at *place, path string) (list []Connection) {
 	one := Connection{Client: c.ID, Name: c.Name, Path: p.shown(path), Dir: p.env.Project, User: at == c.user}
 	inside := p.env.Project
@@ -101,13 +102,14 @@ func (e Env) expanded(s Server) Server {
 	return out
 }
 
-// expand replaces the variables that clients replace.
+// expand replaces the variables that clients replace themselves.
 func (e Env) expand(text string) string {
 	return strings.NewReplacer(workspace, e.Project, "${CLAUDE_PROJECT_DIR:-.}", e.Project, "${CLAUDE_PROJECT_DIR}", e.Project, "${userHome}", e.Home).Replace(text)
 }
 
-// harmless reports whether a connection starts the deskhand on PATH and only serves docs
-// of the project, without any option that needs the user's agreement.
+// harmless reports whether a connection starts the deskhand on PATH, serves
+// only the project's own docs, and uses no option that needs the user's
+// agreement.
 func (e Env) harmless(c Connection) bool {
 	if c.Server.Command != "deskhand" || len(c.Env) > 0 || len(c.Server.Args) == 0 || c.Server.Args[0] != "serve" || !e.inside(c.Dir) {
 		return false
@@ -139,8 +141,8 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// inside reports whether a path, with symbolic links resolved, is the
-// project or below it.
+// inside reports whether path, with symbolic links resolved, is the project's
+// folder or is below it.
 func (e Env) inside(path string) bool {
 	root, err := filepath.EvalSymlinks(e.Project)
 	real, realErr := resolve(path)
@@ -169,9 +171,9 @@ func off(entry map[string]any) bool { return entry["enabled"] == false || entry[
 // Command returns the program and its arguments.
 func (c Connection) Command() []string { return append([]string{c.Server.Command}, c.Server.Args...) }
 
-// SignIn returns the file or variable that shows that a person has signed in to an
-// executor's agent, or "" if there is no sign of it. known is false if deskhand does not
-// know where the agent stores this.
+// SignIn returns the file or variable that shows that a person has signed in to
+// an executor's agent. It returns "" if nothing shows that. known is false if
+// deskhand does not know where the agent stores its sign-in.
 func (e Env) SignIn(executor string) (where string, known bool) {
 	agent, _, _ := strings.Cut(executor, "-")
 	signs, known := signIns[agent]
@@ -186,13 +188,13 @@ func (e Env) SignIn(executor string) (where string, known bool) {
 		}
 	}
 	if e.OS == "darwin" && agent == "claude" {
-		return "", false // stored in the keychain
+		return "", false // stored in the system's keychain
 	}
 	return "", known
 }
 
-// signIns lists the files that agents write when a person signs in, and the variables
-// that they accept instead.
+// signIns lists the files that agents write when a person signs in. It also
+// lists the variables that agents accept instead.
 var signIns = map[string]struct{ files, variables []string }{
 	"claude":   {[]string{".claude/.credentials.json"}, []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"}},
 	"codex":    {[]string{".codex/auth.json"}, []string{"OPENAI_API_KEY", "CODEX_API_KEY"}},

@@ -20,22 +20,24 @@ import (
 
 // Docs describes a project's docs.
 type Docs struct {
-	Dir   string // relative to the project, with slashes; empty if there are none
+	Dir   string // path relative to the project, with slashes; empty if there are no docs
 	Files int    // number of Markdown files; counting stops at mostCounted
-	Title string // title of the README or index page; empty if it has none
-	// Described reports that metadata.json already has a description.
+	Title string // title of the README or index page; empty if there is no title
+	// Described reports whether metadata.json already contains a description.
 	Described bool
 }
 
-// folders lists the usual names, likeliest first.
+// folders lists the usual names of docs folders, most likely first.
 var folders = []string{"docs", "doc", "documentation", "content", "src/content/docs", "website/docs", "site/content", "book/src", "corpus", "manual", "handbook", "guide", "guides", "wiki", "pages", "src"}
 
-// mostCounted limits the count, which only has to show whether there are pages.
+// mostCounted is the number at which counting stops, because the count only has
+// to show whether there are pages.
 const mostCounted = 10_000
 
-// FindDocs finds a project's docs: the folder that metadata.json names, or else the first
-// of the usual folders that contains Markdown, or else the project itself if it contains
-// any Markdown, for example a README.
+// FindDocs finds a project's docs. It returns the folder that metadata.json
+// names. If there is none, it returns the first of the usual folders that
+// contains Markdown. If there is none either, it returns the project's own
+// folder, if that contains any Markdown, for example a README.
 func FindDocs(project string) Docs {
 	if dir, _, err := indexer.Find(project); err == nil {
 		if rel, err := filepath.Rel(project, dir); err == nil && filepath.IsLocal(rel) {
@@ -46,7 +48,7 @@ func FindDocs(project string) Docs {
 	}
 	for _, folder := range folders {
 		dir := filepath.Join(project, filepath.FromSlash(folder))
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a link may point anywhere
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // do not follow a link, which may point anywhere
 			continue
 		}
 		if n := pages(dir); n > 0 {
@@ -82,12 +84,13 @@ func pages(dir string) (n int) {
 	return n
 }
 
-// notDocs lists folders that contain other projects' files or build output.
+// notDocs lists folders that contain build output or files of other projects.
 var notDocs = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "third_party"}
 
 var endings = []string{".md", ".markdown", ".mdx"}
 
-// described reports whether a metadata.json describes the docs.
+// described reports whether a metadata.json file contains a description of the
+// docs.
 func described(project, dir string) bool {
 	for _, place := range []string{filepath.Join(project, dir), project} {
 		data, err := os.ReadFile(filepath.Join(place, "metadata.json"))
@@ -104,7 +107,7 @@ func described(project, dir string) bool {
 	return false
 }
 
-// titleOf returns the title of the docs' index page or of the README.
+// titleOf returns the title of the docs' index page, or else of the README.
 func titleOf(project, dir string) string {
 	for _, place := range []string{filepath.Join(project, dir), project} {
 		entries, _ := os.ReadDir(place)
@@ -175,7 +178,8 @@ func cleanTitle(s string) string {
 	return text.Shorten(text.OneLine(text.Plain(strings.TrimRight(s, "# "))), 80)
 }
 
-// Proposal returns a proposed description of the docs that completes "Search the ...".
+// Proposal returns a proposed description of the docs. The description
+// completes "Search the ...".
 func (d Docs) Proposal(project string) string {
 	title := cmp.Or(d.Title, filepath.Base(project))
 	for _, word := range []string{"doc", "manual", "guide", "handbook", "reference", "wiki", "book"} {
@@ -186,7 +190,7 @@ func (d Docs) Proposal(project string) string {
 	return title + " documentation"
 }
 
-// decode decodes JSON that may have comments.
+// decode decodes JSON that may contain comments.
 func decode(data []byte, into any) error {
 	_, rest, _ := split(data)
 	v, err := hujson.Standardize([]byte(rest))

@@ -16,31 +16,32 @@ type Server struct {
 	Args    []string
 }
 
-// field is one key of an entry, in the order in which it is written.
+// field is one key of an entry, with its value. Fields are written in order.
 type field struct {
 	name  string
 	value any // a string, a bool, an int, a []string, or []field for a group
 }
 
-// editor edits the entries in one format of configuration file. Its methods are pure
-// functions on bytes. Everything else in the file, including comments and line endings,
-// stays identical byte by byte.
+// editor edits the entries in a configuration file of one format. Its methods
+// are pure functions on bytes. Everything else in the file, including comments
+// and line endings, stays identical byte for byte.
 type editor interface {
-	// entries returns the file's entries by name, with JSON types. An
-	// empty file has none.
+	// entries returns the file's entries by name, with JSON types. An empty
+	// file has no entries.
 	entries(data []byte) (map[string]any, error)
 	// others returns everything in the file except the entries.
 	others(data []byte) (any, error)
 	// blank reports whether a file contains nothing that a person would miss.
 	blank(data []byte) bool
-	// put adds the entry, or replaces the entry with that name.
+	// put adds the entry. If there is an entry with the same name, put replaces
+	// it.
 	put(data []byte, name string, entry []field) ([]byte, error)
-	// cut removes the entry. It also removes the surrounding group if the group is then
-	// empty and was missing in before. before may be nil.
+	// cut removes the entry. If the group around it is then empty, and before
+	// had no such group, cut removes the group too. before may be nil.
 	cut(data []byte, name string, before []byte) ([]byte, error)
 }
 
-// problem is an error at a place in a file that cannot be read or edited.
+// problem is an error that says where a file could not be read or edited.
 type problem struct {
 	line int // 0 if unknown
 	text string
@@ -55,7 +56,8 @@ func (p *problem) Error() string {
 
 var errByHand = errors.New("it cannot be edited without changing something else")
 
-// split splits a file into its byte-order mark and the rest, and returns its line ending.
+// split splits a file into its byte-order mark and the rest. It also returns
+// the file's line ending.
 func split(data []byte) (mark, rest, newline string) {
 	rest = string(data)
 	if strings.HasPrefix(rest, bom) {
@@ -68,7 +70,7 @@ func split(data []byte) (mark, rest, newline string) {
 	return mark, rest, newline
 }
 
-// blank reports whether data is only white space.
+// blank reports whether data contains only white space.
 func blank(data []byte) bool {
 	_, rest, _ := split(data)
 	return strings.TrimSpace(rest) == ""
@@ -76,7 +78,7 @@ func blank(data []byte) bool {
 
 const bom = "\ufeff"
 
-// plain returns an entry in the types that a decoder returns.
+// plain returns an entry with the types that a decoder returns.
 func plain(entry []field) map[string]any {
 	m := map[string]any{}
 	for _, f := range entry {
@@ -101,7 +103,7 @@ func plain(entry []field) map[string]any {
 // same reports whether found equals entry.
 func same(found any, entry []field) bool { return reflect.DeepEqual(found, any(plain(entry))) }
 
-// asJSON converts a decoded value to JSON types, so that values of different
+// asJSON converts a decoded value to JSON types, so that values from different
 // formats can be compared.
 func asJSON(v any) (any, error) {
 	b, err := json.Marshal(v)
@@ -112,14 +114,15 @@ func asJSON(v any) (any, error) {
 	return out, json.Unmarshal(b, &out)
 }
 
-// ours reports whether an entry starts deskhand's server, and returns the command.
+// ours reports whether an entry starts deskhand's server. If so, it also
+// returns the command.
 func ours(entry any) (s Server, ok bool) {
 	m, _ := entry.(map[string]any)
 	for _, key := range []string{"command", "cmd"} {
 		switch v := m[key].(type) {
 		case string:
 			s.Command = v
-		case []any: // includes the arguments, as in opencode
+		case []any: // in some formats, for example opencode's, the list includes the arguments
 			if list := texts(v); len(list) > 0 {
 				s.Command, s.Args = list[0], list[1:]
 			}
@@ -141,8 +144,8 @@ func texts(list []any) (all []string) {
 	return all
 }
 
-// checked runs an edit and returns an error if it changed anything else. want modifies
-// the old entries to the expected ones.
+// checked runs an edit. It returns an error if the edit changed anything else.
+// want changes the old entries to the expected new entries.
 func checked(e editor, data []byte, edit func() ([]byte, error), want func(map[string]any)) ([]byte, error) {
 	before, err := e.entries(data)
 	if err != nil {

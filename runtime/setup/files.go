@@ -18,14 +18,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Change holds the current and the planned contents of one file.
+// Change holds the current and the planned content of one file.
 type Change struct {
 	Path   string // absolute, with symbolic links resolved
-	Shown  string // for people: relative to the project, or below ~
+	Shown  string // path for people: relative to the project, or below ~
 	Before []byte // nil if the file does not exist
 	After  []byte // nil if the file will be removed
 	record record
-	drop   bool // also delete the record
+	drop   bool // whether to delete the record too
 }
 
 // Diff returns the change in unified format.
@@ -44,16 +44,18 @@ func (c Change) Diff() []byte {
 	return text
 }
 
-// readable returns a file without carriage returns at line ends, which a
-// terminal would interpret.
+// readable returns a file's content without carriage returns at line ends,
+// because a terminal would interpret them.
 func readable(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
 
-// maxFile is the maximum size in bytes, more than any of these files needs.
+// maxFile is the maximum size of a file in bytes. None of the edited files
+// needs more.
 const maxFile = 32 << 20
 
-// load reads a file to edit. The file must be inside the folder inside, after resolving
-// links. If inside is empty, the file may be anywhere, because users may keep their own
-// files in other folders and link to them. before is nil if the file does not exist.
+// load reads a file to edit. After links are resolved, the file must be inside
+// the folder named by inside. If inside is empty, the file may be anywhere,
+// because users may keep their own files in other folders and link to them.
+// before is nil if the file does not exist.
 func load(path, inside string) (real string, before []byte, mode fs.FileMode, err error) {
 	real, err = resolve(path)
 	if err != nil {
@@ -91,7 +93,7 @@ func load(path, inside string) (real string, before []byte, mode fs.FileMode, er
 	return real, before, info.Mode().Perm(), nil
 }
 
-// resolve resolves symbolic links in the part of the path that exists.
+// resolve resolves the symbolic links in that part of path that exists.
 func resolve(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -123,17 +125,17 @@ func unusable(path, why string) error {
 	return fault.New("unusable_file", fmt.Sprintf("%s cannot be used: %s", path, why), "fix the file, or choose other clients with --client; nothing was written")
 }
 
-// record stores what was done to a file, so that it can be undone.
+// record stores how a file was changed, so that the change can be undone.
 type record struct {
 	Project string   `json:"project"`
 	Path    string   `json:"path"`
-	Client  string   `json:"client,omitempty"` // empty for a file of the project
-	User    bool     `json:"user,omitempty"`   // the client's file for all projects
+	Client  string   `json:"client,omitempty"` // empty for a file that all clients share
+	User    bool     `json:"user,omitempty"`   // whether it is the client's file for all projects
 	Created bool     `json:"created,omitempty"`
-	Dirs    []string `json:"dirs,omitempty"` // folders created for it, outermost first
-	Digest  string   `json:"digest"`         // of the file as written
+	Dirs    []string `json:"dirs,omitempty"` // folders created for the file, outermost first
+	Digest  string   `json:"digest"`         // digest of the file as written
 	Added   string   `json:"added,omitempty"`
-	Entry   any      `json:"entry,omitempty"` // as it is in the file
+	Entry   any      `json:"entry,omitempty"` // the entry as it is in the file
 	Before  []byte   `json:"before,omitempty"`
 }
 
@@ -142,8 +144,8 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Records is a folder of the installation with one record for each edited file, and a
-// copy of the file before the edit.
+// Records is a folder in the installation's state. It contains one record for
+// each edited file, and a copy of the file before the edit.
 type Records struct{ dir string }
 
 // In returns the records in an installation's state folder.
@@ -154,7 +156,7 @@ func (r Records) name(project, path string) string {
 	return filepath.Join(r.dir, hex.EncodeToString(sum[:12]))
 }
 
-// Backup returns the path of the copy of a file before the edit.
+// Backup returns the path of the copy of a file from before the edit.
 func (r Records) Backup(project, path string) string {
 	return r.name(project, path) + "-" + strings.TrimPrefix(filepath.Base(path), ".") + ".bak"
 }
@@ -169,7 +171,7 @@ func (r Records) find(project, path string) (found record, ok bool) {
 
 // of returns a project's records, sorted by path.
 func (r Records) of(project string) (all []record) {
-	names, _ := filepath.Glob(filepath.Join(r.dir, "*.json")) // fails only for a bad pattern
+	names, _ := filepath.Glob(filepath.Join(r.dir, "*.json")) // fails only for an invalid pattern
 	for _, name := range names {
 		var one record
 		if data, err := os.ReadFile(name); err == nil && json.Unmarshal(data, &one) == nil && one.Project == project {
@@ -217,8 +219,8 @@ func write(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// stage writes a file's new contents to a temporary file next to it. It replaces a
-// temporary file left by a killed process.
+// stage writes a file's new content to a temporary file next to it. If a killed
+// process has left a temporary file, stage replaces it.
 func stage(path string, data []byte, mode fs.FileMode) (temp string, err error) {
 	temp = filepath.Join(filepath.Dir(path), "."+strings.TrimPrefix(filepath.Base(path), ".")+".deskhand-new")
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -236,9 +238,10 @@ func stage(path string, data []byte, mode fs.FileMode) (temp string, err error) 
 	return temp, nil
 }
 
-// Apply makes the changes of a plan. It first checks and stages every file and stores its
-// record, so that an error leaves all files unchanged. It then renames each file into
-// place, so that an interruption leaves only complete files, old or new.
+// Apply makes the changes of a plan. It first checks and stages every file and
+// stores the file's record. If there is an error, all files therefore stay
+// unchanged. It then renames each staged file into place. If it is interrupted,
+// each file is complete, and has either its old or its new content.
 func (p *Plan) Apply() error {
 	var made, temps []string
 	back := func(err error) error {
@@ -293,8 +296,8 @@ func (p *Plan) Apply() error {
 	return nil
 }
 
-// unchanged returns an error if a file has changed since the plan was
-// made, or is read-only.
+// unchanged returns an error if a file has changed since the plan was made, or
+// if the file is read-only.
 func (c Change) unchanged() (mode fs.FileMode, err error) {
 	info, err := os.Lstat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) && c.Before == nil {
@@ -323,12 +326,12 @@ func (c Change) place(temp string) error {
 		return err
 	}
 	for i := len(c.record.Dirs) - 1; i >= 0; i-- {
-		os.Remove(c.record.Dirs[i]) // fails if the folder is not empty
+		os.Remove(c.record.Dirs[i]) // fails if the folder is not empty, which is intended
 	}
 	return nil
 }
 
-// makeFolders creates a folder and its missing parents, and returns the created
+// makeFolders creates a folder and its missing parents. It returns the created
 // folders, outermost first.
 func makeFolders(dir string) (made []string, err error) {
 	var missing []string

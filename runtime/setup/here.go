@@ -32,8 +32,8 @@ func Here() (e Env, err error) {
 	return e, nil
 }
 
-// OwnProgram returns the path of this program. It prefers the path on PATH, which an
-// upgrade keeps, if that is this program.
+// OwnProgram returns the path of this program. If the path on PATH is this
+// program, OwnProgram prefers it, because it stays valid after an upgrade.
 func OwnProgram() string {
 	own, err := os.Executable()
 	found, lookErr := exec.LookPath("deskhand")
@@ -46,7 +46,8 @@ func OwnProgram() string {
 	return cmp.Or(own, "deskhand")
 }
 
-// NotOnPath returns why agents cannot start this program by its name, or "" if they can.
+// NotOnPath returns the reason why agents cannot start this program by its
+// name, or "" if they can.
 func NotOnPath() string {
 	if found, err := exec.LookPath("deskhand"); err != nil {
 		return "deskhand is not on PATH, so agents cannot start it: add " + OwnProgram() + " to PATH"

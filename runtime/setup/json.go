@@ -11,12 +11,14 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonFile is JSON, optionally with comments and trailing commas. Its entries are the
-// members of the object named group. Edits change the text only at positions that the
-// parser reports, and do not reformat the rest.
+// jsonFile is the format JSON, optionally with comments and trailing commas.
+// Its entries are the members of the object named group. An edit changes the
+// text only at positions that the parser reports, and does not reformat the
+// rest.
 type jsonFile struct {
 	group string
-	// schema is the $schema of a new file. If empty, a new file has none.
+	// schema is the $schema of a new file. If it is empty, a new file has no
+	// $schema.
 	schema string
 }
 
@@ -29,7 +31,7 @@ func (j jsonFile) fresh(name string, entry []field) []field {
 	return file
 }
 
-// blank reports whether a file contains only an empty object or the
+// blank reports whether a file contains only an empty object, or only the
 // schema, and no comments.
 func (j jsonFile) blank(data []byte) bool {
 	var all map[string]any
@@ -78,7 +80,8 @@ func member(o *hujson.Object, name string) (at int, err error) {
 	return at, nil
 }
 
-// find returns the object that holds the entries, or nil if there is none.
+// find returns the object that contains the entries, or nil if there is no such
+// object.
 func (j jsonFile) find(root *hujson.Object) (at int, object *hujson.Object, err error) {
 	if at, err = member(root, j.group); err != nil || at < 0 {
 		return at, nil, err
@@ -127,7 +130,7 @@ func (j jsonFile) others(data []byte) (any, error) {
 		return nil, err
 	}
 	delete(all, j.group)
-	delete(all, "$schema") // new files contain it
+	delete(all, "$schema") // ignored, because new files contain it
 	return all, nil
 }
 
@@ -147,7 +150,7 @@ func (j jsonFile) put(data []byte, name string, entry []field) ([]byte, error) {
 			return nil, err
 		}
 		if object == nil {
-			from := strings.IndexByte(rest, '{') // comments may come before it
+			from := strings.IndexByte(rest, '{') // comments may come before the brace
 			if v, err := hujson.Parse([]byte(rest)); err == nil {
 				from = v.StartOffset
 			}
@@ -207,7 +210,8 @@ func commented(o *hujson.Object) bool {
 	return strings.TrimSpace(extra) != ""
 }
 
-// jsonText writes JSON into a text in the text's own line ending and indentation.
+// jsonText formats JSON for insertion into a file. It uses the file's own line
+// ending and indentation.
 type jsonText struct{ rest, newline, unit string }
 
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
@@ -220,8 +224,8 @@ func indentOf(rest string) string {
 	return "  "
 }
 
-// add inserts a member after the last one of an object. The object starts at the offset
-// from, and its closing brace is indented by depth units.
+// add inserts a member after the last member of an object. from is the offset
+// of the object's start. The object's closing brace is indented by depth units.
 func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	text := w.newline + strings.Repeat(w.unit, depth+1) + quote(f.name) + ": " + w.value(f.value, depth+1)
 	if len(o.Members) == 0 {
@@ -235,7 +239,7 @@ func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	}
 	last := o.Members[len(o.Members)-1].Value
 	comma, after := last.EndOffset, last.EndOffset
-	trailing := last.AfterExtra != nil // the object has a trailing comma
+	trailing := last.AfterExtra != nil // whether the object has a trailing comma
 	if trailing {
 		after += len(last.AfterExtra) + 1
 	}
@@ -251,7 +255,8 @@ func (w jsonText) add(o *hujson.Object, from, depth int, f field) string {
 	return w.rest[:comma] + "," + keep + text + gap + tail
 }
 
-// without removes a member and its comma. Comments stay.
+// without returns the text without a member and the member's comma. Comments
+// stay.
 func without(rest string, o *hujson.Object, i int) string {
 	m := o.Members[i]
 	start := m.Name.StartOffset - len(m.Name.BeforeExtra)
@@ -259,19 +264,20 @@ func without(rest string, o *hujson.Object, i int) string {
 	from, to := start+len(keep), m.Value.EndOffset
 	last := i == len(o.Members)-1
 	switch {
-	case last && m.Value.AfterExtra == nil && i > 0: // remove the comma before it
+	case last && m.Value.AfterExtra == nil && i > 0: // remove the comma before the member
 		return rest[:start-1] + keep + rest[to:]
 	case last && i == 0 && m.Value.AfterExtra == nil && keep == "" && strings.TrimSpace(string(o.AfterExtra)) == "":
 		return rest[:from] + rest[to+len(o.AfterExtra):]
 	}
-	if m.Value.AfterExtra != nil || !last { // remove its own comma
+	if m.Value.AfterExtra != nil || !last { // remove the member's own comma
 		to += len(m.Value.AfterExtra) + 1
 		return rest[:from] + strings.TrimRight(string(m.Value.AfterExtra), " \t\r\n") + rest[to:]
 	}
 	return rest[:from] + rest[to:]
 }
 
-// format returns an object whose closing brace is indented by depth units.
+// format returns an object with the given fields. Its closing brace is indented
+// by depth units.
 func (w jsonText) format(fields []field, depth int) string {
 	if len(fields) == 0 {
 		return "{}"
@@ -303,5 +309,5 @@ func (w jsonText) value(v any, depth int) string {
 	panic(errors.New("setup: a value of another kind"))
 }
 
-// quote returns s as a JSON string, which is also valid in TOML and YAML.
+// quote returns s as a JSON string. The result is also valid in TOML and YAML.
 func quote(s string) string { return string(hujson.String(s)) }

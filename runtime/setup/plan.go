@@ -1,9 +1,9 @@
-// Package setup sets up a project: it finds the docs and the coding agents, and edits the
-// files that make the agents start the server.
+// Package setup sets up a project. It finds the docs and the coding agents, and
+// edits the files that make the agents start the server.
 //
-// [New] and [Removal] only plan changes; [Plan.Apply] writes them. An edited file keeps
-// its comments, order and line endings. Each edit is recorded with a copy of the original
-// file, so that it can be undone.
+// [New] and [Removal] only plan changes; [Plan.Apply] writes them. An edited
+// file keeps its comments, order and line endings. Each edit is recorded with a
+// copy of the original file, so that it can be undone.
 package setup
 
 import (
@@ -19,16 +19,18 @@ import (
 
 // Options configures what is set up.
 type Options struct {
-	// Clients lists the names of clients. If empty, the clients that are found are used.
+	// Clients lists the names of clients to set up. If it is empty, setup uses
+	// the clients that it finds.
 	Clients []string
-	// User connects the clients for all of the user's projects, by editing the files
-	// in the home folder.
+	// User connects the clients for all of the user's projects. It edits the
+	// files in the home folder.
 	User bool
-	// Description describes the docs and completes "Search the ...". If empty, no
-	// description is written.
+	// Description describes the docs. It completes "Search the ...". If it is
+	// empty, no description is written.
 	Description string
-	// Command starts deskhand by its name on PATH, for files of a project.
-	// AbsoluteCommand is its absolute path, for the user's files.
+	// Command starts deskhand by its name on PATH, and is used in a project's
+	// files. AbsoluteCommand is the absolute path of deskhand, and is used in
+	// the user's files.
 	Command, AbsoluteCommand string
 }
 
@@ -39,7 +41,8 @@ type Plan struct {
 	Clients []Outcome
 	// Notes lists messages for the user, one sentence each.
 	Notes []string
-	// Index reports that the index will be removed, because the project had none before.
+	// Index reports whether the index will be removed, because the project had
+	// none before.
 	Index   bool
 	env     Env
 	records Records
@@ -49,9 +52,9 @@ type Plan struct {
 // Outcome is the result for one client.
 type Outcome struct {
 	ID, Name string
-	Path     string // path of its file, for people; empty if it has none
+	Path     string // path of the client's file, for people; empty if the client has none
 	Status   Status
-	Once     string // what a person must do; see [Client]
+	Once     string // the action that a person must take; see [Client]
 }
 
 // Status is the result for a client's entry.
@@ -63,12 +66,13 @@ const (
 	Updated   Status = "updated"
 	Unchanged Status = "unchanged"
 	Removed   Status = "removed"
-	Foreign   Status = "foreign" // the client has an entry with that name that deskhand did not write
+	Foreign   Status = "foreign" // the client has an entry with the same name that deskhand did not write
 	NoFile    Status = "no_file" // the client has no file in a project
 )
 
-// New plans to set up a project. It returns the fault "misuse" for an unknown client, and
-// "unusable_file", which names the line, for a file that cannot be edited.
+// New plans the setup of a project. It returns the fault "misuse" for an
+// unknown client. For a file that cannot be edited, it returns the fault
+// "unusable_file", which names the line.
 func New(env Env, records Records, o Options) (*Plan, error) {
 	p := &Plan{Docs: FindDocs(env.Project), env: env, records: records}
 	list := env.Found()
@@ -89,9 +93,9 @@ func New(env Env, records Records, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// server returns the command by which a client starts a project's server. folder is
-// the client's variable for the project's folder. If empty, the client starts
-// servers in that folder.
+// server returns the command by which a client starts a project's server.
+// folder is the client's variable for the project's folder. If it is empty, the
+// client starts servers in that folder.
 func (p *Plan) server(command, folder string) Server {
 	s := Server{command, []string{"serve"}}
 	if folder != "" {
@@ -105,7 +109,7 @@ func (p *Plan) server(command, folder string) Server {
 	return s
 }
 
-// connect plans the entry of one client.
+// connect plans the entry for one client.
 func (p *Plan) connect(c Client, o Options) error {
 	at, inside := c.project, p.env.Project
 	if o.User {
@@ -160,8 +164,8 @@ func (p *Plan) connect(c Client, o Options) error {
 	return nil
 }
 
-// edit plans the change of one file. do gets the file's bytes. It returns the new bytes,
-// the bytes without deskhand's part, and deskhand's entry.
+// edit plans the change of one file. do gets the file's bytes. It returns the
+// new bytes, the bytes without deskhand's part, and deskhand's entry.
 func (p *Plan) edit(path, inside, client string, user bool, do func(data []byte, was record) (after, before []byte, entry any, err error)) error {
 	real, data, _, err := load(path, inside)
 	if err != nil {
@@ -199,7 +203,8 @@ func (p *Plan) edit(path, inside, client string, user bool, do func(data []byte,
 	return nil
 }
 
-// located returns an error about a file, with the line if it is known.
+// located returns an error about a file. The error names the line if that is
+// known.
 func (p *Plan) located(path string, err error) error {
 	at := new(problem)
 	switch {

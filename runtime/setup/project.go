@@ -8,14 +8,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// IndexFolder is the folder of a project's index, relative to the project.
+// IndexFolder is the folder for a project's index, relative to the project.
 const IndexFolder = ".deskhand/index"
 
 // ConfigName is the name of a project's configuration file.
 const ConfigName = "deskhand.yaml"
 
-// projectFiles plans the files that all clients share: deskhand.yaml, which marks the
-// project's root, .gitignore, and the description of the docs.
+// projectFiles plans the files that all clients share. They are deskhand.yaml,
+// which marks the project's root, .gitignore, and the file with the description
+// of the docs.
 func (p *Plan) projectFiles(description string) error {
 	if err := p.edit(filepath.Join(p.env.Project, ConfigName), p.env.Project, "", false, addConfig); err != nil {
 		return err
@@ -29,8 +30,9 @@ func (p *Plan) projectFiles(description string) error {
 	return p.describe(description)
 }
 
-// describe plans the description. It is written to a new metadata.json in the project's
-// folder or, if the project already has that file, in the docs folder.
+// describe plans the description of the docs. The description goes into a new
+// metadata.json in the project's folder. If the project already has that file,
+// it goes into a metadata.json in the docs folder.
 func (p *Plan) describe(description string) error {
 	fields := []field{{"corpus_description", description}}
 	place := p.env.Project
@@ -52,7 +54,7 @@ func (p *Plan) describe(description string) error {
 	})
 }
 
-// addConfig adds the key index to deskhand.yaml if it is missing.
+// addConfig adds the key index to deskhand.yaml, if the key is missing.
 func addConfig(data []byte, _ record) (after, before []byte, entry any, err error) {
 	root, err := yamlFile{}.decode(data)
 	if err != nil {

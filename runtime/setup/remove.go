@@ -8,10 +8,11 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// Removal plans to remove what was added to a project and, for that project, to the
-// user's files. A file that has not changed since gets its original bytes. From a
-// changed file, only deskhand's entry or lines are removed. o.Clients limits the removal
-// to those clients' entries.
+// Removal plans the removal of everything that was added to a project and, for
+// that project, to the user's files. If a file has not changed since the edit,
+// it gets its original bytes. From a changed file, only deskhand's entry or
+// lines are removed. If o.Clients is set, only those clients' entries are
+// removed.
 func Removal(env Env, records Records, o Options) (*Plan, error) {
 	p := &Plan{env: env, records: records}
 	wanted, err := Named(o.Clients)
@@ -89,8 +90,8 @@ func (p *Plan) removed(id, path string) {
 	}
 }
 
-// cutOut removes deskhand's part from a file that has changed since. gone reports that a
-// file created by deskhand is now empty.
+// cutOut removes deskhand's part from a file that has changed since the edit.
+// gone reports whether deskhand created the file and the file is now empty.
 func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err error) {
 	if one.Client == "" {
 		text := string(data)
@@ -131,8 +132,9 @@ func editorOf(one record) editor {
 	return jsonFile{group: "mcpServers"}
 }
 
-// takeOutUnrecorded plans the removal of project entries without a record, for example in
-// a clone. It only removes entries identical to those that init writes.
+// takeOutUnrecorded plans the removal of project entries that have no record,
+// for example in a clone. It removes only entries identical to those that init
+// writes.
 func (p *Plan) takeOutUnrecorded(wanted []Client) error {
 	p.Docs = FindDocs(p.env.Project)
 	for _, c := range clients {
@@ -177,14 +179,15 @@ func (r Records) BuiltIndex(project string) error {
 	return r.keep(Change{Path: path, record: record{Project: project, Path: path, Client: indexRecord}})
 }
 
-// RemoveIndex deletes the index that deskhand built in the project, and its folders if
-// they are then empty. was reports whether there was one.
+// RemoveIndex deletes the index that deskhand built in the project. If the
+// index's folders are then empty, it deletes them too. was reports whether
+// there was an index.
 func RemoveIndex(project string) (was bool) {
 	dir := filepath.Join(project, filepath.FromSlash(IndexFolder))
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !artifact.Alone(dir) {
 		return false
 	}
-	names, _ := filepath.Glob(filepath.Join(dir, "*")) // fails only for a bad pattern
+	names, _ := filepath.Glob(filepath.Join(dir, "*")) // fails only for an invalid pattern
 	for _, name := range append(names, filepath.Join(dir, ".lock")) {
 		os.Remove(name)
 	}

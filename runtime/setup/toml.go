@@ -7,9 +7,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tomlFile is TOML whose entries are the tables below the table named group, for example
-// [mcp_servers.deskhand]. Tables are added at the end and removed by their lines. The
-// result is parsed to verify that nothing else has changed.
+// tomlFile is the format TOML. Its entries are the tables below the table named
+// group, for example [mcp_servers.deskhand]. put adds a table at the end, and
+// cut removes a table's lines. The result is parsed to verify that nothing else
+// has changed.
 type tomlFile struct{ group string }
 
 func (t tomlFile) decode(data []byte) (map[string]any, error) {
@@ -78,7 +79,7 @@ func (t tomlFile) cut(data []byte, name string, _ []byte) ([]byte, error) {
 		}
 		head, tail := rest[:from], rest[to:]
 		if strings.HasSuffix(head, newline+newline) && (tail == "" || strings.HasPrefix(tail, newline)) {
-			head = strings.TrimSuffix(head, newline) // the blank line that put added
+			head = strings.TrimSuffix(head, newline) // the blank line that put has added
 		}
 		return []byte(mark + head + tail), nil
 	}, func(all map[string]any) { delete(all, name) })
@@ -94,9 +95,9 @@ func (t tomlFile) table(name string, entry []field, newline string) string {
 	return b.String()
 }
 
-// lines returns the byte range of an entry's table, from its header to the end of
-// its last value. from is -1 if there is no such table. Comments before the next
-// table are not included.
+// lines returns the byte range of an entry's table, from its header to the end
+// of its last value. from is -1 if there is no such table. The range does not
+// include comments before the next table.
 func (t tomlFile) lines(rest, name string) (from, to int) {
 	from = -1
 	inside, at := false, 0
@@ -117,7 +118,8 @@ func (t tomlFile) lines(rest, name string) (from, to int) {
 	return from, to
 }
 
-// header reports whether a line starts an entry's table or one of its subtables.
+// header reports whether a line is the header of an entry's table or of one of
+// its subtables.
 func (t tomlFile) header(line, name string) bool {
 	line, _, _ = strings.Cut(line, "#")
 	line = strings.TrimSpace(line)

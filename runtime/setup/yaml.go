@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlFile is YAML whose entries are the keys below the key named group, one per line.
-// Edits work on lines at positions that the parser reports. The result is parsed to
-// verify that nothing else has changed.
+// yamlFile is the format YAML. Its entries are the keys below the key named
+// group, one per line. An edit changes lines at positions that the parser
+// reports. The result is parsed to verify that nothing else has changed.
 type yamlFile struct{ group string }
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
@@ -57,7 +57,8 @@ func yamlProblem(err error) error {
 	return p
 }
 
-// pair returns a mapping's key node and its value, or nil if there is none.
+// pair returns the node of a key in a mapping and the node of its value. It
+// returns nil if there is no such key.
 func pair(m *yaml.Node, name string) (key, value *yaml.Node) {
 	if m == nil {
 		return nil, nil
@@ -175,7 +176,7 @@ func (y yamlFile) cut(data []byte, name string, before []byte) ([]byte, error) {
 	}, func(all map[string]any) { delete(all, name) })
 }
 
-// at returns an entry of a file. found is false if the file cannot be read.
+// at returns an entry in a file. found is false if the file cannot be read.
 func (y yamlFile) at(data []byte, name string) (entry any, found bool) {
 	all, err := y.entries(data)
 	if err != nil {
@@ -197,7 +198,7 @@ func (y yamlFile) lines(name string, entry []field, indent, newline string) stri
 				b.WriteString(indent + "    - " + word(s) + newline)
 			}
 		case []field:
-			b.WriteString(indent + "  " + f.name + ": {}" + newline) // an empty group; no client has another kind
+			b.WriteString(indent + "  " + f.name + ": {}" + newline) // an empty group; entries contain no other kind of group
 		case string:
 			b.WriteString(indent + "  " + f.name + ": " + word(v) + newline)
 		default:
@@ -209,7 +210,8 @@ func (y yamlFile) lines(name string, entry []field, indent, newline string) stri
 
 var plainWord = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9./_-]*$`)
 
-// word returns s as a YAML string. It is quoted if it could have another meaning.
+// word returns s as a YAML string. It quotes s if s could have another meaning
+// in YAML.
 func word(s string) string {
 	switch strings.ToLower(s) {
 	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":

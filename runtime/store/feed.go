@@ -10,20 +10,22 @@ import (
 // Event is one entry of the feed.
 type Event struct {
 	// Seq is 1 for a store's first event and increases by 1 with each event. A
-	// reader that has seen n has seen all events with lower numbers, except
-	// those that later events replaced (see [Tx.AppendLatest]).
+	// reader that has seen event n has seen all events with lower numbers,
+	// except those that later events replaced (see [Tx.AppendLatest]).
 	Seq int64
-	// At is when the transaction began, in UTC with millisecond precision.
+	// At is the time at which the transaction began, in UTC with millisecond
+	// precision.
 	At time.Time
-	// Topic identifies the package that appended the event, and Key the object
-	// that changed. [Filter] uses both.
+	// Topic identifies the package that appended the event, and Key identifies
+	// the object that changed. [Filter] uses both.
 	Topic, Key string
 	// Data is valid UTF-8 without NUL. It is shared and must not be modified.
 	Data []byte
 }
 
-// The newest events are kept in memory while there are watchers, so that many
-// watchers share one read. A watcher that is further behind reads the table.
+// Limits of the events kept in memory. The newest events are in memory while
+// there are watchers, so that many watchers share one read. A watcher that
+// needs older events reads the table.
 const (
 	tailEvents = 4096
 	tailBytes  = 4 << 20
@@ -37,13 +39,13 @@ type feed struct {
 	closed   bool
 	pump     *pump // nil while there are no watchers
 	watchers map[Filter]map[*Watcher]struct{}
-	tail     []Event // the newest events, up to last
+	tail     []Event // the newest events, in order; the last one has the sequence number last
 	bytes    int     // size of the data in tail
 	last     int64   // sequence number of the newest event seen, while pump runs
-	err      error   // why newer events cannot be read
+	err      error   // the reason why newer events cannot be read
 }
 
-// pump is the goroutine that reads the events that other processes append.
+// pump is the goroutine that reads events appended by other processes.
 type pump struct {
 	stop func()
 	done chan struct{}
@@ -111,8 +113,8 @@ func (f *feed) close() {
 	}
 }
 
-// run reads new events whenever the dialect's listener or a commit of this
-// process signals the pump.
+// run reads new events whenever the pump is woken. The dialect's listener wakes
+// the pump, and so does each commit in this process.
 func (f *feed) run(ctx context.Context, p *pump) {
 	defer close(p.done)
 	listener := make(chan struct{})
@@ -173,9 +175,9 @@ func (f *feed) fail(p *pump, err error) {
 	}
 }
 
-// publish passes on the events that this process has just committed if they
-// follow last directly. Otherwise the pump reads them together with the events
-// before them.
+// publish adds events that this process has just committed, if they directly
+// follow the newest event seen. Otherwise the pump reads them, together with
+// the events before them.
 func (f *feed) publish(events []Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,8 +191,8 @@ func (f *feed) publish(events []Event) {
 	f.add(events)
 }
 
-// add appends events to the tail, skipping those up to last, and wakes the
-// matching watchers.
+// add appends events to the tail and wakes the matching watchers. It skips
+// events that were already seen.
 func (f *feed) add(events []Event) {
 	for _, e := range events {
 		if e.Seq <= f.last {
@@ -212,9 +214,9 @@ func (f *feed) add(events []Event) {
 	}
 }
 
-// skip continues after seq, because the events before it were pruned, for
-// example while the machine slept or after its clock jumped. Each watcher finds
-// out itself whether it missed any.
+// skip continues after seq, because the events up to seq were pruned, for
+// example while the machine was asleep or after its clock jumped. Each watcher
+// itself detects whether it has missed any events.
 func (f *feed) skip(seq int64) {
 	f.tail, f.bytes, f.last = nil, 0, max(f.last, seq)
 	f.wakeAll()

@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// Lease is a name that has at most one holder at a time. The holder renews the
-// lease. If the holder dies, the lease expires and another holder may take it.
+// Lease is a name that has at most one holder at a time. The holder must renew
+// the lease. If the holder dies, the lease expires, and another holder may take
+// it.
 type Lease struct {
 	Name   string
 	Holder string
-	// Data belongs to the holder, for example an address. It outlives the
-	// lease, so that the next holder can read it. A lease without data is
-	// deleted some time after it has expired.
+	// Data belongs to the holder and is, for example, an address. It outlives
+	// the lease, so that the next holder can read it. If a lease has no data,
+	// it is deleted some time after it has expired.
 	Data string
-	// Until is when the lease expires, by the store's clock.
+	// Until is the time at which the lease expires, by the store's clock.
 	Until time.Time
-	// Once is set by a claimer that will not renew the lease. The lease is then
-	// in force until it expires, even if a clock is set back. Once is not
+	// Once is set by a claimer that will not renew the lease. The lease then
+	// stays in force until it expires, even if a clock is set back. Once is not
 	// stored.
 	Once bool
 
-	taken time.Time // by the taker's clock; zero if unknown
+	taken time.Time // when the lease was taken, by the taker's clock; zero if unknown
 }
 
-// held reports whether the lease is in force. With SQLite each process has its
-// own clock. If a lease expires later than its length allows, it was taken
-// before a clock was set back, or by a clock that is ahead, so it does not
-// count.
+// held reports whether the lease is in force. With SQLite, each process uses
+// its own clock. If a lease expires later than its length allows, a clock was
+// set back after the lease was taken, or the taker's clock is ahead. Such a
+// lease is not in force.
 func (l Lease) held(now time.Time) bool {
 	if !l.Until.After(now) {
 		return false
@@ -40,9 +41,9 @@ func (l Lease) held(now time.Time) bool {
 	return l.taken.UnixMilli() == 0 || l.Once || l.Until.Sub(now) <= 2*length
 }
 
-// Claim takes or renews the lease for ttl and reports whether l.Holder has it
-// now. If another holder has it, Claim returns that holder's lease. An empty
-// Data keeps the stored data.
+// Claim takes or renews the lease for the duration ttl. It reports whether
+// l.Holder now holds the lease. If another holder has it, Claim returns that
+// holder's lease. If Data is empty, the stored data stays.
 func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, bool, error) {
 	held := false
 	err := db.UpdateFast(ctx, func(tx *Tx) error {
@@ -71,7 +72,8 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 	return l, held, nil
 }
 
-// Release ends a lease immediately if holder has it. The lease's data stays.
+// Release ends a lease immediately, if it is held by holder. The lease's data
+// stays.
 func (db *DB) Release(ctx context.Context, name, holder string) error {
 	return db.UpdateFast(ctx, func(tx *Tx) error { return tx.Release(ctx, name, holder) })
 }
@@ -112,13 +114,13 @@ func (tx *Tx) Leases(ctx context.Context, prefix string) ([]Lease, error) {
 }
 
 // Lease returns the lease with this name, expired or not. It returns the zero
-// Lease if there never was one.
+// Lease if there has never been one.
 func (tx *Tx) Lease(ctx context.Context, name string) (Lease, error) {
 	return readLease(ctx, tx, name)
 }
 
-// readLease returns the lease with this name, expired or not, or the zero
-// Lease.
+// readLease returns the lease with this name, expired or not, or the zero Lease
+// if there is none.
 func readLease(ctx context.Context, tx *Tx, name string) (Lease, error) {
 	l, err := scanLease(tx.QueryRow(ctx, "SELECT name, holder, data, until, taken FROM leases WHERE name = ?", name))
 	if errors.Is(err, sql.ErrNoRows) {

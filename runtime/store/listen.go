@@ -5,37 +5,38 @@ import (
 	"time"
 )
 
-// How often a process checks whether another process has committed. Without
-// file watches, it checks every lookEvery. With file watches, it checks
-// lookSoon after each write and then with doubling pauses of up to lookSeldom.
-// So it sees a change within a second even if a watch event is lost.
+// These constants control how often a process checks whether another process
+// has committed. Without file watches, it checks at intervals of lookEvery.
+// With file watches, it first checks lookSoon after each write. The pauses then
+// double, up to lookSeldom. Therefore, it sees a change within a second even if
+// a watch event is lost.
 const (
 	lookEvery  = 25 * time.Millisecond
 	lookSoon   = time.Millisecond
 	lookSeldom = time.Second
 )
 
-// lookBusy is the longest pause during which writes are ignored, because the
-// process will check again soon anyway. It limits checking to about 250 times a
+// lookBusy is the longest pause during which a process ignores writes, because
+// it will check again soon anyway. It limits the checks to about 250 per
 // second, regardless of the number of writes.
 const lookBusy = 8 * time.Millisecond
 
-// newBell is watchWAL, except in tests.
+// newBell is watchWAL. Tests replace it.
 var newBell = watchWAL
 
 type clockKey struct{}
 
-// ByClock returns a context for [Open] whose stores poll for writes of other
-// processes, as they do on systems without file watches. Tests in
-// testing/synctest need it, because their clock does not advance while a
-// goroutine waits for the system.
+// ByClock returns a context for [Open]. Stores opened with this context poll
+// for writes of other processes, as they do on systems without file watches.
+// Tests in testing/synctest need this, because their clock does not advance
+// while a goroutine waits for the system.
 func ByClock(ctx context.Context) context.Context {
 	return context.WithValue(ctx, clockKey{}, true)
 }
 
 // listen checks whether the feed's newest sequence number has changed. A commit
-// may become visible only some time after the write that announced it, so the
-// pauses between checks start short and double.
+// may become visible only some time after the write that announced it. The
+// pauses between checks therefore start short and then double.
 func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 	var bell <-chan struct{}
 	if !s.byClock {
@@ -56,7 +57,7 @@ func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 		pause = min(2*pause, most)
 		ring := bell
 		if pause <= lookBusy {
-			ring = nil // the next check comes soon enough
+			ring = nil // ignore writes, because the next check comes soon enough
 		}
 		select {
 		case <-ctx.Done():

@@ -30,8 +30,8 @@ func (e *NewerError) Error() string {
 		e.Schema, e.Found, e.Known)
 }
 
-// migrate brings the tables of schemas up to date. If they already are, it only
-// reads, which takes under a millisecond and no lock.
+// migrate brings the tables of schemas up to date. If they are up to date
+// already, it only reads. That takes less than a millisecond and no lock.
 func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
 	var behind []Schema
 	for _, r := range schemas {
@@ -53,7 +53,7 @@ func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
 	return db.dialect.migrationLock(ctx, func(pool *sql.DB) error {
 		for _, r := range behind {
 			if want, err := r.newest(); err == nil && r.found(ctx, db.read) == want {
-				continue // another process migrated it while this one waited for the lock
+				continue // another process migrated the schema while this process waited for the lock
 			}
 			if err := r.up(ctx, db, pool); err != nil {
 				return fmt.Errorf("migrate %s: %w", r.Name, err)
@@ -73,7 +73,7 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if found > want { // a newer process has migrated it meanwhile
+	if found > want { // a newer process has migrated it in the meantime
 		return &NewerError{r.Name, found, want}
 	}
 	_, err = p.Up(ctx)
@@ -82,9 +82,9 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 
 func (r Schema) table() string { return "schema_" + r.Name }
 
-// found returns the schema version of the stored tables, or -1 if it cannot be
-// read, for example in a new store. Any error is then reported by the
-// migration.
+// found returns the schema version of the stored tables, or -1 if the version
+// cannot be read, for example in a new store. The migration then reports any
+// error.
 func (r Schema) found(ctx context.Context, pool *sql.DB) int64 {
 	var v sql.NullInt64
 	err := pool.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+r.table()).Scan(&v)

@@ -367,8 +367,8 @@ func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error
 	return f(s.others)
 }
 
-// listenAgain is the interval at which the feed is checked without a
-// notification, because notifications can be lost with their connection.
+// listenAgain is the interval at which the feed is checked even without a
+// notification, because notifications can be lost if a connection breaks.
 const listenAgain = 5 * time.Second
 
 // notified passes on a notification, which may arrive with the result of any

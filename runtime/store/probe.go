@@ -9,14 +9,14 @@ import (
 
 // probeTime is the maximum duration of a probe. It is below the 5 seconds that
 // a readiness check allows. probeGood is how long a result is reused, so that
-// there is at most one write per second regardless of the number of callers.
+// there is at most one write per second, regardless of the number of callers.
 const (
 	probeTime = 2 * time.Second
 	probeGood = time.Second
 )
 
 // ErrSlow is returned by [DB.Probe] if the store does not answer in time, for
-// example because its processes are stopped.
+// example because the database's processes are suspended.
 var ErrSlow = errors.New("the store did not answer in 2s")
 
 // probe holds the result of the last probe.
@@ -24,7 +24,7 @@ type probe struct {
 	mu      sync.Mutex
 	at      time.Time
 	err     error
-	running chan struct{} // closed when the running probe has ended; nil if none is running
+	running chan struct{} // closed when the running probe has ended; nil if no probe is running
 }
 
 // Probe writes to the store and returns nil if that succeeded. It takes at most
@@ -39,7 +39,7 @@ func (db *DB) Probe(ctx context.Context) error {
 	}
 	if p.running == nil {
 		p.running = make(chan struct{})
-		go db.probeOnce(p.running) // shared with other callers, so not with this caller's ctx
+		go db.probeOnce(p.running) // does not use this caller's ctx, because other callers share the probe
 	}
 	running := p.running
 	p.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 // this size takes about 10 ms.
 const pruneAtOnce = 1000
 
-// Prune removes events that are older than the time before from the beginning
-// of the feed, and returns how many it removed. It never removes the newest
-// event. It also removes leases that expired before that time, and all expired
-// leases without data.
+// Prune removes events that are older than the given time, from the beginning
+// of the feed on. It returns the number of removed events. It never removes the
+// newest event. It also removes leases that expired before that time, and all
+// expired leases without data.
 func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		n, err := db.pruneSome(ctx, before)
@@ -50,9 +50,9 @@ func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, e
 }
 
 // lastOld finds the events at the beginning of the feed that are older than the
-// time before. It returns the sequence number of the last of them, or 0 if
-// there are none. An event that follows a newer one stays regardless of its
-// time, because clocks can be set back.
+// given time. It returns the sequence number of the last such event, or 0 if
+// there is none. Clocks can be set back, so an old event may follow a newer
+// event. Such an event stays, regardless of its time.
 func (tx *Tx) lastOld(ctx context.Context, before time.Time) (last int64, err error) {
 	rows, err := tx.Query(ctx, "SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?", tx.Seq, pruneAtOnce)
 	if err != nil {

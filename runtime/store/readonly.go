@@ -10,15 +10,16 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ReadOnlyError reports that a SQLite store's folder is not writable. Reading
-// also needs a writable folder, unless another process has the store open or
-// was killed while it had: SQLite first creates an index of its log next to the
-// database. SQLite's immutable mode would not need the index, but gives wrong
-// results while a process elsewhere writes to the database.
+// ReadOnlyError reports that the folder of a SQLite store is not writable.
+// Reading also needs a writable folder, because SQLite first creates an index
+// of its log next to the database. The index already exists if another process
+// has the store open, or was killed while it had the store open. SQLite's
+// immutable mode would not need the index, but gives wrong results while
+// another process writes to the database.
 type ReadOnlyError struct {
 	Folder string
-	Cause  error // from the system: read-only file system or permission denied
-	Err    error // from the database
+	Cause  error // the system's error: read-only file system or permission denied
+	Err    error // the database's error
 }
 
 func (e *ReadOnlyError) Error() string {
@@ -27,8 +28,8 @@ func (e *ReadOnlyError) Error() string {
 
 func (e *ReadOnlyError) Unwrap() error { return e.Err }
 
-// readOnly converts err to a [*ReadOnlyError] if its cause is that the folder
-// is not writable. To find out, it tries to create a file.
+// readOnly converts err to a [*ReadOnlyError] if err was caused by a folder
+// that is not writable. To find out, it tries to create a file in the folder.
 func (db *DB) readOnly(err error) error {
 	var lite *sqlite.Error
 	var path *fs.PathError

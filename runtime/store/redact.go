@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Redact replaces the data of all events with the given topic and key whose
-// data starts with prefix. It is used to delete data that must be forgotten.
-// The events keep their sequence numbers. Watchers in running processes may
-// still return the old data for a moment.
+// Redact replaces the data of all events that have the given topic and key and
+// whose data starts with prefix. It is used to delete data that must be
+// forgotten. The events keep their sequence numbers. Watchers in running
+// processes may still return the old data for a moment.
 func (tx *Tx) Redact(ctx context.Context, topic, key, prefix string, data []byte) error {
 	s := Redaction(topic, key, prefix, data)
 	_, err := tx.Exec(ctx, s.Query, s.Args...)

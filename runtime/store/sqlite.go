@@ -16,20 +16,21 @@ import (
 	"modernc.org/sqlite"
 )
 
-// sqliteFile is the name of the database file in its folder. While it is open,
-// SQLite has two more files next to it.
+// sqliteFile is the name of the database file in its folder. While the database
+// is open, SQLite keeps two more files next to it.
 const sqliteFile = "deskhand.db"
 
 // lockWait is the maximum time that a process waits for another process's
-// transaction. deskhand's transactions take about a millisecond, so after half
-// a minute a process must be stopped or broken.
+// transaction. deskhand's transactions take about a millisecond. After half a
+// minute, the other process must be suspended or broken.
 const lockWait = 30 * time.Second
 
-// sqliteStore uses few connections: one for writing, one for reading and, for a
-// while, more for concurrent readers. An idle process has the file open twice.
+// sqliteStore uses few connections. It has one for writing and one for reading.
+// If there are concurrent readers, it opens more connections for a while. An
+// idle process has the file open twice.
 type sqliteStore struct {
 	folder string
-	queue  chan struct{} // the DB's queue; the writer occupies its only place
+	queue  chan struct{} // the DB's queue, which has one place; the writer occupies it
 	writer *sql.DB       // one connection, for the goroutine that occupies queue
 	firm   bool          // whether the writer's commits are durable
 	reader *sql.DB       // one connection, for the goroutine that occupies turn
@@ -40,16 +41,17 @@ type sqliteStore struct {
 	byClock bool // see ByClock
 }
 
-// readerWait is how long a reader waits for the first connection before it uses
-// another one. Nearly all reads take less than a millisecond.
+// readerWait is how long a reader waits for the first connection. After that,
+// it uses another connection. Nearly all reads take less than a millisecond.
 const readerWait = 10 * time.Millisecond
 
 // shrinkAfter is how long unused additional connections are kept.
 const shrinkAfter = 2 * time.Second
 
-// shrink closes all connections if none is in use, because SQLite does not
-// close the file of a connection while another connection of the process has it
-// open. The next reader or writer opens a new connection.
+// shrink closes all connections if none of them is in use. It closes all of
+// them because SQLite does not close a connection's file while another
+// connection of the same process has the file open. The next reader or writer
+// opens a new connection.
 func (s *sqliteStore) shrink() {
 	select {
 	case s.queue <- struct{}{}:
@@ -71,9 +73,9 @@ func (s *sqliteStore) shrink() {
 	s.others.SetMaxIdleConns(maxOthers)
 	s.reader.SetMaxIdleConns(1)
 	s.writer.SetMaxIdleConns(1)
-	s.firm = true // the default of a new connection
+	s.firm = true // a new connection's commits are durable by default
 	if s.others.Stats().OpenConnections > 0 {
-		s.crowd.Reset(shrinkAfter) // a connection was in use
+		s.crowd.Reset(shrinkAfter) // retry later, because a connection was in use
 	}
 }
 
@@ -96,7 +98,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	s := &sqliteStore{folder: folder, queue: db.queue, firm: true, turn: make(chan struct{}, 1), byClock: ctx.Value(clockKey{}) != nil}
 	s.crowd = time.AfterFunc(time.Hour, s.shrink)
 	s.crowd.Stop()
-	// Writers wait only briefly inside SQLite, and longer in begin. Readers
+	// Inside SQLite, writers wait only briefly; begin waits longer. Readers
 	// wait only while another process recovers the database after a crash.
 	for _, p := range []struct {
 		pool        **sql.DB
@@ -117,8 +119,8 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 }
 
 // private creates an empty file that only its owner can read. SQLite gives its
-// other files the same mode. An existing file is not opened, because closing it
-// would drop this process's locks on it.
+// other files the same mode. private does not open an existing file, because
+// closing it would drop this process's locks on the file.
 func private(file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return nil
@@ -215,7 +217,8 @@ func (s *sqliteStore) read(ctx context.Context) (transaction, position, error) {
 	return (&liteTx{tx, done}).open(ctx)
 }
 
-// lane returns the pool that a reader uses until it calls done.
+// lane returns a pool for a reader. The reader may use the pool until it calls
+// done.
 func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	take := func() (*sql.DB, func(), error) { return s.reader, func() { <-s.turn }, nil }
 	select {
@@ -248,8 +251,8 @@ func (s *sqliteStore) begin(ctx context.Context, firm bool) (transaction, positi
 	return (&liteTx{tx, func() {}}).open(ctx)
 }
 
-// commitTo sets whether the writer's commits are durable. A connection that
-// replaces a broken one starts with durable commits.
+// commitTo sets whether the writer's commits are durable. If a connection is
+// broken, its replacement starts with durable commits.
 func (s *sqliteStore) commitTo(ctx context.Context, firm bool) error {
 	if firm == s.firm {
 		return nil
@@ -287,9 +290,9 @@ func busy(err error) bool {
 	return errors.As(err, &e) && e.Code()&0xff == sqliteBusy
 }
 
-// migrationLock runs f while it holds an exclusive transaction on an empty
-// database next to the real one. This lock works wherever SQLite does, and ends
-// with the process.
+// migrationLock calls f while it holds an exclusive transaction on an empty
+// database next to the real one. This lock works wherever SQLite works, and is
+// released when the process exits.
 func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
 	file := filepath.Join(s.folder, "migrate.lock")
 	if err := private(file); err != nil {
@@ -305,11 +308,12 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 		return fmt.Errorf("lock migrations: %w", err)
 	}
 	defer tx.Rollback()
-	// SQLite closes the files of pool only if the reader has closed its own.
+	// SQLite closes the files of pool only if the reader has closed its own
+	// file.
 	s.reader.SetMaxIdleConns(0)
 	defer func() {
 		s.reader.SetMaxIdleConns(1)
-		s.seq(ctx) // reopens it before a reader needs it; the next read would return the same error
+		s.seq(ctx) // reopen the reader's connection before it is needed; the next read would return the same error
 	}()
 	pool, err := openFile(filepath.Join(s.folder, sqliteFile), 2, "_txlock=immediate",
 		"_pragma=busy_timeout(10000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")

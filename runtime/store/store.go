@@ -1,11 +1,11 @@
 // Package store owns the database that all deskhand processes share, and its
 // feed of events.
 //
-// A process opens the store with [Open]. There is no server: all processes are
-// peers. State changes only in [DB.Update] and [DB.UpdateFast], of which only
-// one runs at a time across all processes. They may append events to the feed
-// in the same transaction. Readers follow the feed with [DB.Watch] from any
-// sequence number.
+// A process opens the store with [Open]. There is no server; all processes are
+// peers. State changes only in [DB.Update] and [DB.UpdateFast]. Only one such
+// call runs at a time across all processes. The call may append events to the
+// feed in the same transaction. Readers follow the feed with [DB.Watch] from
+// any sequence number.
 //
 // The database is SQLite in a folder, or PostgreSQL if several machines share
 // it. Queries are written in SQL that both understand, with ? for parameters.
@@ -29,13 +29,13 @@ type Schema struct {
 	// Name consists of the letters a-z. The table schema_<Name> holds the
 	// schema's versions.
 	Name string
-	// Migrations holds goose SQL files at its root, named for example
-	// 0001_what.sql, in SQL that both databases understand.
+	// Migrations holds goose SQL files in its top folder. A file is named, for
+	// example, 0001_what.sql. The SQL must work in both databases.
 	Migrations fs.FS
 }
 
-// NewSchema returns the schema with the migrations in the folder "migrations"
-// of files. It panics if files has no such folder.
+// NewSchema returns a schema. Its migrations are in the folder "migrations" in
+// files. NewSchema panics if files has no such folder.
 func NewSchema(name string, files embed.FS) Schema {
 	migrations, err := fs.Sub(files, "migrations")
 	if err != nil {
@@ -47,7 +47,7 @@ func NewSchema(name string, files embed.FS) Schema {
 // DB is an open store. Its methods may be called concurrently.
 type DB struct {
 	dialect dialect
-	place   string        // for messages; without the password
+	place   string        // for messages; does not contain the password
 	read    *sql.DB       // for reads before the feed exists
 	pools   []*sql.DB     // all pools, in the order in which Close closes them
 	queue   chan struct{} // capacity 1: one Update at a time in this process
@@ -60,7 +60,7 @@ type DB struct {
 
 // dialect holds the operations that differ between the two databases.
 type dialect interface {
-	// migrationLock runs f while no other process migrates.
+	// migrationLock calls f while no other process migrates.
 	migrationLock(ctx context.Context, f func(*sql.DB) error) error
 	goose() gooseDialect
 	// begin starts a transaction that holds the lock of all writers. If firm,
@@ -129,11 +129,12 @@ func IsPostgres(place string) bool {
 // Place returns the store's folder or URL, without the password.
 func (db *DB) Place() string { return db.place }
 
-// Now returns this process's wall clock, which a store on SQLite uses.
+// Now returns this process's wall clock, which is also the clock of a store on
+// SQLite.
 func (db *DB) Now() time.Time { return db.now() }
 
-// SetClock replaces the clock, for tests with clocks that jump. It must be
-// called before anything else uses the store.
+// SetClock replaces the clock, for tests whose clocks jump. It must be called
+// before anything else uses the store.
 func (db *DB) SetClock(now func() time.Time) { db.now = now }
 
 // Close ends every watch with [ErrClosed] and closes the database. It may be

@@ -10,12 +10,12 @@ import (
 )
 
 // Trouble describes why the store cannot be used now, for people and programs.
-// Its texts contain no paths, because a caller need not know them.
+// Its strings contain no paths, because a caller need not know the paths.
 type Trouble struct {
 	Code    string // identifier for programs
 	Message string
 	Hint    string // what to do next
-	Passing bool   // whether it may be over in a moment
+	Passing bool   // whether the problem may be over in a moment
 }
 
 var (
@@ -35,7 +35,7 @@ var sqliteTroubles = map[int]Trouble{
 }
 
 // postgresTroubles maps prefixes of PostgreSQL error codes to a Trouble. The
-// first match counts.
+// first prefix that matches applies.
 var postgresTroubles = []struct {
 	code    string
 	trouble Trouble

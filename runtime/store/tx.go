@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Tx is a running transaction. Use it in one goroutine, and only until the
+// Tx is a running transaction. Use it in only one goroutine, and only until the
 // function that received it returns.
 type Tx struct {
-	// Now is the store's wall clock when the transaction began, in UTC with
-	// millisecond precision.
+	// Now is the store's wall clock at the start of the transaction, in UTC
+	// with millisecond precision.
 	Now time.Time
 	// Seq is the sequence number of the newest event that this transaction
 	// sees, including its own events.
@@ -26,10 +26,10 @@ type Tx struct {
 
 // Update runs f in a transaction. No other Update runs in any process between
 // f's first statement and the commit. If Update returns nil, f's changes and
-// events survive a crash of the machine; if f or Update returns an error,
+// events survive a crash of the machine. If f or Update returns an error,
 // nothing is stored, except possibly in the case of [ErrUncertain]. Update
-// waits for its turn. It returns an error if another process has held the store
-// for half a minute.
+// waits until other updates have ended. It returns an error if another process
+// has held the store for half a minute.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, true, f))
 }
@@ -41,7 +41,8 @@ func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, false, f))
 }
 
-// update commits to disk if firm, otherwise to the operating system.
+// update commits to disk if firm is true, and otherwise only to the operating
+// system.
 func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	select {
 	case db.queue <- struct{}{}:
@@ -68,12 +69,12 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	return nil
 }
 
-// After registers f to be called after the transaction has been committed. If
+// After registers f to be called once the transaction has been committed. If
 // the transaction fails, f is not called.
 func (tx *Tx) After(f func()) { tx.after = append(tx.after, f) }
 
 // ErrUncertain marks the error of an Update whose commit was not acknowledged.
-// The changes may have been stored, so read the state before you retry.
+// The changes may have been stored. Read the state before you retry.
 var ErrUncertain = errors.New("the commit was not acknowledged")
 
 type uncertain struct{ err error }
@@ -102,13 +103,13 @@ func (db *DB) open(raw transaction, at position) *Tx {
 	return &Tx{Now: at.now.UTC().Truncate(time.Millisecond), Seq: at.seq, tx: raw, db: db}
 }
 
-// Exec runs a statement. Every ? in query is a placeholder, even inside quotes,
-// so pass constants that contain a question mark as arguments.
+// Exec runs a statement. Every ? in query is a placeholder, even inside quotes.
+// Pass constants that contain a question mark as arguments.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return tx.tx.ExecContext(ctx, tx.db.dialect.bind(query), args...)
 }
 
-// Query runs a statement that returns rows. Close them before the next
+// Query runs a statement that returns rows. Close the rows before the next
 // statement.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return tx.tx.QueryContext(ctx, tx.db.dialect.bind(query), args...)
@@ -127,10 +128,10 @@ func (tx *Tx) Append(topic, key string, data []byte) int64 {
 	return tx.Seq
 }
 
-// AppendLatest does the same as [Tx.Append], and removes the earlier events
-// with the same topic and key, because only the newest matters. A watcher may
-// still see the earlier events, and always sees the newest. key must not be
-// empty.
+// AppendLatest does the same as [Tx.Append], and also removes the earlier
+// events with the same topic and key. It is for events of which only the newest
+// matters. A watcher may still see the earlier events, and always sees the
+// newest. key must not be empty.
 func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) (seq int64, err error) {
 	if _, err := tx.Exec(ctx, "DELETE FROM events WHERE topic = ? AND key = ?", topic, key); err != nil {
 		return 0, fmt.Errorf("remove events of %s: %w", key, err)

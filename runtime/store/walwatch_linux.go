@@ -6,13 +6,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchWAL returns a channel that receives after each write to the database's
-// log in folder, by any process, until end is called. It returns nil if the
-// user's limit of file watches is reached.
+// watchWAL returns a channel. After each write to the database's log in folder,
+// by any process, the channel receives a value, until end is called. watchWAL
+// returns nil if the user's limit for file watches is reached.
 //
-// It is implemented only on Linux. On some other systems a watch would open the
-// database file, and closing that would drop this process's locks on it. On
-// others it would report a write only when the file is closed.
+// It is implemented only on Linux. On some other systems, a watch would open
+// the database file, and closing that file would drop this process's locks on
+// it. On others, the watch would report a write only when the file is closed.
 func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -41,7 +41,7 @@ func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 				if filepath.Base(event.Name) == sqliteFile+"-wal" {
 					ring()
 				}
-			case _, ok := <-w.Errors: // some events were lost
+			case _, ok := <-w.Errors: // ring anyway, because some events were lost
 				if !ok {
 					return
 				}

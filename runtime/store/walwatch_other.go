@@ -2,6 +2,6 @@
 
 package store
 
-// watchWAL returns nil, because this system has no file watch or none that is
+// watchWAL returns nil. This system has no file watch, or its file watch is not
 // safe for a database (see walwatch_linux.go).
 func watchWAL(string) (rings <-chan struct{}, end func()) { return nil, func() {} }

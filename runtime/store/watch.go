@@ -8,26 +8,27 @@ import (
 )
 
 var (
-	// ErrGone is returned to a watcher whose position is not, or no longer, in
-	// the feed. Read the state again and watch from there.
+	// ErrGone is returned to a watcher whose position is not in the feed, or is
+	// no longer in the feed. Read the state again and watch from there.
 	ErrGone = errors.New("the feed does not go back that far")
 	// ErrClosed is returned by the watchers of a closed store.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// Filter selects events. The zero value selects all.
+// Filter selects events. The zero value selects all events.
 type Filter struct {
 	Topic string // empty selects every topic
 	Key   string // empty selects every key; requires Topic
 }
 
-// Watcher follows the feed from a position. Use it in one goroutine; Close may
-// be called from any.
+// Watcher follows the feed from a position. Only one goroutine may use it, but
+// any goroutine may call Close.
 //
-// A watcher holds a sequence number and no queue. However slow it is, it misses
-// no event, delays no other watcher and uses no memory: it reads the events
-// that it has not seen from the store, at its own pace. It returns [ErrGone]
-// only if it is further behind than the feed reaches (see [DB.Prune]).
+// A watcher holds a sequence number but no queue. A slow watcher misses no
+// event, delays no other watcher and uses no memory, because it reads the
+// events that it has not seen from the store, at its own pace. It returns
+// [ErrGone] only if the feed no longer contains the events at its position (see
+// [DB.Prune]).
 type Watcher struct {
 	db     *DB
 	filter Filter
@@ -35,11 +36,12 @@ type Watcher struct {
 	wake   chan struct{} // buffered, capacity 1
 }
 
-// Watch follows the events after seq, where 0 is the beginning of the feed.
-// Take seq from the [Tx] that read the state, so that no event is missed in
-// between. Events of this process arrive immediately. Events of other processes
-// arrive over SQLite within a few milliseconds of the commit on Linux and about
-// 25 ms elsewhere, and over PostgreSQL with the database's notification.
+// Watch follows the events after seq. 0 is the beginning of the feed. Take seq
+// from the [Tx] that read the state, so that no event in between is missed.
+// Events of this process arrive immediately. With SQLite, events of other
+// processes arrive within a few milliseconds of the commit on Linux, and within
+// about 25 ms on other systems. With PostgreSQL, they arrive with the
+// database's notification.
 func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, error) {
 	head, pruned, err := db.ends(ctx)
 	if err != nil {
@@ -65,7 +67,8 @@ func (db *DB) ends(ctx context.Context) (head, pruned int64, err error) {
 	return head, pruned, err
 }
 
-// Seq returns the watcher's position. The watcher has seen all events up to it.
+// Seq returns the watcher's position. The watcher has seen all events up to
+// that position.
 func (w *Watcher) Seq() int64 { return w.seq }
 
 // Close ends the watch. It may be called twice.
@@ -106,21 +109,21 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// take returns the events in memory that w has not seen, and whether w is
-// further behind than these.
+// take returns the events in memory that w has not seen. behind reports whether
+// w needs older events, which are not in memory.
 func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, joined := f.watchers[w.filter][w]; f.closed || !joined {
 		return nil, false, ErrClosed
 	}
-	first := f.last - int64(len(f.tail)) // all events after it are in memory
+	first := f.last - int64(len(f.tail)) // the events after first are all in memory
 	if w.seq < first {
 		return nil, true, nil
 	}
 	for _, e := range f.tail[min(w.seq-first, int64(len(f.tail))):] {
 		if e.Seq <= w.seq {
-			continue // replaced events leave gaps, so tail reaches back further than its length suggests
+			continue // replaced events leave gaps, so tail may reach back further than its length suggests
 		}
 		w.seq = e.Seq
 		if w.filter.match(e) {
@@ -140,8 +143,8 @@ func (f Filter) match(e Event) bool {
 	return (f.Topic == "" || f.Topic == e.Topic) && (f.Key == "" || f.Key == e.Key)
 }
 
-// events reads a page of the feed after seq, and returns the position that the
-// reader has then seen.
+// events reads a page of the feed after seq. It also returns the reader's
+// position after that page.
 func (db *DB) events(ctx context.Context, seq int64, filter Filter, limit int) (page []Event, seen int64, err error) {
 	err = db.View(ctx, func(tx *Tx) error {
 		page, err = tx.Events(ctx, seq, filter, limit)
@@ -155,7 +158,7 @@ func (db *DB) events(ctx context.Context, seq int64, filter Filter, limit int) (
 }
 
 // Events returns at most limit events after seq, in order. It returns [ErrGone]
-// if some of them may have been pruned.
+// if some of those events may have been pruned.
 func (tx *Tx) Events(ctx context.Context, seq int64, filter Filter, limit int) ([]Event, error) {
 	var pruned int64
 	if err := tx.QueryRow(ctx, "SELECT pruned FROM feed WHERE id = 1").Scan(&pruned); err != nil {

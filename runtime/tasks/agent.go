@@ -145,8 +145,9 @@ func agentEnding(res executor.Result) ending {
 	return e
 }
 
-// resumeSession returns the agent's own session to resume ("" for a new one),
-// and the text for an agent that cannot resume it.
+// resumeSession returns the ID of the agent's own session to resume, or "" for
+// a new session. For an agent that cannot resume a session, it also returns the
+// text to put before the prompt.
 func (r *run) resumeSession() (id, before string, err error) {
 	if r.p.SessionID == "" {
 		return "", "", nil
@@ -163,8 +164,8 @@ func (r *run) resumeSession() (id, before string, err error) {
 	return id, before, err
 }
 
-// agentSession stores the agent's own session ID, which it may report before
-// our session has begun.
+// agentSession stores the agent's own session ID. The agent may report that ID
+// before our session has begun.
 func (r *run) agentSession(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,8 +183,8 @@ func (r *run) noteSession(tx *store.Tx) error {
 	return err
 }
 
-// ask asks a person the agent's question, and stops the run's clock until the answer
-// arrives.
+// ask puts the agent's question to a person, and stops the run's clock until
+// the answer arrives.
 func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, error) {
 	r.addQuestions(1)
 	defer r.addQuestions(-1)
@@ -194,8 +195,8 @@ func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, er
 	return r.m.options.Ask(ctx, r.c.Attempt, p, q)
 }
 
-// beginTurn stores the turn, and the session if this is its first turn. It is called
-// after the agent has started.
+// beginTurn stores the turn after the agent has started. If this is the
+// session's first turn, it stores the session too.
 func (r *run) beginTurn() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// allowing runs commit. If the check finds something that looks like a secret, allowing
-// calls allow, once per repository. It remembers what was allowed, so that the landing
-// of the commit does not ask again.
+// allowing runs commit. If the check finds something that looks like a secret,
+// allowing calls allow, once per repository. It remembers the allowed findings,
+// so that landing the commit does not ask again.
 func (m *Manager) allowing(ctx context.Context, c *checkout, check worktree.Check, allow func(what string) bool, commit func(worktree.Tree, ...worktree.Check) error) error {
 	if err := m.loadAllowed(ctx, c); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (m *Manager) allowing(ctx context.Context, c *checkout, check worktree.Chec
 		if err := m.remember(ctx, c, held.Prints); err != nil {
 			return err
 		}
-		if held.More { // without this, asking would never end
+		if held.More { // without this, the loop would ask forever
 			return commit(c.tree)
 		}
 	}
@@ -63,7 +63,7 @@ func (m *Manager) remember(ctx context.Context, c *checkout, prints []string) er
 	if err != nil {
 		return fmt.Errorf("store the allowed findings: %w", err)
 	}
-	c.tree.Allowed = maps.Clone(c.tree.Allowed) // checkouts share it
+	c.tree.Allowed = maps.Clone(c.tree.Allowed) // checkouts share the map
 	for _, print := range prints {
 		c.tree.Allowed[print] = true
 	}

@@ -129,7 +129,7 @@ func (m *Manager) AttemptAt(ctx context.Context, dir string) (id string, err err
 	return m.attemptWhere(ctx, "a.dir = ? LIMIT 1", filepath.Join(m.attemptsDir(), name))
 }
 
-// AttemptOf returns the ID of the attempt with a running process that was given
+// AttemptOf returns the ID of the attempt whose running process was given
 // token, or "".
 func (m *Manager) AttemptOf(ctx context.Context, token string) (id string, err error) {
 	if token == "" {
@@ -155,12 +155,13 @@ func tokenDigest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// attemptsDir returns the folder of all attempts, with symbolic links resolved, because
-// an agent that asks for its folder gets a resolved path.
+// attemptsDir returns the folder that contains all attempts. It resolves
+// symbolic links, because an agent that asks for its current folder gets a path
+// without links.
 func (m *Manager) attemptsDir() string {
 	dir := filepath.Join(m.options.Dir, "attempts")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return dir // the error recurs, and is reported, when a worktree is created here
+		return dir // the same error is reported when a worktree is created here
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -194,7 +195,7 @@ func (m *Manager) Find(ctx context.Context, kind Kind, part string) (string, err
 	return "", refuse(AmbiguousID, "use more of the ID, for example "+found[0].ID+" or "+found[1].ID, "several %ss begin or end with %q", kind, brief(part))
 }
 
-// Named is an ID with the name that people know the record by.
+// Named is an ID and the name by which people know the record.
 type Named struct{ ID, Name string }
 
 // ShortID returns an ID as people read and type it: its last six characters, which are

@@ -9,10 +9,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// The processes of an attempt form a chain: setup, agent, cleanup, and again the agent
-// with the queued message. At any time, at most one process of an attempt is queued or
-// running. The step from one process to the next is one transaction, so an attempt
-// never looks finished while its chain continues.
+// The processes of an attempt form a chain: setup, agent, cleanup, and then the
+// agent again with the queued message. At any time, at most one process of an
+// attempt is queued or running. A single transaction ends one process and adds
+// the next, so an attempt never looks finished while its chain continues.
 
 // ending describes how a process ended.
 type ending struct {
@@ -52,8 +52,8 @@ func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t 
 	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: followUpsEnded(t.Status)})
 }
 
-// endProcess ends a process without a successor: it discards a queued message, and
-// updates the task's status if no other process is running.
+// endProcess ends a process that has no successor. It discards a queued
+// message, and updates the task's status if no other process is running.
 func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
@@ -70,8 +70,8 @@ func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e en
 	return updateTaskStatus(ctx, tx, t)
 }
 
-// updateTaskStatus sets the status of a task without running processes: inreview if an
-// agent has ever started, otherwise todo.
+// updateTaskStatus sets the status of a task without running processes. The
+// status becomes inreview if an agent has ever started, and todo otherwise.
 func updateTaskStatus(ctx context.Context, tx *store.Tx, t Task) error {
 	var open, begun int
 	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE task_id = ? AND state IN ('queued', 'running')", t.ID).Scan(&open)
@@ -89,8 +89,8 @@ func updateTaskStatus(ctx context.Context, tx *store.Tx, t Task) error {
 	return moveTask(ctx, tx, t, InReview, InProgress)
 }
 
-// discard discards the messages queued in an attempt. They stay readable until
-// the next one is queued.
+// discard discards the messages queued in an attempt. They can still be read
+// until another message is queued.
 func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) error {
 	done, err := tx.Exec(ctx, "UPDATE queued SET discarded = ? WHERE attempt_id = ? AND discarded = ''", why, p.AttemptID)
 	if err != nil {
@@ -103,9 +103,10 @@ func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) 
 	return err
 }
 
-// startNext ends a process and starts the next one in the chain, under the same runner.
-// next is the new process's reason. If next is empty, the chain is complete: a queued
-// message starts a new run, otherwise the attempt ends.
+// startNext ends a process and starts the next one in the chain, under the same
+// runner. next is the new process's reason. If next is empty, the chain is
+// complete: if a message is queued, it starts a new run; otherwise the attempt
+// ends.
 func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {

@@ -39,10 +39,10 @@ const (
 	BranchVisited      = "branch_checked_out"
 )
 
-// Fault cases, which select hints; see [fault.Fault]. After a semicolon follow the
-// names of the case's values.
+// Fault cases, which select hints; see [fault.Fault]. In the comments below,
+// the names of a case's values follow the semicolon.
 const (
-	WhichProject           = "which_project" // the project ID is missing or malformed, or no project has it; the same for the next five
+	WhichProject           = "which_project" // the project ID is missing or malformed, or there is no such project; the same applies to the next five
 	WhichRepo              = "which_repo"
 	WhichTask              = "which_task"
 	WhichAttempt           = "which_attempt"
@@ -55,27 +55,27 @@ const (
 	PromptMissing          = "prompt_missing"            // missing_required: prompt of a follow-up; action
 	ReposMissing           = "repos_missing"             // missing_required: to start an attempt
 	RepoOfOther            = "repo_of_other"             // not_found: the repository belongs to another project
-	RepoNotHere            = "repo_not_here"             // not_found: the repository is not on this machine; path
+	RepoNotHere            = "repo_not_here"             // not_found: there is no repository at this path on this machine; path
 	RepoOfOtherOrigin      = "repo_of_other_origin"      // repo_conflict: the repository has another first commit; path
-	RepoNameUnfit          = "repo_name_unfit"           // invalid_argument: name that cannot be a folder name; rule
-	BranchNotNamed         = "branch_not_named"          // missing_required: target, if the repository has no branch checked out
+	RepoNameUnfit          = "repo_name_unfit"           // invalid_argument: the name cannot be used as a folder name; rule
+	BranchNotNamed         = "branch_not_named"          // missing_required: no target was given, and the repository has no branch checked out
 	ProjectEmpty           = "project_empty"             // the project has no repository
-	ExecutorNotHere        = "executor_not_here"         // executor_unavailable: to start an attempt
-	SessionExecutorNotHere = "session_executor_not_here" // executor_unavailable: to continue a session
-	SessionExecutorGone    = "session_executor_gone"     // executor_unavailable: no longer configured
+	ExecutorNotHere        = "executor_not_here"         // executor_unavailable: cannot start an attempt
+	SessionExecutorNotHere = "session_executor_not_here" // executor_unavailable: cannot continue a session
+	SessionExecutorGone    = "session_executor_gone"     // executor_unavailable: the executor is no longer configured
 	RunningFollowUp        = "running_follow_up"         // attempt_running: cannot send a message; attempt
 	StillStopping          = "still_stopping"            // attempt_running: a stop was requested; attempt
-	NoSessionEver          = "no_session_ever"           // no_session_yet: the agent failed before it had one; attempt
+	NoSessionEver          = "no_session_ever"           // no_session_yet: the agent failed before it had a session; attempt
 	CursorUnknown          = "cursor_unknown"            // invalid_argument: cursor of a list
 	WaitForOlder           = "wait_for_older"            // invalid_argument: wait_ms with older log entries
 	OtherMachine           = "other_machine"             // worktree_missing: the worktree is on another machine; attempt, machine
 	NotVisited             = "not_visited"               // not_checked_out: the branch was not checked out; attempt
-	PatchGuarded           = "patch_guarded"             // threshold_exceeded: even a patch with fewer paths is blocked
+	PatchGuarded           = "patch_guarded"             // threshold_exceeded: a patch with fewer paths would be blocked too
 )
 
-// Codes lists the fault codes of this package and of the packages below it, and the
-// reasons why something is not shown. Each interface has a hint for each code; see
-// [fault.Hints].
+// Codes lists the fault codes of this package and of the packages that it uses,
+// and the reasons why something is not shown. Each interface has a hint for
+// each code; see [fault.Hints].
 var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []string{
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
@@ -83,8 +83,8 @@ var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []str
 	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited,
 })
 
-// Cases lists the fault cases of this package and of the packages below it. Each
-// interface has a hint for each of them too.
+// Cases lists the fault cases of this package and of the packages that it uses.
+// Each interface has a hint for each case too.
 var Cases = sorted(worktree.Cases, box.Cases, []string{
 	WhichProject, WhichRepo, WhichTask, WhichAttempt, WhichSession, WhichProcess,
 	WhichExecutor, WhichVariant, WhichChannel, WhichAction, PromptMissing, ReposMissing,

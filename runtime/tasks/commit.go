@@ -13,10 +13,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// commit commits the work of a successful run. before is the state before the run. If
-// git refuses, for example in the middle of a merge, the work stays uncommitted. Work
-// that looks like a secret stays uncommitted until a person allows it. The log reports
-// both.
+// commit commits the work of a successful run. before is the state before the
+// run. If git refuses, for example in the middle of a merge, the work stays
+// uncommitted. Work that looks like a secret stays uncommitted until a person
+// allows the commit. In both cases, commit logs the reason.
 func (r *run) commit(e ending, message string, before priorState) ending {
 	r.logExposed(before)
 	if e.State != Completed || context.Cause(r.ctx) != nil {
@@ -44,8 +44,8 @@ func (r *run) commit(e ending, message string, before priorState) ending {
 	return e
 }
 
-// heldPatience is how long a person can take to allow a commit before the run ends
-// without it.
+// heldPatience is how long a run waits for a person to allow a commit. After
+// that, the run ends without the commit.
 const heldPatience = 30 * time.Minute
 
 // allowed asks a person whether to commit something that looks like a secret.
@@ -72,11 +72,12 @@ func (r *run) allowed(what string) bool {
 	return true
 }
 
-// exposurePatience limits the check of an agent's own commits after a run that was
-// stopped.
+// exposurePatience is the time limit for checking an agent's own commits after
+// its run was stopped.
 const exposurePatience = time.Minute
 
-// logExposed logs the secrets in the agent's own commits, however its run ended.
+// logExposed logs the secrets in the agent's own commits. It does so even if
+// the run failed or was stopped.
 func (r *run) logExposed(before priorState) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), exposurePatience)
 	defer cancel()
@@ -94,7 +95,7 @@ func (r *run) logExposed(before priorState) {
 	}
 }
 
-// priorState is the state before a process ran.
+// priorState is the state before a process starts.
 type priorState struct {
 	heads   map[string]string
 	ignored []string
@@ -107,8 +108,8 @@ func (r *run) priorState() priorState {
 // maxNamed is the maximum number of names in a log line.
 const maxNamed = 20
 
-// logLeftOut logs what is never committed: nested repositories, and ignored files that
-// the process has created.
+// logLeftOut logs files that are never committed: nested repositories, and
+// ignored files that the process has created.
 func (r *run) logLeftOut(before priorState) {
 	s, err := r.c.tree.Standing(r.ctx)
 	if err != nil {

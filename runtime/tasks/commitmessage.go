@@ -16,10 +16,10 @@ type CommitMessage struct {
 	Branch  string // the attempt's branch
 	// AttemptID is the attempt's ID.
 	AttemptID string
-	// Template is the message's text with the placeholders {title}, {summary}, {agent},
-	// {branch}, {attempt} and {coauthor}. {coauthor} stands for the whole
-	// Co-authored-by line. If Template is empty, the message is title, summary and
-	// co-author, separated by blank lines.
+	// Template is the message's text. It may contain the placeholders {title},
+	// {summary}, {agent}, {branch}, {attempt} and {coauthor}. {coauthor} stands
+	// for the whole Co-authored-by line. If Template is empty, the message
+	// consists of the title, summary and co-author, separated by blank lines.
 	Template string
 }
 
@@ -57,8 +57,8 @@ func knownField(name string) bool {
 	return false
 }
 
-// String fills in the template. It removes blank lines at the start and the end, and
-// repeated blank lines.
+// String fills in the template. It removes blank lines at the start and the
+// end, and reduces several blank lines in a row to one.
 func (c CommitMessage) String() string {
 	const most = 2000 // maximum length of the summary in bytes
 	template := c.Template

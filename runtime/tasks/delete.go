@@ -20,10 +20,11 @@ type leftover struct {
 	Processes []string
 }
 
-// DeleteTask deletes a task with its attempts, their worktrees and logs. Branches with
-// commits stay: DeleteTask first commits uncommitted work, and gives commits elsewhere
-// a ref. Faults: task_has_running_attempt; work_unsaved if a folder has content that
-// would be lost.
+// DeleteTask deletes a task with its attempts, their worktrees and logs.
+// Branches with commits stay. DeleteTask first commits uncommitted work, and
+// creates refs for commits that are on no branch. Faults:
+// task_has_running_attempt; work_unsaved if a folder has content that would be
+// lost.
 func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	id, err := parseID("task_id", id)
 	if err != nil {
@@ -63,13 +64,13 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// saveAttempts commits the uncommitted work of a task's attempts to their branches. It
-// fails if something cannot be committed.
+// saveAttempts commits the uncommitted work of a task's attempts to their
+// branches. It fails if any work cannot be committed.
 func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) error {
 	for _, a := range attempts {
 		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil && f.Code == WorktreeMissing {
-			continue // another machine has the worktree and clears it
+			continue // the worktree is on another machine, which removes it
 		}
 		if err != nil {
 			return err
@@ -175,8 +176,9 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	return nil
 }
 
-// stuckTime is how long to wait before another try to remove a folder that could not be
-// removed. It may contain files of another user, and a sweep runs every few seconds.
+// stuckTime is how long to wait before trying again to remove a folder. The
+// removal may fail each time, for example because of another user's files, and
+// a sweep runs every few seconds.
 const stuckTime = 10 * time.Minute
 
 // clearLeftovers removes the remains of deleted attempts from this machine's disk.

@@ -12,9 +12,9 @@ import (
 // Applied is the result of [Manager.Apply].
 type Applied struct {
 	AttemptID, Branch string
-	// Dirs lists the checkouts that have the changes.
+	// Dirs lists the checkouts that received the changes.
 	Dirs []string
-	// Secrets lists the findings in the changes that look like secrets, if they were
+	// Secrets lists the findings in the changes that look like secrets and were
 	// allowed.
 	Secrets []string
 }
@@ -42,14 +42,15 @@ func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secr
 // Discarded is the result of [Manager.Discard].
 type Discarded struct {
 	AttemptID, Branch string
-	// Kept lists the refs that still reach the attempt's commits, each preceded by the
-	// path of its repository.
+	// Kept lists the refs that still reach the attempt's commits. Each ref
+	// follows the path of its repository.
 	Kept []string
 }
 
 // Discard deletes an attempt with its folder, logs and branch. It first commits
-// uncommitted work, and keeps the commits below refs/deskhand/kept. The task goes back
-// to todo if it has no other attempt. Faults: attempt_running, work_unsaved.
+// uncommitted work, and keeps the commits under refs/deskhand/kept. The task
+// goes back to todo if it has no other attempt. Faults: attempt_running,
+// work_unsaved.
 func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (done Discarded, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -125,8 +126,8 @@ func runningFault(id string) *fault.Fault {
 	return retryable(AttemptRunning, "stop it first, or wait until it ends", "attempt %s is running", id).WithCase("", "attempt", id)
 }
 
-// Pick lands one attempt of a task and discards the others. It changes nothing while
-// one of them is running.
+// Pick lands one attempt of a task and discards the others. If any of them is
+// running, it changes nothing.
 func (m *Manager) Pick(ctx context.Context, q LandRequest) (done Landed, gone []Discarded, err error) {
 	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// AwaitEnds waits until all attempts in a list, or any of them, have no running or
-// waiting process. Faults: not_found, invalid_argument.
+// AwaitEnds waits until attempts have no running or waiting process. It waits
+// for all attempts in the list, or for any one of them. Faults: not_found,
+// invalid_argument.
 func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) error {
 	ids := make(map[string]bool, len(attemptIDs))
 	for _, id := range attemptIDs {
@@ -30,7 +31,7 @@ func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) 
 		}
 		for mine := false; !mine; {
 			events, err := w.Next(ctx)
-			if errors.Is(err, store.ErrGone) { // this watcher was too slow: check again, and follow from here
+			if errors.Is(err, store.ErrGone) { // this watcher was too slow: check again, and watch from here
 				w.Close()
 				w, err = m.Watch(ctx, -1, "")
 				mine = true
@@ -45,8 +46,8 @@ func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) 
 	}
 }
 
-// haveEnded reports whether all, or any, of the attempts have ended. A deleted attempt
-// counts as ended.
+// haveEnded reports whether the attempts have ended: all of them if every is
+// true, otherwise at least one. A deleted attempt counts as ended.
 func (m *Manager) haveEnded(ctx context.Context, ids map[string]bool, every bool) (enough bool, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		ended := 0

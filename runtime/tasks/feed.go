@@ -8,8 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is the feed topic of this package's events. An event's key is the ID of the
-// attempt, or else of the task, or else of the project.
+// Topic is the feed topic of this package's events. An event's key is the ID of
+// the attempt. If the event concerns no attempt, the key is the ID of the task,
+// or else of the project.
 const Topic = "tasks"
 
 // EventType is the kind of an event.
@@ -31,7 +32,7 @@ const (
 	StopRequested  EventType = "stop_requested"
 	MessageQueued  EventType = "message_queued"
 	MessageDropped EventType = "message_dropped" // cancelled or discarded
-	ReviewChanged  EventType = "review_changed"  // a comment, or which files a person has viewed
+	ReviewChanged  EventType = "review_changed"  // a comment changed, or the files that a person has marked as viewed
 )
 
 // Event is a change in this package's state. IDs that do not apply are empty.
@@ -66,13 +67,14 @@ func note(tx *store.Tx, e Event) (int64, error) {
 	return tx.Append(Topic, e.key(), data), nil
 }
 
-// Watcher follows events. Use it in only one goroutine; Close may be called from any.
+// Watcher follows events. Only one goroutine may use it, but any goroutine may
+// call Close.
 type Watcher struct{ events *store.Watcher }
 
-// Watch follows the events after seq. id selects the events of an attempt, or the
-// events that concern a task or project itself; "" selects all. A negative seq means
-// the end of the feed. Watch returns [store.ErrGone] if the feed does not reach back to
-// seq.
+// Watch follows the events after seq. If id is not empty, it selects the events
+// of the attempt with that ID, or the events that concern the task or project
+// itself. A negative seq means the end of the feed. Watch returns
+// [store.ErrGone] if the feed no longer contains the events after seq.
 func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
 	if seq < 0 {
 		err := m.db.View(ctx, func(tx *store.Tx) error {
@@ -94,8 +96,8 @@ func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, er
 func (w *Watcher) Close() { w.events.Close() }
 
 // Next waits for events and returns them in order. An event that cannot be
-// decoded, for example one of a newer version, has an empty Type. Its errors
-// are those of [store.Watcher.Next].
+// decoded, for example from a newer version, has an empty Type. Next returns
+// the errors of [store.Watcher.Next].
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	found, err := w.events.Next(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if old, err := previousResult[FollowUp](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
-	known, err := m.Executors(ctx) // looks for programs, so not inside a transaction
+	known, err := m.Executors(ctx) // searches for programs, so not inside a transaction
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -54,7 +54,7 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	return req, r, checkText("prompt", r.Prompt, maxPrompt)
 }
 
-// effective returns r with its session and variant filled in.
+// effective returns r with the session and variant filled in.
 func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpRequest) (_ FollowUpRequest, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		s, err := target(ctx, tx, r.AttemptID, r.SessionID)
@@ -105,7 +105,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
-	// A machine has its own environment and its own key for digests.
+	// A machine has its own environment, and its own key for digests.
 	if last != nil && last.origin != "" && (r.OfStarter || last.host != m.host) {
 		by = last.stamp
 	}
@@ -120,8 +120,8 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// variantOf returns the variant to continue with. It returns a fault if the executor
-// cannot be started.
+// variantOf returns the variant to continue a session with. It returns a fault
+// if the executor cannot be started.
 func variantOf(known []Executor, s Session, variant string) (string, error) {
 	for _, e := range known {
 		switch {
@@ -137,7 +137,7 @@ func variantOf(known []Executor, s Session, variant string) (string, error) {
 	return "", refuse(ExecutorMissing, "start a new attempt with another executor", "executor %s is no longer configured", s.Executor).WithCase(SessionExecutorGone)
 }
 
-// queue stores a message to run after the running process.
+// queue stores a message that runs after the current process.
 func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
 	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
 	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
@@ -160,8 +160,8 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 	return err
 }
 
-// resume stores a process that continues a session. If the worktree was removed and
-// must be recreated, the setup script runs first.
+// resume stores a process that continues a session. If the worktree was removed
+// and must be created again, the setup script runs first.
 func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {

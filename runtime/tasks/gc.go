@@ -13,9 +13,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// GC removes worktrees that were not used for a while. Branches stay, and a follow-up
-// recreates a worktree. GC keeps worktrees that are in use, and those with work that is
-// not on their branch or that no ref would reach. A dry run only reports.
+// GC removes worktrees that have not been used for a while. Branches stay, and
+// a follow-up creates the worktree again. GC keeps worktrees that are in use.
+// It also keeps a worktree if its work is not on the branch, or if no ref would
+// reach its commits. A dry run only reports.
 func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	if g.AttemptID != "" {
 		c, err := m.checkoutOf(ctx, g.AttemptID)
@@ -64,8 +65,9 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	return report, nil
 }
 
-// reasonToKeep returns the files that git ignores in an attempt's folder, and the
-// reason why its content prevents removal, or "" if there is none.
+// reasonToKeep returns the files that git ignores in an attempt's folder. It
+// also returns the reason why the folder's content prevents removal, or "" if
+// nothing does.
 func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
 	s, err := tree.Survey(ctx)
 	switch {
@@ -100,7 +102,7 @@ func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error)
 	return items, nil
 }
 
-// usedTree is a worktree with its use, for GC.
+// usedTree is a worktree, with data about its use for GC.
 type usedTree struct {
 	checkout
 	item    GCItem
@@ -116,7 +118,7 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 		}
 		for _, a := range attempts {
 			if _, err := os.Lstat(a.Dir); err != nil && a.removed != 0 {
-				continue // its removal is complete; an interrupted one is repeated
+				continue // it is already removed; an interrupted removal is repeated
 			}
 			c, err := readCheckout(ctx, tx, a.ID)
 			if err != nil {
@@ -139,8 +141,8 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 	return found, now, err
 }
 
-// reasonToRetain returns the reason why age, status or use keep a worktree, or "" if it
-// may be collected.
+// reasonToRetain returns the reason why a worktree must stay because of its
+// age, status or use. It returns "" if GC may remove the worktree.
 func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
 	if limit == 0 && g.AttemptID == "" {
@@ -159,9 +161,9 @@ func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	return ""
 }
 
-// collect removes a worktree. If it cannot, it returns the reason. It marks the row
-// first, under the lock, so a process that starts in the meantime waits and then
-// recreates the worktree.
+// collect removes a worktree, or returns the reason why it cannot. It first
+// marks the row, under the lock. A process that starts in the meantime waits,
+// and then creates the worktree again.
 func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	unlock, err := m.lockTree(ctx, c.ID)
 	if err != nil {
@@ -204,8 +206,8 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	return err.Error()
 }
 
-// removeSpools removes the spool files of an attempt's runs, whose content is
-// in the log.
+// removeSpools removes the spool files of an attempt's runs. The files' content
+// is in the log.
 func (m *Manager) removeSpools(ctx context.Context, attemptID string) error {
 	processes, err := m.Processes(ctx, attemptID)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat renews the lease and stores the time of the last activity, until ctx ends.
-// It stops the run if home, the folder of its first process, no longer exists.
+// heartbeat renews the lease and stores the time of the last activity, until
+// ctx ends. home is the folder of the run's first process; if it no longer
+// exists, heartbeat stops the run.
 func (r *run) heartbeat(ctx context.Context, home string) {
 	term := r.m.options.Lease
 	tick := time.NewTicker(min(term/4, time.Second))
@@ -45,8 +46,9 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 	}
 }
 
-// checkLimits stops a run that has worked or been silent for too long, and stores
-// whether it is waiting for a person. It returns the time of the last activity.
+// checkLimits stops a run that has worked or been silent for too long. It
+// stores whether the run is waiting for a person, and returns the time of the
+// last activity.
 func (r *run) checkLimits(ctx context.Context) time.Time {
 	worked, silent, active, waits := r.clock.times(time.Now())
 	switch {
@@ -113,7 +115,7 @@ func (r *run) watchStops(ctx context.Context, seq int64) {
 	}
 }
 
-// handleStop stops the run if stop requests it. The values are "stop", and "force" for
+// handleStop stops the run if stop is "stop" or "force". With "force", there is
 // no grace period.
 func (r *run) handleStop(stop string) {
 	switch stop {

@@ -6,8 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// hooks returns the hooks to run for a landing, by repository. It sets a.Word so that
-// message hooks can edit the message. A dry run has no hooks.
+// hooks returns the hooks that a landing runs, by repository. It sets a.Word so
+// that message hooks can edit the message. A dry run has no hooks.
 func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *worktree.Author) (map[string]worktree.Hooks, error) {
 	if q.DryRun || q.NoHooks {
 		return nil, nil
@@ -55,8 +55,8 @@ func (m *Manager) trusted(ctx context.Context, c checkout, moves []worktree.Move
 	return nil
 }
 
-// trustedHooks returns the digest of the hooks that the person has trusted in a
-// repository.
+// trustedHooks returns the digest of a repository's hooks that the person has
+// trusted.
 func trustedHooks(c checkout, name string) string {
 	for i, r := range c.tree.Repos {
 		if r.Name == name {
@@ -66,8 +66,8 @@ func trustedHooks(c checkout, name string) string {
 	return ""
 }
 
-// tellHooks runs the hooks that are notified after a landing. It logs their errors,
-// because the landing is already done.
+// tellHooks runs the hooks that are notified of a landing. It only logs their
+// errors, because the landing is already done.
 func (m *Manager) tellHooks(ctx context.Context, l Landing, hooks map[string]worktree.Hooks) {
 	for _, move := range l.Moves {
 		if h, ok := hooks[move.Name]; ok {

@@ -19,11 +19,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// If several machines share a store, it records which machine has each attempt's
-// folder. A machine is identified by an ID in its folder of worktrees, not by its name:
-// two machines may have the same name, and a container gets a new name at each start.
-// The name is only for people. A store in a folder belongs to one machine, whatever its
-// name, so its ID there is empty.
+// If several machines share a store, the store records which machine has each
+// attempt's folder. A machine is identified by an ID in its folder of
+// worktrees, not by its name: two machines may have the same name, and a
+// container gets a new name at each start. The name is only for people. A store
+// in a folder belongs to one machine, whatever its name, so its ID there is
+// empty.
 
 // hostFile is the file in [Options.Dir] with the machine's ID.
 const hostFile = "host-id"
@@ -54,8 +55,8 @@ func hostID(dir string) (string, error) {
 	return "", fmt.Errorf("this machine's ID: %s was removed", path)
 }
 
-// makeHostID writes a temporary file and links it to path, so that the file is
-// never incomplete and the first one stays.
+// makeHostID writes a temporary file and links it to path. The file at path is
+// therefore always complete, and an existing one is not replaced.
 func makeHostID(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -70,7 +71,7 @@ func makeHostID(dir, path string) error {
 		return err
 	}
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return os.Rename(f.Name(), path) // a file system without links
+		return os.Rename(f.Name(), path) // the file system does not support links
 	}
 	return nil
 }
@@ -160,8 +161,8 @@ func (m *Manager) exited(l proc.Leader) bool {
 	return l.Exited() && (!l.OtherBoot() || m.host == "" && !l.OtherContainer())
 }
 
-// Prefixes of lease names. Each machine has a host lease, whose data is its name, and a
-// launcher lease for each process that starts waiting work.
+// Prefixes of lease names. Each machine has a host lease, whose data is the
+// machine's name. Each process that starts waiting work has a launcher lease.
 const (
 	hostPrefix     = "tasks/host/"
 	launcherPrefix = "tasks/launcher/"
@@ -176,7 +177,7 @@ type machine struct {
 	Name string `json:"name"`
 }
 
-// announce renews the lease that tells other machines this machine's name.
+// announce renews the lease from which other machines know this machine's name.
 func (m *Manager) announce(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
@@ -192,7 +193,8 @@ func (m *Manager) announce(ctx context.Context) error {
 		m.duplicateSince = time.Time{}
 		return err
 	}
-	// This machine was restarted a moment ago, or two machines have its ID.
+	// This machine was restarted a moment ago, or another machine has the same
+	// ID.
 	if m.duplicateSince.IsZero() {
 		m.duplicateSince = time.Now()
 	}
@@ -204,11 +206,11 @@ func (m *Manager) announce(ctx context.Context) error {
 	return nil
 }
 
-// hostTerm is how long a machine may be silent before it counts as away.
+// hostTerm is how long a machine may be silent before it is considered away.
 func (m *Manager) hostTerm() time.Duration { return 3 * m.options.Lease }
 
-// renewPresence tells other machines that this manager starts the processes that wait
-// for this machine.
+// renewPresence tells other machines that this manager starts the processes
+// waiting for this machine.
 func (m *Manager) renewPresence(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.announcedAt) < m.options.Lease {
 		return nil
@@ -271,7 +273,7 @@ func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s 
 		return hostInfo{name: "no machine yet, because it is queued for any"}, nil
 	}
 	if !hostIDs.MatchString(host) {
-		return hostInfo{name: host}, nil // the name of a machine, from before machines had IDs
+		return hostInfo{name: host}, nil // the row has a machine name, from before machines had IDs
 	}
 	l, err := tx.Lease(ctx, hostPrefix+host)
 	if err != nil {
@@ -284,8 +286,8 @@ func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s 
 	return hostInfo{known.Name, l.Until.Add(-m.hostTerm())}, nil
 }
 
-// stranded returns the queued processes of machines that have been away for 30 lease
-// terms (10 minutes by default), with the machines' names.
+// stranded returns the queued processes whose machine has been away for 30
+// lease terms (10 minutes by default), and the names of those machines.
 func (m *Manager) stranded(ctx context.Context) (lost []process, names []string, err error) {
 	if m.host == "" {
 		return nil, nil, nil
@@ -315,7 +317,7 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 	return lost, names, err
 }
 
-// failStranded fails the processes that wait for a machine that is gone.
+// failStranded fails the processes whose machine is gone.
 func (m *Manager) failStranded(ctx context.Context) error {
 	lost, names, err := m.stranded(ctx)
 	for i, p := range lost {

@@ -14,8 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// requestIDLifetime is how long a request ID is remembered: longer than any client
-// retries.
+// requestIDLifetime is how long a request ID is remembered. No client retries
+// for that long.
 const requestIDLifetime = 7 * 24 * time.Hour
 
 const maxRequestID = 200
@@ -27,10 +27,10 @@ const (
 	scopeFollowUp = "follow-up"
 )
 
-// request is a call that a client may repeat. The call's work and the record of its
-// result are one transaction, so a repeated call finds the first call's result, or
-// nothing if the first call failed or died. Concurrent calls with the same ID run one
-// after the other, across processes.
+// request is a call that a client may repeat. One transaction does the call's
+// work and records the result. A repeated call therefore finds the first call's
+// result, or nothing if the first call failed or its process died. Concurrent
+// calls with the same ID run one after the other, across processes.
 type request struct {
 	// scope is the kind of request, one of the scopes above. An ID may be used once per
 	// scope.
@@ -38,15 +38,16 @@ type request struct {
 	// id is the caller's ID for the request. If it is empty, every call is a new
 	// request.
 	id string
-	// asked holds the call's arguments, and payload holds them with every default
-	// filled in. Two calls are the same request if either value is the same, because a
-	// default may be spelled out, and may have changed since the first call. A nil
-	// payload means that the defaults are not known yet; then two calls cannot be told
-	// apart.
+	// asked holds the call's arguments, and payload holds them with every
+	// default filled in. Two calls count as the same request if either value is
+	// the same: a caller may give a default explicitly, and a default may have
+	// changed since the first call. A nil payload means that the defaults are
+	// not known yet, so the calls cannot be compared.
 	asked, payload any
 }
 
-// result reports whether the request was made before, and decodes its result into into.
+// result reports whether the request was made before. If it was, the earlier
+// result is decoded into the variable to which the parameter into points.
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
 	if r.id == "" {
 		return false, nil
@@ -119,8 +120,9 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// previousResult returns the result of a request that was made before. It returns nil
-// if there is none. Call it before checks of anything that may have changed since.
+// previousResult returns the result of a request that was made before, or nil
+// if there is none. Call it before checking anything that may have changed
+// since the first call.
 func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, error) {
 	if err := checkText("request_id", r.id, maxRequestID); err != nil || r.id == "" {
 		return nil, err
@@ -137,8 +139,8 @@ func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, erro
 	return &result, nil
 }
 
-// idempotent runs do in a transaction, unless the request was made before. It returns
-// the result of this call or the earlier one.
+// idempotent runs do in a transaction, unless the request was made before. It
+// returns the result of do, or the earlier result.
 func idempotent[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		found, err := r.result(ctx, tx, &result)

@@ -16,18 +16,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// runnerInput is what a runner or launcher reads from stdin: the environment of the
-// process that started the attempt. Other programs of the same user, for example an
-// agent, can read a process's initial environment, so a runner starts with only the
-// variables that every program needs.
+// runnerInput is the data that a runner or launcher reads from stdin: the
+// environment of the process that started the attempt. It is not passed as the
+// initial environment, because other programs of the same user, for example an
+// agent, can read that. The initial environment holds only the variables that
+// every program needs.
 type runnerInput struct {
 	Origin string   `json:"origin"`
 	Env    []string `json:"env"` // NAME=value
 }
 
-// Inherit reads the input that a manager sent to this process on stdin, replaces the
-// environment with it, and returns the value for [Options.Origin]. A runner and a
-// launcher call Inherit first.
+// Inherit reads the input that a manager sent to this process on stdin,
+// replaces the environment with it, and returns the value for [Options.Origin].
+// A runner or launcher must call Inherit first.
 func Inherit(stdin io.Reader) (origin string, err error) {
 	var e runnerInput
 	if err := json.NewDecoder(stdin).Decode(&e); err != nil || e.Origin == "" {
@@ -46,11 +47,11 @@ func Inherit(stdin io.Reader) (origin string, err error) {
 	return e.Origin, nil
 }
 
-// handoverTimeout limits how long a new process may take to read its input.
+// handoverTimeout is the time limit for a new process to read its input.
 const handoverTimeout = 10 * time.Second
 
-// startOwn starts a deskhand process that outlives this one, and sends it its input.
-// out receives its output.
+// startOwn starts a deskhand process that outlives this one, and sends it its
+// input. The new process writes its output to out.
 func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	origin, err := m.origin()
 	if err != nil {
@@ -76,7 +77,8 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	}
 	theirs.Close()
 	_ = ours.SetWriteDeadline(time.Now().Add(handoverTimeout)) // fails for pipes on some systems
-	// If the process exits before it reads, its output and exit status tell why.
+	// If the process exits before it reads the input, its output and exit
+	// status explain why.
 	if _, err := ours.Write(data); err != nil && !errors.Is(err, syscall.EPIPE) {
 		cmd.Process.Kill()
 		cmd.Wait()

@@ -19,8 +19,8 @@ import (
 type Allowance struct {
 	// All allows every secret, including those in uncommitted work.
 	All bool
-	// Named lists findings that a person has seen and allowed, in the form of the
-	// detail "found" of the fault land_held.
+	// Named lists findings that a person has seen and allowed, in the form of
+	// the detail "found" in the fault land_held.
 	Named []string
 }
 
@@ -41,8 +41,9 @@ type LandRequest struct {
 	NoHooks bool
 	// Secrets specifies which secrets may land.
 	Secrets Allowance
-	// DryRun computes the result without changing anything. With Save, a dry run
-	// commits the attempt's uncommitted work, so that Plan holds.
+	// DryRun computes the result without changing anything. If Save is also
+	// set, a dry run commits the attempt's uncommitted work, so that Plan stays
+	// valid.
 	DryRun, Save bool
 	// Plan is the plan of an earlier dry run. If it is not empty and the landing
 	// differs from it, Land returns plan_changed.
@@ -57,18 +58,20 @@ type Landed struct {
 	Distances []worktree.Distance
 	// Message is the message of the new commit. It is empty if none was created.
 	Message string
-	// Secrets lists allowed findings in what lands: file, line and kind, for example
-	// "shop/a.go:3 has what looks like a token of GitHub".
+	// Secrets lists the allowed findings in the landed changes: file, line and
+	// kind, for example "shop/a.go:3 has what looks like a token of GitHub".
 	Secrets []string
-	// Plan identifies this landing: one of other commits has another plan.
+	// Plan identifies this landing. A landing of other commits has a different
+	// plan.
 	Plan string
 }
 
-// Land moves the target to the attempt's work, in all its repositories or in none. It
-// first commits uncommitted work; afterwards the task is done. Faults: attempt_running,
-// work_unsaved, conflicts, nothing_to_land, not_fast_forward, no_identity,
-// hooks_changed, hook_failed, target_dirty, target_moved, untracked_in_the_way,
-// land_held, plan_changed, and those of [Manager.Collect].
+// Land moves the target to the attempt's work, in all of the attempt's
+// repositories or in none. It first commits uncommitted work. Afterwards, the
+// task is done. Faults: attempt_running, work_unsaved, conflicts,
+// nothing_to_land, not_fast_forward, no_identity, hooks_changed, hook_failed,
+// target_dirty, target_moved, untracked_in_the_way, land_held, plan_changed,
+// and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
@@ -112,7 +115,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if q.KeepBranch || c.attempt.removed == 0 {
 			return nil
 		}
-		c.tree.Repos = slices.Clone(c.tree.Repos) // without a folder, gc does not delete the branch
+		c.tree.Repos = slices.Clone(c.tree.Repos) // gc does not delete the branch if there is no folder
 		for i, r := range c.tree.Repos {
 			c.tree.Repos[i].Landed = done.Heads[r.Name]
 		}
@@ -179,9 +182,9 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 	return done, err
 }
 
-// checkSecrets returns land_held if moves would bring something that looks like a
-// secret to a person's branch or checkout. If that is allowed, now or when it was
-// committed, it returns the findings.
+// checkSecrets returns land_held if moves would bring something that looks like
+// a secret to a person's branch or checkout. If the findings are allowed, or
+// were allowed when they were committed, it returns them.
 func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree.Move, allowed Allowance) ([]string, error) {
 	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil {
@@ -205,9 +208,10 @@ func reversed(moves []worktree.Move) (back []worktree.Move) {
 	return back
 }
 
-// withEndedAttempt calls do for an attempt without running processes, while no other
-// process creates or removes its folder. Unless dryRun is set, it first commits work
-// that is not on the branch. secrets allows it to commit what looks like a secret.
+// withEndedAttempt calls do for an attempt without running processes, while no
+// other process creates or removes its folder. Unless dryRun is set, it first
+// commits work that is not on the branch. If secrets is true, it also commits
+// work that looks like a secret.
 func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
 	if err := m.finishLandings(ctx); err != nil {
 		return err
@@ -238,7 +242,7 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	return do(c)
 }
 
-// author returns the message and signing of a landing's commits.
+// author returns the message for a landing's commits, and how to sign them.
 func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a worktree.Author, err error) {
 	if q.How != worktree.FastForward {
 		if _, err := c.tree.Identity(ctx); err != nil {
@@ -262,7 +266,8 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 	return a, err
 }
 
-// spoken returns an attempt's task, its agent's last message, and the agent's name.
+// spoken returns an attempt's task, its agent's last message, and the agent's
+// name.
 func (m *Manager) spoken(ctx context.Context, c checkout) (t Task, summary, agent string, err error) {
 	if t, err = m.Task(ctx, c.TaskID); err != nil {
 		return t, "", "", err
@@ -287,8 +292,8 @@ func scanText(row scanner) (s string, err error) {
 	return s, err
 }
 
-// move performs the moves of a landing. It first stores a row, from which another
-// process can finish the landing if this process dies.
+// move performs the moves of a landing. It first stores a row. If this process
+// dies, another process can finish the landing from that row.
 func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktree.Hooks) error {
 	if err := m.db.Update(ctx, func(tx *store.Tx) error {
 		l.Created = tx.Now
@@ -352,7 +357,7 @@ func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) erro
 	})
 }
 
-// rebase stores the commits from which the attempt's work starts now.
+// rebase stores the commits from which the attempt's work now starts.
 func rebase(ctx context.Context, tx *store.Tx, a attempt, bases map[string]string) error {
 	for i, r := range a.Repos {
 		if base, ok := bases[r.Name]; ok {
@@ -369,8 +374,8 @@ func rebase(ctx context.Context, tx *store.Tx, a attempt, bases map[string]strin
 	return nil
 }
 
-// landingPatience is how long a sweep waits for a process that has locked an attempt's
-// folder.
+// landingPatience is how long a sweep waits for another process to unlock an
+// attempt's folder.
 const landingPatience = 200 * time.Millisecond
 
 // finishLandings completes landings that dead processes on this machine have begun.
@@ -425,8 +430,8 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 }
 
 // distances compares an attempt's branch with its target, in the order of its
-// repositories. It returns nil if that is not possible, for example because the branch
-// was deleted.
+// repositories. It returns nil if they cannot be compared, for example because
+// the branch was deleted.
 func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {

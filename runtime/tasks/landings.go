@@ -43,8 +43,9 @@ type landingData struct {
 	How    worktree.How    `json:"how"`
 	Target string          `json:"target"`
 	Moves  []worktree.Move `json:"moves"`
-	// Heads holds the landed commits of the attempt's branch, and Bases the commits
-	// where the branch had left the target, by repository name.
+	// Heads holds the landed commits of the attempt's branch. Bases holds the
+	// commits at which the branch had diverged from the target. The keys are
+	// repository names.
 	Heads map[string]string `json:"heads"`
 	Bases map[string]string `json:"bases"`
 	// KeepBranch keeps the branch when the folder is removed.
@@ -63,7 +64,7 @@ func scanLanding(row scanner) (l Landing, err error) {
 	return l, json.Unmarshal([]byte(data), &l.landingData)
 }
 
-// latestLanding returns the newest landing of an attempt that was begun and not
+// latestLanding returns an attempt's newest landing that has begun and was not
 // reverted, or nil if there is none.
 func latestLanding(ctx context.Context, tx *store.Tx, attemptID string) (*Landing, error) {
 	found, err := all(ctx, tx, scanLanding, "SELECT "+landingColumns+` FROM landings

@@ -10,14 +10,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Landing policies of a project. They control what agents outside of attempts may do
-// with the project's attempts.
+// Landing policies of a project. They control what an agent outside the
+// attempts may do with the project's attempts.
 const (
-	// AskToLand asks a person each time. The zero value means the same.
+	// AskToLand asks a person each time. An empty policy means the same.
 	AskToLand LandingPolicy = "ask"
-	// AllowToLand lets them land without asking.
+	// AllowToLand lets agents land without asking.
 	AllowToLand LandingPolicy = "allow"
-	// NeverLand forbids them to land.
+	// NeverLand forbids agents to land.
 	NeverLand LandingPolicy = "never"
 )
 
@@ -72,7 +72,7 @@ func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLan
 	return p, err
 }
 
-// MayLand reports whether an agent may land an attempt, and if so, whether it must ask
+// MayLand reports whether an agent may land an attempt, and whether it must ask
 // a person first. Fault: landing_forbidden.
 func (m *Manager) MayLand(ctx context.Context, attemptID string) (c Context, ask bool, err error) {
 	if c, err = m.Context(ctx, attemptID); err != nil {

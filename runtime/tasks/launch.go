@@ -15,14 +15,14 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// launchPatience is how long a runner may take from its start to its claim before
-// another one is started for the same process. A machine that starts a hundred
-// concurrently takes seconds.
+// launchPatience is how long a new runner may take to claim its process. After
+// that, another runner is started for the process. If a hundred runners start
+// concurrently, they take seconds.
 const launchPatience = 30 * time.Second
 
-// launch starts runners for queued processes of this manager's origin while there are
-// free slots, and leaves the rest to a launcher. It only logs a failure, because a
-// sweep in this process or another retries.
+// launch starts runners for queued processes of this manager's origin while
+// there are free slots. It leaves the rest to a launcher. If launch fails, it
+// only logs the error, because a sweep in this process or another retries.
 func (m *Manager) launch(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	chosen, rest, err := m.chooseWaiting(ctx)
@@ -72,9 +72,9 @@ type queuedProcess struct {
 	slots, ofExecutor    int
 }
 
-// chooseWaiting marks the longest-waiting processes of this manager's origin as
-// launched and returns them. rest reports whether others of this origin are still
-// waiting.
+// chooseWaiting marks the processes of this manager's origin that have waited
+// longest as launched, and returns them. rest reports whether other processes
+// of this origin are still waiting.
 func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest bool, err error) {
 	if m.options.MaxRunning < 0 {
 		return nil, false, nil
@@ -115,9 +115,9 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 	return chosen, rest, nil
 }
 
-// nextToStart returns the processes of an origin that have a free slot. It assigns
-// slots in queue order, so a process that has waited longer keeps its turn if another
-// origin has a launcher for it.
+// nextToStart returns the processes of an origin that have a free slot. It
+// assigns slots in queue order. If another origin has a launcher, that origin's
+// processes that have waited longer get their slots first.
 func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
 	old := millis(tx.Now.Add(-launchPatience))
 	of, err := busySlots(ctx, tx, m.host, "", old)
@@ -152,14 +152,16 @@ func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (id
 	return ids, rest, nil
 }
 
-// runDir returns a process's folder, which holds its spool and its runner's output.
+// runDir returns a process's folder. It contains the process's spool and the
+// runner's output.
 func (m *Manager) runDir(processID string) string {
 	return filepath.Join(m.options.Dir, "runs", processID)
 }
 
-// startRunner starts a runner that outlives this process. If the runner exits before it
-// begins, for example because of an invalid setting, startRunner fails the process in
-// the store; otherwise it would be started again and again.
+// startRunner starts a runner that outlives this process. If the runner exits
+// before it begins, for example because of an invalid setting, startRunner
+// marks the process as failed in the store. Otherwise the process would be
+// started again and again.
 func (m *Manager) startRunner(p process) error {
 	line := m.options.Runner
 	if len(line) == 0 {
@@ -182,7 +184,7 @@ func (m *Manager) startRunner(p process) error {
 	if err != nil {
 		return err
 	}
-	go func() { // runs as long as both processes live
+	go func() { // runs until the runner or this process exits
 		ended := cmd.Wait()
 		if m.ctx.Err() == nil {
 			m.fail(m.ctx, p, "its runner exited before it began: "+m.lastOutput(p.ID, ended))
@@ -207,11 +209,11 @@ func (m *Manager) lastOutput(processID string, ended error) string {
 
 const runnerLog = "runner.log"
 
-// attemptEnv lists the variables that every process of an attempt has.
+// attemptEnv lists the variables that every process of an attempt gets.
 var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_PROJECT", "DESKHAND_BRANCH"}
 
-// withoutAttempt removes an attempt's variables from an environment, because work that
-// an agent starts is not part of its attempt.
+// withoutAttempt removes an attempt's variables from an environment. Work that
+// an agent starts is not part of the agent's own attempt.
 func withoutAttempt(env []string) []string {
 	inside := slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "DESKHAND_ATTEMPT_ID=") })
 	if !inside {
@@ -223,8 +225,8 @@ func withoutAttempt(env []string) []string {
 	})
 }
 
-// fail fails a process that was launched and has not begun, unless it was launched
-// again.
+// fail marks a process that was launched but has not begun as failed, unless it
+// was launched again.
 func (m *Manager) fail(ctx context.Context, p process, why string) {
 	var now process
 	waits := func(tx *store.Tx) (bool, error) {
@@ -233,7 +235,7 @@ func (m *Manager) fail(ctx context.Context, p process, why string) {
 		return err == nil && now.State == Queued && now.launched.Equal(p.launched), err
 	}
 	still := false
-	err := m.db.View(ctx, func(tx *store.Tx) (err error) { // most processes have begun or ended, so check without the write lock first
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) { // most processes have begun or ended, so check first without the write lock
 		still, err = waits(tx)
 		return err
 	})

@@ -13,8 +13,9 @@ import (
 // launcherLease is the prefix of a launcher's lease name. The origin follows.
 const launcherLease = "tasks/launcher/"
 
-// holder returns the holder of this manager's leases. Other processes on this machine
-// can tell from it whether this process is running.
+// holder returns the name under which this manager holds leases. From that
+// name, other processes on this machine can tell whether this process is
+// running.
 func (m *Manager) holder() string {
 	return fmt.Sprint(m.instance, " ", m.self.PID, " ", m.self.StartTime, " ", m.host)
 }
@@ -33,8 +34,9 @@ func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string
 	return alive, nil
 }
 
-// Launch starts queued processes of this manager's origin as slots become free. It
-// returns when no process is queued, or if another launcher of this origin is running.
+// Launch starts queued processes of this manager's origin as slots become free.
+// It returns when no process is queued. If another launcher of this origin is
+// running, it returns at once.
 func (m *Manager) Launch(ctx context.Context) error {
 	origin, err := m.origin()
 	if err != nil {
@@ -77,9 +79,9 @@ func (m *Manager) Launch(ctx context.Context) error {
 	}
 }
 
-// retire releases the lease if nothing is waiting for this launcher. A process that
-// queues work looks for a launcher afterwards: it finds none, or one that has seen the
-// work.
+// retire releases the lease if nothing is waiting for this launcher. A process
+// that queues work looks for a launcher afterwards. It finds no launcher, or
+// one that has seen the work.
 func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (idle bool, err error) {
 	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		var waiting int
@@ -93,8 +95,7 @@ func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (i
 	return idle, err
 }
 
-// launcherPatience is how long a launcher may take from its start until it holds its
-// lease.
+// launcherPatience is how long a new launcher may take to get its lease.
 const launcherPatience = 10 * time.Second
 
 // ensureLauncher starts a launcher of this manager's origin if there is none. The
@@ -130,6 +131,6 @@ func (m *Manager) ensureLauncher(ctx context.Context) error {
 		return fmt.Errorf("start launcher: %w", err)
 	}
 	m.launcherAt = time.Now()
-	go cmd.Wait() // runs as long as both processes live
+	go cmd.Wait() // runs until the launcher or this process exits
 	return nil
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// lockTerm is how long a worktree stays locked if it is unknown whether the holder is
-// alive. Creating a worktree of a very large repository takes minutes.
+// lockTerm is how long a lock on a worktree is valid if nobody can tell whether
+// its holder is alive. It takes minutes to create a worktree of a very large
+// repository.
 const lockTerm = 10 * time.Minute
 
 // lockTree waits until no other process creates or removes an attempt's worktrees, and
@@ -45,8 +46,8 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 	}
 }
 
-// leaderOf parses the holder of a lock. here reports whether this machine can tell if
-// the holder is running.
+// leaderOf parses a lock's holder. here reports whether this machine can tell
+// if the holder is running.
 func (m *Manager) leaderOf(holder string) (l proc.Leader, here bool) {
 	parts := strings.SplitN(holder, " ", 4)
 	if len(parts) != 4 || parts[3] != m.host {

@@ -8,12 +8,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// maxWait limits how long a reader of a log waits, because clients give up on longer
-// calls.
+// maxWait is the maximum time that a reader of a log waits, because clients
+// give up on longer calls.
 const maxWait = 30 * time.Second
 
-// Logs returns a part of the log of an attempt's newest process, or of the given
-// process. Indexes belong to one process: each log begins at 0. Faults:
+// Logs returns one page of the log of an attempt's newest process, or of the
+// given process. Indexes belong to one process: each log begins at 0. Faults:
 // mixed_pagination, wait_ms_too_large.
 func (m *Manager) Logs(ctx context.Context, q LogQuery) (page LogPage, err error) {
 	if q.AttemptID, err = parseID("attempt_id", q.AttemptID); err != nil {
@@ -69,7 +69,8 @@ func (q LogQuery) check() error {
 	return nil
 }
 
-// logged returns the requested process and the newest one, or nil if there is none.
+// logged returns the requested process (by default the newest) and the newest
+// one. Both are nil if the attempt has no process.
 func (m *Manager) logged(ctx context.Context, q LogQuery) (p, newest *process, err error) {
 	if q.ProcessID != "" {
 		if q.ProcessID, err = parseID("execution_process_id", q.ProcessID); err != nil {

@@ -22,27 +22,28 @@ type Options struct {
 	Dir string
 	// BranchPrefix is the first part of branch names. Empty means "deskhand".
 	BranchPrefix string
-	// MaxRunning is the number of slots: how many processes may be running on this
-	// machine when a process that this manager queued begins. Processes that are
-	// waiting for a person do not count. Zero means one per CPU, and at least 4. If it
-	// is negative, this manager starts none.
+	// MaxRunning is the number of slots on this machine. This manager's queued
+	// processes begin only while fewer processes are running. Processes that
+	// are waiting for a person do not count. Zero means one slot per CPU, and
+	// at least 4. If MaxRunning is negative, this manager starts no processes.
 	MaxRunning int
 	// MaxRunningOf limits the slots of single executors, by ID. Missing ones have no
 	// limit of their own.
 	MaxRunningOf map[string]int
 	// Guard limits what is listed of changes. Nil means [worktree.Balanced].
 	Guard *worktree.Guard
-	// Retain is how long an attempt's worktree stays after its last use, by the status
-	// of its task. With a status that is missing, it stays forever. Nil means 7 days
-	// for done and cancelled, and 30 days for inreview.
+	// Retain is how long an attempt's worktree stays after its last use, by the
+	// status of its task. If a status is missing, worktrees with that status
+	// stay forever. A nil map means 7 days for done and cancelled, and 30 days
+	// for inreview.
 	Retain map[Status]time.Duration
 	// WallClock limits the duration of a run. Zero means 6 hours.
 	WallClock time.Duration
-	// Silence limits how long an agent may write nothing while it is not waiting for a
-	// person. Zero means 30 minutes.
+	// Silence is how long an agent may write nothing while it is not waiting
+	// for a person. Zero means 30 minutes.
 	Silence time.Duration
-	// MaxOutput limits what a process may write, in bytes. Zero means 1 GiB. The log
-	// stores less: see [logs.Options].
+	// MaxOutput is the maximum number of bytes that a process may write. Zero
+	// means 1 GiB. The log stores less: see [logs.Options].
 	MaxOutput int64
 	// Agents holds the agents that can be started. Nil means the built-in ones.
 	Agents *executor.Table
@@ -61,8 +62,8 @@ type Options struct {
 	// project sets one. Empty means none, like [box.None] but without a note in the
 	// log.
 	Sandbox box.Mode
-	// Network lists what agents can reach from a sandbox: on, off, or hosts. Nil means
-	// on.
+	// Network lists what agents can reach from a sandbox: on, off, or a list of
+	// hosts. Nil means on.
 	Network []string
 	// SandboxRead and SandboxWrite list additional paths that agents may read or write.
 	// Private lists folders to hide in addition to the user's home and Dir.
@@ -78,8 +79,8 @@ type Options struct {
 	// RunnerEnv is added to the environment that runners and launchers receive: see
 	// [Inherit].
 	RunnerEnv []string
-	// Launcher is the command line that calls [Manager.Launch]. If it is nil, only
-	// managers that happen to be running start waiting processes.
+	// Launcher is the command line that calls [Manager.Launch]. If it is nil,
+	// waiting processes start only while some manager is running.
 	Launcher []string
 	// Origin is the result of [Inherit] in this process. It is empty if Inherit was not
 	// called.
@@ -89,23 +90,25 @@ type Options struct {
 	// Lease is how long a runner may be silent before others consider it dead. Zero
 	// means 20 s.
 	Lease time.Duration
-	// Serve offers deskhand's tools to an attempt's agent. A runner calls it once, with
-	// its first process, and calls stop before it exits. url and token go into the
-	// environment of everything that the runner starts. If Serve is nil, there are no
-	// tools.
+	// Serve offers deskhand's tools to an attempt's agent. A runner calls Serve
+	// once, with its first process, and calls stop before it exits. Everything
+	// that the runner starts gets url and token in its environment. If Serve is
+	// nil, there are no tools.
 	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)
-	// Ask asks a person an agent's question and waits for the answer; see
-	// [executor.Spec]. If it is nil, no person can be asked.
+	// Ask puts an agent's question to a person and waits for the answer; see
+	// [executor.Spec]. If it is nil, nobody can be asked.
 	Ask func(context.Context, Attempt, Process, executor.Question) (executor.Answer, error)
 	// Questions returns the number of an attempt's questions that are waiting for a
 	// person. If it is nil, the number is 0.
 	Questions func(ctx context.Context, attemptID string) (int, error)
-	// TurnEnded, if not nil, is called in the transaction that ends a process of an
-	// attempt, or after which an attempt takes no more answers.
+	// TurnEnded is told that a process of an attempt has ended, or that an
+	// attempt no longer takes answers. If it is not nil, it is called in the
+	// transaction that makes this change.
 	TurnEnded func(context.Context, *store.Tx, TurnEnd) error
-	// FollowQuestions calls tell when the attempt begins or stops having an open
-	// question that was asked at since or later. It returns when ctx ends. If it is
-	// nil, only questions through Ask count.
+	// FollowQuestions watches an attempt's open questions that were asked at
+	// since or later. It calls tell when the attempt starts or stops having
+	// such a question. It returns when ctx ends. If FollowQuestions is nil,
+	// only questions through Ask count.
 	FollowQuestions func(ctx context.Context, attemptID string, since time.Time, tell func(waits bool))
 	// Log receives one line for each process that starts or ends. If it is nil, nothing
 	// is logged.
@@ -135,12 +138,13 @@ type Manager struct {
 
 	// Used only by the sweep goroutine: see renewPresence.
 	announcedAt    time.Time // when this machine was last announced
-	duplicateSince time.Time // since when another machine has had the same ID
+	duplicateSince time.Time // since when another machine has been using the same ID
 }
 
-// New returns a manager for a store that was opened with [Schemas]. Before it returns,
-// it ends the processes that dead runners left behind, so that a program that only
-// reads gets the true state. It then sweeps in the background until [Manager.Close].
+// New returns a manager for a store that was opened with [Schemas]. Before it
+// returns, it ends the processes that dead runners left behind, so that even a
+// program that only reads sees the true state. It then sweeps in the background
+// until [Manager.Close].
 func New(db *store.DB, o Options) *Manager {
 	m := &Manager{db: db, options: o.filled(), instance: newID(), self: proc.Self()}
 	m.origin = sync.OnceValues(func() (string, error) {
@@ -169,7 +173,7 @@ func (o Options) filled() Options {
 	if o.Agents == nil {
 		shipped, err := executor.New(nil)
 		if err != nil {
-			panic(err) // a test covers the built-in agents
+			panic(err) // cannot happen: a test covers the built-in agents
 		}
 		o.Agents = shipped
 	}

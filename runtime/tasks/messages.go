@@ -14,8 +14,8 @@ const (
 	maxTurns     = 200
 )
 
-// Messages returns a part of a session's transcript. Faults: ambiguous_target,
-// mixed_pagination, no_session_yet.
+// Messages returns one page of a session's transcript. Faults:
+// ambiguous_target, mixed_pagination, no_session_yet.
 func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePage, err error) {
 	if q.Before != nil && q.After != nil {
 		return MessagePage{}, mixedPagination()
@@ -79,8 +79,8 @@ func scanTurn(row scanner) (t Turn, err error) {
 	return t, err
 }
 
-// target returns the session that a call refers to: the named one, or the newest of the
-// named attempt.
+// target returns the session that a call refers to: the named session, or the
+// newest session of the named attempt.
 func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s Session, err error) {
 	switch {
 	case attemptID != "" && sessionID != "":

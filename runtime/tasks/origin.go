@@ -20,18 +20,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// A run belongs to the process that started it. A process that is waiting for a slot
-// carries an origin, a digest of the environment and settings that it was started with.
-// Only a manager with the same origin starts it, and not, for example, a shell without
-// its keys or a cron job. No file holds the values: a launcher and its runners receive
-// them over a pipe.
+// A run belongs to the process that started it. A process that is waiting for a
+// slot has an origin: a digest of the environment and settings that it was
+// started with. Only a manager with the same origin starts the process. For
+// example, a shell without the same keys or a cron job does not start it. The
+// values are in no file: a launcher and its runners receive them over a pipe.
 
-// Configuration holds an installation's settings that belong to a run's origin and have
-// no field in [Options].
+// Configuration holds an installation's settings that belong to a run's origin
+// but have no field in [Options].
 type Configuration struct {
 	// File is the path of the configuration file. It is empty if there is none.
 	File string
-	// Wrap is the command that runs every agent. Nil means none.
+	// Wrap is the command that runs every agent. Nil means no wrapper.
 	Wrap []string
 	// Settings lists additional settings of a run, as NAME=value.
 	Settings []string
@@ -45,7 +45,7 @@ type Origin struct {
 	// Names lists the variables that the agent gets in addition to those that every
 	// program needs.
 	Names []string `json:"names,omitempty"`
-	// Wrap is the command that runs the agent. Nil means none.
+	// Wrap is the command that runs the agent. Nil means no wrapper.
 	Wrap       []string      `json:"wrap,omitempty"`
 	MaxRunning int           `json:"max_running"`
 	TimeLimit  time.Duration `json:"time_limit"`
@@ -83,7 +83,8 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 	return s, err
 }
 
-// ofTerminal lists variables that differ between terminals and do not affect a run.
+// ofTerminal lists variables that differ between terminals but do not affect a
+// run.
 var ofTerminal = []string{"TERM", "COLORTERM", "NO_COLOR", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS", "XDG_SESSION_PATH", "XDG_SEAT", "XDG_SEAT_PATH", "XDG_VTNR"}
 
 // digestOrigin returns the origin of processes that a manager with these options
@@ -117,8 +118,8 @@ func (o Options) digestOrigin() (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// originKey returns the key for this machine's digests. It creates the key on the first
-// call.
+// originKey returns the key for this machine's digests, and creates it on the
+// first call.
 func originKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "origin.key")
 	key, err := os.ReadFile(path)
@@ -154,9 +155,9 @@ func makeKey(dir, path string) error {
 	return nil
 }
 
-// Stranded returns the origin of a queued attempt that nothing will start: no launcher
-// of its origin is running, and this manager has another origin. Otherwise it returns
-// nil.
+// Stranded returns the origin of a queued attempt that nothing will start,
+// because no launcher of its origin is running and this manager has another
+// origin. Otherwise it returns nil.
 func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin, err error) {
 	p, err := m.newestProcess(ctx, attemptID)
 	if err != nil || p == nil || p.State != Queued {
@@ -181,7 +182,7 @@ func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (b
 	if own, err := m.origin(); err == nil && own == p.origin && m.options.MaxRunning > 0 {
 		return false, nil
 	}
-	var running int // their runners start the next process
+	var running int // the runner of a running process starts the next one
 	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ?", Running, m.host, p.origin).Scan(&running)
 	if err != nil || running > 0 {
 		return false, err
@@ -192,6 +193,6 @@ func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (b
 
 func readOrigin(column string) *Origin {
 	o := &Origin{}
-	json.Unmarshal([]byte(column), o) // empty for rows of older versions
+	json.Unmarshal([]byte(column), o) // empty in rows from older versions
 	return o
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// errorText returns an error with its hint.
+// errorText returns the text of an error and its hint.
 func errorText(err error) string {
 	if f := fault.Of(err); f != nil && f.Hint != "" {
 		return f.Message + "; " + f.Hint
@@ -34,7 +34,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	defer unlock()
-	if _, err := r.c.tree.LeaveBox(r.ctx); err != nil { // the box of a killed runner
+	if _, err := r.c.tree.LeaveBox(r.ctx); err != nil { // a killed runner left its box
 		return err
 	}
 	switch {
@@ -54,7 +54,7 @@ func (r *run) prepare() error {
 		if err := r.c.tree.Lock(r.ctx); err != nil || r.c.removed == 0 {
 			return err
 		}
-		return r.noteTree() // a removal was interrupted
+		return r.noteTree() // a removal of the folder was interrupted
 	default:
 		if err := r.c.tree.Recreate(r.ctx); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (r *run) prepare() error {
 		if len(copied) > 0 {
 			all := append(slices.Clone(r.c.attempt.Repos[i].Copied), copied...)
 			slices.Sort(all)
-			all = slices.Compact(all) // some files may have been copied before
+			all = slices.Compact(all) // some files may have been copied earlier
 			r.c.attempt.Repos[i].Copied, r.c.tree.Repos[i].Copied = all, all
 			r.log.Append(logs.System(fmt.Sprintf("copied into %s: %s", repo.Name, strings.Join(copied, ", "))))
 		}
@@ -76,7 +76,7 @@ func (r *run) prepare() error {
 	return r.noteTree()
 }
 
-// noteTree stores that the worktrees exist, and their base commits.
+// noteTree records that the worktrees exist, and stores their base commits.
 func (r *run) noteTree() error {
 	repos, err := json.Marshal(r.c.attempt.Repos)
 	if err != nil {
@@ -114,12 +114,13 @@ func (r *run) openLog() error {
 
 const spoolFile = "spool"
 
-// recoverLog copies output that a dead runner had not stored into the log.
+// recoverLog copies a dead runner's output into the log, if the runner had not
+// stored it.
 func (m *Manager) recoverLog(ctx context.Context, p process) error {
 	return logs.Recover(ctx, m.db, p.ID, filepath.Join(m.runDir(p.ID), spoolFile), logs.Options{})
 }
 
-// serve starts deskhand's tools, if Serve is set, and builds the environment.
+// serve starts deskhand's tools if Serve is set, and builds the environment.
 func (r *run) serve() (stop func(), err error) {
 	stop = func() {}
 	url, token := "", ""

@@ -10,11 +10,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// ProjectAt returns the project with the git repository that contains dir, and that
-// repository. If there are several projects, it returns the one with the fewest
-// repositories, then the oldest. If there is none, it creates one, named after the
-// repository's folder. Faults: not_found if dir is in no repository, no_commits,
-// repo_not_trusted.
+// ProjectAt returns the git repository that contains dir, and the project that
+// contains that repository. If there are several projects, it returns the one
+// with the fewest repositories; of these, the oldest. If there is none, it
+// creates a project named after the repository's folder. Faults: not_found if
+// dir is in no repository, no_commits, repo_not_trusted.
 func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, error) {
 	found, err := worktree.Inspect(ctx, dir)
 	if err != nil {
@@ -37,8 +37,8 @@ func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, err
 	if f := fault.Of(err); f == nil || !slices.Contains([]string{RepositoryConflict, InvalidArgument}, f.Code) {
 		return p, r, err
 	}
-	// Another repository has the project of that name, or the folder's name is not
-	// valid.
+	// Another repository has a project with that name, or the folder's name is
+	// not valid.
 	return m.AddRepo(ctx, worktree.Slug(filepath.Base(found.Path))+"-"+newID()[:8], Repo{Path: found.Path, Name: worktree.Slug(filepath.Base(found.Path))})
 }
 

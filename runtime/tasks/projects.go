@@ -21,7 +21,7 @@ func (p Page) limit() int {
 	return min(p.Limit, maxLimit)
 }
 
-// Projects returns a part of the list of projects, sorted by name.
+// Projects returns one page of the list of projects, sorted by name.
 func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, err error) {
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
 	if err != nil || checkText("cursor", string(after), maxName) != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// SetRepo changes a repository of a project. If name is empty, the project must have
-// exactly one.
+// SetRepo changes a repository of a project. If name is empty, the project must
+// have exactly one repository.
 func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoChange) (r Repo, err error) {
 	if r, err = m.repoNamed(ctx, projectID, name); err != nil {
 		return Repo{}, err
@@ -56,8 +56,8 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	})
 }
 
-// repoNamed returns the project's repository with this name. If name is empty, the
-// project must have exactly one.
+// repoNamed returns the project's repository with the given name. If name is
+// empty, the project must have exactly one repository.
 func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, error) {
 	repos, err := m.Repos(ctx, projectID)
 	if err != nil {
@@ -83,15 +83,15 @@ func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, 
 	return Repo{}, f
 }
 
-// RemoveRepo removes a repository from a project. Existing attempts keep it; new ones
-// cannot use it. Nothing on the disk changes.
+// RemoveRepo removes a repository from a project. Existing attempts keep the
+// repository; new attempts cannot use it. Nothing on the disk changes.
 func (m *Manager) RemoveRepo(ctx context.Context, projectID, name string) (Repo, error) {
 	r, err := m.repoNamed(ctx, projectID, name)
 	if err != nil {
 		return Repo{}, err
 	}
 	return r, m.changeProject(ctx, r.ProjectID, func(tx *store.Tx, _ Project) error {
-		// Another repository can now use its name.
+		// From now on, another repository can use the same name.
 		_, err := tx.Exec(ctx, "UPDATE repos SET removed = 1, name = name || '#' || id, updated_at = ? WHERE id = ? AND removed = 0", millis(tx.Now), r.ID)
 		return err
 	})

@@ -42,7 +42,7 @@ type PullRequest struct {
 	Title        string      `json:"title"`
 	Head         string      `json:"head"` // the last pushed commit
 	Pull         forge.Pull  `json:"pull"` // zero if not opened yet
-	Looked       time.Time   `json:"-"`    // when its state was last read
+	Looked       time.Time   `json:"-"`    // when deskhand last read its state
 	body, remote string
 }
 
@@ -55,11 +55,11 @@ type Pulled struct {
 	Plan              string
 }
 
-// OpenPull pushes an attempt's branch and opens a pull request, in each repository in
-// which the attempt has commits that its target lacks. It first commits the attempt's
-// uncommitted work. A second call pushes the new commits. Afterwards the task is in
-// review. Faults: those of [Manager.Land] except conflicts, remote_missing,
-// push_refused and those of [forge.Client.Open].
+// OpenPull pushes an attempt's branch and opens a pull request, in each
+// repository where the attempt has commits that its target lacks. It first
+// commits the attempt's uncommitted work. A second call pushes the new commits.
+// Afterwards, the task is in review. Faults: those of [Manager.Land] except
+// conflicts, remote_missing, push_refused and those of [forge.Client.Open].
 func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		if done, err = m.planPull(ctx, c, q); err != nil {
@@ -92,7 +92,7 @@ func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err e
 	return done, err
 }
 
-// planPull determines what to push and which pull requests to open.
+// planPull determines which branches to push and which pull requests to open.
 func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done Pulled, err error) {
 	done = Pulled{AttemptID: c.ID, Branch: c.attempt.Branch}
 	distances, err := c.tree.Distances(ctx, q.Into)
@@ -143,9 +143,9 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 	return done, err
 }
 
-// openPull pushes one repository's branch and opens its pull request, unless one is
-// already open. It stores the pushed commit before it opens the pull request, so that
-// the next push may replace that commit.
+// openPull pushes one repository's branch and opens its pull request, unless
+// one is already open. It stores the pushed commit before it opens the pull
+// request. The next push may therefore replace that commit.
 func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, draft bool) error {
 	i := slices.IndexFunc(c.tree.Repos, func(r worktree.Repo) bool { return r.Name == pr.Repo })
 	before := ""
@@ -211,7 +211,7 @@ func scanPull(row scanner) (pr PullRequest, err error) {
 	return pr, err
 }
 
-// Pulls returns an attempt's pull requests, in the state that was last read.
+// Pulls returns an attempt's pull requests, as they were when last read.
 func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequest, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return nil, err
@@ -226,10 +226,11 @@ func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequ
 	return found, nil
 }
 
-// LookAtPulls updates the open pull requests of this machine whose state is older than
-// the given duration. It asks the forges about one attempt's pull requests, or about
-// all if attemptID is empty. If all pull requests of an attempt are merged, the attempt
-// counts as landed, and its task as done.
+// LookAtPulls asks the forges about the open pull requests of this machine
+// whose state is older than the given duration, and updates the state.
+// attemptID selects one attempt's pull requests; if it is empty, LookAtPulls
+// updates those of all attempts. If all pull requests of an attempt are merged,
+// the attempt counts as landed, and its task as done.
 func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.Duration) error {
 	var open []PullRequest
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -260,8 +261,8 @@ func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.
 	return errors.Join(problems...)
 }
 
-// mergedThere marks an attempt as landed and its task as done if all its pull requests
-// are merged.
+// mergedThere checks whether all pull requests of an attempt are merged. If
+// they are, it marks the attempt as landed and its task as done.
 func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 	pulls, err := m.Pulls(ctx, attemptID)
 	if err != nil || slices.ContainsFunc(pulls, func(pr PullRequest) bool { return pr.Pull.State != forge.Merged }) {
@@ -281,7 +282,7 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 		}
 		p, err := latestProcess(ctx, tx, attemptID)
 		if err != nil || p != nil && !p.State.Ended() {
-			return err // still running; the state of its work is recorded when it ends
+			return err // still running; the run records the state of its work when it ends
 		}
 		if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
 			return err
@@ -295,13 +296,14 @@ func (m *Manager) forge() *forge.Client {
 	return &forge.Client{Token: forgeToken}
 }
 
-// hostsOfTokens lists the hosts to which tokens from environment variables may be sent.
-// A remote can name any host, and an agent can write it.
+// hostsOfTokens lists the hosts that may receive tokens from environment
+// variables. Other hosts may not, because a remote can name any host, and an
+// agent can change the remote.
 var hostsOfTokens = []string{"github.com", "gitlab.com", "codeberg.org", "gitea.com"}
 
-// forgeToken returns the token from an environment variable, for a well-known host or
-// one that a person has configured. Otherwise it returns what the user's credential
-// helpers have for the host.
+// forgeToken returns the token from an environment variable, if the host is
+// well-known or a person has configured it. Otherwise it returns the token that
+// the user's credential helpers have for the host.
 func forgeToken(ctx context.Context, p forge.Place) (string, error) {
 	if p.Own || slices.Contains(hostsOfTokens, p.Host) {
 		for _, name := range forge.TokenNames[p.Kind] {

@@ -22,7 +22,7 @@ func retryable(code, hint, format string, args ...any) *fault.Fault {
 	return f
 }
 
-// caseOf maps the field of an ID to its fault case.
+// caseOf maps the name of an ID field to its fault case.
 var caseOf = map[string]string{
 	"project_id": WhichProject, "repo_id": WhichRepo, "task_id": WhichTask,
 	"attempt_id": WhichAttempt, "session_id": WhichSession, "execution_process_id": WhichProcess,
@@ -62,20 +62,20 @@ func parseID(field, id string) (string, error) {
 	return u.String(), nil
 }
 
-// NewID returns a new ID for a record that a caller of this package names, for example
-// a [Comment].
+// NewID returns a new ID, for a record whose ID a caller of this package
+// chooses, for example a [Comment].
 func NewID() string { return newID() }
 
 // newID returns a new ID. IDs of one process sort by age.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// brief shortens a value from outside for a message.
+// brief shortens an untrusted value for a message.
 func brief(s string) string {
 	return textutil.Excerpt(s, 80)
 }
 
-// checkText returns a fault unless a text from outside is valid UTF-8 without NUL and
-// at most most characters long.
+// checkText returns a fault if s, which comes from outside, is longer than most
+// characters, is not valid UTF-8, or contains NUL.
 func checkText(field, s string, most int) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
@@ -87,9 +87,9 @@ func checkText(field, s string, most int) error {
 	return nil
 }
 
-// Limits of texts in characters, as published in the tool schemas. A command-line
-// argument holds at most 128 KiB, so an agent that gets its prompt as an argument would
-// not start with a longer one.
+// Limits in characters, as published in the tool schemas. A command-line
+// argument holds at most 128 KiB. An agent that gets its prompt as an argument
+// would not start with a longer prompt.
 const (
 	maxName   = 200
 	maxTitle  = 500

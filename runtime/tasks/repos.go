@@ -14,10 +14,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// AddRepo adds a repository to the project with this name, and creates the project if
-// necessary. If the project already has the repository, AddRepo changes the fields that
-// r sets. It recognizes a repository by its name and path or, after a move, by its
-// first commit.
+// AddRepo adds a repository to the project with the given name, and creates the
+// project if necessary. If the project already has the repository, AddRepo
+// changes the fields that r sets. It recognizes a repository by its name and
+// path. If the repository was moved, AddRepo recognizes it by its first commit.
 func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project, Repo, error) {
 	project, err := projectName(project)
 	if err != nil {
@@ -104,7 +104,8 @@ func (m *Manager) reposOf(ctx context.Context, project string) (known []Repo, er
 	return known, nil
 }
 
-// same returns the repository in known that r refers to, or the zero Repo if r is new.
+// same returns the known repository to which r refers, or the zero Repo if r is
+// new.
 func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo) (Repo, error) {
 	if r.Name == "" {
 		for _, k := range known {
@@ -133,8 +134,9 @@ func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo
 	return Repo{}, nil
 }
 
-// knows reports whether the repository at path is k: it contains k's first commit or,
-// if that was not recorded, the commit that an attempt started from.
+// knows reports whether the repository at path is k. It must contain k's first
+// commit. If that commit was not recorded, it must contain the commit that an
+// attempt started from.
 func (m *Manager) knows(ctx context.Context, k Repo, path string) bool {
 	if k.root != "" {
 		return worktree.Has(ctx, path, k.root)
@@ -155,8 +157,8 @@ func (m *Manager) knows(ctx context.Context, k Repo, path string) bool {
 	return err == nil && worktree.Has(ctx, path, base)
 }
 
-// completed fills in the fields that r leaves empty, from old or else from found, and
-// checks the result.
+// completed fills in the fields that r leaves empty. It takes each value from
+// old, or from found if old has none, and checks the result.
 func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Found) (Repo, error) {
 	isNew := old.ID == ""
 	if !isNew {
@@ -185,8 +187,8 @@ func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Fou
 	return m.checked(ctx, r)
 }
 
-// checked returns an error if attempts cannot use a repository, and otherwise records
-// its first commit.
+// checked returns an error if attempts cannot use a repository. Otherwise it
+// records the repository's first commit.
 func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 	if r.TargetBranch == "" {
 		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from", "repository %s has no branch checked out", r.Name).WithCase(BranchNotNamed)
@@ -203,7 +205,7 @@ func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 	return r, nil
 }
 
-// projectNamed reads a project, and creates it if it does not exist.
+// projectNamed reads the project with a name, or creates it.
 func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (Project, error) {
 	p, err := scanProject(tx.QueryRow(ctx, "SELECT "+projectColumns+" FROM projects WHERE name = ?", name))
 	switch {

@@ -8,9 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Resolve sends an attempt's conflicts with its target to its agent, as a follow-up in
-// its worktree. If there are no conflicts, it sends nothing, and the follow-up is
-// empty. Faults: those of [Manager.FollowUp], branch_missing.
+// Resolve asks an attempt's agent, in a follow-up, to resolve the conflicts
+// with the target in its worktree. If there are no conflicts, it sends nothing,
+// and the follow-up is empty. Faults: those of [Manager.FollowUp],
+// branch_missing.
 func (m *Manager) Resolve(ctx context.Context, attemptID, into string) (f FollowUp, conflicts []string, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -33,8 +34,9 @@ func (m *Manager) Resolve(ctx context.Context, attemptID, into string) (f Follow
 	return f, conflicts, err
 }
 
-// resolvePrompt tells an agent which commits to merge, and which files conflict. It
-// names commits by ID, because an agent in a sandbox has its own copy of the refs.
+// resolvePrompt tells an agent which commits to merge, and which files
+// conflict. It refers to commits by ID, because an agent in a sandbox has its
+// own copy of the refs.
 func resolvePrompt(distances []worktree.Distance) string {
 	const most = 50 // maximum number of paths per repository
 	var b strings.Builder

@@ -6,8 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Resume gives a queued attempt this manager's origin: as soon as a slot is free, the
-// attempt runs with the environment and settings of this process. Fault: not_waiting.
+// Resume gives a queued attempt this manager's origin. As soon as a slot is
+// free, the attempt runs with the environment and settings of this process.
+// Fault: not_waiting.
 func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
@@ -32,8 +33,8 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 		if err != nil || by == p.stamp {
 			return err
 		}
-		// A runner that was already started for it, but has not begun, will not claim
-		// it.
+		// A runner that was already started for the process but has not begun
+		// will not claim it.
 		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.slots, p.ID)
 		return err
 	})

@@ -10,19 +10,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// AgainstTarget in [ReviewQuery] compares with the current target.
+// AgainstTarget is a value of [ReviewQuery].With. It compares with the current
+// target.
 const AgainstTarget = "target"
 
 // ReviewQuery specifies which attempt to review, and what to compare it with.
 type ReviewQuery struct {
 	AttemptID string
-	// With is empty for what the attempt itself has changed. Otherwise it is
-	// AgainstTarget, or the ID of another attempt at the same task, whose commits are
+	// With selects what to compare with. If it is empty, the review shows what
+	// the attempt itself has changed. Otherwise it is AgainstTarget, or the ID
+	// of another attempt at the same task; the commits of the two attempts are
 	// then compared.
 	With string
-	// Force lists files that the guard would block.
+	// Force also lists files that the guard would block.
 	Force bool
-	// NoSpace ignores changes of white space, in [Manager.ReviewFile].
+	// NoSpace makes [Manager.ReviewFile] ignore changes of white space.
 	NoSpace bool
 }
 
@@ -35,8 +37,8 @@ type Review struct {
 	Viewed map[string]bool
 }
 
-// Review returns what an attempt has changed. Faults: those of [Manager.Changes], and
-// not_found if the attempt or branch to compare with does not exist.
+// Review returns the changes of an attempt. Faults: those of [Manager.Changes],
+// and not_found if the attempt or branch to compare with does not exist.
 func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err error) {
 	c, tree, err := m.compared(ctx, q)
 	if err != nil {
@@ -55,8 +57,8 @@ func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err erro
 	return r, err
 }
 
-// ReviewFile compares one file, named as in [Review]. ok is false if it has not
-// changed.
+// ReviewFile compares one file. path is as in [Review]. ok is false if the file
+// has not changed.
 func (m *Manager) ReviewFile(ctx context.Context, q ReviewQuery, path string) (d worktree.Diff, mark string, ok bool, err error) {
 	_, tree, err := m.compared(ctx, q)
 	if err != nil {
@@ -127,7 +129,7 @@ type Comment struct {
 	Path          string // as in [Change]
 	Old           bool   // the lines are those of the old file
 	First, Last   int    // lines, counted from 1, inclusive; 0 means the whole file
-	Quote         string // the lines as they were when the comment was written
+	Quote         string // the lines' text when the comment was written
 	Body          string
 	Rev           int64     // incremented by each change; 0 for a new comment
 	Sent          time.Time // zero for a draft
@@ -162,10 +164,11 @@ func scanComment(row scanner) (c Comment, err error) {
 // maxComment is the maximum length of a comment in bytes. A longer quote is truncated.
 const maxComment = 32 << 10
 
-// PutComment stores a draft. It creates the draft if its ID is new or empty, and
-// otherwise replaces its body. If c.Rev is not 0, it is the revision that was edited.
-// If the stored draft has changed since, or was sent, PutComment leaves it unchanged
-// and returns it with the fault idempotency_conflict.
+// PutComment stores a draft. If the ID is new or empty, PutComment creates the
+// draft; otherwise it replaces the draft's body. If c.Rev is not 0, it is the
+// revision that was edited. If the stored draft has changed since that
+// revision, or was sent, PutComment leaves it unchanged and returns it with the
+// fault idempotency_conflict.
 func (m *Manager) PutComment(ctx context.Context, c Comment) (now Comment, err error) {
 	if c.ID == "" {
 		c.ID = newID()
@@ -218,8 +221,8 @@ func (m *Manager) DropComment(ctx context.Context, attemptID, id string) error {
 	})
 }
 
-// SentComments records that the drafts in sent went to the agent. A draft that was
-// changed in the meantime stays a draft.
+// SentComments records that the drafts in sent went to the agent. If a draft
+// has changed in the meantime, it stays a draft.
 func (m *Manager) SentComments(ctx context.Context, attemptID string, sent []Comment) error {
 	return m.reviewing(ctx, attemptID, func(tx *store.Tx) error {
 		for _, c := range sent {

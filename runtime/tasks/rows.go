@@ -42,8 +42,8 @@ func millis(t time.Time) int64 {
 // scanner is a row, or the current row of a result.
 type scanner interface{ Scan(...any) error }
 
-// one reads the row with an ID. If there is none, it returns the fault for an unknown
-// field ID.
+// one reads the row with an ID. If there is no such row, it returns the fault
+// for an unknown ID. field is the name of the ID's field.
 func one[T any](ctx context.Context, tx *store.Tx, field, id string, scan func(scanner) (T, error), query string) (T, error) {
 	v, err := scan(tx.QueryRow(ctx, query, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -73,7 +73,7 @@ func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error)
 	return found, rows.Err()
 }
 
-// marks returns n parameters for an SQL list.
+// marks returns n placeholders for an SQL list.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, forge, forge_url, created_at, updated_at"
@@ -249,8 +249,8 @@ func latestProcess(ctx context.Context, tx *store.Tx, attemptID string) (*proces
 	return &p, nil
 }
 
-// insertProcess stores a process and appends its event. The event's number becomes the
-// process's ordinal.
+// insertProcess stores a process and appends its event. The event's sequence
+// number becomes the process's ordinal.
 func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID string) (err error) {
 	kind := ProcessQueued
 	if p.State == Running {

@@ -14,9 +14,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// Reasons why a runner stops its process, as the cause of its context.
+// Reasons why a runner stops its process. A reason is the cause of the run's
+// context.
 var (
-	errLost      = errors.New("the lease was lost") // other processes consider this runner dead and have ended its process
+	errLost      = errors.New("the lease was lost") // other processes considered this runner dead and have ended its process
 	errStop      = errors.New("stop was requested")
 	errForce     = errors.New("stop with force was requested")
 	errWallClock = errors.New("it took too long")
@@ -25,9 +26,9 @@ var (
 	errGone      = errors.New("deskhand's folder was deleted") // including the worktree, and perhaps the store
 )
 
-// Run is the main function of a runner: it claims a process and runs it and the
-// processes that follow. It returns nil if another runner was faster. If ctx ends, the
-// run is stopped as by [Manager.Stop].
+// Run is the main function of a runner. It claims a process, and runs it and
+// the processes that follow. It returns nil if another runner was faster. If
+// ctx ends, Run stops the run in the same way as [Manager.Stop].
 func (m *Manager) Run(ctx context.Context, processID string) error {
 	processID, err := parseID("execution_process_id", processID)
 	if err != nil {
@@ -50,9 +51,9 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	return err
 }
 
-// mayClaim reports whether a process may run now. It returns a fault for a process with
-// another origin. A launched process has a reserved slot for launchPatience only; after
-// that, a slot must be free.
+// mayClaim reports whether a process may run now. It returns a fault for a
+// process with another origin. A launched process has a reserved slot only for
+// launchPatience; after that, a slot must be free.
 func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	own, err := m.origin()
 	if err != nil {
@@ -115,7 +116,7 @@ type run struct {
 	box       *sandbox       // sandbox of the running process; nil if there is none
 
 	mu             sync.Mutex
-	p              process // running process; changes together with its row
+	p              process // running process; it changes together with its row
 	agentSessionID string  // ID of the agent's own session
 	clock          clock
 	checkNow       chan struct{} // tells the heartbeat to check the clock
@@ -169,15 +170,15 @@ func (r *run) runChain(seq int64) error {
 	}
 	if errors.Is(err, errLost) {
 		r.m.options.Log.Warn("lost a process to another runner", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
-		return nil // the process that took over has ended it
+		return nil // another process has taken this one over and ended it
 	}
 	return err
 }
 
 func failed(why string) ending { return ending{State: Failed, Failure: why} }
 
-// runProcess runs one process of the chain and ends it. more reports whether another
-// one follows.
+// runProcess runs one process of the chain and ends it. more reports whether
+// another process follows.
 func (r *run) runProcess() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
 	r.clock.begin(time.Now())
@@ -210,8 +211,8 @@ func (r *run) runProcess() (more bool, err error) {
 	return r.finish(r.withStopCause(e), next)
 }
 
-// withStopCause returns e with the state and failure of a run that its context has
-// stopped.
+// withStopCause returns e. If the run's context was stopped, withStopCause sets
+// the state and failure that match the cause.
 func (r *run) withStopCause(e ending) ending {
 	cause := context.Cause(r.ctx)
 	r.gone = cause == errGone
@@ -225,8 +226,8 @@ func (r *run) withStopCause(e ending) ending {
 	return e
 }
 
-// finish ends the process in the store. It first releases everything that the process
-// owned, because whoever sees the end may start the next process.
+// finish ends the process in the store. It first releases everything that the
+// process owned, because any process that sees the end may start the next one.
 func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	ctx := context.WithoutCancel(r.ctx)
 	if r.log != nil {
@@ -284,8 +285,8 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 
 func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
 
-// storable returns s in a form that every store and command line accepts: UTF-8 without
-// NUL.
+// storable converts s to a form that every store and command line accepts:
+// UTF-8 without NUL.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

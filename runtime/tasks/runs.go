@@ -6,8 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Run is the work that one prompt started: the setup script if there is one, the agent,
-// and the cleanup script if the run gets to it.
+// Run is the work that one prompt started: the setup script if there is one,
+// the agent, and then the cleanup script, if the run gets that far.
 type Run struct {
 	Attempt
 	// Newest is the run's newest process. Its state is the run's state.
@@ -25,8 +25,8 @@ func (r Run) Failure() string {
 	return ""
 }
 
-// RunFrom returns the run that began with the given process. A later prompt of the same
-// attempt starts another run.
+// RunFrom returns the run that began with the given process. A later prompt in
+// the same attempt starts another run.
 func (m *Manager) RunFrom(ctx context.Context, processID string) (run Run, err error) {
 	if processID, err = parseID("execution_process_id", processID); err != nil {
 		return run, err
@@ -57,5 +57,6 @@ func (m *Manager) RunFrom(ctx context.Context, processID string) (run Run, err e
 	return run, err
 }
 
-// follows maps a process that completed to the one that follows in the same run.
+// follows maps the reason of a completed process to the reason of the process
+// that follows in the same run.
 var follows = map[Reason]Reason{Setup: Agent, Agent: Cleanup}

@@ -26,7 +26,7 @@ type Sandbox struct {
 	Mode box.Mode `json:"mode"`
 	// Network is on, off, or a list of hosts.
 	Network []string `json:"network,omitempty"`
-	// Why explains what the mode lacks, or why there is no sandbox.
+	// Why explains which protection the mode lacks, or why there is no sandbox.
 	Why string `json:"why,omitempty"`
 }
 
@@ -93,8 +93,9 @@ func variableOf(env []string, name string) (value string) {
 	return value
 }
 
-// setup runs the setup scripts. They are the person's own, and run outside the sandbox
-// until an agent could have changed the files that they run.
+// setup runs the setup scripts. They come from the person, and run outside the
+// sandbox unless an agent may already have changed the files that the scripts
+// run.
 func (r *run) setup() ending {
 	scripts := func() ending { return r.scripts(func(repo Repo) string { return repo.Setup }) }
 	if r.c.tree.AtBase(r.ctx) {
@@ -103,7 +104,7 @@ func (r *run) setup() ending {
 	return r.boxed(scripts)
 }
 
-// boxed calls do in the sandbox that the run is configured for.
+// boxed calls do in the sandbox configured for the run, if there is one.
 func (r *run) boxed(do func() ending) ending {
 	if !r.m.options.Agents.Here(r.p.Executor) {
 		return do() // a remote agent works on its own machine
@@ -134,8 +135,9 @@ func (r *run) boxed(do func() ending) ending {
 	return r.leaveSandbox(do())
 }
 
-// confinement returns the sandbox that the run is configured for: by the project, or
-// else by the agent's configuration, or else by the settings. An empty mode means none.
+// confinement returns the sandbox configured for the run. The project's
+// configuration takes precedence, then the agent's, then the settings. An empty
+// mode means no sandbox.
 func (r *run) confinement() (box.Mode, []string, error) {
 	c, err := r.m.Context(r.ctx, r.c.ID)
 	if err != nil {
@@ -149,7 +151,7 @@ func (r *run) confinement() (box.Mode, []string, error) {
 		}
 	}
 	if mode == box.Auto && r.m.options.Agents.Scripted(r.p.Executor) {
-		mode = "" // it runs what a person wrote, and a person can configure a sandbox by name
+		mode = "" // a person wrote the script, and can configure a sandbox explicitly
 	}
 	for _, n := range [][]string{c.Project.Network, network, r.m.options.Network, {box.NetworkOn}} {
 		if len(n) > 0 {
@@ -199,8 +201,9 @@ func (r *run) enterSandbox(is Sandbox) (err error) {
 	return nil
 }
 
-// boxTemp creates a sandbox's private folder. A socket in it must have a short path,
-// because systems limit such paths to about 100 bytes.
+// boxTemp creates a sandbox's private folder. The folder's path must be short,
+// because it contains a socket, and systems limit the path of a socket to about
+// 100 bytes.
 func (m *Manager) boxTemp(processID string) (string, error) {
 	const maxSocket = 90
 	dir := filepath.Join(m.runDir(processID), "box")
@@ -213,8 +216,8 @@ func (m *Manager) boxTemp(processID string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// allow fills in the policy: what every agent needs, what this agent needs, and the
-// attempt's folders.
+// allow fills in the policy. It allows what every agent needs, what this agent
+// needs, and the attempt's folders.
 func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
 	o := r.m.options
 	p.Home = homeOf(r.env)
@@ -255,8 +258,9 @@ func homeOf(env []string) string {
 	return variableOf(env, name)
 }
 
-// connect returns what a sandbox's network can reach. If the network is closed, it also
-// returns the proxy outside that the sandbox needs.
+// connect returns the network that a sandbox can reach. If the network is
+// closed, it also returns the proxy that the sandbox needs; the proxy runs
+// outside.
 func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, proxy *box.Proxy, err error) {
 	if slices.Equal(is.Network, []string{box.NetworkOn}) {
 		return n, nil, nil
@@ -281,9 +285,10 @@ func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, 
 	return n, proxy, nil
 }
 
-// leaveSandbox copies what was committed in the sandbox into the repositories.
+// leaveSandbox copies the commits that were made in the sandbox into the
+// repositories.
 func (r *run) leaveSandbox(e ending) ending {
-	killOrphans(r.p.AttemptID) // before git reads the files that they write
+	killOrphans(r.p.AttemptID) // kill them before git reads files that they write
 	r.box.close()
 	r.box = nil
 	moved, err := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx))
@@ -305,8 +310,8 @@ func (r *run) remark(moved []string) {
 	r.remarks = append(r.remarks, moved...)
 }
 
-// watchRefs calls do, and records which refs of the repositories it changed, except the
-// attempts' branches.
+// watchRefs calls do. It records which refs of the repositories do has changed,
+// except the attempts' branches.
 func (r *run) watchRefs(do func() ending) ending {
 	prefix := r.m.options.BranchPrefix
 	before, err := r.c.tree.Refs(r.ctx, prefix)

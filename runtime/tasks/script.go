@@ -18,7 +18,8 @@ import (
 const (
 	afterInterrupt = 5 * time.Second
 	afterTerminate = 2 * time.Second
-	// afterExit is how long to read the output of an exited script's children.
+	// afterExit is how long output is still read after a script has exited,
+	// because its children may still write.
 	afterExit = 300 * time.Millisecond
 )
 
@@ -38,7 +39,8 @@ func (r *run) scripts(script func(Repo) string) ending {
 	return ending{State: Completed, ExitCode: &exit}
 }
 
-// script runs one script and kills the processes that it leaves behind.
+// script runs one script. It also kills the processes that the script leaves
+// behind.
 func (r *run) script(dir, script string) ending {
 	line, env := shell(script), r.env
 	if r.box != nil {
@@ -90,7 +92,8 @@ type controls interface {
 	Kill()
 }
 
-// await waits until a process group exits, and stops it if the run is to stop.
+// await waits until a process group exits. If the run is to stop, await stops
+// the group.
 func (r *run) await(done <-chan struct{}, c controls) {
 	select {
 	case <-done:
@@ -176,5 +179,6 @@ func (s outputWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxTail is how much of a program's output is kept to report its last line, in bytes.
+// maxTail is how much of the end of a program's output is kept, in bytes. It is
+// kept in order to report the output's last line.
 const maxTail = 4 << 10

@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Start stores an attempt and starts it, or queues it until a slot is free. The runner
-// creates the worktree. When Start returns, the result is stored, and survives the end
-// of this process.
+// Start stores an attempt and starts it, or queues it until a slot is free. The
+// runner creates the worktree. When Start returns, the attempt is stored, and
+// survives the end of this process.
 func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	req := request{scope: scopeStart, id: r.RequestID}
 	r.RequestID = ""
@@ -77,7 +77,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 	return r, t.ProjectID, nil
 }
 
-// targets returns the repositories of a request with their branches filled in.
+// targets returns the repositories of a request, with all branches filled in.
 func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 	byID := map[string]Repo{}
 	for _, r := range known {
@@ -204,7 +204,8 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	if a.Branch, err = worktree.FreeBranch(ctx, repos, m.options.BranchPrefix+"/"+name); err != nil {
 		return a, false, err
 	}
-	// Two titles may give the same slug, but the last twelve digits of IDs differ.
+	// Two titles may give the same slug, but the last twelve digits of the IDs
+	// differ.
 	a.Dir = filepath.Join(m.attemptsDir(), a.ID[len(a.ID)-12:]+"-"+worktree.Slug(t.Title))
 	return a, setup, nil
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// gentleStop and forcedStop are how long Stop waits for the runner, without and with
-// force. The runner sends an interrupt, after 5 s a termination signal, and kills after
-// 2 s more; with force, it kills immediately. After that time, Stop itself ends the
-// process in place of the runner.
+// gentleStop and forcedStop are how long Stop waits for the runner, without and
+// with force. Without force, the runner sends an interrupt, then a termination
+// signal after 5 s, and kills after 2 s more. With force, it kills immediately.
+// If the runner has not ended the process by then, Stop ends it.
 const (
 	gentleStop = 12 * time.Second
 	forcedStop = 3 * time.Second
 )
 
-// Stop stops an attempt's running or queued process, and returns when it has ended. If
-// the attempt has already ended, Stop kills the processes that its agent left running
-// on this machine. If nothing is running, it changes nothing. With force, the agent
-// gets no time to finish.
+// Stop stops an attempt's running or queued process, and returns when the
+// process has ended. If the attempt has already ended, Stop kills the processes
+// that its agent left running on this machine. If nothing is running, Stop
+// changes nothing. With force, the agent gets no time to finish.
 func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopped, error) {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
@@ -42,9 +42,10 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping || left > 0, State: s.State}, err
 }
 
-// requestStop stores a stop request for the runner. It ends a process that no runner
-// has claimed. If the newest process has ended, it kills what the agent left behind, in
-// a transaction, so that no other process begins in the meantime.
+// requestStop stores a stop request for the runner. If no runner has claimed
+// the process, requestStop ends the process. If the newest process has ended,
+// requestStop kills any processes that the agent left behind. It does so in a
+// transaction, so that no other process begins in the meantime.
 func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, left int, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		if _, err := readAttempt(ctx, tx, attemptID); err != nil {
@@ -76,8 +77,9 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 	return seq, stopping, left, err
 }
 
-// killUnrecorded kills the agent if the request cannot be stored, for example because
-// the agent has filled the disk. The agent's runner or a sweep records the end later.
+// killUnrecorded kills the agent if the stop request cannot be stored, for
+// example because the agent has filled the disk. The agent's runner or a sweep
+// records the end later.
 func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why error) error {
 	if fault.Of(why) != nil || ctx.Err() != nil {
 		return why
@@ -91,8 +93,8 @@ func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why erro
 	return fmt.Errorf("the agent was stopped, but its new state could not be stored: %w", why)
 }
 
-// awaitStop waits until the attempt ends, and ends it in place of a runner that does
-// not respond.
+// awaitStop waits until the attempt ends. If the runner does not respond,
+// awaitStop ends the attempt itself.
 func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, force bool) error {
 	patience := gentleStop
 	if force {

@@ -14,15 +14,17 @@ import (
 
 const runnerDied = "lost: its runner died"
 
-// leaseObservations records the expired leases that a manager has seen, and since when.
+// leaseObservations records which expired leases a manager has seen, and since
+// when.
 //
-// An expired lease is weak evidence: after a machine was suspended, all its leases have
-// expired, and clocks may be changed. So a manager gives up a living runner only if it
-// has watched the lease for a whole term without a renewal, on a monotonic clock that
-// stops while the machine is suspended.
+// An expired lease is weak evidence. After a machine was suspended, all of its
+// leases have expired, and clocks may be changed. A manager therefore gives up
+// on a living runner only if it has watched the lease for a whole term without
+// seeing a renewal. It measures the term on a monotonic clock that stops while
+// the machine is suspended.
 type leaseObservations struct {
 	mu   sync.Mutex
-	seen map[string]leaseObservation // by process ID
+	seen map[string]leaseObservation // key: process ID
 }
 
 type leaseObservation struct {
@@ -30,8 +32,8 @@ type leaseObservation struct {
 	since time.Time // monotonic
 }
 
-// overdue returns the processes whose lease was seen unchanged for a whole term. It
-// forgets processes that are not in now.
+// overdue returns the processes whose lease has not changed for a whole term of
+// observation. It forgets processes that the given list does not contain.
 func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,9 +52,10 @@ func (s *leaseObservations) overdue(now []process, term time.Duration) (late []p
 	return late
 }
 
-// Sweep ends the processes of dead runners, removes the worktrees of deleted attempts,
-// completes interrupted landings, and starts processes that are waiting for a slot. Any
-// number of managers may sweep concurrently: each step is done once.
+// Sweep ends the processes of dead runners, removes the worktrees of deleted
+// attempts, completes interrupted landings, and starts processes that are
+// waiting for a slot. Any number of managers may sweep concurrently; only one
+// of them does each step.
 func (m *Manager) Sweep(ctx context.Context) error {
 	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
 	m.launch(ctx)
@@ -62,11 +65,11 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// EndLost ends the processes of dead runners. It does not do the other steps of
+// EndLost ends the processes of dead runners. It skips the other steps of
 // [Manager.Sweep].
 func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(ctx) }
 
-// reapDead gives up the processes whose runners are dead or overdue.
+// reapDead ends the processes whose runner is dead or overdue.
 func (m *Manager) reapDead(ctx context.Context) error {
 	var running []process
 	var now time.Time
@@ -94,9 +97,11 @@ func (m *Manager) reapDead(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// giveUp ends a process in place of its runner, including everything that it started.
+// giveUp ends a process in place of its runner, and everything that the process
+// started.
 //
-// Once begun, it continues even if ctx ends; otherwise the next sweep would start over.
+// Once it has begun, giveUp continues even if ctx ends. Otherwise, the next
+// sweep would have to start over.
 func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -139,11 +144,11 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	return err
 }
 
-// abandonGrace is how long a closed manager still talks to a remote agent.
+// abandonGrace is how long a closed manager may still talk to a remote agent.
 const abandonGrace = 2 * time.Second
 
-// abandon tells a remote agent that its task is cancelled. A sweep does not wait for
-// this. If the agent cannot be reached, the next follow-up tells it.
+// abandon tells a remote agent that its task is cancelled. A sweep does not
+// wait for this. If the agent cannot be reached, the next follow-up tells it.
 func (m *Manager) abandon(p process) {
 	if p.Reason != Agent || p.SessionID == "" {
 		return
@@ -166,9 +171,9 @@ func (m *Manager) abandon(p process) {
 	})
 }
 
-// takeOver makes this manager the owner of a process that still has the owner and lease
-// in p. From then on, its runner cannot write. If this process dies too, the next sweep
-// again finds a dead owner.
+// takeOver makes this manager the owner of a process, if the process still has
+// the owner and lease in p. From then on, the old runner cannot write. If this
+// manager's process dies too, the next sweep finds a dead owner again.
 func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(ctx, `UPDATE processes SET owner = ?, lease_until = ?, runner_pid = ?, runner_born = ?
@@ -187,8 +192,8 @@ func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err err
 	return taken, nil
 }
 
-// recoverProcess repairs the log and worktree of a process whose runner died, and
-// returns the state of the work.
+// recoverProcess repairs the log and worktree of a process whose runner died.
+// It returns the state of the work.
 func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err error) {
 	var c checkout
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -200,7 +205,8 @@ func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err er
 	}
 	recovered := m.recoverLog(ctx, p)
 	if !c.made() {
-		// The runner died while it created the worktrees, so they contain no work.
+		// The runner died while it was creating the worktrees, so they contain
+		// no work.
 		if err := c.tree.Remove(ctx, true); err != nil {
 			return w, errors.Join(recovered, err)
 		}
@@ -211,10 +217,11 @@ func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err er
 	return currentWork(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
 }
 
-// exposed returns the secrets that the agent of a dead runner has committed. It is not
-// known where that run began, so exposed checks all commits of the attempt.
+// exposed returns the secrets that a dead runner's agent has committed. The
+// first commit of the run is not known, so exposed checks all commits of the
+// attempt.
 func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []string) {
-	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp needs time for other steps
+	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp needs time for its other steps
 	defer cancel()
 	bases := map[string]string{}
 	for _, r := range c.tree.Repos {
@@ -233,7 +240,8 @@ func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []s
 	return notes
 }
 
-// made reports whether the worktrees were created. Only then are base commits recorded.
+// made reports whether the worktrees were created. Base commits are recorded
+// only after that.
 func (c checkout) made() bool {
 	for _, r := range c.attempt.Repos {
 		if r.Base == "" {
@@ -247,7 +255,7 @@ func (c checkout) made() bool {
 func (m *Manager) sweepLoop() {
 	for first := true; ; first = false {
 		err := m.Sweep(m.ctx)
-		if !first { // a short-lived command does not count as a present machine
+		if !first { // a short-lived command must not make this machine count as present
 			err = errors.Join(err, m.renewPresence(m.ctx), m.failStranded(m.ctx))
 		}
 		if err != nil && m.ctx.Err() == nil {

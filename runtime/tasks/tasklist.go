@@ -52,7 +52,7 @@ func value(s *string) string {
 	return *s
 }
 
-// Tasks returns a part of a project's tasks, newest first.
+// Tasks returns one page of a project's tasks, newest first.
 func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err error) {
 	if q.ProjectID, err = parseID("project_id", q.ProjectID); err != nil {
 		return TaskPage{}, err
@@ -99,7 +99,8 @@ func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err e
 	return found, nil
 }
 
-// readCursor parses a cursor: the creation time and ID of the last task of a page.
+// readCursor parses a cursor into the creation time and ID of a page's last
+// task.
 func readCursor(cursor string) (created int64, id string, err error) {
 	number, rest, _ := strings.Cut(cursor, ".")
 	created, err = strconv.ParseInt(number, 10, 64)
@@ -179,8 +180,8 @@ func checkTitle(title string) (string, error) {
 	return title, checkText("title", title, maxTitle)
 }
 
-// UpdateTask changes a task. If a task is cancelled, its agents are stopped; they may
-// still be stopping when UpdateTask returns.
+// UpdateTask changes a task. If the task becomes cancelled, UpdateTask stops
+// its agents, but does not wait until they have stopped.
 func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -225,14 +226,14 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 	return t, err
 }
 
-// stopAll requests that a task's processes stop, and does not wait.
+// stopAll requests that a task's processes stop. It does not wait for them.
 func (m *Manager) stopAll(ctx context.Context, taskID string) error {
 	attempts, err := m.Attempts(ctx, taskID)
 	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
-		if _, _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
+		if _, _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // the attempt may have been deleted
 			return fmt.Errorf("stop attempt of a cancelled task: %w", err)
 		}
 	}
@@ -259,7 +260,8 @@ func writeTask(ctx context.Context, tx *store.Tx, t Task) error {
 	return nil
 }
 
-// moveTask changes a task's status to to, if its current status is in from.
+// moveTask changes the status of t to the given status. If the current status
+// is not listed in from, it changes nothing.
 func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Status) error {
 	if !slices.Contains(from, t.Status) {
 		return nil
@@ -268,8 +270,9 @@ func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Stat
 	return writeTask(ctx, tx, t)
 }
 
-// after returns now, or last plus one millisecond if now is not after last. So newer
-// records sort after older ones even if the clock is set back.
+// after returns the current time, which the caller passes as now. If that is
+// not later than last, it returns last plus one millisecond. Newer records
+// therefore sort after older ones, even if the clock is set back.
 func after(now, last time.Time) time.Time {
 	if !now.After(last) {
 		return last.Add(time.Millisecond)

@@ -1,16 +1,16 @@
-// Package tasks stores projects, tasks and the attempts of coding agents at tasks, and
-// runs those agents.
+// Package tasks stores projects, tasks and the attempts of coding agents at
+// tasks, and runs those agents.
 //
-// A [Manager] is one process's access to a store that any number of managers, in any
-// number of processes, share. An agent runs under a runner: a separate process that
-// outlives the process that started it. The runner claims the row of an execution
-// process, renews its lease, writes the log, and ends the row when the agent exits. If
-// a runner dies, the sweep of any other manager finds it. See [Manager.Run] and
-// [Manager.Sweep].
+// A [Manager] gives one process access to a store. Any number of managers, in
+// any number of processes, may share the store. An agent runs under a runner, a
+// separate process that outlives the process that started it. The runner claims
+// the row of an execution process, renews its lease, writes the log, and ends
+// the row when the agent exits. If a runner dies, the sweep of any other
+// manager finds its process. See [Manager.Run] and [Manager.Sweep].
 //
-// Expected failures are returned as *[fault.Fault] with one of this package's codes.
-// IDs are version 7 UUIDs. Times are in UTC with milliseconds; the zero time means that
-// the event has not happened.
+// Expected failures are returned as *[fault.Fault] with one of this package's
+// codes. IDs are version 7 UUIDs. Times are in UTC with millisecond precision.
+// A zero time means that the event has not happened.
 package tasks
 
 import (
@@ -38,7 +38,7 @@ const (
 var Statuses = []Status{Todo, InProgress, InReview, Done, Cancelled}
 
 // State is the state of a process or an attempt. An attempt is never Queued or
-// Killed: it shows Running and Failed instead.
+// Killed; its state is then Running or Failed.
 type State string
 
 // States of processes and attempts.
@@ -71,8 +71,8 @@ type Project struct {
 	// are empty.
 	Sandbox box.Mode
 	Network []string
-	// Landing controls whether agents may land the project's attempts. CommitTemplate
-	// is the template for the commit message: see [CommitMessage].
+	// Landing controls whether agents may land the project's attempts.
+	// CommitTemplate is the template for commit messages: see [CommitMessage].
 	Landing        LandingPolicy
 	CommitTemplate string
 	// Forge and ForgeURL specify where the project's pull requests go: the kind of
@@ -86,17 +86,18 @@ type Project struct {
 // Repo is a local git repository of a project.
 type Repo struct {
 	ID, ProjectID string
-	// Name is unique within the project, and the first element of its files'
-	// paths. If it is empty, [Manager.AddRepo] uses the name of the project's
-	// repository at Path, or the last element of Path.
+	// Name is unique within the project. It is also the first element of the
+	// paths of the repository's files. If Name is empty, [Manager.AddRepo] uses
+	// the stored name of the repository at Path, or the last element of Path.
 	Name string
 	// Path is the absolute path of the repository.
 	Path string
-	// TargetBranch is the branch that attempts start from by default. If it is empty,
-	// [Manager.AddRepo] keeps the stored branch; for a new repository, it uses the
-	// branch that is checked out.
+	// TargetBranch is the branch that attempts start from by default. If it is
+	// empty, [Manager.AddRepo] keeps the stored branch; for a new repository,
+	// it uses the branch that is checked out.
 	TargetBranch string
-	// Setup and Cleanup are scripts for the system's shell. Empty means none.
+	// Setup and Cleanup are scripts for the system's shell. If empty, there is
+	// no script.
 	Setup, Cleanup string
 	// CopyFiles holds globs relative to Path. Matching files that git does not track
 	// are copied into each worktree.
@@ -130,17 +131,18 @@ type TaskSummary struct {
 	AttemptID, Branch, SessionID, Executor string
 	// InProgress reports whether a process of any attempt is queued or running.
 	InProgress bool
-	// WaitsFor is ForPerson if a process of any attempt is waiting for a person, and
-	// ForSlot or ForStarter if all processes in progress are waiting.
+	// WaitsFor is ForPerson if a process of any attempt is waiting for a
+	// person. It is ForSlot or ForStarter if all queued and running processes
+	// are waiting for that.
 	WaitsFor Wait
-	// LastFailed reports whether the newest process of all attempts failed or
-	// was killed.
+	// LastFailed reports whether the newest process in any of the attempts
+	// failed or was killed.
 	LastFailed bool
 	// LastStopped reports whether LastFailed is true because a person or program
 	// stopped the process.
 	LastStopped bool
-	// OffBranch reports whether the newest attempt had work that was not on its
-	// branch at the last check.
+	// OffBranch reports whether the newest attempt had work outside its branch
+	// at the last check.
 	OffBranch bool
 	// Landed reports whether the newest attempt's work has landed.
 	Landed bool
@@ -148,12 +150,12 @@ type TaskSummary struct {
 	queued *process // first process that is waiting for a slot; nil if there is none
 }
 
-// Attempt is one try at a task: a branch, and a folder with a worktree of each
-// repository.
+// Attempt is one try at a task. It has a branch, and a folder with a worktree
+// of each repository.
 type Attempt struct {
 	ID, TaskID, Branch string
-	// Dir is the absolute path of the attempt's folder. A repository's worktree is the
-	// subfolder with its name.
+	// Dir is the absolute path of the attempt's folder. A repository's worktree
+	// is the subfolder with the repository's name.
 	Dir   string
 	Repos []AttemptRepo
 	// Sandbox is the sandbox of the last run.
@@ -161,25 +163,25 @@ type Attempt struct {
 	Created, Updated time.Time
 }
 
-// AttemptRepo is an attempt's part in one repository.
+// AttemptRepo is one repository of an attempt.
 type AttemptRepo struct {
 	RepoID, Name, TargetBranch string
 	// Base is the commit that the attempt started from. It is empty if the worktree has
 	// not been created.
 	Base string
-	// Copied lists the files that were copied in. They do not count as work of the
-	// attempt.
+	// Copied lists the files that were copied into the worktree. They do not
+	// count as work of the attempt.
 	Copied []string `json:",omitempty"`
 }
 
-// AttemptSummary is an attempt with the ID and executor of its newest session,
-// which are empty if there is none.
+// AttemptSummary is an attempt with the ID and executor of its newest session.
+// Both are empty if there is no session.
 type AttemptSummary struct {
 	Attempt
 	SessionID, Executor string
 }
 
-// Session is one conversation with one executor. It begins when the agent has
+// Session is one conversation with one executor. It begins once the agent has
 // started.
 type Session struct {
 	ID, AttemptID, Executor, Variant string
@@ -199,8 +201,8 @@ type Process struct {
 	Variant   string
 	Prompt    string
 	State     State
-	// ExitCode is nil while the process is running, and if it exited without a code,
-	// for example because of a signal.
+	// ExitCode is nil while the process is running. It is also nil if the
+	// process exited without a code, for example because of a signal.
 	ExitCode *int
 	// Failure is the reason why the process failed. It is set only in the states Failed
 	// and Killed.
@@ -215,15 +217,16 @@ type Executor struct {
 	// Variants may be empty. Default is one of them, or empty.
 	Variants []string
 	Default  string
-	// Protocol is [executor.Config].Kind; MCP, FollowUp and Approvals are as in
+	// Protocol is [executor.Config].Kind. MCP, FollowUp and Approvals are as in
 	// [executor.Info].
 	Protocol                 string
 	MCP, FollowUp, Approvals bool
-	// Missing is the reason why the executor cannot be started, or empty if it can.
+	// Missing is the reason why the executor cannot be started. It is empty if
+	// the executor can be started.
 	Missing string
 }
 
-// Page selects a part of a list.
+// Page selects one page of a list.
 type Page struct {
 	// Limit is the maximum number of items. 0 means 50; the maximum is 500.
 	Limit int
@@ -231,7 +234,7 @@ type Page struct {
 	Cursor string
 }
 
-// ProjectPage is a part of the list of projects, sorted by name.
+// ProjectPage is one page of the list of projects, sorted by name.
 type ProjectPage struct {
 	Projects []Project
 	Next     string // cursor; empty on the last page
@@ -245,7 +248,7 @@ type TaskQuery struct {
 	Page
 }
 
-// TaskPage is a part of a list of tasks.
+// TaskPage is one page of a list of tasks.
 type TaskPage struct {
 	Tasks []TaskSummary
 	Next  string // cursor; empty on the last page
@@ -254,7 +257,7 @@ type TaskPage struct {
 // NewTask describes a task to create.
 type NewTask struct {
 	ProjectID, Title, Description string
-	RequestID                     string // if empty, every call creates a task
+	RequestID                     string // if empty, each call creates another task
 }
 
 // TaskChange describes a change of a task. Only fields that are not nil change.
@@ -276,17 +279,19 @@ type StartRequest struct {
 	On []string `json:",omitempty"`
 }
 
-// RepoTarget is a repository and the branch to start from. If TargetBranch is
-// empty, the repository's own target branch is used.
+// RepoTarget specifies a repository and the branch to start from. If
+// TargetBranch is empty, the attempt starts from the repository's own target
+// branch.
 type RepoTarget struct{ RepoID, TargetBranch string }
 
 // Started is the result of [Manager.Start].
 type Started struct {
 	TaskID, AttemptID, Branch string
-	// SessionID is always empty, because the session begins when the agent has started.
+	// SessionID is always empty, because a session begins only once the agent
+	// has started.
 	SessionID string
-	// ProcessID is the first process: the setup script, or the agent if there is no
-	// script.
+	// ProcessID is the ID of the first process: the setup script, or the agent
+	// if there is no script.
 	ProcessID string
 }
 
@@ -300,17 +305,17 @@ const (
 	Cancel Action = "cancel" // removes the queued message
 )
 
-// FollowUpRequest continues a session. Set either SessionID, or AttemptID for the
-// attempt's newest session.
+// FollowUpRequest continues a session. Set either SessionID or AttemptID.
+// AttemptID selects the attempt's newest session.
 type FollowUpRequest struct {
 	Action               Action
 	AttemptID, SessionID string
 	Prompt               string // for Send and Queue
 	Variant              string // if empty, the session's variant
 	RequestID            string // for Send and Queue
-	// OfStarter is set by a caller that only forwards something that the agent waited
-	// for, for example an answer. If a run begins, it then gets the environment and
-	// settings of the previous run, not the caller's.
+	// OfStarter is set by a caller that only forwards something that the agent
+	// waited for, for example an answer. If this starts a run, the run gets the
+	// environment and settings of the previous run instead of the caller's.
 	OfStarter bool `json:",omitempty"`
 }
 
@@ -321,15 +326,15 @@ type FollowUp struct {
 	// Status is "started" after Send, "queued" after Queue and "empty" after
 	// Cancel.
 	Status string
-	// ProcessID is the process that runs the prompt. It is empty if the prompt is
-	// queued.
+	// ProcessID is the ID of the process that runs the prompt. It is empty if
+	// the prompt is queued.
 	ProcessID string
 	// Queued is the message queued for the session, or nil if there is none.
 	Queued *QueuedMessage
 }
 
-// QueuedMessage is a message that waits for the end of a run. A session has at most
-// one; a later message replaces it.
+// QueuedMessage is a message that runs when the current run has ended. A
+// session has at most one; a later message replaces it.
 type QueuedMessage struct {
 	SessionID, Message, Variant string
 	At                          time.Time
@@ -359,16 +364,17 @@ type AttemptStatus struct {
 	Queued *QueuedMessage
 	// Questions is the number of questions that are waiting for a person.
 	Questions int
-	// Work describes where the attempt's work is, once a run has ended.
+	// Work describes where the attempt's work is. It is set once a run has
+	// ended.
 	Work Work
-	// Pulls lists the attempt's pull requests, in the state that was last read.
+	// Pulls lists the attempt's pull requests, as they were when last read.
 	Pulls []PullRequest
 	// Distances compares the branch with its target in each repository. It is nil while
 	// a process is running, or if git cannot compare them.
 	Distances []worktree.Distance
 }
 
-// Ended reports whether the attempt has no running or waiting process.
+// Ended reports whether none of the attempt's processes is running or waiting.
 func (s AttemptStatus) Ended() bool {
 	return s.State != Running && (s.Queued == nil || s.Queued.Discarded != "")
 }
@@ -380,13 +386,13 @@ type Wait string
 const (
 	ForPerson  Wait = "person"  // a question of the running process is open
 	ForSlot    Wait = "place"   // all slots are in use
-	ForStarter Wait = "starter" // no running manager has the origin that is required to start it
+	ForStarter Wait = "starter" // its origin is required to start it, and no running manager has that origin
 )
 
 // Stopped is the result of [Manager.Stop].
 type Stopped struct {
 	AttemptID      string
-	Force, Stopped bool // Stopped is false if no process was running and the agent had left none behind
+	Force, Stopped bool // Stopped is false if no process was running and the agent had left no processes behind
 	State          State
 }
 
@@ -395,30 +401,30 @@ type Channel string
 
 // Channels of a log.
 const (
-	Normalized Channel = "normalized" // what happened, entry by entry
-	Raw        Channel = "raw"        // what the process wrote, line by line
+	Normalized Channel = "normalized" // events, entry by entry
+	Raw        Channel = "raw"        // the process's output, line by line
 )
 
-// LogQuery selects entries of a process's log. Set at most one of Before, After and
-// AfterRevision; without them, the newest entries are returned.
+// LogQuery selects entries of a process's log. Set at most one of Before, After
+// and AfterRevision. If none is set, the query returns the newest entries.
 type LogQuery struct {
 	AttemptID string
-	ProcessID string  // a process of the attempt; if empty, the newest
+	ProcessID string  // ID of a process of the attempt; if empty, the newest
 	Channel   Channel // empty means Normalized
 	// Limit is the maximum number of entries. 0 means 20, or 200 in the raw
 	// channel; the maximum is 1,000.
 	Limit  int
 	Before *int64 // selects the newest entries that are older than this index
 	After  *int64 // selects the oldest entries that are newer than this index
-	// AfterRevision selects the oldest entries that were added or changed since that
-	// revision.
+	// AfterRevision selects the oldest entries that were added or changed after
+	// that revision.
 	AfterRevision *int64
-	// Wait is how long to wait for an entry if there is none, at most 30 s. It requires
-	// After or AfterRevision.
+	// Wait is how long to wait for an entry if there is none yet, at most 30 s.
+	// It requires After or AfterRevision.
 	Wait time.Duration
 }
 
-// LogPage is a part of a log, oldest entry first.
+// LogPage is one page of a log, oldest entry first.
 type LogPage struct {
 	AttemptID string
 	ProcessID string // empty if there is no process
@@ -429,15 +435,15 @@ type LogPage struct {
 	More bool
 	// Next is the Before value for the previous (older) page, or nil if there is none.
 	Next *int64
-	// NextAfter is the After or AfterRevision value that continues from here. It is nil
-	// if the query had neither.
+	// NextAfter is the value of After or AfterRevision that continues from
+	// here. It is nil if the query set neither.
 	NextAfter *int64
 	// Truncated reports whether entries were dropped permanently.
 	Truncated bool
 	// Revision is the process's newest revision.
 	Revision int64
-	// Newer is the ID of a newer process than the requested one, or empty if there is
-	// none.
+	// Newer is the ID of a process newer than the requested one, or empty if
+	// there is none.
 	Newer string
 	// Ended reports whether the log is complete.
 	Ended bool
@@ -450,22 +456,23 @@ type LogEntry struct {
 	Entry           json.RawMessage
 }
 
-// MessageQuery selects turns of a session. Set either SessionID, or AttemptID for the
-// attempt's newest session, and at most one of Before and After.
+// MessageQuery selects turns of a session. Set either SessionID or AttemptID,
+// and at most one of Before and After. AttemptID selects the attempt's newest
+// session.
 type MessageQuery struct {
 	AttemptID, SessionID string
 	Limit                int // 0 means 20; the maximum is 200
 	Before, After        *int64
 }
 
-// MessagePage is a part of a transcript, oldest turn first.
+// MessagePage is one page of a transcript, oldest turn first.
 type MessagePage struct {
 	SessionID string
 	AttemptID string
 	Turns     []Turn
 	More      bool
 	Next      *int64 // Before value for the page of older turns; nil if there is none
-	NextAfter *int64 // After value for the page of newer turns; nil without After in the query
+	NextAfter *int64 // After value for the page of newer turns; nil if the query did not set After
 }
 
 // Turn is a prompt and the agent's final message.
@@ -477,8 +484,8 @@ type Turn struct {
 	Created, Updated time.Time
 }
 
-// Blocked is the reason why something is not shown. The zero value means that it is
-// shown.
+// Blocked is the reason why content is not shown. The zero value means that the
+// content is shown.
 type Blocked struct {
 	// Reason is summary_failed, threshold_exceeded, path_outside_workspace,
 	// size_exceeded or too_many_paths. It is empty if nothing is blocked.
@@ -500,9 +507,10 @@ type Changes struct {
 	// Nested lists repositories inside a worktree. Their content is neither listed nor
 	// committed.
 	Nested []string
-	// Count, Added, Deleted and Bytes are totals over all files, even if the
-	// list is blocked by threshold_exceeded: files, changed lines, and current
-	// sizes (for deleted files, the sizes before).
+	// Count, Added, Deleted and Bytes are totals over all files: the number of
+	// files, the changed lines, and the current sizes. For a deleted file,
+	// Bytes counts the size before. The totals are set even if the list is
+	// blocked by threshold_exceeded.
 	Count, Added, Deleted int
 	Bytes                 int64
 }
@@ -517,24 +525,25 @@ type Change struct {
 	Bytes          int64
 }
 
-// FileQuery selects a part of a file: bytes, or lines if StartLine or EndLine is set.
+// FileQuery selects a range of a file: lines if StartLine or EndLine is set,
+// otherwise bytes.
 type FileQuery struct {
 	AttemptID, Path string
 	Start           int64 // first byte
 	MaxBytes        int   // 0 means 64 KiB; more than 512 KiB is blocked
-	// StartLine and EndLine count from 1 and are inclusive. EndLine 0 means the
-	// end of the file.
+	// StartLine and EndLine count from 1 and are inclusive. If EndLine is 0,
+	// the range extends to the end of the file.
 	StartLine, EndLine int
 }
 
-// File is a part of a file in an attempt.
+// File is a range of a file in an attempt.
 type File struct {
 	AttemptID, Path string
 	Blocked         Blocked
 	Truncated       bool  // whether the file continues after Content
 	Start, Total    int64 // offset of Content and size of the whole file, in bytes
 	Content         []byte
-	Binary          bool // whether Content is not text
+	Binary          bool // whether Content is binary data
 }
 
 // PatchQuery selects files for a patch.
@@ -545,12 +554,12 @@ type PatchQuery struct {
 	Force     bool     // ignores the guard
 }
 
-// Patch is git diff's output for some files.
+// Patch is the output of git diff for some files.
 type Patch struct {
 	AttemptID string
 	Blocked   Blocked
 	Text      string
-	Lossy     bool     // whether Text has replacements for bytes that are not UTF-8
+	Lossy     bool     // whether bytes that are not UTF-8 were replaced in Text
 	Truncated bool     // whether files were left out because of MaxBytes
 	Omitted   []string // the files that were left out
 }
@@ -567,9 +576,10 @@ type GC struct {
 	// AttemptID selects one attempt, whatever its age and its task's status. Empty
 	// means all attempts of this machine.
 	AttemptID string
-	// KeepIgnored keeps worktrees that contain files which git ignores.
+	// KeepIgnored keeps worktrees that contain files ignored by git.
 	KeepIgnored bool
-	// OlderThan applies to all statuses. Zero means that [Options.Retain] applies.
+	// OlderThan overrides [Options.Retain] for all statuses. If it is zero,
+	// [Options.Retain] applies.
 	OlderThan time.Duration
 	DryRun    bool
 }
@@ -588,9 +598,9 @@ type GCItem struct {
 	Bytes                    int64
 	LastUsed                 time.Time
 	Removed                  bool   // whether it was removed, or would be in a dry run
-	Kept                     string // the reason why it was not removed; empty if Removed
-	// Ignored lists files and folders that git ignores or that are next to the
-	// repositories. They are removed with the folder. Files that were copied in are not
-	// listed.
+	Kept                     string // the reason why it was not removed; empty if Removed is true
+	// Ignored lists files and folders that git ignores or that are outside the
+	// repositories. They are removed with the folder. It does not list the
+	// files that were copied in.
 	Ignored []string
 }

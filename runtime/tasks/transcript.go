@@ -5,17 +5,19 @@ import (
 	"strings"
 )
 
-// transcriptBytes is how much of a session an agent is told that does not remember it:
-// about 8,000 tokens, a small part of what any agent can read. transcriptMessageBytes
-// is the maximum for one message.
+// transcriptBytes is the maximum size, in bytes, of the transcript given to an
+// agent that does not remember the session. It is about 8,000 tokens, a small
+// part of what any agent can read. transcriptMessageBytes is the maximum for
+// one message.
 const (
 	transcriptBytes        = 32 << 10
 	transcriptMessageBytes = transcriptBytes / 4
 )
 
-// transcriptPrompt returns a transcript to put at the start of a prompt: the newest
-// turns, oldest first. Every line is quoted, so that the agent does not take it for a
-// request. The result is empty if there are no turns.
+// transcriptPrompt returns a transcript to put at the start of a prompt. It
+// contains the newest turns, oldest first. Every line is quoted, so that the
+// agent does not mistake it for a request. The result is empty if there are no
+// turns.
 func transcriptPrompt(page MessagePage) string {
 	var turns []string
 	size, more := 0, page.More

@@ -12,15 +12,16 @@ type TurnEnd struct {
 	AttemptID string
 	// State is the state of the process. It is empty if no process ended.
 	State State
-	// Over is the reason why answers no longer start follow-ups: the task is "done",
-	// "cancelled" or "deleted". It is empty while they do.
+	// Over is the reason why answers no longer start follow-ups: the task is
+	// "done", "cancelled" or "deleted". It is empty if answers still start
+	// follow-ups.
 	Over string
 }
 
 const deleted = "deleted"
 
-// followUpsEnded returns the reason why a task with this status takes no follow-ups, or
-// "" if it does.
+// followUpsEnded returns the reason why a task with this status takes no
+// follow-ups, or "" if the task takes them.
 func followUpsEnded(s Status) string {
 	if s == Done || s == Cancelled {
 		return string(s)
@@ -28,8 +29,8 @@ func followUpsEnded(s Status) string {
 	return ""
 }
 
-// turnEnded reports the end of a turn in the transaction that ends it, so that
-// a crash cannot separate the two.
+// turnEnded reports the end of a turn. The caller ends the turn in the same
+// transaction, so that a crash cannot separate the two.
 func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error {
 	if m.options.TurnEnded == nil {
 		return nil
@@ -37,8 +38,8 @@ func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error 
 	return m.options.TurnEnded(ctx, tx, e)
 }
 
-// dropQuestions ends the open questions of a task that is over. The questions of
-// running attempts end with their runs.
+// dropQuestions ends the open questions of a task that is over. The questions
+// of a running attempt end with its run.
 func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error {
 	if followUpsEnded(t.Status) == "" {
 		return nil

@@ -13,8 +13,8 @@ type checkout struct {
 	attempt
 	tree  worktree.Tree
 	repos []Repo // in the order of tree.Repos
-	// landed is the newest landing that was begun and not reverted, or nil if there is
-	// none.
+	// landed is the newest landing that has begun and was not reverted, or nil
+	// if there is none.
 	landed *Landing
 }
 
@@ -47,8 +47,9 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 // folder returns the path of a repository's worktree.
 func (c checkout) folder(i int) string { return filepath.Join(c.tree.Dir, c.tree.Repos[i].Name) }
 
-// home returns the folder in which an agent starts: the worktree if there is only one,
-// or else the folder that contains them all.
+// home returns the folder in which an agent starts. If there is only one
+// worktree, it is the worktree. Otherwise it is the folder that contains all
+// worktrees.
 func (c checkout) home() string {
 	if len(c.tree.Repos) == 1 {
 		return c.folder(0)
@@ -80,8 +81,9 @@ func block(reason, detail string) Blocked {
 	return Blocked{Reason: reason, Detail: detail, Retryable: reason == worktree.SummaryFailed}
 }
 
-// Changes lists what an attempt has changed. force lists more than the guard allows. If
-// the changes cannot be listed, the result is Blocked and the error is nil.
+// Changes lists what an attempt has changed. If force is set, it lists more
+// than the guard allows. If the changes cannot be listed, the result is Blocked
+// and the error is nil.
 func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -103,7 +105,7 @@ func changesOf(attemptID string, found worktree.Changes) Changes {
 	return changes
 }
 
-// File returns a part of a file. Faults: not_found, worktree_missing.
+// File returns a range of a file. Faults: not_found, worktree_missing.
 func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
 	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {

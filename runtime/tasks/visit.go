@@ -11,7 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// visiting is the kind of a landing that checks out a branch in the user's checkout.
+// visiting is the kind of landing that checks out a branch in the user's
+// checkout.
 const visiting = "visit"
 
 // Visited is the result of [Manager.CheckOut] or [Manager.Release].
@@ -85,8 +86,8 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, id, LandingUndone) })
 }
 
-// openVisit returns the user's current checkout of an attempt's branch. id is empty if
-// there is none.
+// openVisit returns the user's current checkout of an attempt's branch. id is
+// empty if the user has not checked it out.
 func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, visits []worktree.Visit, err error) {
 	type row struct{ id, data string }
 	found, err := all(ctx, tx, func(s scanner) (r row, err error) {

@@ -12,9 +12,9 @@ import (
 // question is waiting for a person.
 type clock struct {
 	mu     sync.Mutex
-	asking int           // open questions through the agent's executor
+	asking int           // open questions asked through the agent's executor
 	open   bool          // whether a question of the process is open in the inbox
-	worked time.Duration // time worked until read, without waiting time
+	worked time.Duration // time worked until read, not counting time spent waiting
 	read   time.Time
 	active time.Time // time of the last activity
 	quiet  time.Time // start of the current silence
@@ -35,8 +35,9 @@ func (c *clock) touch(now time.Time) {
 	c.active, c.quiet = now, now
 }
 
-// change records that a question was asked or answered, through the executor
-// (asking) or in the inbox (open).
+// change records that a question was asked or answered. asking changes the
+// number of questions through the executor. open returns the new state of the
+// questions in the inbox.
 func (c *clock) change(now time.Time, asking int, open func(bool) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +56,9 @@ func (c *clock) advance(now time.Time) {
 	c.read = now
 }
 
-// times returns how long the process has worked and been silent, the time of the last
-// activity, and whether the process is waiting for a person.
+// times returns how long the process has worked, how long it has been silent,
+// the time of the last activity, and whether the process is waiting for a
+// person.
 func (c *clock) times(now time.Time) (worked, silent time.Duration, active time.Time, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +104,8 @@ func (r *run) followQuestions() (stop func()) {
 	}
 }
 
-// noteAsking stores whether the process is waiting for a person. While it is waiting,
-// it uses no slot.
+// noteAsking stores whether the process is waiting for a person. A waiting
+// process uses no slot.
 func (r *run) noteAsking(ctx context.Context, waits bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 
 // Work describes where an attempt's work is.
 type Work struct {
-	// State is OnBranch, OffBranch or LandedWork. It is empty if a process is running,
-	// none has ended, or the folder was removed.
+	// State is OnBranch, OffBranch or LandedWork. It is empty while a process
+	// is running, if no process has ended, or if the folder was removed.
 	State string `json:"state"`
-	// Notes lists the reasons why the work is OffBranch, and other things that a person
-	// should know about it.
+	// Notes lists the reasons why the work is OffBranch, and anything else that
+	// a person should know about the work.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -62,8 +62,8 @@ func workOf(s worktree.Survey, remarks []string) Work {
 // the history.
 const committedItself = "committed by the agent: "
 
-// writeWork stores where the work is. It adds notes of earlier runs that still apply to
-// w.
+// writeWork stores where the work is. It adds to w the notes of earlier runs
+// that still apply.
 func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) error {
 	var before string
 	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(work), '') FROM attempts WHERE id = ?", attemptID).Scan(&before)
@@ -92,8 +92,8 @@ func readWork(column string) (w Work) {
 	return w
 }
 
-// refreshWork checks again where work is that was not on its branch, because a person
-// may have moved it.
+// refreshWork checks again where an attempt's work is, if it was not on the
+// branch before. A person may have moved it.
 func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work) Work {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -109,8 +109,8 @@ func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work
 	return now
 }
 
-// Ignored lists the files and folders that would be removed with the folders of
-// a task, because git ignores them or because they are in no repository; see
+// Ignored lists the files and folders that would be removed with a task's
+// folders. Git ignores them, or they are in no repository; see
 // [worktree.Survey].
 func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, err error) {
 	attempts, err := m.Attempts(ctx, taskID)
@@ -144,10 +144,10 @@ type Collected struct {
 	Work  Work
 }
 
-// Collect moves an attempt's work to its branch: uncommitted changes, and commits of a
-// detached HEAD or another branch. secrets allows it to commit what looks like a
-// secret. Faults: attempt_running, worktree_missing, head_moved, branch_in_use,
-// commit_held.
+// Collect moves an attempt's work to its branch: uncommitted changes, and
+// commits of a detached HEAD or another branch. If secrets is true, it also
+// commits work that looks like a secret. Faults: attempt_running,
+// worktree_missing, head_moved, branch_in_use, commit_held.
 func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -168,7 +168,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	allow := func(string) bool { return secrets }
 	err = m.allowing(ctx, &c, m.secretFinder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
 		n, err := tree.Gather(ctx, "Work of an attempt", checks...)
-		done.Repos = min(done.Repos+n, len(tree.Repos)) // a repository with a held commit is counted again by the next try
+		done.Repos = min(done.Repos+n, len(tree.Repos)) // the next try counts a repository with a held commit again
 		return err
 	})
 	if err != nil {
@@ -181,8 +181,8 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 
-// secretFinder returns a check for an attempt's secrets that this process knows, and
-// for text that looks like a secret.
+// secretFinder returns a check for the secrets of an attempt that this process
+// knows, and for text that looks like a secret.
 func (m *Manager) secretFinder(c checkout, p *process) worktree.Check {
 	id := ""
 	if p != nil {

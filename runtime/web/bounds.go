@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// bounded limits a body's size and the time that the body and each piece of the
-// answer may take. http.Server's own ReadTimeout and WriteTimeout would also end
-// streams, because they continue while a handler runs. On a connection without
-// deadlines, for example a test's recorder, setting one fails; that error is
-// ignored.
+// bounded limits the size of a body, the time for the body, and the time for
+// each piece of the answer. The ReadTimeout and WriteTimeout of http.Server
+// would also end streams, because they continue while a handler runs. Setting a
+// deadline fails on a connection without deadlines, for example in a test's
+// recorder. That error is ignored.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timed := &timedWriter{ResponseWriter: w, control: http.NewResponseController(w), time: s.opts.WriteTime}
 		timed.extend() // the previous request's deadline may have passed
 		if r.ContentLength > s.opts.MaxBodyBytes {
-			w.Header().Set("Connection", "close") // the body is not read
+			w.Header().Set("Connection", "close") // because the body is not read
 			refuse(timed, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is %d bytes long; the maximum is %d", r.ContentLength, s.opts.MaxBodyBytes), "send less")
 			return
 		}
@@ -29,12 +29,12 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 			r.Body = &timedBody{ReadCloser: http.MaxBytesReader(w, r.Body, s.opts.MaxBodyBytes), control: timed.control}
 		}
 		next.ServeHTTP(timed, r)
-		timed.extend() // for what is still buffered
+		timed.extend() // for data that is still in the buffer
 	})
 }
 
-// timedBody removes the deadline when the body has arrived, because the
-// connection's next request has its own time.
+// timedBody removes the deadline when the whole body has arrived, because the
+// next request on the connection has its own deadline.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -48,8 +48,8 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timedWriter sets a new deadline for each write, so that a stream may be silent
-// but a client that does not read is disconnected.
+// timedWriter sets a new deadline for each write. A stream may therefore be
+// silent, but a client that does not read is disconnected.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -72,9 +72,9 @@ func (w *timedWriter) FlushError() error {
 
 func (w *timedWriter) Flush() { _ = w.FlushError() }
 
-// recovered answers for a handler that panics, with the ID of the log line that has
-// the details. The log line has the path's pattern instead of the path, because a
-// link may contain a secret.
+// recovered answers if a handler panics. The answer contains the ID of the log
+// line that has the details. The log line contains the path's pattern instead
+// of the path, because a link may contain a secret.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -83,11 +83,12 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 				return
 			}
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(p) // how a handler closes a connection
+				panic(p) // handlers use this to close a connection
 			}
 			id := rand.Text()[:8]
 			s.opts.Logger.Error("internal error", "error_id", id, "path", r.Pattern, "panic", p, "stack", string(debug.Stack()))
-			// After the answer's first byte, this has no effect.
+			// If the first byte of the answer was already sent, this has no
+			// effect.
 			refuse(w, http.StatusInternalServerError, "internal", "internal error (id "+id+")", "")
 		}()
 		next.ServeHTTP(w, r)

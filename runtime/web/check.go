@@ -11,13 +11,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// checkTime bounds Check. Its callers, for example a container's health check, soon
-// ask again.
+// checkTime is the time limit for Check. Its callers, for example a container's
+// health check, ask again soon.
 const checkTime = 5 * time.Second
 
-// Check requests /healthz (if ready, /readyz) from the server at base, for example
-// http://127.0.0.1:20310, and returns the first 4 KiB of the answer. It fails with
-// code unhealthy if the server does not answer with status 200 within 5 seconds.
+// Check requests /healthz, or /readyz if ready is true, from the server at
+// base, for example http://127.0.0.1:20310. It returns the first 4 KiB of the
+// answer. It fails with code unhealthy if the server does not answer with
+// status 200 within 5 seconds.
 func Check(ctx context.Context, base string, ready bool) (string, error) {
 	path := "/healthz"
 	if ready {
@@ -30,8 +31,8 @@ func Check(ctx context.Context, base string, ready bool) (string, error) {
 	if err != nil || req.URL.Host == "" {
 		return "", fault.New("bad_address", fmt.Sprintf("%q is not the address of a server", base), "write it, for example, as http://127.0.0.1:20310")
 	}
-	// No proxy from the environment is used, because the question is about this
-	// server.
+	// Proxies in the environment are ignored, because the check concerns this
+	// server only.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {

@@ -9,19 +9,20 @@ import (
 )
 
 // limitedListener limits the number of open connections. At the limit, a new
-// connection replaces the one that has been silent for longest. A connection is
-// silent if it is waiting for a request or the rest of its header, or if its
-// request is from a stranger, who may send the body or read the answer arbitrarily
-// slowly. So strangers cannot keep agents and people out. If all connections belong
-// to requests from agents and people, the new one waits until one of them ends.
+// connection replaces the connection that has been silent for longest. A
+// connection is silent if it is waiting for a request or for the rest of a
+// request's header. It also counts as silent if its request is from a stranger,
+// who may send the body or read the answer arbitrarily slowly. Strangers
+// therefore cannot keep agents and people out. If all connections have requests
+// from agents and people, a new connection waits until one of them ends.
 type limitedListener struct {
 	net.Listener
 	max int
 
 	mu     sync.Mutex
-	freed  sync.Cond // signals that a connection ended or became silent, or that the listener was closed
+	freed  sync.Cond // signals that a connection has ended or become silent, or that the listener was closed
 	open   int
-	silent []*limitedConn // connections that may be closed for another, the longest silent first
+	silent []*limitedConn // connections that may be replaced, in the order in which they became silent
 	closed bool
 }
 
@@ -64,8 +65,8 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// follow is the server's ConnState. A request counts as a stranger's until
-// [keepOpen] is called.
+// follow is the server's ConnState function. A request counts as a stranger's
+// until [keepOpen] is called.
 func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	limited, ok := c.(*limitedConn)
 	if !ok {
@@ -82,13 +83,13 @@ func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 
 type connKey struct{}
 
-// withConn lets [keepOpen] find a request's connection.
+// withConn stores a connection in a context, in which [keepOpen] finds it.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// keepOpen keeps a request's connection until it is answered, because its caller is
-// known.
+// keepOpen keeps the connection of a request from being replaced until the
+// request is answered, because its caller is known.
 func keepOpen(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
 		c.of.mu.Lock()
@@ -123,8 +124,9 @@ func (c *limitedConn) Close() error {
 	return err
 }
 
-// CloseWrite lets http.Server end an answer to a client that is still sending, for
-// example one whose header is too long, without a reset that would lose the answer.
+// CloseWrite lets http.Server end an answer to a client that is still sending,
+// for example a client whose header is too long. Without it, a reset would lose
+// the answer.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

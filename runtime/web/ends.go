@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// endsEvery is how often the sessions of long requests are checked, because another
-// process that uses the ledger may have ended them.
+// endsEvery is the interval at which the sessions of long requests are checked.
+// Another process that uses the ledger may have ended a session.
 const endsEvery = time.Second
 
 // lasting holds the running requests by session or token, so that they end with it. An event stream would otherwise never check its session again. The zero
@@ -19,11 +19,11 @@ type lasting struct {
 
 type lastingSession struct {
 	session
-	requests map[*time.Time]context.CancelFunc // by the time when each began
+	requests map[*time.Time]context.CancelFunc // by the time at which each request began
 }
 
-// begin returns a context that ends with the session. over must be called when the
-// request is answered.
+// begin returns a context that ends with the session. over must be called when
+// the request has been answered.
 func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, over func()) {
 	var cancel context.CancelFunc
 	if one.until.IsZero() {
@@ -65,7 +65,8 @@ func (l *lasting) end(id string) {
 	}
 }
 
-// old returns the sessions that have a request from before the given time.
+// old returns the sessions that have a request which began before the given
+// time.
 func (l *lasting) old(at time.Time) (all []session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

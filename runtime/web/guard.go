@@ -16,8 +16,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// ours refuses a Host that is not this server's. It prevents attacks with a name
-// that resolves to 127.0.0.1.
+// ours refuses a request whose Host is not this server's. This prevents attacks
+// with a name that resolves to 127.0.0.1.
 func (s *Server) ours(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.ownHost(r) {
@@ -34,8 +34,8 @@ func (s *Server) ownHost(r *http.Request) bool {
 	if page.ThisMachine(host) || slices.ContainsFunc(s.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		return true
 	}
-	// An IP address cannot be redirected. It is this server's if the connection was
-	// made to it.
+	// An attacker cannot make an IP address resolve to another one. An IP
+	// address is this server's if the connection was made to it.
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	ip := net.ParseIP(host)
 	return ok && ip != nil && ip.Equal(local.IP)
@@ -49,8 +49,8 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// sameOrigin refuses pages from other origins, and answers preflight requests from
-// allowed ones. Programs send no Origin.
+// sameOrigin refuses requests from pages of other origins, and answers
+// preflight requests from allowed origins. Programs send no Origin.
 func (s *Server) sameOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origins := r.Header.Values("Origin")
@@ -73,7 +73,7 @@ func (s *Server) sameOrigin(next http.Handler) http.Handler {
 			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 				h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 				h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
-				h.Set("Access-Control-Max-Age", "600") // seconds
+				h.Set("Access-Control-Max-Age", "600") // in seconds
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
@@ -134,9 +134,9 @@ func (s *Server) browser(r *http.Request) (c access.Caller, one session, err err
 	return c, one, nil
 }
 
-// is reports whether two secrets are equal. It compares hashes, so that the time
-// reveals nothing about the secret, not even its length. An empty secret never
-// matches.
+// is reports whether two secrets are equal. It compares hashes, so that the
+// time it takes reveals nothing about the secret, not even its length. An empty
+// secret never matches.
 func is(secret, given string) bool {
 	want, got := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(given))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && secret != ""
@@ -179,31 +179,32 @@ func (s *Server) admitting(rule access.Rule, next http.Handler) http.Handler {
 // anyone, in bytes. The forms on these routes contain only a key or a note.
 const maxStranger = 64 << 10
 
-// boundStranger limits the size and the time of a body on a route that is open to
-// anyone.
+// boundStranger limits the size of a request body on a route that is open to
+// anyone, and the time for the body.
 func (s *Server) boundStranger(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 {
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.StrangerTime)) // a test's recorder has no deadline
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.StrangerTime)) // ignore the error: a test's recorder has no deadline
 	for {
 		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
 			break
 		}
-		w = outer.Unwrap() // the server's own writer, which then lets the client read the refusal
+		w = outer.Unwrap() // the server's own writer, which lets the client read the refusal
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxStranger)
 }
 
-// turnAway answers a caller without access. Wrong secrets are limited as on the
-// sign-in page. Correct secrets are accepted before anything is counted, so that
-// guesses from an address do not lock out other programs there.
+// turnAway answers a caller that has no access. Wrong secrets are limited in
+// the same way as on the sign-in page. A correct secret is accepted before
+// anything is counted. Wrong guesses from an address therefore do not lock out
+// other programs at that address.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Caller) {
 	if c.How == "" && r.Header.Get("Authorization") != "" {
 		if wait := s.wrong.take(r.RemoteAddr, time.Now()); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-			w.Header().Set("Connection", "close") // the rest is not read
+			w.Header().Set("Connection", "close") // because the rest of the body is not read
 			refuse(w, http.StatusTooManyRequests, "too_many_tries", "the token is wrong, and too many wrong tokens were sent",
 				sendToken+"; the correct one is accepted immediately")
 			return
@@ -228,8 +229,8 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 		sendToken+"; it is the value of DESKHAND_TOKEN on the server, or in the file token in its state folder")
 }
 
-// sealed sets the headers that prevent an answer from being framed, sniffed or
-// cached. A handler that serves pages sets its own policy.
+// sealed sets headers that prevent an answer from being framed, sniffed or
+// cached. A handler that serves pages sets its own content policy.
 func sealed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -24,15 +24,15 @@ const loginPath = "/login"
 
 // loginPage is the data of the sign-in page.
 type loginPage struct {
-	To      string // path to redirect to afterwards
-	Trouble string // empty if there is none
-	Days    int    // how many days this browser stays signed in; 0 if less than two
-	Onward  string // address to continue at; empty if there is a form
-	Away    bool   // the requested host name is not the one that sessions belong to
+	To      string // path to which the browser is redirected afterwards
+	Trouble string // error to show; empty if there is none
+	Days    int    // how many days this browser stays signed in; 0 if it is less than two
+	Onward  string // address at which to continue; empty if there is a form
+	Away    bool   // whether the requested host name differs from the one to which sessions belong
 }
 
-// login signs a browser in, with a link from [People.LoginLink] or with a form that
-// asks for the person's key.
+// login signs a browser in. It accepts a link from [People.LoginLink], or a
+// form that asks for the person's key.
 func (s *Server) login() http.Handler {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Server) login() http.Handler {
 	})
 }
 
-// readForm parses a form. A status other than 0 means that it failed; trouble is
-// the reason.
+// readForm parses a form. If it fails, status is not 0 and trouble is the
+// reason.
 func readForm(r *http.Request) (status int, trouble string) {
 	err := page.ReadForm(r)
 	switch {
@@ -85,7 +85,7 @@ func readForm(r *http.Request) (status int, trouble string) {
 	return 0, ""
 }
 
-// loginByKey handles the person's key from the form.
+// loginByKey signs a browser in with the person's key from the form.
 func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
 	if !s.opts.Shell.Checked(r) {
 		p.Trouble = "This page was open too long, or cookies are disabled. Please retry."
@@ -118,8 +118,8 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
 }
 
-// fetchedAhead reports whether a browser is fetching a link before a person has
-// opened it.
+// fetchedAhead reports whether a browser fetches a link although no person has
+// opened it yet.
 func fetchedAhead(r *http.Request) bool {
 	return r.Header.Get("Sec-Purpose") != "" || r.Header.Get("Purpose") != ""
 }
@@ -127,7 +127,7 @@ func fetchedAhead(r *http.Request) bool {
 func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
 	until, id, ok := readPass(s.opts.People.Key, "login", r.FormValue("key"), time.Now())
 	if ok && !s.opts.People.atHome(r) {
-		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther) // a person with a link may learn the name
+		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther) // a person who has a link may learn the name
 		return
 	}
 	if ok {
@@ -146,8 +146,8 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
 }
 
-// wantsPage reports whether the request comes from a person's browser, for which a
-// JSON refusal is useless.
+// wantsPage reports whether a request comes from a person's browser. A refusal
+// in JSON would not help that person.
 func (s *Server) wantsPage(r *http.Request) bool {
 	return s.opts.Shell != nil && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics holds the front's own metrics. Their route label is the mount's path,
-// never the client's, so their number is limited.
+// metrics holds the front's own metrics. Their route label is the path of the
+// mount and never the client's path. The number of labels is therefore limited.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -26,7 +26,8 @@ func newMetrics(registry *prometheus.Registry, samples func() []Sample) *metrics
 		}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, excluding streams.",
-			// from the time of a cached answer to that of a call that waits for a person
+			// from the time for a cached answer to the time for a call that
+			// waits for a person
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"route"}),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -52,7 +53,7 @@ func (s *Server) counted(route string, next http.Handler) http.Handler {
 		ended := false
 		defer func() {
 			inFlight.Dec()
-			if !ended && status.code == 0 { // it panicked before it answered
+			if !ended && status.code == 0 { // the handler panicked before it answered
 				status.code = http.StatusInternalServerError
 			}
 			s.metrics.requests.WithLabelValues(route, strconv.Itoa(max(status.code, http.StatusOK))).Inc()
@@ -65,7 +66,7 @@ func (s *Server) counted(route string, next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter records the status code. code is 0 before there is one.
+// statusWriter records the status code. code is 0 until the status is written.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

@@ -9,9 +9,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// refusal is the body of the front's own refusals. Its members are those of OAuth
-// (RFC 6749 section 5.2), because a refused MCP client looks for a way to sign in
-// and shows these members.
+// refusal is the body of the front's own refusals. Its members are those of
+// OAuth (RFC 6749 section 5.2). A refused MCP client looks for a way to sign
+// in, and shows these members.
 type refusal struct {
 	Code    string `json:"error"`
 	Message string `json:"error_description"`
@@ -25,8 +25,8 @@ func refuse(w http.ResponseWriter, status int, code, message, hint string) {
 // sendToken is the hint for a refused caller.
 const sendToken = "send this server's token as Authorization: Bearer TOKEN"
 
-// missing answers requests for unknown paths: with a page for people if there is a
-// shell, otherwise with JSON.
+// missing answers requests for unknown paths. If there is a shell, it answers
+// people with a page. Otherwise it answers with JSON.
 func (s *Server) missing() http.Handler {
 	if s.opts.Shell == nil {
 		return http.HandlerFunc(refuseMissing)
@@ -61,10 +61,10 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the client is gone
+	_, _ = w.Write(append(data, '\n')) // ignore the error: the client may be gone
 }
 
-// reads serves only GET and HEAD.
+// reads refuses methods other than GET and HEAD.
 func reads(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -76,7 +76,7 @@ func reads(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// health answers that the process is alive, with build information.
+// health reports that the process is alive, with build information.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	build := s.opts.Build
 	if build == nil {
@@ -99,7 +99,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }
 
-// shorten limits how much of a request an answer repeats, in bytes.
+// shorten limits the number of bytes of a request that an answer repeats.
 func shorten(s string) string {
 	return strings.ToValidUTF8(textutil.Excerpt(s, 200), "?")
 }

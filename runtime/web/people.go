@@ -14,19 +14,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// People configures how people sign in: with a single-use link, or with their
+// People configures how people sign in. They use a single-use link or their
 // key.
 type People struct {
-	// Key is the person's secret. It signs everything that browsers get. So every
-	// process with the key accepts it, and a new key ends all sessions. If empty,
-	// no one can sign in.
+	// Key is the person's secret. It signs everything that browsers get. Every
+	// process that has the key therefore accepts the signed data, and a new key
+	// ends all sessions. If Key is empty, nobody can sign in.
 	Key string
-	// Host is the host name that sessions on this machine belong to. If empty, it
-	// is a name under .localhost derived from Key. Cookies ignore ports, and any
-	// program on this machine may serve a page at 127.0.0.1; a program that does
-	// not know the name gets no cookie.
+	// Host is the host name to which sessions on this machine belong. If it is
+	// empty, the name is under .localhost and is derived from Key. Cookies
+	// ignore ports, and any program on this machine may serve a page at
+	// 127.0.0.1. A program that does not know the name gets no cookie.
 	Host string
-	// Time is how long a session lasts. If zero, it is 30 days.
+	// Time is how long a session lasts. Zero means 30 days.
 	Time time.Duration
 }
 
@@ -39,8 +39,8 @@ func (p People) host() string {
 
 func (p People) sessionTime() time.Duration { return cmp.Or(p.Time, DefaultSession) }
 
-// Home returns the server's address with the host name that sessions belong to
-// if base is on this machine, otherwise base.
+// Home returns the server's address. If base is on this machine, the result has
+// the host name to which sessions belong. Otherwise it is base.
 func (p People) Home(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || !page.ThisMachine(u.Hostname()) {
@@ -53,9 +53,9 @@ func (p People) Home(base string) string {
 	return u.String()
 }
 
-// LoginLink returns an address that signs a browser in once, within ten minutes,
-// and then leads to the given path. base is the server's address, for example
-// http://127.0.0.1:20311.
+// LoginLink returns an address that signs a browser in and then redirects the
+// browser to a path. The address works once, within ten minutes. base is the
+// server's address, for example http://127.0.0.1:20311.
 func (p People) LoginLink(base, to string) string {
 	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), "")}}
 	if to != "" && to != "/" {
@@ -77,24 +77,25 @@ func (p People) atHome(r *http.Request) bool {
 	return !page.ThisMachine(host) || strings.EqualFold(strings.TrimSuffix(host, "."), p.host())
 }
 
-// homeOf returns the request's address at the host that sessions belong to.
+// homeOf returns the request's address at the host to which sessions belong.
 func (p People) homeOf(r *http.Request) string {
 	return p.Home("http://"+r.Host) + page.Prefix(r.Context()) + r.URL.RequestURI()
 }
 
-// Ledger records used links and ended sessions, for all processes that accept the
-// same links and sessions. After until, an entry may be deleted.
+// Ledger records used links and ended sessions. All processes that accept the
+// same links and sessions share it. An entry may be deleted after its expiry
+// time, until.
 type Ledger interface {
 	// Once reports whether this is the first call with id.
 	Once(ctx context.Context, id string, until time.Time) (first bool, err error)
 	// End ends a session.
 	End(ctx context.Context, session string, until time.Time) error
-	// Ended reports whether a session has been ended, individually or together with
-	// all others. began is when the session began.
+	// Ended reports whether a session was ended, individually or together with
+	// all other sessions. began is the time at which the session began.
 	Ended(ctx context.Context, session string, began time.Time) (bool, error)
 }
 
-// memory is the ledger of one process.
+// memory is a ledger for a single process.
 type memory struct{ used, ended sync.Map }
 
 func (m *memory) Once(_ context.Context, id string, until time.Time) (bool, error) {

@@ -14,17 +14,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Serve listens and answers until ctx ends. It then accepts no more connections,
-// lets running requests finish for Options.Grace, ends the rest, and returns nil.
-// Call it once. If the address is the cause, the error is a fault with code
-// "port_in_use", "port_denied" or "bad_address".
+// Serve listens and answers until ctx ends. It then accepts no more
+// connections. It lets running requests continue for Options.Grace, ends the
+// remaining requests, and returns nil. Call it once. If the address causes an
+// error, the error is a fault with code "port_in_use", "port_denied" or
+// "bad_address".
 func (s *Server) Serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", s.opts.Addr)
 	if err != nil {
 		return s.listenError(err)
 	}
-	// Requests get base instead of ctx, because running requests first continue
-	// when ctx ends.
+	// Requests get base instead of ctx, because running requests may continue
+	// after ctx has ended.
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	limited := limit(listener, s.opts.MaxConns)
@@ -62,18 +63,18 @@ func (s *Server) Serve(ctx context.Context) error {
 		cut()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
 		defer cancel()
-		_ = server.Shutdown(last) // requests that check their context now end
-		_ = server.Close()        // closes the connections of the others
+		_ = server.Shutdown(last) // requests that check their context end now
+		_ = server.Close()        // closes the connections of all other requests
 	}
 	<-ended
 	return nil
 }
 
-// cutTime is how long a cancelled request may take to end.
+// cutTime is how long a cancelled request may take to return.
 const cutTime = 250 * time.Millisecond
 
 func (s *Server) listenError(err error) error {
-	host, port, _ := net.SplitHostPort(s.opts.Addr) // New has checked it
+	host, port, _ := net.SplitHostPort(s.opts.Addr) // no error: New has checked the address
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fault.New("port_in_use", fmt.Sprintf("port %s is already in use on %s", port, host),

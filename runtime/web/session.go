@@ -13,23 +13,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 )
 
-// A browser sends no bearer token. It gets a cookie, through a link that works once
-// or with the person's key. Cookie and link are signed with the key.
+// A browser sends no bearer token. It gets a cookie by opening a link that
+// works once, or by sending the person's key. The cookie and the link are
+// signed with the key.
 const (
 	sessionCookie = "deskhand_session"
 	// linkTime is how long a sign-in link is valid.
 	linkTime = 10 * time.Minute
 )
 
-// Key derives a key for one use from an installation's secret.
+// Key derives a key from an installation's secret. Each use has its own key.
 func Key(secret, use string) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(use))
 	return mac.Sum(nil)
 }
 
-// pass returns a signed text "<until>.<id>.<signature>", with until in Unix
-// seconds. If id is empty, it is random.
+// pass returns a signed string "<until>.<id>.<signature>", with until in Unix
+// seconds. If id is empty, pass chooses a random ID.
 func pass(key, use string, until time.Time, id string) string {
 	if id == "" {
 		id = rand.Text()
@@ -56,7 +57,8 @@ func readPass(key, use, given string, now time.Time) (until time.Time, id string
 	return until, id, err == nil && now.Before(until)
 }
 
-// sessionUse binds a session to the host name at which it began.
+// sessionUse returns a key use that binds a session to the host name at which
+// the session began.
 func sessionUse(r *http.Request) string { return "session@" + strings.ToLower(hostname(r.Host)) }
 
 // session is a signed-in browser, or the requests of one token. The ID of a browser's
@@ -92,7 +94,7 @@ func readSession(id string, until time.Time) (s session, ok bool) {
 
 // signedIn returns the session of the request's cookie.
 func (s *Server) signedIn(r *http.Request) (session, bool) {
-	for _, c := range r.CookiesNamed(sessionCookie) { // another port of this host may have set one too
+	for _, c := range r.CookiesNamed(sessionCookie) { // another server on this host may also have set a cookie
 		until, id, ok := readPass(s.opts.People.Key, sessionUse(r), c.Value, time.Now())
 		if !ok {
 			continue
@@ -135,7 +137,7 @@ func (s *Server) setSession(w http.ResponseWriter, r *http.Request, value string
 		HttpOnly: true, Secure: s.opts.Shell.Secure(r), SameSite: http.SameSiteLaxMode})
 }
 
-// logoutPath is the path that ends a browser's session.
+// logoutPath is the path of the request that ends a browser's session.
 const logoutPath = "/logout"
 
 func (s *Server) logout() http.Handler {

@@ -15,12 +15,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// minSecret is the minimum length of a secret in characters. Generated secrets have
-// 26 characters of 5 bits each.
+// minSecret is the minimum length of a secret in characters. Generated secrets
+// have 26 characters with 5 bits each.
 const minSecret = 16
 
-// CheckSecret refuses a secret that is easy to guess or cannot be sent in a header,
-// with fault code "bad_secret". name is its display name.
+// CheckSecret refuses a secret that is easy to guess or cannot be sent in a
+// header. The fault code is "bad_secret". name is the secret's display name.
 func CheckSecret(name, secret string) error {
 	switch {
 	case len(secret) < minSecret:
@@ -36,8 +36,8 @@ func unprintable(secret string) bool {
 	return strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// checkSecrets refuses options that would give access to people or programs that
-// should have none.
+// checkSecrets refuses options that would give unintended access to people or
+// programs.
 func (o *Options) checkSecrets() error {
 	switch {
 	case o.People.Key == "" && o.Shell != nil:
@@ -55,16 +55,17 @@ func (o *Options) checkSecrets() error {
 	return nil
 }
 
-// Token returns the token of this installation's agents from the file "token" in
-// stateDir, and creates both if they are missing. Any number of processes may call
-// it concurrently, and all get the same token. If other users can read the file,
-// Token makes it private and logs a warning. If the file contains no token, the
-// error is a fault with code "bad_token".
+// Token returns the token of this installation's agents from the file "token"
+// in stateDir. It creates the folder and the file if they are missing. Any
+// number of processes may call it concurrently, and all get the same token. If
+// other users can read the file, Token makes it private and logs a warning. If
+// the file contains no token, the error is a fault with code "bad_token".
 func Token(stateDir string, log *slog.Logger) (string, error) {
 	return secretOf(stateDir, "token", log)
 }
 
-// KeyFile is the name of the file with the person's key in the state folder.
+// KeyFile is the name of the file, in the state folder, that contains the
+// person's key.
 const KeyFile = "person.key"
 
 // PersonKey is like [Token], for the key of the installation's owner.
@@ -87,9 +88,9 @@ func secretOf(stateDir, name string, log *slog.Logger) (string, error) {
 	return readToken(path, log)
 }
 
-// createToken writes a whole token to a temporary file and links it to path, so
-// that no process reads a partial token. The first process to link wins, and the
-// others use the winner's token.
+// createToken writes the whole token to a temporary file and links it to path,
+// so that no process reads a partial token. The first process that creates the
+// link wins. The others use the winner's token.
 func createToken(dir, path string) error {
 	f, err := os.CreateTemp(dir, ".token-*") // mode 0600
 	if at := new(fs.PathError); errors.As(err, &at) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)) {
@@ -118,7 +119,7 @@ func readToken(path string, log *slog.Logger) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fault.New("bad_token", path+" is not a file", "remove it; a new token is then created")
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // on Windows, the mode does not show access
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // on Windows, the mode does not show who has access
 		log.Warn("other users could read the token file; it is now private. Create a new token if you do not trust them", "path", path, "mode", info.Mode().Perm().String())
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("restrict access to token file: %w", err)

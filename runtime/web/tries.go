@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Limits for wrong secrets: how many keys may be tried on the sign-in page within a
-// window, and how many wrong secrets programs may send. Single-use links and
-// programs' correct secrets are not counted, so that an attacker who reaches the
-// limit locks no one out.
+// Limits for wrong secrets: how many keys may be tried on the sign-in page
+// within a window, and how many wrong secrets programs may send. Single-use
+// links and programs' correct secrets are not counted. An attacker who reaches
+// the limit therefore locks nobody out.
 const (
 	triesWindow    = time.Minute
 	triesOfAddress = 10
@@ -26,7 +26,7 @@ type tries struct {
 }
 
 // take counts one try from an address in the form HOST:PORT. If there were too
-// many, it returns how long to wait.
+// many tries, it returns how long to wait.
 func (t *tries) take(address string, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,8 +42,8 @@ func (t *tries) take(address string, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// network returns the addresses that one caller has: a single IPv4 address, or an
-// IPv6 prefix of 64 bits.
+// network returns the range of addresses that one caller has: a single IPv4
+// address, or an IPv6 prefix of 64 bits.
 func network(address string) netip.Prefix {
 	host, _, _ := net.SplitHostPort(address)
 	ip, err := netip.ParseAddr(host)
@@ -55,6 +55,6 @@ func network(address string) netip.Prefix {
 	if ip.Is4() {
 		bits = 32
 	}
-	p, _ := ip.Prefix(bits) // the number of bits is valid
+	p, _ := ip.Prefix(bits) // no error: the number of bits is valid
 	return p
 }

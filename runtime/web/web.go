@@ -1,13 +1,13 @@
-// Package web is the HTTP front: it listens, decides who has access, limits the
-// resources that callers use, and passes requests to the handlers mounted on it. It
-// does not know their protocols.
+// Package web is the HTTP front. It listens, decides who has access, limits the
+// resources that callers use, and passes requests to the handlers mounted on
+// it. It does not depend on the handlers' protocols.
 //
-// It is closed by default. A page in a browser on this machine can reach a loopback
-// port, so three checks run before every handler. The Host must be this server's,
-// because an attacker's name can resolve to this machine. The Origin, if any, must
-// be this server's. And the caller needs the level that Options.Access requires for
-// the route: a program with the agents' token, or a person, who has another secret.
-// Routes without an entry are for people.
+// It is closed by default. A page in a browser on this machine can reach a
+// loopback port, so three checks run before every handler. The Host must be
+// this server's, because an attacker's name can resolve to this machine. If
+// there is an Origin, it must be this server's. The caller must have the level
+// that Options.Access requires for the route. A program has the agents' token;
+// a person has another secret. Routes without an entry are for people.
 package web
 
 import (
@@ -30,24 +30,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Options configure a Server. Token or NoToken is required, and People with a
-// Shell; other zero values are defaults.
+// Options configures a Server. Either Token or NoToken is required. If Shell is
+// set, People is required too. For all other fields, the zero value means a
+// default.
 type Options struct {
-	// Addr is the address to listen on, host:port. Port 0 selects a free port; an
-	// empty host means every interface. If Addr is empty, it is 127.0.0.1:20310.
+	// Addr is the address to listen on, host:port. If the port is 0, the system
+	// selects a free port. If the host is empty, the server listens on every
+	// interface. If Addr is empty, it is 127.0.0.1:20310.
 	Addr string
 	// Token is the token that agents send as "Authorization: Bearer ...".
 	Token string
-	// NoToken treats every caller as an agent. It is allowed only on loopback.
-	// People still have to sign in.
+	// NoToken makes the server treat every caller as an agent. It is allowed
+	// only on loopback. People still have to sign in.
 	NoToken bool
-	// People configures how people sign in. With the zero value, no one can.
+	// People configures how people sign in. With the zero value, nobody can
+	// sign in.
 	People People
-	// AllowedHosts lists additional names that the Host header may have, without a
-	// port. Loopback names and the address connected to are always allowed.
+	// AllowedHosts lists additional names, without a port, that the Host header
+	// may contain. Loopback names, and the address that the client has
+	// connected to, are always allowed.
 	AllowedHosts []string
-	// AllowedOrigins lists additional origins whose pages may call, for example
-	// https://inspector.example. The server's own origin is always allowed.
+	// AllowedOrigins lists additional origins whose pages may call this server,
+	// for example https://inspector.example. The server's own origin is always
+	// allowed.
 	AllowedOrigins []string
 
 	// Base is the address at which browsers and clients reach this server behind a
@@ -67,8 +72,8 @@ type Options struct {
 	// and the sign-in page, and redirects browsers without access there. If nil,
 	// there are no pages.
 	Shell *page.Shell
-	// Ledger records which links were used and which sessions have ended. If nil,
-	// only this process remembers them.
+	// Ledger records which links were used and which sessions have ended. If it
+	// is nil, only this process remembers them.
 	Ledger Ledger
 	// Directory knows the people with names. If nil, there are none.
 	Directory Directory
@@ -78,11 +83,11 @@ type Options struct {
 	Homeward func(*http.Request) bool
 	// Build is the program information in /healthz, for example name and version.
 	Build map[string]string
-	// Ready returns nil if requests can be answered, and otherwise the reason. If
-	// Ready is nil, the server is always ready.
+	// Ready returns nil if requests can be answered. Otherwise it returns the
+	// reason. If Ready is nil, the server is always ready.
 	Ready func() error
-	// Registry holds the metrics for /metrics; the server adds its own. If nil, a
-	// new one is created.
+	// Registry holds the metrics for /metrics. The server adds its own metrics
+	// to it. If Registry is nil, the server creates one.
 	Registry *prometheus.Registry
 	// Samples returns more counters for /metrics each time it is read. It may be nil.
 	Samples func() []Sample
@@ -90,42 +95,44 @@ type Options struct {
 	Logger *slog.Logger
 	// OnListen is called with the address as soon as connections are accepted.
 	OnListen func(net.Addr)
-	// OnShutdown is called when the server stops accepting connections, to end
-	// streams. It runs concurrently with the running requests.
+	// OnShutdown is called when the server stops accepting connections. It
+	// should end streams. It runs concurrently with the running requests.
 	OnShutdown func()
 
-	// MaxHeaderBytes limits a request's header. If zero, it is 64 KiB.
+	// MaxHeaderBytes is the maximum size of a request's header. Zero means 64
+	// KiB.
 	MaxHeaderBytes int
-	// MaxBodyBytes limits a request's body. If zero, it is 16 MiB; handlers may be
-	// stricter.
+	// MaxBodyBytes is the maximum size of a request's body. Zero means 16 MiB.
+	// A handler may have a lower limit.
 	MaxBodyBytes int64
-	// MaxBodiesBytes limits the total size of running requests' bodies, not
-	// counting those of 64 KiB or less. A request over the limit waits for BodyWait
-	// and is then refused with 503. If zero, it is 32 MiB. It is at least
-	// MaxBodyBytes.
+	// MaxBodiesBytes is the maximum total size of the bodies of running
+	// requests. Bodies of 64 KiB or less do not count. If a request would
+	// exceed the limit, it waits for BodyWait and is then refused with 503.
+	// Zero means 32 MiB. The limit is at least MaxBodyBytes.
 	MaxBodiesBytes int64
-	// BodyWait is how long a request waits for others' bodies. If zero, it is 5
-	// seconds.
+	// BodyWait is how long a request waits for the bodies of other requests.
+	// Zero means 5 seconds.
 	BodyWait time.Duration
-	// HeaderTime is how long a header may take to arrive. If zero, it is 10
+	// HeaderTime is how long a header may take to arrive. Zero means 10
 	// seconds.
 	HeaderTime time.Duration
-	// BodyTime is how long a body may take to arrive. If zero, it is 30 seconds.
+	// BodyTime is how long a body may take to arrive. Zero means 30 seconds.
 	BodyTime time.Duration
-	// StrangerTime replaces BodyTime on routes open to anyone. If zero, it is 5
-	// seconds.
+	// StrangerTime replaces BodyTime on routes that are open to anyone. Zero
+	// means 5 seconds.
 	StrangerTime time.Duration
 	// WriteTime is how long a client may take to read each piece of an answer.
-	// Streams may be silent for longer. If zero, it is 30 seconds.
+	// Streams may be silent for longer. Zero means 30 seconds.
 	WriteTime time.Duration
-	// IdleTime is how long a connection may have no request before it is closed. If
-	// zero, it is 2 minutes.
+	// IdleTime is how long a connection may have no request before it is
+	// closed. Zero means 2 minutes.
 	IdleTime time.Duration
-	// MaxConns limits the number of open connections. A new connection replaces one
-	// that is idle or serves a stranger, and waits if all serve agents and people.
-	// If zero, it is 512.
+	// MaxConns is the maximum number of open connections. At the limit, a new
+	// connection replaces one that is idle or serves a stranger. If all
+	// connections serve agents and people, the new connection waits. Zero means
+	// 512.
 	MaxConns int
-	// Grace is how long running requests may continue at shutdown. If zero, it is
+	// Grace is how long running requests may continue at shutdown. Zero means
 	// 10 seconds.
 	Grace time.Duration
 }
@@ -138,12 +145,12 @@ type Server struct {
 	tries   tries // keys tried on the sign-in page
 	wrong   tries // wrong secrets from programs
 	lasting lasting
-	bodies  *semaphore.Weighted // size of the running requests' bodies in bytes
+	bodies  *semaphore.Weighted // remaining budget for the running requests' bodies, in bytes
 }
 
-// New checks the options and returns a server. Its errors are faults: code
-// "token_required" if anyone could get access without a token, and "bad_address" if
-// Addr has no host and port.
+// New checks the options and returns a server. Its errors are faults. The code
+// is "token_required" if anyone could get access without a token, and
+// "bad_address" if Addr has no host and port.
 func New(opts Options) (*Server, error) {
 	opts.Addr = cmp.Or(opts.Addr, "127.0.0.1:20310")
 	opts.MaxHeaderBytes = cmp.Or(opts.MaxHeaderBytes, 64<<10)
@@ -192,8 +199,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// CheckAddr refuses an address that is not HOST:PORT with a port from 0 to 65535,
-// with fault code "bad_address". An empty host means every interface.
+// CheckAddr refuses an address that is not HOST:PORT with a port from 0 to
+// 65535. The fault code is "bad_address". An empty host means every interface.
 func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -208,9 +215,9 @@ func CheckAddr(addr string) error {
 	return nil
 }
 
-// routes wraps the handlers in the checks. From the outside in: set limits, recover
-// from panics, set headers, check the host, check the origin, count by route, check
-// access.
+// routes wraps the handlers in the checks. The order, from the outside in, is:
+// set limits, recover from panics, set headers, check the host, check the
+// origin, count by route, check access.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, h := range s.mounted() {

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// nobody is the user ID that PostgreSQL runs under if the tests run as root,
-// because PostgreSQL refuses to run as root. The number is that of the user
-// nobody on Linux, but any number except 0 works.
+// nobody is the ID of the user that PostgreSQL runs as if the tests run as
+// root, because PostgreSQL refuses to run as root. On Linux, the user nobody
+// has this ID, but any ID except 0 works.
 const nobody = 65534
 
-// hand changes the owner of dir to the user that PostgreSQL runs under.
+// hand makes the user that PostgreSQL runs as the owner of dir.
 func hand(dir string) error {
 	if os.Getuid() != 0 {
 		return nil
@@ -21,7 +21,7 @@ func hand(dir string) error {
 	return os.Chown(dir, nobody, nobody)
 }
 
-// demoted makes cmd run in dir, as nobody if this process is root.
+// demoted makes cmd run in dir. If this process is root, cmd runs as nobody.
 func demoted(cmd *exec.Cmd, dir string) *exec.Cmd {
 	cmd.Dir = dir
 	if os.Getuid() == 0 {

@@ -19,21 +19,22 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver that creates databases
 )
 
-// Main runs a package's tests and then stops the PostgreSQL server that they
-// started. TestMain calls it.
+// Main runs a package's tests. It then stops the PostgreSQL server that the
+// tests started. TestMain calls it.
 func Main(m *testing.M) int {
 	defer stop()
 	return m.Run()
 }
 
-// Each runs test with both databases. place is a place to open a store at.
+// Each runs test with both databases. place is where to open a store.
 func Each(t *testing.T, test func(t *testing.T, place string)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, t.TempDir()) })
 	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
 }
 
 // Postgres returns the URL of an empty database. If PostgreSQL is not
-// installed, the test is skipped, or fails if DESKHAND_TEST_POSTGRES=require.
+// installed, it skips the test, or fails the test if
+// DESKHAND_TEST_POSTGRES=require.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	start.Do(func() { startErr = cluster.start() })
@@ -139,8 +140,8 @@ type server struct {
 	process *exec.Cmd
 }
 
-// starting is the timeout for initdb and the start of the server. They take a
-// second or two on an idle machine.
+// starting is the timeout for initdb and the start of the server. Both together
+// take a second or two on an idle machine.
 const starting = 2 * time.Minute
 
 func (s *server) start() error {
@@ -217,9 +218,9 @@ func (s *server) remove() {
 	}
 }
 
-// binaries returns the paths of the programs, from PATH or from where Debian
-// and Homebrew install them. If there are several versions, it returns the
-// last.
+// binaries returns the paths of the programs. It looks in PATH, and where
+// Debian and Homebrew install them. If there are several versions, it returns
+// the last one.
 func binaries() (initdb, postgres string, err error) {
 	if found, err := exec.LookPath("initdb"); err == nil {
 		initdb = found

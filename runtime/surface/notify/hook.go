@@ -22,7 +22,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Hook is one way to deliver a message to a person.
+// Hook is one way to deliver messages to a person.
 type Hook struct {
 	kind   string   // desktop, command, ntfy or webhook
 	path   string   // the program, for command
@@ -55,8 +55,8 @@ func (h Hook) Signed(key []byte) Hook {
 	return h
 }
 
-// ParseHook parses desktop, command:PROGRAM, ntfy:URL or webhook:URL. Its
-// messages are not signed; see [Hook.Signed].
+// ParseHook parses desktop, command:PROGRAM, ntfy:URL or webhook:URL. The hook
+// does not sign its messages; see [Hook.Signed].
 func ParseHook(text string) (Hook, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	h := Hook{kind: kind}
@@ -106,8 +106,8 @@ func (h Hook) deliver(ctx context.Context, m Message) error {
 	return h.post(ctx, h.target.String(), body, map[string]string{"Deskhand-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil))})
 }
 
-// desktop returns the system's own notification command. Agents' texts are passed
-// as arguments, never in a script or as an option.
+// desktop returns the system's own notification command. Text from agents is
+// passed as arguments, and never in a script or as an option.
 func desktop(ctx context.Context, m Message) *exec.Cmd {
 	if runtime.GOOS == "darwin" {
 		return exec.CommandContext(ctx, "osascript", "-e", "on run argv", "-e",
@@ -139,10 +139,10 @@ func (h Hook) run(cmd *exec.Cmd, m Message) error {
 	return nil
 }
 
-// ntfyActions is how many buttons the ntfy apps show.
+// ntfyActions is the maximum number of buttons that the ntfy apps show.
 const ntfyActions = 3
 
-// ntfy publishes a message as JSON to the server's root path.
+// ntfy publishes a message as JSON to the root path of the server.
 func (h Hook) ntfy(ctx context.Context, m Message) error {
 	type action struct {
 		Action string `json:"action"`
@@ -179,14 +179,15 @@ func (h Hook) ntfy(ctx context.Context, m Message) error {
 	return h.post(ctx, root.String(), body, header)
 }
 
-// client follows no redirects, because messages and keys are meant for one server
-// only.
+// client follows no redirects, because each message and key is meant for only
+// one server.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // errAway is the error for a failure after which a retry may succeed.
 var errAway = errors.New("send")
 
-// post sends JSON. Its errors contain no address, which may include a secret.
+// post sends JSON. Its errors do not contain the address, which may contain a
+// secret.
 func (h Hook) post(ctx context.Context, to string, body []byte, header map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
@@ -197,14 +198,14 @@ func (h Hook) post(ctx context.Context, to string, body []byte, header map[strin
 		r.Header.Set(name, value)
 	}
 	response, err := client.Do(r)
-	if failed, ok := err.(*url.Error); ok { //nolint:errorlint // it is what Do returns
+	if failed, ok := err.(*url.Error); ok { //nolint:errorlint // Do always returns this type
 		err = failed.Err
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errAway, err)
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be reused
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // read the rest, so that the connection can be reused
 	switch code := response.StatusCode; {
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return fmt.Errorf("%w: it answered %s", errAway, response.Status)

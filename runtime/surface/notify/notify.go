@@ -1,6 +1,7 @@
 // Package notify notifies people of new questions: on their desktop, on a phone
-// through ntfy, or through a webhook or a command. It collects no answers itself. A
-// notification links to the question's page and to the answers that take one press.
+// through ntfy, or through a webhook or a command. It collects no answers
+// itself. A notification links to the question's page, and to answers that take
+// one press.
 package notify
 
 import (
@@ -18,15 +19,15 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Message is what a hook delivers to a person. Commands and webhooks get it as
-// JSON.
+// Message is the message that a hook delivers to a person. Commands and
+// webhooks get it as JSON.
 type Message struct {
 	// Event is EndEvent if an attempt ended, and empty for questions.
 	Event    string          `json:"event,omitempty"`
 	ID       string          `json:"id,omitempty"` // ID of the question; empty if there are several
 	Title    string          `json:"title"`
 	Body     string          `json:"body"`
-	Text     string          `json:"text"` // title and body in one, for chat webhooks
+	Text     string          `json:"text"` // title and body in one string, for chat webhooks
 	Asker    string          `json:"asker,omitempty"`
 	Place    string          `json:"place,omitempty"`
 	Priority elicit.Priority `json:"priority"`
@@ -49,25 +50,27 @@ type Options struct {
 	Hub   *elicit.Hub
 	Hooks []Hook
 	Quiet Quiet
-	// First reports whether this is the first call with id by any process that uses
-	// the store, so that each question is notified once.
+	// First reports whether this is the first call with id, by any process that
+	// uses the store. Each question is therefore notified only once.
 	First func(ctx context.Context, id string, until time.Time) (bool, error)
 	// Page and Choices return a question's links. For an empty ID, Page returns the
 	// inbox.
 	Page    func(id string) string
 	Choices func(r *elicit.Request) []Choice
-	// Log receives failed deliveries. If nil, they are discarded.
+	// Log receives failed deliveries. If it is nil, they are discarded.
 	Log *slog.Logger
-	// Retry holds the pauses before a message is sent again to a hook that was
-	// unavailable or busy. If nil, they are 1 s, 5 s, 25 s and 2 minutes.
+	// Retry holds the pauses before a message is sent again. A message is sent
+	// again if a hook was unavailable or busy. If Retry is nil, the pauses are
+	// 1 s, 5 s, 25 s and 2 minutes.
 	Retry []time.Duration
 }
 
 // Limits of a notifier.
 const (
 	deliverIn = 15 * time.Second
-	// sinceStart is the maximum age of an open question that a starting notifier
-	// still announces, for example after a crash.
+	// sinceStart is the maximum age of an open question that a starting
+	// notifier still announces. Such questions exist, for example, after a
+	// crash.
 	sinceStart = time.Minute
 	// told is how long a notifier remembers which questions it has announced.
 	told = 24 * time.Hour
@@ -76,8 +79,9 @@ const (
 var usualRetry = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second, 2 * time.Minute}
 
 // Run notifies people of new questions until ctx ends or the store is closed.
-// In quiet hours it sends only urgent ones, and afterwards the others in one
-// message. If the store cannot be read, it retries.
+// In quiet hours, it announces only urgent questions. After quiet hours, it
+// announces the other questions in one message. If the store cannot be read, it
+// retries.
 func Run(ctx context.Context, o Options) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -92,7 +96,7 @@ func Run(ctx context.Context, o Options) {
 		switch {
 		case ctx.Err() != nil || errors.Is(err, store.ErrClosed):
 			return
-		case errors.Is(err, store.ErrGone): // the notifier is too far behind, so it starts again from the current state
+		case errors.Is(err, store.ErrGone): // the notifier is too far behind and starts again from the current state
 			continue
 		}
 		n.Log.Warn("cannot follow new questions", "error", err)
@@ -106,7 +110,7 @@ func Run(ctx context.Context, o Options) {
 type notifier struct {
 	Options
 	sending sync.WaitGroup
-	held    map[string]bool // IDs that wait for the end of quiet hours
+	held    map[string]bool // IDs of questions to announce when quiet hours end
 }
 
 func (n *notifier) follow(ctx context.Context) error {
@@ -142,7 +146,8 @@ func (n *notifier) follow(ctx context.Context) error {
 	}
 }
 
-// next waits for changes, and for the end of quiet hours if questions are held.
+// next waits for changes. If questions are held, it also waits for the end of
+// quiet hours.
 func (n *notifier) next(ctx context.Context, w *elicit.Watcher) ([]elicit.Change, error) {
 	if len(n.held) == 0 {
 		return w.Next(ctx)
@@ -159,7 +164,8 @@ func (n *notifier) next(ctx context.Context, w *elicit.Watcher) ([]elicit.Change
 	return changes, err
 }
 
-// tell sends a question to all hooks, once across all processes.
+// tell sends a question to all hooks. It does so only once, even if several
+// processes use the store.
 func (n *notifier) tell(ctx context.Context, r *elicit.Request) {
 	if r.Priority != elicit.Urgent && n.Quiet.left(time.Now()) > 0 {
 		n.held[r.ID] = true
@@ -217,15 +223,16 @@ func (n *notifier) message(r *elicit.Request) Message {
 			m.Body = warning + "\n" + m.Body
 		}
 		if m.Body = shown + "\n" + m.Body; shown != p.Text {
-			m.Answers = nil // what is not shown in full cannot be allowed
+			m.Answers = nil // a person must not allow a proposal that is not shown in full
 		}
 	}
 	m.Text = strings.TrimSpace(m.Title + "\n" + m.Body + "\n" + m.URL)
 	return m
 }
 
-// about returns the text of the only question, unless the heading says the same. If
-// an option has a description, it also returns the options.
+// about returns the text of the request's only question, unless the heading
+// says the same. If an option has a description, about also returns the
+// options.
 func about(r *elicit.Request) string {
 	q := &r.Questions[0]
 	var lines, options []string
@@ -243,15 +250,15 @@ func about(r *elicit.Request) string {
 	return plain(strings.Join(lines, "\n"))
 }
 
-// plain removes non-text characters and truncates what is too long for a
-// notification.
+// plain removes characters that are not text, and truncates text that is too
+// long for a notification.
 func plain(s string) string {
 	const most = 400
 	return textutil.Shorten(textutil.Plain(s), most)
 }
 
-// send delivers a message to all hooks concurrently, so that a slow hook delays no
-// other.
+// send delivers a message to all hooks concurrently, so that a slow hook does
+// not delay the others.
 func (n *notifier) send(ctx context.Context, m Message) {
 	for _, h := range n.Hooks {
 		n.sending.Go(func() {
@@ -282,7 +289,7 @@ func (n *notifier) deliver(ctx context.Context, h Hook, m Message) error {
 		}
 		if m.ID != "" {
 			if r, err := n.Hub.Get(ctx, m.ID); err == nil && r.Status != elicit.Open {
-				return nil // the question has ended, so no one needs to be told
+				return nil // the question has ended, so nobody needs to be told
 			}
 		}
 	}

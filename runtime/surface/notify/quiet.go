@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Quiet is the time of day in which only urgent questions are notified, in the
-// machine's local time. The zero value means no quiet hours.
+// Quiet is the time of day, in the machine's local time, at which only urgent
+// questions are announced. The zero value means no quiet hours.
 type Quiet struct {
 	from, to int // minutes since midnight; if equal, there are no quiet hours
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxFrame is the maximum size of a message from Slack in bytes. A form with
-// everything filled in has about 300 KB.
+// maxFrame is the maximum size of a message from Slack in bytes. A completely
+// filled form has about 300 KB.
 const maxFrame = 4 << 20
 
-// listen keeps the connection on which Slack reports what people press. While it is
-// up, people can be reached. It returns nil when ctx ends, and an error if Slack
-// refuses permanently.
+// listen keeps the connection open over which Slack reports what people press.
+// While the connection is open, people can be reached. listen returns nil when
+// ctx ends, and an error if Slack permanently refuses the connection.
 func (d *leader) listen(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, err := d.api.AuthTestContext(ctx)
@@ -57,7 +57,7 @@ func (d *leader) connect(ctx context.Context) error {
 type handler struct {
 	*leader
 	client  *socketmode.Client
-	calls   sync.WaitGroup // running calls of Slack's methods
+	calls   sync.WaitGroup // running calls of Slack's API methods
 	offline func()         // detaches the station; nil while offline
 }
 
@@ -115,7 +115,7 @@ func (h *handler) ack(ctx context.Context, envelope string, payload any) {
 	}
 }
 
-// interaction handles a press or a submitted form. Slack requires an
+// interaction handles a pressed button or a submitted form. Slack requires an
 // acknowledgement within three seconds.
 func (h *handler) interaction(ctx context.Context, envelope string, c *api.InteractionCallback) {
 	if c.Type == api.InteractionTypeViewSubmission && c.View.CallbackID == formCallback {
@@ -135,7 +135,7 @@ func (h *handler) interaction(ctx context.Context, envelope string, c *api.Inter
 	}
 }
 
-// actor sets the acting person of an action to the Slack user.
+// actor makes the Slack user the acting person of an action.
 func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Action, error) {
 	p, ok := h.o.person(c.User.ID)
 	if !ok {
@@ -146,7 +146,7 @@ func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Act
 	return a, nil
 }
 
-// press handles a press in a message.
+// press handles a pressed button or menu item in a message.
 func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.BlockAction) error {
 	action, err := h.actor(c, elicit.Action{Type: elicit.CompletedBy, RequestID: a.BlockID, Response: elicit.Accept})
 	if err != nil || a.ActionID == opLink {
@@ -188,7 +188,7 @@ func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.
 	return err
 }
 
-// answer returns the answer that a press gives.
+// answer returns the answer that a pressed button or menu item gives.
 func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, error) {
 	q := small(r)
 	if q == nil {
@@ -222,11 +222,11 @@ func (h *handler) open(ctx context.Context, c *api.InteractionCallback, r elicit
 	})
 }
 
-// draft saves what a person types, so that all surfaces show it.
+// draft saves the text that a person types, so that all surfaces show it.
 func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.BlockAction) {
 	action, err := h.actor(c, elicit.Action{Type: elicit.AnswerChanged, RequestID: c.View.PrivateMetadata})
 	if err != nil {
-		return // submitting reports it
+		return // a submit reports the error
 	}
 	r, err := h.hub.Get(ctx, action.RequestID)
 	if err != nil {
@@ -244,7 +244,7 @@ func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.
 		}
 		answers, err := r.Fields(mine)
 		if err != nil {
-			return // for example, an incomplete number
+			return // not an answer yet, for example an incomplete number
 		}
 		action.QuestionID = q.ID
 		if given, ok := answers[q.ID]; ok {
@@ -256,8 +256,9 @@ func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.
 	}
 }
 
-// submit handles a submitted form. It returns what Slack shows: nil to close the
-// form, the problem with each question, or why the answer was not accepted.
+// submit handles a submitted form. It returns what Slack shows. nil closes the
+// form. Otherwise, Slack shows the problem with each question, or the reason
+// why the answer was not accepted.
 func (h *handler) submit(ctx context.Context, c *api.InteractionCallback) any {
 	action, err := h.actor(c, elicit.Action{Type: elicit.CompletedBy, RequestID: c.View.PrivateMetadata, Response: elicit.Accept})
 	if err != nil {
@@ -293,13 +294,13 @@ func noteIn(state *api.ViewState) string {
 	return strings.TrimSpace(state.Values[noteBlock][inputAction].Value)
 }
 
-// told returns a form that shows an error, which replaces the submitted form.
+// told returns a form that shows an error and replaces the submitted form.
 func told(err error) any {
 	view := says(sentence(err))
 	return api.NewUpdateViewSubmissionResponse(&view)
 }
 
-// sentence words an error for people.
+// sentence returns the text of an error for people.
 func sentence(err error) string {
 	f := fault.Of(err)
 	if f == nil {
@@ -312,7 +313,7 @@ func sentence(err error) string {
 	return text
 }
 
-// tell shows an error only to the person who pressed.
+// tell shows an error only to the person who pressed the button.
 func (h *handler) tell(ctx context.Context, c *api.InteractionCallback, cause error) {
 	if fault.Of(cause) == nil && ctx.Err() == nil {
 		h.o.Log.Error("cannot handle a press", "surface", Channel, "error", cause)

@@ -25,7 +25,7 @@ type leader struct {
 	api *api.Client
 
 	mu      sync.Mutex
-	queue   []string        // requests whose message may have to change, in order
+	queue   []string        // requests whose message may have to be updated, in order
 	pending map[string]bool // the requests in queue
 	wake    chan struct{}   // holds one token
 	timers  sync.WaitGroup
@@ -41,7 +41,7 @@ const (
 	slowRetryTime = time.Minute
 )
 
-// want queues a request so that its message is updated.
+// want adds a request to the queue, so that the request's message is updated.
 func (d *leader) want(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,8 +75,8 @@ func (d *leader) next(ctx context.Context) (string, bool) {
 	}
 }
 
-// follow queues every request that changes. It begins with all open requests and
-// those whose message another process left unfinished.
+// follow queues every request that changes. It begins with all open requests,
+// and with requests whose message was left unfinished by another process.
 func (d *leader) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.followOn(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrGone) {
@@ -93,7 +93,7 @@ func pause(ctx context.Context, t time.Duration) {
 	}
 }
 
-// visible lists the changes that a message shows.
+// visible lists the kinds of changes that are visible in a message.
 var visible = []elicit.ActionType{elicit.Requested, elicit.CompletedBy, elicit.Extended, elicit.Reassigned, elicit.Withdrawn, elicit.TimeUp, elicit.Outlived, elicit.Removed}
 
 func (d *leader) followOn(ctx context.Context) error {
@@ -130,8 +130,8 @@ func (d *leader) followOn(ctx context.Context) error {
 	}
 }
 
-// post updates the messages, one after another, because Slack accepts about one per
-// second and channel.
+// post updates the messages one after another, because Slack accepts only about
+// one message per second and channel.
 func (d *leader) post(ctx context.Context) {
 	for {
 		id, ok := d.next(ctx)
@@ -196,7 +196,7 @@ func (d *leader) bring(ctx context.Context, id string) error {
 		}
 	}
 	switch {
-	case p.ts == "" && r.Status == elicit.Completed: // no one saw the request, and it has ended
+	case p.ts == "" && r.Status == elicit.Completed: // the request has ended before anybody saw it
 	case p.ts == "":
 		if p.channel, p.ts, err = d.api.PostMessageContext(ctx, p.channel, m.options(id)...); err != nil {
 			return fmt.Errorf("post message: %w", err)
@@ -214,14 +214,14 @@ func (d *leader) bring(ctx context.Context, id string) error {
 	if shown && r.Status != elicit.Completed {
 		_, err = d.hub.Dispatch(ctx, elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: Channel, Client: p.channel})
 		if fault.Of(err) != nil {
-			return nil // it has ended since
+			return nil // the request has ended in the meantime
 		}
 	}
 	return err
 }
 
-// room returns the ID to post to. For a person, that is the direct message, because
-// Slack shows the history only by the direct message's ID.
+// room returns the ID of the conversation to post to. For a person, it is the
+// ID of the direct message, because Slack returns the history only for that ID.
 func (d *leader) room(ctx context.Context, to string) (string, error) {
 	if to[0] != 'U' && to[0] != 'W' {
 		return to, nil
@@ -237,13 +237,14 @@ func (d *leader) room(ctx context.Context, to string) (string, error) {
 	return c.ID, nil
 }
 
-// messageEvent is the metadata type by which deskhand's messages are found.
+// messageEvent is the metadata type that identifies deskhand's messages in
+// Slack's history.
 const messageEvent = "deskhand_request"
 
-// find searches for a message that may have been posted by a process that died, or
-// by a call whose response was lost.
+// find searches for a message that may have been posted already: by a process
+// that has died, or by a call whose response was lost.
 func (d *leader) find(ctx context.Context, id string, p *posted) error {
-	const slack, pages = 2 * time.Minute, 10 // clocks differ; a page has 200 messages
+	const slack, pages = 2 * time.Minute, 10 // for clocks that differ; a page has 200 messages
 	query := &api.GetConversationHistoryParameters{ChannelID: p.channel, IncludeAllMetadata: true, Limit: 200,
 		Oldest: strconv.FormatInt(p.begun.Add(-slack).Unix(), 10)}
 	for range pages {

@@ -12,27 +12,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Action IDs, which identify the actions of buttons and menus in a message. A menu
-// item has its action ID as its value.
+// Action IDs, which identify the actions of buttons and menus in a message. The
+// value of a menu item is its action ID.
 const (
 	opYes     = "yes"
 	opNo      = "no"
-	opChoose  = "choose:" // followed by the option's tag
-	opPick    = "pick"    // in a menu of options
+	opChoose  = "choose:" // the option's tag follows
+	opPick    = "pick"    // the menu of options
 	opForm    = "form"
 	opAgree   = "agree"
 	opLink    = "open"
 	opDecline = "decline"
-	opMore    = "more" // a menu with the following items
+	opMore    = "more" // the menu with the items below
 	opLonger  = "longer"
 	opCancel  = "cancel"
 )
 
-// mostButtons is how many options are shown as buttons. With more options, a menu
-// is shown.
+// mostButtons is the maximum number of options shown as buttons. If there are
+// more options, a menu is shown.
 const mostButtons = 5
 
-// message is a request as it is shown in Slack.
+// message is a request in the form in which Slack shows it.
 type message struct {
 	text   string // for notifications
 	blocks []api.Block
@@ -79,7 +79,7 @@ func render(r *elicit.Request) message {
 	return m
 }
 
-// about describes who asks, and where.
+// about describes who asks, and from where.
 func about(r *elicit.Request) string {
 	parts := []string{cmp.Or(line(r.Source.Name), "someone") + " asks"}
 	for _, more := range []string{r.Place(), r.Context.Branch} {
@@ -96,7 +96,7 @@ func about(r *elicit.Request) string {
 	return strings.Join(parts, " · ")
 }
 
-// host returns the host that a link points to, so that people can judge it.
+// host returns the host of a link, so that people can judge the link.
 func host(link string) string {
 	u, err := url.Parse(link)
 	if err != nil || u.Host == "" {
@@ -105,7 +105,7 @@ func host(link string) string {
 	return u.Host
 }
 
-// add adds a text, split into sections, up to the maximum number most.
+// add adds text, split into at most the given number of sections.
 func (m *message) add(text string, most int) {
 	for ; text != "" && most > 0; most-- {
 		part := text
@@ -122,8 +122,8 @@ func (m *message) note(text string) {
 	m.blocks = append(m.blocks, api.NewContextBlock("", api.NewTextBlockObject(api.MarkdownType, cut(text, maxText), false, true)))
 }
 
-// questions shows the questions. For a single question, it also shows the options
-// if the buttons have no room for them.
+// questions shows the questions. If there is only one question, and the buttons
+// are too small for its options, it also shows the options as text.
 func (m *message) questions(r *elicit.Request) {
 	var b strings.Builder
 	for i := range r.Questions {
@@ -162,8 +162,8 @@ func label(o elicit.Option) string {
 	return text
 }
 
-// small returns the request's question if a press in the message can answer it, or
-// nil if a form is necessary.
+// small returns the request's question if a press of a button in the message
+// can answer it. It returns nil if a form is necessary.
 func small(r *elicit.Request) *elicit.Question {
 	if len(r.Questions) != 1 {
 		return nil
@@ -174,7 +174,8 @@ func small(r *elicit.Request) *elicit.Question {
 	return nil
 }
 
-// actions adds the buttons and menus. The block's ID is the request's ID.
+// actions adds the buttons and menus. The ID of their block is the request's
+// ID.
 func (m *message) actions(r *elicit.Request) {
 	var elements []api.BlockElement
 	button := func(op, text string) *api.ButtonBlockElement {
@@ -193,7 +194,7 @@ func (m *message) actions(r *elicit.Request) {
 	case q == nil && len(r.Questions) > 0:
 		button(opForm, "Answer…")
 	case q == nil && r.Mode == elicit.URL:
-		if r.Trigger != elicit.CredentialRequired { // its page ends the request itself
+		if r.Trigger != elicit.CredentialRequired { // the page itself ends the request
 			button(opAgree, "Done")
 		}
 	case q == nil:
@@ -227,7 +228,7 @@ func (m *message) actions(r *elicit.Request) {
 // mostProposal is the maximum number of sections for a proposal.
 const mostProposal = 6
 
-// tooLong reports whether a message cannot show a proposal in full.
+// tooLong reports whether a message is too small to show a proposal in full.
 func tooLong(r *elicit.Request) bool {
 	return r.Proposal != nil && units(r.Proposal.Text) > mostProposal*(maxText-1)
 }
@@ -246,8 +247,8 @@ func dismissText(r *elicit.Request) string {
 	return "Decline"
 }
 
-// numbered returns an option's label, with its number if a text above has more
-// details.
+// numbered returns an option's label. If text above the buttons has more
+// details, the label begins with the option's number.
 func numbered(q *elicit.Question, i int) string {
 	if text := label(q.Options[i]); !wordy(q) {
 		return text
@@ -255,7 +256,8 @@ func numbered(q *elicit.Question, i int) string {
 	return fmt.Sprintf("%d. %s", i+1, label(q.Options[i]))
 }
 
-// options returns q.Options[from:to] for Slack, without options beyond the end.
+// options returns q.Options[from:to] in Slack's form. It ignores positions
+// beyond the last option.
 func options(q *elicit.Question, from, to int) (all []*api.OptionBlockObject) {
 	for i := from; i < min(to, len(q.Options)); i++ {
 		o := q.Options[i]
@@ -268,8 +270,8 @@ func options(q *elicit.Question, from, to int) (all []*api.OptionBlockObject) {
 	return all
 }
 
-// groups returns a menu's option groups, for more options than Slack allows in one
-// list.
+// groups returns the option groups of a menu. Groups allow more options than
+// Slack allows in one list.
 func groups(q *elicit.Question) (all []*api.OptionGroupBlockObject) {
 	for from := 0; from < len(q.Options); from += maxOptions {
 		to := min(from+maxOptions, len(q.Options))
@@ -286,8 +288,8 @@ func selectMenu(op string, q *elicit.Question) *api.SelectBlockElement {
 	return api.NewOptionsSelectBlockElement(api.OptTypeStatic, hint, op, options(q, 0, maxOptions)...)
 }
 
-// ended describes how a request ended. It includes the answer only if a press could
-// give it; free text stays between the person and the asker.
+// ended describes how a request ended. It includes the answer only if a press
+// of a button could give it. Free text stays between the person and the asker.
 func ended(r *elicit.Request) string {
 	words := line(r.Completion.Words())
 	text := strings.ToUpper(words[:1]) + words[1:]

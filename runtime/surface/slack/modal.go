@@ -11,11 +11,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// A form has an input for each question, and another for free text if it is
-// allowed. The largest request needs two blocks for each of elicit.MaxQuestions
-// questions, which Slack allows. If there is room, the form also has a note. A
-// block is named after its question. Input is sent while the person types, and
-// saved as a draft.
+// A form has an input for each question, and another input for free text, if
+// that is allowed. A request with elicit.MaxQuestions questions needs two
+// blocks for each question, which Slack allows. If there is room, the form also
+// has a note. A block has the name of its question. Slack sends the input while
+// the person types, and deskhand saves it as a draft.
 const (
 	formCallback = "deskhand_request"
 	answerBlock  = "q:"
@@ -57,20 +57,20 @@ func form(r *elicit.Request) api.ModalViewRequest {
 // maxFormBlocks is Slack's maximum number of blocks in a form.
 const maxFormBlocks = 100
 
-// says returns a form that only shows a text.
+// says returns a form that only shows text.
 func says(text string) api.ModalViewRequest {
 	return api.ModalViewRequest{Type: api.VTModal, Title: plain("Answer", maxTitle), Close: plain("Close", maxTitle),
 		Blocks: api.Blocks{BlockSet: []api.Block{api.NewSectionBlock(plain(text, maxText), nil, nil)}}}
 }
 
 // hint returns a question's type of answer and its default. The default is only
-// shown, never used as the answer.
+// shown, and is never used as the answer.
 func hint(q *elicit.Question) string {
 	text := q.Wants()
 	if proposed := clean(q.Say(q.Default)); proposed != "" {
 		text += "; proposed: " + proposed
 	}
-	for i := range q.Options { // descriptions that do not fit next to the options
+	for i := range q.Options { // add descriptions that do not fit next to the options
 		if units(line(q.Options[i].Description)) > maxOption {
 			text += "\n" + flat(q.Options[i].Says())
 		}
@@ -78,7 +78,7 @@ func hint(q *elicit.Question) string {
 	return text
 }
 
-// input returns the element with which a question is answered.
+// input returns the form element for answering a question.
 func input(q *elicit.Question, drafts []string) api.BlockElement {
 	draft := ""
 	if len(drafts) > 0 {
@@ -92,7 +92,7 @@ func input(q *elicit.Question, drafts []string) api.BlockElement {
 		return e
 	case elicit.SingleSelect:
 		chosen := pick(q, drafts)
-		if q.Required && !q.AllowFreeform && len(q.Options) <= maxFewOptions { // a selected radio button cannot be deselected
+		if q.Required && !q.AllowFreeform && len(q.Options) <= maxFewOptions { // a radio button that was selected cannot be deselected
 			e := api.NewRadioButtonsBlockElement(inputAction, options(q, 0, maxOptions)...)
 			e.InitialOption = first(chosen)
 			return e
@@ -132,13 +132,14 @@ func typed(placeholder string, multiline bool, drafts []string) *api.PlainTextIn
 	e := api.NewPlainTextInputBlockElement(shown, inputAction)
 	e.Multiline, e.MaxLength = multiline, maxTyped
 	e.DispatchActionConfig = &api.DispatchActionConfig{TriggerActionsOn: []string{"on_character_entered"}}
-	if text := strings.Join(drafts, "\n"); units(text) <= maxTyped { // a longer draft stays where it was typed
+	if text := strings.Join(drafts, "\n"); units(text) <= maxTyped { // a longer draft stays on the surface where it was typed
 		e.InitialValue = text
 	}
 	return e
 }
 
-// pick returns the options with these IDs, in the form that an input requires.
+// pick returns the options with the given IDs, in the form that an input
+// requires.
 func pick(q *elicit.Question, ids []string) (chosen []*api.OptionBlockObject) {
 	for i, o := range q.Options {
 		for _, id := range ids {
@@ -157,8 +158,8 @@ func first(chosen []*api.OptionBlockObject) *api.OptionBlockObject {
 	return chosen[0]
 }
 
-// fields reads a form's values for [elicit.Request.Fields]. It ignores options that
-// no longer exist.
+// fields returns a form's values, as [elicit.Request.Fields] requires them. It
+// ignores options that no longer exist.
 func fields(r *elicit.Request, state *api.ViewState) map[string][]string {
 	all := map[string][]string{}
 	if state == nil {
@@ -202,7 +203,8 @@ func texts(q *elicit.Question, given api.BlockAction) []string {
 	return []string{given.Value}
 }
 
-// problems returns a form's errors by block, or nil if err is not about questions.
+// problems returns a form's errors by block, or nil if err is not about
+// questions.
 func problems(r *elicit.Request, err error) map[string]string {
 	var rejection *elicit.Rejection
 	if !errors.As(err, &rejection) {

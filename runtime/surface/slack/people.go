@@ -10,16 +10,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Person is a person in Slack who may answer, and the principal they act as in
-// deskhand.
+// Person is a person in Slack who may answer, with the principal that the
+// person is in deskhand.
 type Person struct {
 	User      string // Slack member ID, for example U012ABCDEF
 	Principal string
 	Roles     []string
 }
 
-// slackID matches Slack's IDs: a letter for the kind, then capital letters and
-// digits.
+// slackID matches Slack's IDs: a letter for the kind of ID, then capital
+// letters and digits.
 var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{2,30}$`)
 
 // ParsePerson parses USER=PRINCIPAL or USER=PRINCIPAL:ROLE:ROLE. Its errors are
@@ -75,8 +75,8 @@ func (o *Options) person(user string) (Person, bool) {
 	return o.People[i], true
 }
 
-// addressee returns the Slack ID to which a principal's request goes: that person,
-// or the default channel if the person is unknown.
+// addressee returns the Slack ID of the person to whom a principal's request
+// goes. If that person is not known in Slack, it returns the default channel.
 func (o *Options) addressee(principal string) string {
 	i := slices.IndexFunc(o.People, func(p Person) bool { return principal != "" && p.Principal == principal })
 	if i < 0 {

@@ -14,20 +14,20 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema returns the schema that a Surface's store must be opened with.
+// Schema returns the schema that the store of a Surface must be opened with.
 func Schema() store.Schema { return store.NewSchema(Channel, migrations) }
 
-// posted records a request's message.
+// posted records the message for a request.
 type posted struct {
 	channel string // Slack's channel ID
-	ts      string // Slack's message ID; empty if it is unknown whether the message exists
+	ts      string // Slack's message ID; empty if the message may not exist
 	begun   time.Time
-	says    string // digest of the message
+	says    string // digest of the message's content
 	final   bool
 }
 
-// begin records that a message is about to be posted. fresh reports whether this is
-// the first try; if not, begin returns the earlier record.
+// begin records that a message is about to be posted. If this is the first try,
+// fresh is true. Otherwise, begin returns the earlier record.
 func begin(ctx context.Context, db *store.DB, request, channel string) (p posted, fresh bool, err error) {
 	err = db.Update(ctx, func(tx *store.Tx) error {
 		found, there, err := read(ctx, tx, request)
@@ -57,7 +57,8 @@ func read(ctx context.Context, tx *store.Tx, request string) (p posted, there bo
 	return p, err == nil, err
 }
 
-// load reads a request's message record. there is false if there is none.
+// load reads the record of a request's message. there is false if there is no
+// record.
 func load(ctx context.Context, db *store.DB, request string) (p posted, there bool, err error) {
 	err = db.View(ctx, func(tx *store.Tx) error {
 		p, there, err = read(ctx, tx, request)
@@ -108,7 +109,8 @@ func unfinished(ctx context.Context, db *store.DB) (ids []string, err error) {
 	return ids, nil
 }
 
-// forget deletes the message record of a request that is no longer in the history.
+// forget deletes the record of a message whose request is no longer in the
+// history.
 func forget(ctx context.Context, db *store.DB, request string) error {
 	err := db.Update(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM slack_messages WHERE request = ?", request)

@@ -1,16 +1,17 @@
-// Package slack asks people in Slack: one message per request, with buttons and
-// menus for answers that take one press, and a form for the rest. It keeps the
-// message up to date: the message shows who answered and where, or that the
-// deadline has passed.
+// Package slack asks people in Slack. Each request has one message, with
+// buttons and menus for answers that take one press, and a form for other
+// answers. The package keeps the message up to date: it shows who answered and
+// where, or that the deadline has passed.
 //
-// The connection uses Slack's socket mode, so deskhand needs no reachable address.
-// A lease selects one of the processes that use a store for this work; when it
-// dies, another continues. Each message is recorded before and after posting. If
-// only the first record exists, the process searches for the message in Slack
-// before it posts, so that people are not asked twice.
+// The connection uses Slack's socket mode, so deskhand needs no reachable
+// address. Of the processes that use a store, only the one with a lease does
+// this work. When that process dies, another one continues. The process records
+// each message before and after it posts the message. If only the first record
+// exists, the process searches for the message in Slack before it posts, so
+// that people are not asked twice.
 //
-// The settings list who may answer. Other people who press a button get an
-// explanation.
+// The settings list the people who may answer. Anybody else who presses a
+// button gets an explanation.
 package slack
 
 import (
@@ -36,32 +37,33 @@ const Channel = "slack"
 
 // Options configure a Surface. Channel, People and both tokens are required.
 type Options struct {
-	// Channel is the Slack ID of the destination for questions not addressed to
-	// one mapped person: a channel (C...), or a person (U...) for direct
-	// messages.
+	// Channel is the Slack ID of the destination for questions that are not
+	// addressed to one known person. It is a channel (C...), or a person (U...)
+	// for direct messages.
 	Channel string
 	// People lists the people who may answer.
 	People []Person
-	// AppToken (xapp-...) opens the connection, BotToken (xoxb-...) posts.
+	// AppToken (xapp-...) opens the connection, and BotToken (xoxb-...) posts
+	// messages.
 	AppToken, BotToken string
-	// API is the base URL of Slack's methods. If empty, it is DefaultAPI.
+	// API is the base URL of Slack's API methods. If empty, it is DefaultAPI.
 	API string
-	// Log receives messages for the operator, without questions and answers. If
-	// nil, they are discarded.
+	// Log receives messages for the operator. They do not contain questions or
+	// answers. If Log is nil, they are discarded.
 	Log *slog.Logger
 
-	lease time.Duration // time without a sign of life after which a process counts as dead; if zero, leaseTime
+	lease time.Duration // time without a renewal after which a process counts as dead; if zero, leaseTime
 }
 
 const (
-	// leaseTime exceeds callTime, so that a process's calls have ended by the time
-	// another process can take its lease.
+	// leaseTime is longer than callTime. Therefore, a process's calls have
+	// ended by the time another process can take the lease.
 	leaseTime = 15 * time.Second
 	callTime  = 10 * time.Second
 )
 
-// DefaultAPI is the base URL of Slack's methods for most customers; Slack for
-// governments uses another host.
+// DefaultAPI is the base URL of Slack's API methods for most customers. Slack
+// for governments uses another host.
 const DefaultAPI = "https://slack.com/api/"
 
 const leaseName = "surface/slack"
@@ -74,8 +76,8 @@ type Surface struct {
 	holder string
 }
 
-// New checks the options; its errors are faults with code "bad_settings". The
-// store must have been opened with [Schema].
+// New checks the options and returns a Surface. Its errors are faults with code
+// "bad_settings". The store must have been opened with [Schema].
 func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 	o.API = cmp.Or(o.API, DefaultAPI)
 	o.lease = cmp.Or(o.lease, leaseTime)
@@ -88,9 +90,9 @@ func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 // Name returns the surface's name.
 func (s *Surface) Name() string { return Channel }
 
-// Run does the surface's work whenever no other process does. It returns nil when
-// ctx ends. An error is a permanent refusal by Slack, for example of an invalid
-// token.
+// Run does the surface's work, unless another process is doing it. Run returns
+// nil when ctx ends. It returns an error if Slack refuses permanently, for
+// example because a token is invalid.
 func (s *Surface) Run(ctx context.Context) error {
 	for {
 		_, held, err := s.db.Claim(ctx, s.claim(), s.o.lease)
@@ -112,7 +114,8 @@ func (s *Surface) Run(ctx context.Context) error {
 
 func (s *Surface) claim() store.Lease { return store.Lease{Name: leaseName, Holder: s.holder} }
 
-// work does the work of the process that holds the lease, until the lease is lost.
+// work does the work of the process that holds the lease, until it loses the
+// lease.
 func (s *Surface) work(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	client := api.New(s.o.BotToken, api.OptionAppLevelToken(s.o.AppToken), api.OptionAPIURL(s.o.API),
@@ -137,7 +140,7 @@ func (s *Surface) work(ctx context.Context) error {
 	return failed
 }
 
-// holdLease renews the lease, and stops the work when it is lost.
+// holdLease renews the lease. If the lease is lost, it stops the work.
 func (s *Surface) holdLease(ctx context.Context, stop func()) {
 	defer stop()
 	for renewed := time.Now(); ; {
@@ -160,7 +163,8 @@ func (s *Surface) holdLease(ctx context.Context, stop func()) {
 	}
 }
 
-// refusals maps the Slack errors that end the work to hints. A retry does not help.
+// refusals maps Slack errors to hints. These errors end the work, because a
+// retry does not help.
 var refusals = map[string]string{
 	"invalid_auth":           "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to tokens of the same app",
 	"not_authed":             "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to tokens of the same app",
@@ -184,8 +188,9 @@ func refused(err error) error {
 	return fault.New("slack_refused", fmt.Sprintf("Slack refused: %s", answer.Err), hint)
 }
 
-// discard is a logger for the library, which otherwise writes to stderr.
+// discard is a logger for the Slack library. Without it, the library would
+// write to stderr.
 type discard struct{}
 
-// Output implements the library's logger and discards its messages.
+// Output implements the library's logger. It discards the message.
 func (discard) Output(int, string) error { return nil }

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens this process's controlling terminal, if the process is in its
-// foreground. Otherwise the error is [ErrNoTerminal].
+// Open opens this process's controlling terminal, if the process is in the
+// terminal's foreground. Otherwise the error is [ErrNoTerminal].
 func Open() (*Device, error) {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return nil, ErrNoTerminal
 	}
-	// A background process that reads is stopped by the system.
+	// The system stops a background process that reads from the terminal.
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	if err != nil || group != unix.Getpgrp() {
 		f.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// editor is a text with a cursor. Its unit is a character as people see it, which
-// may consist of several code points.
+// editor is text with a cursor. It treats text as a sequence of characters as
+// people see them. Such a character may consist of several code points.
 type editor struct {
 	chars []string
 	at    int // cursor position, before chars[at]
@@ -33,7 +33,7 @@ func (e *editor) insert(text string) {
 		}
 		return r
 	}, text)
-	// A code point may belong to the preceding character.
+	// A code point may be part of the preceding character.
 	before, after := strings.Join(e.chars[:e.at], ""), e.chars[e.at:]
 	head := characters(before + text)
 	e.at = len(head)
@@ -48,7 +48,7 @@ func characters(text string) (chars []string) {
 	return chars
 }
 
-// key handles a key. It returns false if the key has no effect.
+// key handles a pressed key. It returns false if the key has no effect.
 func (e *editor) key(k key) bool {
 	switch k.name {
 	case "left", "ctrl+b":
@@ -134,8 +134,8 @@ func (e *editor) wordRight() int {
 
 func blank(char string) bool { return strings.TrimSpace(char) == "" }
 
-// vertical moves the cursor up or down one line. It returns false if there is no
-// such line.
+// vertical moves the cursor one line up or down. It returns false if there is
+// no such line.
 func (e *editor) vertical(by int) bool {
 	column := e.at - e.lineStart()
 	if by < 0 {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// outside is a text in the person's own editor: the command to run, and the file
-// with the text.
+// outside is text that is being edited in the person's own editor. It holds the
+// command to run, and the file with the text.
 type outside struct {
 	cmd  *exec.Cmd
 	file string
 }
 
-// editOutside prepares $VISUAL or $EDITOR for a text, in a file that only this
-// user can read.
+// editOutside prepares to edit text in $VISUAL or $EDITOR. It writes the text
+// to a file that only this user can read.
 func editOutside(text string) (*outside, error) {
 	custom := "vi"
 	if runtime.GOOS == "windows" {
@@ -42,8 +42,9 @@ func editOutside(text string) (*outside, error) {
 	return &outside{exec.Command(words[0], append(words[1:], f.Name())...), f.Name()}, nil
 }
 
-// text returns the edited text, without the final line break that editors add, and
-// removes the file. failed is the error of running the editor.
+// text removes the file and returns the edited text, without the final line
+// break that editors add. failed is the error from running the editor, if it
+// failed.
 func (o *outside) text(failed error) (string, error) {
 	defer os.Remove(o.file)
 	if failed != nil {

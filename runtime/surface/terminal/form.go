@@ -12,11 +12,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// form is a full-screen program: one request, or the list of all requests and the
-// open one.
+// form is a full-screen program. It shows one request, or the list of all
+// requests and the open request.
 type form struct {
 	hub           *hubClient
-	model         *formModel // nil if the list is shown
+	model         *formModel // nil while the list is shown
 	list          *list      // nil if there is only one request
 	width, height int
 	now           time.Time
@@ -35,7 +35,8 @@ type (
 	closing struct{}
 )
 
-// formOf shows one request until it has ended, the person leaves, or ctx ends.
+// formOf shows one request. It returns when the request has ended, the person
+// leaves, or ctx ends.
 func formOf(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (how, error) {
 	client := newHubClient(h)
 	seq, r, err := current(ctx, h, r.ID)
@@ -48,7 +49,7 @@ func formOf(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (ho
 	return (&form{hub: client, model: newFormModel(r, false)}).run(ctx, d, seq, r.ID)
 }
 
-// current returns a request and a feed position from which to follow it.
+// current returns a request and the feed position from which to follow it.
 func current(ctx context.Context, h *elicit.Hub, id string) (int64, elicit.Request, error) {
 	list, err := h.List(ctx, elicit.Filter{Limit: 1})
 	if err != nil {
@@ -58,7 +59,7 @@ func current(ctx context.Context, h *elicit.Hub, id string) (int64, elicit.Reque
 	return list.Seq, r, err
 }
 
-// run shows the form. Before it returns, it saves what was typed.
+// run shows the form. Before it returns, it saves the text that was typed.
 func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, error) {
 	f.now = time.Now()
 	program := tea.NewProgram(f, tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithoutSignalHandler())
@@ -68,7 +69,7 @@ func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, e
 	running.Go(func() {
 		err := f.hub.follow(behind, seq, id, func(r elicit.Request) { program.Send(changed{r}) })
 		if err != nil && behind.Err() == nil {
-			program.Send(closing{}) // the store cannot be read, and the waiting call reports it
+			program.Send(closing{}) // the store cannot be read; the waiting call reports the error
 		}
 	})
 	running.Go(func() {
@@ -96,7 +97,7 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		f.width, f.height = msg.Width, msg.Height
-		if f.width == 0 || f.height == 0 { // the terminal does not report its size
+		if f.width == 0 || f.height == 0 { // the terminal has not reported its size
 			f.width, f.height = 80, 24
 		}
 	case tick:
@@ -124,7 +125,7 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return f, nil
 }
 
-// keyOf returns a key by its name. Letters have the same name with and without
+// keyOf returns a key by its name. A letter has the same name with and without
 // Shift.
 func keyOf(msg tea.KeyPressMsg) key {
 	k := key{strings.ToLower(msg.String()), msg.Key().Text}
@@ -173,7 +174,7 @@ func (f *form) over(r elicit.Request) (tea.Model, tea.Cmd) {
 	return f, f.reload
 }
 
-// perform carries out what the person wants.
+// perform carries out the person's intent.
 func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
 	s := f.model
 	switch want {
@@ -215,8 +216,8 @@ func (f *form) save() {
 	}
 }
 
-// submit submits the page's answer and turns to the next page. If there is only one
-// question, it sends the answer.
+// submit submits the page's answer and goes to the next page. If there is only
+// one question, it sends the answer.
 func (f *form) submit() (tea.Model, tea.Cmd) {
 	s := f.model
 	if problem := s.unfinished(); problem != "" {
@@ -256,7 +257,8 @@ func (f *form) complete(outcome elicit.Outcome, answers map[string]elicit.Answer
 	return f.over(r)
 }
 
-// refused shows why the hub refused an action, on the page of the question.
+// refused shows why the hub refused an action. It shows the reason on the page
+// of the question.
 func (f *form) refused(err error) (tea.Model, tea.Cmd) {
 	s := f.model
 	var rejection *elicit.Rejection
@@ -276,7 +278,8 @@ func (f *form) refused(err error) (tea.Model, tea.Cmd) {
 	return f, nil
 }
 
-// problemText returns an error without the question's name, which is on the screen.
+// problemText returns the text of an error without the question's name, which
+// is on the screen anyway.
 func problemText(err error) string {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, `question "`); ok {
@@ -319,7 +322,7 @@ func (f *form) editOutside() tea.Cmd {
 func (f *form) written(w written) {
 	s := f.model
 	if s == nil || s.question() == nil || s.question().ID != w.question {
-		return // the question has ended meanwhile
+		return // the question has ended in the meantime
 	}
 	if w.err != nil {
 		s.note = line(w.err.Error())

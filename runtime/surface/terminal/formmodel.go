@@ -11,27 +11,27 @@ import (
 // key is a pressed key: its name, and the text that it types, if any.
 type key struct{ name, text string }
 
-// formModel is a request while a person answers it. It has all rules for keys, but
-// knows nothing of terminals and stores.
+// formModel is a request that a person is answering. It has all rules for keys,
+// but does not depend on terminals or stores.
 type formModel struct {
 	request elicit.Request
 	answers map[string]elicit.Answer // drafts, by question ID
-	typed   map[string]string        // texts that are not valid answers yet, for example an incomplete number
-	page    int                      // index of the question; the number of questions for the review
-	cursor  int                      // option under the cursor; initially -1, so that no key selects by accident
-	writing bool                     // keys go to the editor
+	typed   map[string]string        // text that is not a valid answer yet, for example an incomplete number
+	page    int                      // index of the question; on the review page, the number of questions
+	cursor  int                      // option under the cursor; initially -1, so that a key does not select an option by accident
+	writing bool                     // whether keys go to the editor
 	editor  editor
-	said    editor // a note that is sent with whatever ends the request
-	saying  bool   // keys go to the note
-	agreed  bool   // the person agreed to a request without questions
-	menu    bool   // the menu for leaving is open
+	said    editor // note that is sent with the action that ends the request
+	saying  bool   // whether keys go to the note
+	agreed  bool   // whether the person agreed to a request without questions
+	menu    bool   // whether the menu for leaving is open
 	help    bool
-	note    string // message to the person, until the next key
+	note    string // message to the person, shown until the next key
 	scroll  int    // number of rows by which the page is scrolled
-	inbox   bool   // Esc returns to the list
+	inbox   bool   // whether Esc returns to the list
 }
 
-// intent is what a person wants that the form cannot do itself.
+// intent is an action that the form cannot carry out itself.
 type intent int
 
 const (
@@ -39,11 +39,11 @@ const (
 	save             // save this page's draft
 	submit           // submit this page's answer
 	send             // send everything
-	decline          // refuse to answer
+	decline          // decline to answer
 	dismiss          // cancel the request
-	later            // leave it open
-	interrupt        // leave it open and stop the program
-	longer           // ten more minutes
+	later            // leave the request open
+	interrupt        // leave the request open and stop the program
+	longer           // extend the deadline by ten minutes
 	external         // open the person's editor
 )
 
@@ -54,8 +54,8 @@ func newFormModel(r elicit.Request, inbox bool) *formModel {
 	return s
 }
 
-// update takes over the request's new state. Questions that this person is changing
-// keep their local answers.
+// update takes over the request's new state. A question that this person is
+// changing keeps its local answer.
 func (s *formModel) update(r elicit.Request, changing func(id string) bool) {
 	old := s.answers
 	s.request, s.answers = r, map[string]elicit.Answer{}
@@ -80,7 +80,7 @@ func (s *formModel) update(r elicit.Request, changing func(id string) bool) {
 	}
 }
 
-// question returns the page's question, or nil on the review.
+// question returns the page's question, or nil on the review page.
 func (s *formModel) question() *elicit.Question {
 	if s.page >= len(s.request.Questions) {
 		return nil
@@ -88,7 +88,7 @@ func (s *formModel) question() *elicit.Question {
 	return &s.request.Questions[s.page]
 }
 
-// open turns to a page.
+// open shows a page.
 func (s *formModel) open(page int) {
 	s.page = min(max(page, 0), len(s.request.Questions))
 	s.cursor, s.writing, s.menu, s.note = -1, false, false, ""
@@ -97,7 +97,7 @@ func (s *formModel) open(page int) {
 	}
 }
 
-// typesIn reports whether a question is answered by typing.
+// typesIn reports whether a person answers a question by typing.
 func typesIn(q *elicit.Question) bool {
 	return q.Kind == elicit.Text || q.Kind == elicit.Number || q.Kind == elicit.Integer
 }
@@ -106,8 +106,8 @@ func (s *formModel) write(q *elicit.Question) {
 	s.writing, s.editor = true, edit(s.text(q))
 }
 
-// text returns the text in a question's field. For a question with options, it is
-// the free text.
+// text returns the text in a question's field. If the question has options,
+// that is the free text.
 func (s *formModel) text(q *elicit.Question) string {
 	if text, ok := s.typed[q.ID]; ok {
 		return text
@@ -122,7 +122,7 @@ func (s *formModel) text(q *elicit.Question) string {
 	return strings.Join(v.Freeform, "\n")
 }
 
-// scrollBy is how many rows a key scrolls.
+// scrollBy is the number of rows by which a key scrolls.
 const scrollBy = 5
 
 // press handles a key.
@@ -179,7 +179,8 @@ func (s *formModel) press(k key) intent {
 	return s.option(k)
 }
 
-// turn goes to another page. The review is a page if there are several questions.
+// turn moves to another page. If there are several questions, the review is
+// also a page.
 func (s *formModel) turn(by int) {
 	last := len(s.request.Questions)
 	if last == 1 {
@@ -258,7 +259,8 @@ func (s *formModel) wrote(q *elicit.Question, text string) intent {
 	return save
 }
 
-// ownWords stores free text: instead of an option, or in addition to several.
+// ownWords stores free text. The text replaces a single option, or is added to
+// several options.
 func (s *formModel) ownWords(q *elicit.Question, text string) {
 	v := s.value(q)
 	v.Freeform = nil
@@ -274,7 +276,7 @@ func (s *formModel) ownWords(q *elicit.Question, text string) {
 	s.set(q, v)
 }
 
-// value returns a copy of the selection so far.
+// value returns a copy of the current selection.
 func (s *formModel) value(q *elicit.Question) *elicit.Value {
 	v := &elicit.Value{Kind: elicit.SelectedValue}
 	if q.Kind == elicit.MultiSelect {
@@ -314,7 +316,8 @@ func (s *formModel) yesOrNo(k key) intent {
 	return nothing
 }
 
-// rows returns how many rows a question has: its options and free text.
+// rows returns the number of rows of a question: one for each option, and one
+// for free text.
 func (s *formModel) rows(q *elicit.Question) int {
 	if q.AllowFreeform {
 		return len(q.Options) + 1
@@ -358,7 +361,8 @@ func (s *formModel) option(k key) intent {
 	return nothing
 }
 
-// pick selects what is under the cursor. In a multi-select, it also deselects.
+// pick selects the row under the cursor. In a multi-select, it deselects an
+// option that is selected.
 func (s *formModel) pick() intent {
 	q := s.question()
 	switch {
@@ -383,7 +387,7 @@ func (s *formModel) pick() intent {
 	return save
 }
 
-// chosen submits a selection.
+// chosen submits the selected options.
 func (s *formModel) chosen() intent {
 	q := s.question()
 	if _, ok := s.answers[q.ID]; !ok && q.Required {
@@ -416,7 +420,8 @@ func (s *formModel) review(k key) intent {
 	return nothing
 }
 
-// unfinished returns why this page has no valid answer, or "" if it has one.
+// unfinished returns the reason why this page has no valid answer, or "" if it
+// has a valid answer.
 func (s *formModel) unfinished() string {
 	q := s.question()
 	answers, _ := s.final()
@@ -429,8 +434,9 @@ func (s *formModel) unfinished() string {
 	return ""
 }
 
-// final returns what is sent: the answers, and the other questions as skipped.
-// missing is the index of the first question that requires an answer, or -1.
+// final returns the answers to send. Questions without an answer are included
+// as skipped. missing is the index of the first question that requires an
+// answer but has none, or -1.
 func (s *formModel) final() (answers map[string]elicit.Answer, missing int) {
 	answers, missing = map[string]elicit.Answer{}, -1
 	for i, q := range s.request.Questions {

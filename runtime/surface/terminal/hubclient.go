@@ -14,22 +14,22 @@ import (
 // Channel names the terminal in the record of an answer.
 const Channel = "terminal"
 
-// patience is how long a person waits for the store.
+// patience is how long a person has to wait for the store.
 const patience = 5 * time.Second
 
-// hubClient sends what a person types to the hub, in order, and reports what others
-// do. Drafts are saved in the background; of each question only the newest is
-// saved.
+// hubClient sends a person's input to the hub, in order, and reports what
+// others do. It saves drafts in the background, and only the newest draft of
+// each question.
 type hubClient struct {
 	hub    *elicit.Hub
 	client string
 
 	mu      sync.Mutex // held while an action is dispatched, so that actions keep their order
-	pending sync.Map   // unsaved drafts: field to *elicit.Answer
+	pending sync.Map   // unsaved drafts: maps a field to an *elicit.Answer
 	wake    chan struct{}
 
 	state sync.Mutex
-	rev   map[string]int64 // each request's revision after this client's last action
+	rev   map[string]int64 // each request's revision after this client's last action on it
 	err   error            // error of the last draft that could not be saved
 }
 
@@ -40,7 +40,7 @@ func newHubClient(hub *elicit.Hub) *hubClient {
 	return &hubClient{hub: hub, client: "tty_" + rand.Text()[:10], wake: make(chan struct{}, 1), rev: map[string]int64{}}
 }
 
-// run saves drafts until ctx ends, and then the remaining ones.
+// run saves drafts until ctx ends. It then saves the remaining ones.
 func (d *hubClient) run(ctx context.Context) {
 	for {
 		select {
@@ -71,21 +71,22 @@ func (d *hubClient) flush() {
 		_, err := d.dispatch(elicit.Action{Type: elicit.AnswerChanged, RequestID: f.request, QuestionID: f.question, Answer: a})
 		d.state.Lock()
 		if d.err = err; errors.As(err, new(*elicit.Rejection)) {
-			d.err = nil // someone else was faster, which is reported elsewhere
+			d.err = nil // another person was faster, which is reported elsewhere
 		}
 		d.state.Unlock()
-		d.pending.CompareAndDelete(f, a) // unless something newer was typed
+		d.pending.CompareAndDelete(f, a) // unless a newer draft was typed
 		return true
 	})
 }
 
-// do dispatches a person's decision, after what they typed before it.
+// do dispatches a person's decision. It first sends the drafts that the person
+// typed before.
 func (d *hubClient) do(a elicit.Action) (elicit.Request, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pending.Range(func(k, _ any) bool {
 		if f := k.(field); f.request == a.RequestID && (a.Type == elicit.CompletedBy || f.question == a.QuestionID) {
-			d.pending.Delete(f) // the action replaces it
+			d.pending.Delete(f) // the action replaces the draft
 		}
 		return true
 	})
@@ -113,7 +114,8 @@ func (d *hubClient) stale(r elicit.Request) bool {
 	return r.Rev < d.rev[r.ID]
 }
 
-// changing returns a function that reports whether a question has an unsaved draft.
+// changing returns a function. The function reports whether a question has an
+// unsaved draft.
 func (d *hubClient) changing(request string) func(question string) bool {
 	return func(question string) bool {
 		_, yes := d.pending.Load(field{request, question})
@@ -121,7 +123,8 @@ func (d *hubClient) changing(request string) func(question string) bool {
 	}
 }
 
-// trouble returns why the last draft could not be saved, or nil if it was saved.
+// trouble returns the error from saving the last draft, or nil if the draft was
+// saved.
 func (d *hubClient) trouble() error {
 	d.state.Lock()
 	defer d.state.Unlock()
@@ -133,12 +136,13 @@ func (d *hubClient) extend(r elicit.Request) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(10 * time.Minute))})
 }
 
-// complete ends a request. answers are for an accept; note is the person's note.
+// complete ends a request. answers are the answers if the person accepts, and
+// note is the person's note.
 func (d *hubClient) complete(id string, how elicit.Outcome, answers map[string]elicit.Answer, note string) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: how, Answers: answers, Note: strings.TrimSpace(note)})
 }
 
-// submit submits one answer. The hub checks it.
+// submit submits one answer, which the hub checks.
 func (d *hubClient) submit(id, question string, a elicit.Answer) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.AnswerChanged, RequestID: id, QuestionID: question, Answer: &a})
 }
@@ -149,9 +153,9 @@ func (d *hubClient) present(id string) error {
 	return err
 }
 
-// follow calls told with every request that changes after seq, until ctx ends. If
-// id is not empty, it follows only that request. A removed request has an empty
-// status.
+// follow calls told with every request that changes after seq, until ctx ends.
+// If id is not empty, it follows only the request with that ID. A request that
+// was removed has an empty status.
 func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(elicit.Request)) error {
 	w, err := d.hub.Watch(ctx, seq, id)
 	if err != nil {
@@ -171,7 +175,7 @@ func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(
 			seen[c.Action.RequestID] = true
 			r, err := d.hub.Get(ctx, c.Action.RequestID)
 			if errors.As(err, new(*elicit.Rejection)) {
-				r, err = elicit.Request{ID: c.Action.RequestID}, nil // removed
+				r, err = elicit.Request{ID: c.Action.RequestID}, nil // the request was removed
 			}
 			if err != nil {
 				return err

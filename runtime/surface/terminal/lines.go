@@ -9,12 +9,12 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// lines reads a terminal line by line. It can be stopped while nothing is typed.
-// out is closed when the terminal is closed.
+// lines reads a terminal line by line. It can be stopped while the person types
+// nothing. out is closed when the terminal is closed.
 type lines struct {
 	out    chan string
 	reader cancelreader.CancelReader
-	halt   chan struct{} // closed when lines are no longer read from out
+	halt   chan struct{} // closed when nobody reads from out any more
 	done   chan struct{} // closed when reading has ended
 }
 
@@ -52,7 +52,7 @@ func (l *lines) read(reader *bufio.Reader, halt, done chan struct{}) {
 	}
 }
 
-// stop stops reading. Later input is for another program.
+// stop stops reading. Another program gets any later input.
 func (l *lines) stop() {
 	close(l.halt)
 	l.reader.Cancel()

@@ -13,11 +13,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// list holds the requests that are waiting for a person, in the order in which to
-// answer them.
+// list holds the requests that are waiting for a person, in the order in which
+// a person should answer them.
 type list struct {
 	requests []elicit.Request
-	more     bool // there are more requests
+	more     bool // whether there are more requests than shown
 	cursor   int
 	help     bool
 	note     string
@@ -26,7 +26,8 @@ type list struct {
 // shownAtOnce is the maximum number of requests in the list.
 const shownAtOnce = 200
 
-// Inbox shows all open requests, live, until the person leaves or ctx ends.
+// Inbox shows all open requests, and updates the list, until the person leaves
+// or ctx ends.
 func Inbox(ctx context.Context, d *Device, h *elicit.Hub, linewise bool) error {
 	if linewise {
 		return talkInbox(ctx, d, h)
@@ -44,7 +45,7 @@ func Inbox(ctx context.Context, d *Device, h *elicit.Hub, linewise bool) error {
 	return err
 }
 
-// listed is the list, read again.
+// listed is a message with the list, as read again.
 type listed struct {
 	found elicit.List
 	err   error
@@ -58,7 +59,7 @@ func (f *form) reload() tea.Msg {
 	return listed{found, err}
 }
 
-// take shows the requests that were found and keeps the cursor on the same request.
+// take shows the requests in found. It keeps the cursor on the same request.
 func (l *list) take(found elicit.List) {
 	id := ""
 	if l.cursor < len(l.requests) {
@@ -105,7 +106,7 @@ func (f *form) pressList(k key) (tea.Model, tea.Cmd) {
 	return f, nil
 }
 
-// enter opens the request under the cursor and handles the key there.
+// enter opens the request under the cursor. The request handles the key.
 func (f *form) enter(k key) (tea.Model, tea.Cmd) {
 	if len(f.list.requests) == 0 {
 		return f, nil
@@ -183,8 +184,8 @@ func (l *list) view(width, height int, now time.Time) screen {
 	return p.fit(height, head, foot, new(int))
 }
 
-// row shows a request in two lines: the question, and then who asks and the time
-// left.
+// row shows a request in two lines. The first is the question. The second says
+// who asks and how much time is left.
 func (l *list) row(p *page, i int, now time.Time) {
 	r := &l.requests[i]
 	number, pointer, style := "  ", "  ", ""

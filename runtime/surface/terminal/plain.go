@@ -13,9 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// talk asks line by line. Everything is said in words and in order, nothing on the
-// screen changes, and every typed line is an answer or a command that begins with
-// "/".
+// talk asks line by line. It prints everything as text and in order, and never
+// changes text on the screen. Every line that the person types is an answer, or
+// a command that begins with "/".
 type talk struct {
 	hub   *hubClient
 	model *formModel
@@ -24,7 +24,7 @@ type talk struct {
 	tell  chan elicit.Request // the request's newest state
 }
 
-// talkAbout is the line mode of formOf.
+// talkAbout does the same as formOf, in line mode.
 func talkAbout(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (how, error) {
 	in, err := readLines(d.In)
 	if err != nil {
@@ -46,8 +46,8 @@ func talkOn(ctx context.Context, d *Device, h *elicit.Hub, id string, in *lines,
 	t := &talk{hub: client, model: newFormModel(r, inbox), d: d, lines: in, tell: make(chan elicit.Request, 1)}
 	behind, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
-	// The error comes from the store, and the call that is waiting for the request
-	// gets it too.
+	// Ignore the error. It comes from the store, so the call that is waiting
+	// for the request gets it too.
 	following.Go(func() { _ = client.follow(behind, seq, id, t.changed) })
 	how := t.run(ctx)
 	stop()
@@ -55,7 +55,7 @@ func talkOn(ctx context.Context, d *Device, h *elicit.Hub, id string, in *lines,
 	return how, nil
 }
 
-// changed keeps the request's newest state for run.
+// changed stores the request's newest state for run.
 func (t *talk) changed(r elicit.Request) {
 	select {
 	case <-t.tell:
@@ -98,7 +98,7 @@ func (t *talk) run(ctx context.Context) how {
 
 func (t *talk) prompt() { fmt.Fprint(t.d.Out, "> ") }
 
-// opening writes who asks and what about, once.
+// opening prints, once, who asks and what the request is about.
 func (t *talk) opening() {
 	r := &t.model.request
 	t.say("")
@@ -127,7 +127,7 @@ func (t *talk) opening() {
 	t.say("Type /help for other commands.")
 }
 
-// question says this page's question.
+// question prints this page's question.
 func (t *talk) question() {
 	q, r := t.model.question(), &t.model.request
 	if q == nil {
@@ -151,7 +151,7 @@ func (t *talk) question() {
 	}
 }
 
-// toType returns an instruction what to type.
+// toType returns an instruction that says what to type.
 func (t *talk) toType(q *elicit.Question) string {
 	text := map[elicit.Kind]string{elicit.Text: "Type your answer", elicit.Number: "Type a number", elicit.Integer: "Type an integer",
 		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type an option's number", elicit.MultiSelect: "Type the numbers of your choices, separated by spaces"}[q.Kind]
@@ -184,7 +184,8 @@ func (t *talk) reviewing() {
 	t.say("Type send, or the number of a question to change it.")
 }
 
-// line handles a typed line. It returns true if the person left the request.
+// line handles a typed line. It returns true if the person has left the
+// request.
 func (t *talk) line(text string) (how, bool) {
 	command := strings.TrimSpace(text)
 	q := t.model.question()
@@ -273,7 +274,7 @@ func (t *talk) refused(err error) (how, bool) {
 	return 0, false
 }
 
-// commands lists what can be typed instead of an answer.
+// commands lists the commands that a person can type instead of an answer.
 var commands = [][2]string{
 	{"/back", "the previous question"},
 	{"/edit", "write in your editor"},
@@ -339,7 +340,8 @@ func (t *talk) more() {
 	t.say("Open until %s.", r.Deadline.Local().Format(time.TimeOnly))
 }
 
-// edit opens a text in the person's editor, which uses the terminal while it runs.
+// edit opens text in the person's editor. The editor uses the terminal while it
+// runs.
 func (t *talk) edit() (how, bool) {
 	q := t.model.question()
 	if q == nil || q.Kind != elicit.Text {
@@ -372,8 +374,8 @@ func (t *talk) edit() (how, bool) {
 	return 0, false
 }
 
-// read uses a line as a question's answer. It returns the problem if the line is
-// not a valid answer.
+// read uses a typed line as the answer to a question. If the line is not a
+// valid answer, it returns the problem.
 func (s *formModel) read(q *elicit.Question, text string) (problem string) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	switch q.Kind {
@@ -393,7 +395,8 @@ func (s *formModel) read(q *elicit.Question, text string) (problem string) {
 	return ""
 }
 
-// readChoice accepts the numbers of options, an option's label, or free text.
+// readChoice accepts the numbers of options, the label of an option, or free
+// text.
 func (s *formModel) readChoice(q *elicit.Question, text string) (problem string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 	var ids []string
@@ -426,8 +429,8 @@ func (s *formModel) readChoice(q *elicit.Question, text string) (problem string)
 	return ""
 }
 
-// number reports whether all words are numbers. Such a line is meant as options
-// even if there are none with these numbers.
+// number reports whether all words are numbers. A line of numbers is meant to
+// select options, even if there are no options with these numbers.
 func number(words []string) bool {
 	for _, w := range words {
 		if _, err := strconv.Atoi(w); err != nil {

@@ -40,8 +40,9 @@ func talkInbox(ctx context.Context, d *Device, h *elicit.Hub) error {
 	}
 }
 
-// pickLine lists the waiting requests and reads which one to answer. It returns an
-// ID, "again" if the list has changed, or "" to leave.
+// pickLine lists the waiting requests and reads which of them the person wants
+// to answer. It returns an ID, "again" if the list has changed, or "" if the
+// person leaves.
 func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.List, in *lines) (string, error) {
 	fmt.Fprintln(out)
 	if len(found.Requests) == 0 {
@@ -74,7 +75,7 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 			fmt.Fprintln(out)
 			return "", nil
 		case err := <-fresh:
-			fresh <- nil // for the deferred receive
+			fresh <- nil // the deferred function receives this
 			if err != nil && ctx.Err() == nil {
 				return "", err
 			}
@@ -96,7 +97,8 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 	}
 }
 
-// awaitNew waits until a request is asked or ends after the feed position seq.
+// awaitNew waits for a request that is asked or ends after the feed position
+// seq.
 func awaitNew(ctx context.Context, h *elicit.Hub, seq int64) error {
 	w, err := h.Watch(ctx, seq, "")
 	if err != nil {

@@ -2,10 +2,10 @@
 // open questions, or line by line for screen readers and for terminals without
 // escape sequences.
 //
-// [Form] is a hub surface for one request; [Inbox] is a complete program. Both
-// store what is typed in the hub, as drafts that every other surface shows. They
-// select nothing for the person: the cursor starts on no option, a proposal is
-// shown but not preselected, and only Enter sends.
+// [Form] is a hub surface for one request. [Inbox] is a complete program. Both
+// store typed text in the hub as drafts, which every other surface shows. They
+// select nothing for the person: the cursor starts on no option, a proposed
+// answer is shown but not selected, and only Enter sends an answer.
 package terminal
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // Device is the terminal that the person uses, independent of stdin and stdout.
 type Device struct {
-	In, Out *os.File // may be the same
+	In, Out *os.File // may be the same file
 }
 
 // ErrNoTerminal means that there is no terminal, or that this process is in the
@@ -37,7 +37,7 @@ func (d *Device) Close() error {
 // Form asks the person at a terminal.
 type Form struct {
 	Device *Device
-	Plain  bool // line by line, without escape sequences
+	Plain  bool // asks line by line, without escape sequences
 	// Interrupt is called when the person wants to stop the program.
 	Interrupt func()
 }
@@ -64,8 +64,8 @@ func (f *Form) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 }
 
-// sayEnd leaves on the terminal what was asked and who answered. For any other
-// outcome, the waiting call prints the reason.
+// sayEnd leaves the question and the person who answered on the screen. For any
+// other outcome, it prints nothing, because the waiting call prints the reason.
 func (f *Form) sayEnd(h *elicit.Hub, r elicit.Request) {
 	now, err := h.Get(context.Background(), r.ID)
 	if err != nil || !now.Accepted() {
@@ -78,11 +78,11 @@ func (f *Form) say(format string, args ...any) {
 	fmt.Fprintf(f.Device.Out, "deskhand: "+format+"\n", args...)
 }
 
-// how is the way in which a form was left.
+// how is the reason why a form was left.
 type how int
 
 const (
-	closed      how = iota // its context ended
+	closed      how = iota // the form's context ended
 	ended                  // the request has ended
 	putOff                 // the request stays open
 	interrupted            // the request stays open, and the program stops

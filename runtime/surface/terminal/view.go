@@ -12,7 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// screen holds what is shown: one text per row, and the cursor's position.
+// screen holds the content of the screen: one string per row, and the cursor's
+// position.
 type screen struct {
 	rows        []string
 	row, column int // cursor position; row is -1 if there is no cursor
@@ -43,8 +44,8 @@ type page struct {
 
 func newPage(width int) *page { return &page{width: max(width, 10), row: -1} }
 
-// add adds a text as rows. indent is put before the first row, and the following
-// rows are indented by its width.
+// add adds text as rows. It puts indent before the first row, and indents the
+// following rows by the width of indent.
 func (p *page) add(style, indent, text string) {
 	room := max(p.width-ansi.StringWidth(indent), 4)
 	for i, l := range strings.Split(ansi.Wrap(text, room, " "), "\n") {
@@ -57,8 +58,9 @@ func (p *page) add(style, indent, text string) {
 
 func (p *page) gap() { p.rows = append(p.rows, "") }
 
-// fit reduces the page to a height so that the focus is visible, between a head and
-// a foot that are always visible. scroll moves the visible part by that many rows.
+// fit reduces the page to a height so that the focus is visible. head and foot
+// are always visible, above and below the page. scroll moves the visible part
+// by that number of rows.
 func (p *page) fit(height int, head string, foot []string, scroll *int) screen {
 	room := max(height-len(foot)-1, 1)
 	last := max(len(p.rows)-room, 0)
@@ -85,7 +87,7 @@ func (p *page) fit(height int, head string, foot []string, scroll *int) screen {
 	return out
 }
 
-// headLine returns a row with text at both ends.
+// headLine returns a row with left at its left end and right at its right end.
 func headLine(left, right string, width int) string {
 	right = ansi.Truncate(right, width/2, "…")
 	left = ansi.Truncate(left, max(width-ansi.StringWidth(right)-2, 0), "…")
@@ -93,8 +95,8 @@ func headLine(left, right string, width int) string {
 	return styled(dim, left+strings.Repeat(" ", space)+right)
 }
 
-// lowScreen is the height below which the keys get only one row, to leave room for
-// the question.
+// lowScreen is the height below which the keys get only one row, so that there
+// is room for the question.
 const lowScreen = 16
 
 // view draws a form.
@@ -137,7 +139,7 @@ func (s *formModel) view(width, height int, now time.Time) screen {
 	return p.fit(height, head, foot, &s.scroll)
 }
 
-// viewTop shows what all pages begin with.
+// viewTop shows the part with which all pages begin.
 func (s *formModel) viewTop(p *page) {
 	r := &s.request
 	if standing := r.Standing(); standing != "" {
@@ -296,7 +298,7 @@ func (s *formModel) viewMenu(p *page) {
 	}
 }
 
-// keyHelp lists every key, in the order in which people need them.
+// keyHelp lists every key, in the order in which people need the keys.
 var keyHelp = [][2]string{
 	{"Enter", "accept the choice or text and continue; at the end, send"},
 	{"1-9", "choose an option"},
@@ -356,7 +358,7 @@ func (s *formModel) keys() []string {
 	if s.writing {
 		help = "F1 help"
 	}
-	keys = slices.Insert(keys, 1, "Esc leave", help) // the keys that a low screen must show
+	keys = slices.Insert(keys, 1, "Esc leave", help) // the keys that even a low screen must show
 	if s.inbox {
 		keys = append(keys, "Ctrl+X decline")
 	}

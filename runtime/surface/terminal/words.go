@@ -9,20 +9,21 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// clean removes characters from a text that would control the terminal or change
-// the order in which the text is shown, because askers are not trusted.
+// clean removes characters from text that would control the terminal or change
+// the order in which the text is shown. Such characters are removed because
+// askers are not trusted.
 func clean(text string) string {
 	return textutil.Plain(text)
 }
 
-// line returns the first line of a text, cleaned.
+// line returns the first line of text, cleaned.
 func line(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.ReplaceAll(clean(text), "\t", " ")
 }
 
-// flat returns a whole text on one line, cleaned, so that an option does not look
-// like two.
+// flat returns all of text, cleaned and on one line, so that one option cannot
+// look like two.
 func flat(text string) string { return textutil.OneLine(clean(text)) }
 
 // heading returns a request's heading on one line.
@@ -30,7 +31,7 @@ func heading(r *elicit.Request) string {
 	return line(r.Heading())
 }
 
-// asker describes who asks, and where.
+// asker describes who asks, and from where.
 func asker(r *elicit.Request) string {
 	text := line(r.Source.Name)
 	if text == "" {
@@ -55,7 +56,8 @@ func left(r *elicit.Request, now time.Time) string {
 	return duration(r.Deadline.Sub(now)) + " left"
 }
 
-// duration returns a short form for people: 45s, 4m12s, 2h05m, 3d.
+// duration returns a duration in a short form for people: 45s, 4m12s, 2h05m,
+// 3d.
 func duration(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -69,7 +71,8 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Ended describes how a request ended: what, by whom, where and when.
+// Ended describes how a request ended: the outcome, who ended it, where and
+// when.
 func Ended(r *elicit.Request) string {
 	c := r.Completion
 	if c == nil {

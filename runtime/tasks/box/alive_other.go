@@ -2,8 +2,8 @@
 
 package box
 
-// stayAlive returns an empty path, because containers run in a virtual machine on
-// this system and do not see its file locks.
+// stayAlive returns an empty path. On this system, containers run in a virtual
+// machine, in which this system's file locks are not visible.
 func stayAlive(string) (string, error) { return "", nil }
 
 func (in Inner) endWith() {}

@@ -1,10 +1,12 @@
-// Package box runs a program in a sandbox. It converts a command line and a policy to a
-// command line for bubblewrap, a container engine, macOS's sandbox-exec, or this
-// program, which restricts itself with Landlock and then executes the program.
+// Package box runs a program in a sandbox. It converts a command line and a
+// policy to another command line. That command line is for bubblewrap, a
+// container engine, macOS's sandbox-exec, or this program. This program
+// restricts itself with Landlock and then executes the other program.
 //
-// The policy is the same for all modes: the system is readable, some folders are hidden
-// except for named parts, and only named parts are writable. The manual lists the
-// limits of each mode: see corpus/reference/sandbox.md.
+// The policy means the same in all modes. The system is readable, some folders
+// are hidden except for certain paths in them, and only certain paths are
+// writable. The manual lists the limits of each mode: see
+// corpus/reference/sandbox.md.
 package box
 
 import (
@@ -21,7 +23,8 @@ import (
 // Mode is the technique of a sandbox.
 type Mode string
 
-// Modes of a sandbox. Auto stands for one of the others that works on this system.
+// Modes of a sandbox. Auto stands for one of the other modes that works on this
+// system.
 const (
 	Auto      Mode = "auto"
 	Bwrap     Mode = "bwrap"
@@ -34,25 +37,26 @@ const (
 // Modes lists the modes that a user can choose.
 var Modes = []Mode{Auto, Bwrap, Landlock, Container, None}
 
-// Policy specifies what a program may do. Paths are absolute; missing paths are
-// ignored.
+// Policy specifies what a program may do. Paths are absolute. Paths that do not
+// exist are ignored.
 type Policy struct {
 	Hide  []string // folders that are empty or inaccessible, except for the paths in Read and Write
-	Seal  []string // like Hide, but writing fails instead of being discarded
+	Seal  []string // like Hide, but writing fails; with Hide, written files are discarded
 	Read  []string
 	Write []string
-	// Copies lists files of which the program gets a copy that it may change.
+	// Copies lists files that the program gets as copies. It may change the
+	// copies.
 	Copies []string
-	// Home is the user's home folder, which Hide contains.
+	// Home is the user's home folder. Hide contains it.
 	Home string
 	// Temp is a private folder of this run.
 	Temp string
 	// Network restricts the network. The zero value allows everything.
 	Network Network
-	// Image and Engine apply to containers. Engine is docker or podman. If it is
-	// empty, the first of them that works is used.
+	// Image and Engine apply to containers. Engine is docker or podman. If it
+	// is empty, the first of these that works is used.
 	Image, Engine string
-	// Self is the command line with which this program calls [Main].
+	// Self is the command line that makes this program call [Main].
 	Self []string
 }
 
@@ -62,14 +66,14 @@ type Network struct {
 	Closed bool
 	// Ports lists ports on loopback that are forwarded to the same ports outside.
 	Ports []int
-	// Proxy is a port on loopback that is forwarded to the [Proxy] outside. 0 means
-	// that there is none.
+	// Proxy is a port on loopback that is forwarded to the [Proxy] outside. 0
+	// means that there is no proxy.
 	Proxy int
 	// Socket is the path of the Proxy's Unix socket.
 	Socket string
 }
 
-// part is a path in a policy and its access.
+// part is a path in a policy, and the access that the policy gives to the path.
 type part struct {
 	path string
 	what access
@@ -84,8 +88,8 @@ const (
 	write
 )
 
-// parts returns the policy's paths with links resolved, parent folders first. If a path
-// occurs twice, its last access applies.
+// parts returns the policy's paths with links resolved, parent folders first.
+// If a path occurs several times, its last access applies.
 func (p Policy) parts() (all []part) {
 	known := map[string]access{}
 	for what, paths := range [][]string{hide: p.Hide, seal: p.Seal, read: p.Read, write: p.Write} {
@@ -104,13 +108,15 @@ func (p Policy) parts() (all []part) {
 	return all
 }
 
-// unsafeVariables lists variables that give access out of a sandbox: agents that sign
-// for the person, services that run programs, and hidden files of deskhand.
+// unsafeVariables lists variables that would let a program act outside its
+// sandbox. They lead to agents that sign for the person, to services that run
+// programs, and to hidden files of deskhand.
 var unsafeVariables = []string{"DESKHAND_CONFIG", "DESKHAND_STATE", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "XDG_RUNTIME_DIR",
 	"DOCKER_HOST", "CONTAINER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}
 
-// Command returns the command line and environment that run line, with env, in a
-// sandbox with the given mode. dir is the working directory.
+// Command returns a command line and an environment that run line in a sandbox
+// with the given mode. env is the environment for line, and dir is the working
+// directory.
 func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []string, error) {
 	env = p.environment(mode, env)
 	if err := os.MkdirAll(filepath.Join(p.Temp, "tmp"), 0o700); err != nil {
@@ -141,7 +147,7 @@ func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []
 	return nil, nil, fault.New(InvalidArgument, fmt.Sprintf("sandbox %q is not one of %s", mode, ModeNames()), "")
 }
 
-// ModeNames returns the modes that a user can choose, as text.
+// ModeNames returns a list of the modes that a user can choose, as text.
 func ModeNames() string {
 	var names []string
 	for _, m := range Modes {
@@ -174,8 +180,9 @@ func (p Policy) environment(mode Mode, env []string) []string {
 	return env
 }
 
-// privateHome reports whether the mode cannot replace the home folder, so that the
-// program gets another home folder with links.
+// privateHome reports whether the program needs another home folder, because
+// the mode cannot replace the real one. The other home folder contains links to
+// it.
 func (p Policy) privateHome(mode Mode) bool { return mode == Landlock || mode == Seatbelt }
 
 const homeFolder = "home"
@@ -219,13 +226,13 @@ func (p Policy) inner(mode Mode) (in Inner, err error) {
 	return in, nil
 }
 
-// links returns the paths in home that the policy names, with their places in another
-// folder.
+// links returns the paths in home that the policy contains, each with the
+// corresponding path in another folder.
 func (p Policy) links(home string) (links [][2]string, err error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, fmt.Errorf("create a sandbox's home: %w", err)
 	}
-	for _, path := range slices.Sorted(slices.Values(slices.Concat(p.Read, p.Write))) { // a folder before its content
+	for _, path := range slices.Sorted(slices.Values(slices.Concat(p.Read, p.Write))) { // a folder comes before its content
 		name, err := filepath.Rel(p.Home, path)
 		if err != nil || name == "." || strings.HasPrefix(name, "..") {
 			continue

@@ -28,9 +28,9 @@ func (p Policy) bwrap(dir string, inner []string) []string {
 // Shared lists folders that all programs write to. Every sandbox hides them.
 var Shared = []string{"/tmp", "/var/tmp", "/run"}
 
-// bwrapBase returns the start of every command line. /run, which holds the sockets of
-// services, is hidden, because connecting to a socket does not count as writing. Only
-// the files for name resolution stay visible.
+// bwrapBase returns the start of every command line. It hides /run, which
+// contains the sockets of services, because connecting to a socket does not
+// count as writing. Only the files for name resolution stay visible.
 func bwrapBase() []string {
 	line := []string{"bwrap", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}

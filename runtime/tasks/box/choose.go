@@ -20,7 +20,7 @@ type Found struct {
 	Why   string `json:"why"` // what the mode lacks, or why it does not work
 }
 
-// Find tries every mode.
+// Find tries every mode and returns the results.
 func Find(ctx context.Context) []Found {
 	var all []Found
 	for _, m := range []struct {
@@ -37,12 +37,12 @@ func Find(ctx context.Context) []Found {
 	return all
 }
 
-// automatic lists the modes for Auto. The first one that works is used.
+// automatic lists the modes that Auto tries. The first one that works is used.
 var automatic = []Mode{Bwrap, Landlock, Seatbelt}
 
-// Choose returns the mode to use for the requested mode. why explains what the mode
-// lacks or, for None, why no other mode works. Fault: sandbox_unavailable if asked
-// names a mode that does not work.
+// Choose returns the mode to use for the requested mode. why explains which
+// protection the mode lacks. For None, why explains why no other mode works.
+// Fault: sandbox_unavailable if asked names a mode that does not work.
 func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) {
 	switch asked {
 	case None:
@@ -89,7 +89,7 @@ var bwrapTried struct {
 	err  error
 }
 
-// tryBwrap runs bubblewrap once. It is not enough that bubblewrap is installed, because
+// tryBwrap runs bubblewrap once. An installed bubblewrap may not work, because
 // some systems do not let users create namespaces.
 func tryBwrap(ctx context.Context) (string, error) {
 	path, err := exec.LookPath("bwrap")
@@ -111,7 +111,7 @@ func runQuietly(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	var problems strings.Builder // separate, because docker info prints other output beside its errors
+	var problems strings.Builder // separate, because docker info prints more than its errors
 	cmd.Stderr = &problems
 	err := cmd.Run()
 	if said := strings.TrimSpace(problems.String()); err != nil && said != "" {

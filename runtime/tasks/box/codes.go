@@ -8,7 +8,7 @@ const (
 
 // Fault cases, which select hints; see [fault.Fault].
 const (
-	SandboxNamed = "sandbox_named" // sandbox_unavailable: the mode was requested by name
+	SandboxNamed = "sandbox_named" // sandbox_unavailable: the user requested this mode by name
 )
 
 // Codes lists this package's fault codes.

@@ -19,11 +19,11 @@ var engines = []string{"docker", "podman"}
 
 var engineTried struct {
 	sync.Mutex
-	path, name string // value of PATH, and the engine that works with it
+	path, name string // value of PATH, and the engine that works with that value
 }
 
-// workingEngine returns the first engine that works. Often an engine is installed but
-// does not work, for example docker's client without its daemon.
+// workingEngine returns the first engine that works. An installed engine may
+// not work, for example if docker's client is installed without its daemon.
 func workingEngine(ctx context.Context) (string, error) {
 	t := &engineTried
 	t.Lock()
@@ -49,8 +49,9 @@ func workingEngine(ctx context.Context) (string, error) {
 	return "", errors.New(strings.Join(reasons, "; "))
 }
 
-// container returns a command line for docker or podman. The container only has what is
-// in the image, so the image must contain git and the agent's program.
+// container returns a command line for docker or podman. The container contains
+// only what is in the image, so the image must contain git and the agent's
+// program.
 func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 	engine, err := p.Engine, error(nil)
 	if engine == "" {
@@ -69,7 +70,7 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 	line := []string{engine, "run", "--rm", "--interactive", "--init", "--network", network, "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), "--workdir", dir, "--tmpfs", "/tmp:exec"}
 	if engine == "podman" && os.Getuid() != 0 {
-		line = append(line, "--userns", "keep-id") // otherwise the user's files belong to root inside
+		line = append(line, "--userns", "keep-id") // otherwise the user's files would belong to root inside
 	}
 	if p.Home != "" {
 		line = append(line, "--tmpfs", p.Home+":exec,mode=1777")
@@ -88,7 +89,7 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 			mount(one.path, ",readonly")
 		case write:
 			mount(one.path, "")
-		case hide, seal: // hidden unless it is inside a mounted folder
+		case hide, seal: // already hidden, unless it is inside a mounted folder
 			within := func(dir string) bool { return strings.HasPrefix(one.path, dir+"/") }
 			if one.path != p.Home && isFolder(one.path) && slices.ContainsFunc(shown, within) {
 				line = append(line, "--tmpfs", one.path)

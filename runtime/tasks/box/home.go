@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// Needs lists what a program needs from the user's home. Paths begin with ~ for the
-// home folder, or with $NAME for a variable. A path that ends with / is a folder, which
-// is created if it is missing.
+// Needs lists the files and hosts that a program needs. Paths are in the user's
+// home. They begin with ~ for the home folder, or with $NAME for the folder
+// that the variable NAME contains. A path that ends with / is a folder; if it
+// is missing, it is created.
 type Needs struct {
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// Copy lists files of which the program gets a copy. The program may change the
-	// copy, which is later discarded.
+	// Copy lists files that the program gets as copies. The program may change
+	// a copy, which is discarded later.
 	Copy []string `json:"copy,omitempty"`
 	// Hosts lists the hosts that the program itself connects to.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// And returns the union of n and more.
+// And returns the union of two sets of needs.
 func (n Needs) And(more Needs) Needs {
 	return Needs{slices.Concat(n.Read, more.Read), slices.Concat(n.Write, more.Write), slices.Concat(n.Copy, more.Copy), slices.Concat(n.Hosts, more.Hosts)}
 }
@@ -30,15 +31,15 @@ func (n Needs) And(more Needs) Needs {
 //go:embed home.json
 var home []byte
 
-// Tools lists the programs and caches that every agent can see.
+// Tools returns the programs and caches that are visible to every agent.
 func Tools() (n Needs) {
 	if err := json.Unmarshal(home, &n); err != nil {
-		panic(err) // a test covers this file
+		panic(err) // cannot happen: a test covers this file
 	}
 	return n
 }
 
-// usual maps variables that name folders to their default values.
+// usual maps variables that contain a folder's path to their default values.
 var usual = map[string]string{
 	"XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache", "XDG_DATA_HOME": "~/.local/share", "XDG_STATE_HOME": "~/.local/state",
 	"CARGO_HOME": "~/.cargo", "RUSTUP_HOME": "~/.rustup", "GOPATH": "~/go", "CLAUDE_CONFIG_DIR": "~/.claude", "CODEX_HOME": "~/.codex",
@@ -70,16 +71,17 @@ func Expand(paths []string, home string, env func(name string) string) (found []
 			continue
 		}
 		if strings.HasSuffix(p, "/") {
-			os.MkdirAll(at, 0o700) // if this fails, the folder is missing and ignored
+			os.MkdirAll(at, 0o700) // if this fails, the folder stays missing and is ignored
 		}
 		found = append(found, filepath.Clean(at))
 	}
 	return found
 }
 
-// Programs returns the folders in a search path, and those of one program, that are
-// inside hidden folders, together with the related folders that their programs need. A
-// hidden folder that is itself on the search path stays hidden.
+// Programs returns folders in a search path that are inside hidden folders. It
+// does the same for the folder of one program. It also returns the related
+// folders that the programs need. If a hidden folder is itself on the search
+// path, it stays hidden.
 func Programs(path, program string, hidden []string) (found []string) {
 	var real []string
 	for _, h := range hidden {
@@ -105,7 +107,7 @@ func Programs(path, program string, hidden []string) (found []string) {
 		}
 	}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
-		add(program) // the link, which must be visible too
+		add(program) // the link itself, which must be visible too
 		if root, _, ok := strings.Cut(real, "/node_modules/"); ok {
 			add(root + "/node_modules")
 		} else {
@@ -115,8 +117,9 @@ func Programs(path, program string, hidden []string) (found []string) {
 	return found
 }
 
-// prefix returns the folder that a folder of programs belongs to. For PREFIX/bin, that
-// is PREFIX if it also has a lib folder and is not a general folder such as ~/.local.
+// prefix returns the folder to which a folder of programs belongs. For
+// PREFIX/bin, it returns PREFIX, if PREFIX also has a lib folder and is not a
+// general folder such as ~/.local.
 func prefix(dir string) string {
 	up := filepath.Dir(dir)
 	switch filepath.Base(dir) {

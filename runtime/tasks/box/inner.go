@@ -12,22 +12,23 @@ import (
 	"syscall"
 )
 
-// Inner specifies what this program sets up in a sandbox before it runs the other
-// program.
+// Inner specifies what this program sets up in a sandbox before it runs another
+// program there.
 type Inner struct {
 	Links, Copies [][2]string `json:",omitempty"` // pairs of source and destination
 	Landlock      *Rules      `json:",omitempty"`
-	// Socket is the path of the [Proxy] outside. Connections to Ports are forwarded
-	// through it to the same ports outside, and all others go to it through the port
-	// Proxy.
+	// Socket is the path of the [Proxy] outside. Connections to Ports are
+	// forwarded through it to the same ports outside. All other connections go
+	// to the proxy through the port in Proxy.
 	Socket string `json:",omitempty"`
 	Ports  []int  `json:",omitempty"`
 	Proxy  int    `json:",omitempty"`
-	// Image reports whether the file system comes from a container image. A program
-	// that is missing at its path is then looked up by name.
+	// Image reports whether the file system comes from a container image. In
+	// that case, a program that is missing at its path is looked up by name.
 	Image bool `json:",omitempty"`
-	// Alive is the path of a file that the process outside keeps locked. If it is
-	// empty, that process is not watched.
+	// Alive is the path of a file that a process outside keeps locked. The
+	// sandbox ends when that process exits. If Alive is empty, no process is
+	// watched.
 	Alive string `json:",omitempty"`
 }
 
@@ -36,12 +37,12 @@ func (in Inner) relays() bool { return in.Socket != "" }
 // exitBroken is the exit code if the sandbox could not be set up.
 const exitBroken = 125
 
-// Args holds the arguments with which this program calls [Main].
+// Args holds the arguments that make this program call [Main].
 var Args = []string{"tasks", "boxed"}
 
-// Main sets up a sandbox and runs a program in it. args is an [Inner] as JSON, "--" and
-// a command line. Main returns an exit code, unless the other program replaces this
-// process.
+// Main sets up a sandbox and runs a program in it. args is an [Inner] as JSON,
+// "--", and a command line. Main returns an exit code, unless the program
+// replaces this process.
 func Main(args []string, stderr io.Writer) int {
 	code, err := boxedMain(args)
 	if err != nil {
@@ -111,7 +112,8 @@ func (in Inner) placeFiles() error {
 	return nil
 }
 
-// runProgram runs the program next to the relay and returns its exit code.
+// runProgram runs the program while the relay is running. It returns the
+// program's exit code.
 func (in Inner) runProgram(program string, line []string) (int, error) {
 	cmd := exec.Command(program)
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Stderr = line, os.Stdin, os.Stdout, os.Stderr
@@ -120,10 +122,10 @@ func (in Inner) runProgram(program string, line []string) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return exitBroken, err
 	}
-	if in.Image { // in other sandboxes, the program gets signals with its group
+	if in.Image { // in other sandboxes, signals reach the program through its group
 		go func() {
 			for s := range signals {
-				_ = cmd.Process.Signal(s) // an error means that the program has exited
+				_ = cmd.Process.Signal(s) // an error means that the program has already exited
 			}
 		}()
 	}

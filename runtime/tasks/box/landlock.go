@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Rules specifies what Landlock allows a program. Landlock can only allow access, so a
-// folder is hidden if the rules contain neither it nor the whole of a parent folder.
+// Rules specifies what Landlock allows a program to access. Landlock has no
+// rules that deny access. A folder is hidden if the rules contain neither the
+// folder nor the whole of a parent folder.
 type Rules struct {
 	Read, Write []string
 	Devices     []string // files in /dev
@@ -50,8 +51,8 @@ func (p Policy) landlock() *Rules {
 	return r
 }
 
-// visible returns dir if nothing in it is hidden, and otherwise those of its folders
-// and files that contain nothing hidden.
+// visible returns dir if nothing in it is hidden. Otherwise it returns the
+// folders and files in dir that contain nothing hidden.
 func visible(dir string, all []part) (found []string) {
 	inside := false
 	for _, one := range all {
@@ -71,7 +72,7 @@ func visible(dir string, all []part) (found []string) {
 		return nil // an unreadable folder shows nothing
 	}
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink == 0 { // the link's target is allowed separately
+		if e.Type()&os.ModeSymlink == 0 { // the target of a link is allowed separately
 			found = append(found, visible(filepath.Join(dir, e.Name()), all)...)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Versions of Landlock's ABI with the features that this package uses, or reports as
-// missing.
+// Versions of Landlock's ABI that introduced a feature. This package uses the
+// feature, or reports that it is missing.
 const (
 	landlockTruncate = 3 // required: older versions cannot prevent truncating a read-only file
 	landlockTCP      = 4
@@ -47,7 +47,7 @@ func (r Rules) restrict() error {
 	if !r.Closed {
 		return dropCapabilities()
 	}
-	// Programs may listen, because no process outside knows of them.
+	// Programs may listen, because no process outside knows their ports.
 	config, err := landlock.NewConfig(landlock.AccessNetSet(ll.AccessNetConnectTCP))
 	if err != nil {
 		return err
@@ -62,14 +62,14 @@ func (r Rules) restrict() error {
 	return dropCapabilities()
 }
 
-// dropCapabilities removes root's special capabilities from this thread and from the
-// program that replaces it. Otherwise, CAP_PERFMON would allow reading the memory of
-// processes, which Landlock does not prevent.
+// dropCapabilities removes root's special capabilities from this thread, and
+// from the program that replaces it. Otherwise the program could use
+// CAP_PERFMON to read the memory of processes, which Landlock does not prevent.
 func dropCapabilities() error {
 	runtime.LockOSThread() // never unlocked, because this thread becomes the program
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); errors.Is(err, unix.EPERM) {
-			break // a process that may not drop capabilities has none, and cannot get any
+			break // a process that may not drop capabilities has none and cannot get any
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

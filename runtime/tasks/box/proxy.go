@@ -20,9 +20,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Hosts lists what a program may connect to: host names, or *.name for all names below
-// name, each with :PORT, or without it for ports 80 and 443. Addresses of this machine
-// and its network must be listed explicitly.
+// Hosts lists the hosts to which a program may connect. An entry is a host
+// name, or *.name for all names below name. It may end with :PORT; without a
+// port, it allows ports 80 and 443. Addresses of this machine and its network
+// must be listed explicitly.
 type Hosts []string
 
 // CheckHosts returns a fault for an invalid host. Fault: invalid_argument.
@@ -40,14 +41,14 @@ func CheckHosts(hosts []string) error {
 	return nil
 }
 
-// Values of sandbox_network that must stand alone.
+// Values of sandbox_network that cannot be combined with others.
 const (
 	NetworkOn  = "on"
 	NetworkOff = "off"
 )
 
-// CheckNetwork returns a fault for a list that is neither on, off, nor hosts.
-// Fault: invalid_argument.
+// CheckNetwork returns a fault unless the list is on, off, or hosts. Fault:
+// invalid_argument.
 func CheckNetwork(network []string) error {
 	if len(network) == 1 && (network[0] == NetworkOn || network[0] == NetworkOff) {
 		return nil
@@ -67,7 +68,8 @@ func splitHost(text string) (name, port string) {
 	return strings.Trim(text, "[]"), ""
 }
 
-// allow reports whether host and port are allowed, and whether by an address.
+// allow reports whether host and port are allowed. literal reports whether the
+// list allows them as an address.
 func (h Hosts) allow(host, port string) (ok, literal bool) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	for _, one := range h {
@@ -83,7 +85,7 @@ func (h Hosts) allow(host, port string) (ok, literal bool) {
 	return false, false
 }
 
-// LoopbackPorts returns the ports of this machine that are in the list.
+// LoopbackPorts returns the ports on this machine that are in the list.
 func (h Hosts) LoopbackPorts() (ports []int) {
 	for _, one := range h {
 		name, at := splitHost(one)
@@ -96,8 +98,8 @@ func (h Hosts) LoopbackPorts() (ports []int) {
 	return ports
 }
 
-// Proxy connects programs in a sandbox to the hosts they may reach. It accepts
-// HTTP CONNECT and plain HTTP requests.
+// Proxy connects programs in a sandbox to the hosts that they may reach. It
+// accepts HTTP CONNECT and plain HTTP requests.
 type Proxy struct {
 	hosts   Hosts
 	refused func(host string)
@@ -109,8 +111,8 @@ type Proxy struct {
 	running          sync.WaitGroup
 }
 
-// Listen starts a proxy at a Unix socket in dir and at a port on loopback. It
-// calls refused, which may be nil, for each host that is not allowed.
+// Listen starts a proxy at a Unix socket in dir and at a port on loopback. For
+// each host that is not allowed, it calls refused, which may be nil.
 func Listen(dir string, hosts Hosts, refused func(host string)) (*Proxy, error) {
 	p := &Proxy{hosts: hosts, refused: refused, open: map[net.Conn]bool{}}
 	p.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -179,7 +181,7 @@ func (p *Proxy) accept(l net.Listener) {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // for example because too many files are open
+			time.Sleep(10 * time.Millisecond) // wait, because for example too many files are open
 			continue
 		}
 		if !p.hold(conn) {
@@ -192,7 +194,8 @@ func (p *Proxy) accept(l net.Listener) {
 	}
 }
 
-// patient is the timeout for reading a request's header and for connecting to a host.
+// patient is the timeout for reading a request's header, and for connecting to
+// a host.
 const patient = 30 * time.Second
 
 // serve handles one request on a connection.
@@ -241,8 +244,8 @@ func say(conn net.Conn, status int, text string) {
 	fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", status, http.StatusText(status), len(text)+1, text)
 }
 
-// dial connects to a host if it is allowed. It resolves the name once and connects to
-// one of the resulting addresses.
+// dial connects to a host if the host is allowed. It resolves the name once,
+// and connects to one of the resulting addresses.
 func (p *Proxy) dial(host, port string) (net.Conn, error) {
 	ok, literal := p.hosts.allow(host, port)
 	if !ok {
@@ -272,8 +275,9 @@ func (p *Proxy) dial(host, port string) (net.Conn, error) {
 	return nil, err
 }
 
-// inside lists the networks that belong to this machine or its network, in addition to
-// those that Go treats as private: shared, benchmark, reserved, NAT64, 6to4 and mapped.
+// inside lists address ranges that belong to this machine or its network:
+// shared, benchmark, reserved, NAT64, 6to4 and mapped. It lacks the ranges that
+// Go itself treats as private.
 var inside = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),

@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// relay listens on loopback in the sandbox and forwards connections to the proxy
-// outside: those to a port in Ports to the same port there, and those to the proxy's
-// port unchanged.
+// relay listens on loopback in the sandbox and forwards connections to the
+// proxy outside. A connection to a port in Ports goes to the same port outside.
+// A connection to the proxy's port is passed to the proxy unchanged.
 func (in Inner) relay() error {
 	listen := func(port int, dial func() (net.Conn, error)) error {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -52,7 +52,7 @@ func accept(l net.Listener, dial func() (net.Conn, error)) {
 	}
 }
 
-// connect asks the proxy for a connection to a port on loopback.
+// connect asks the proxy for a connection to a port on loopback outside.
 func connect(out func() (net.Conn, error), port int) (net.Conn, error) {
 	conn, err := out()
 	if err != nil {
@@ -75,7 +75,7 @@ func connect(out func() (net.Conn, error), port int) (net.Conn, error) {
 	return buffered{conn, r}, nil
 }
 
-// buffered is a connection with data that was already read.
+// buffered is a connection some of whose data was already read.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader
@@ -83,7 +83,7 @@ type buffered struct {
 
 func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// CloseWrite closes the sending direction.
+// CloseWrite closes the connection for writing.
 func (b buffered) CloseWrite() error { return closeWrite(b.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -93,7 +93,7 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// copyBoth copies in both directions until both have ended.
+// copyBoth copies data in both directions until both have ended.
 func copyBoth(a, b net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// seatbelt returns a command line for macOS's sandbox-exec. If several of its rules
-// match, the last one applies.
+// seatbelt returns a command line for macOS's sandbox-exec. If several of the
+// sandbox's rules match, the last one applies.
 func (p Policy) seatbelt(inner []string) []string {
 	return append([]string{"/usr/bin/sandbox-exec", "-p", p.profile()}, inner...)
 }

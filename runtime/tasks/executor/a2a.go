@@ -16,10 +16,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// remote is an agent that is reached over the network with the Agent2Agent protocol:
-// version 1.0, or 0.3 if the agent speaks only that. A session is a context of the
-// protocol. A run is a new task, or continues a task that is waiting. The agent has no
-// process here and sees none of our folders: its results are the files that it sends.
+// remote is an agent that is reached over the network with the Agent2Agent
+// protocol. It uses version 1.0, or version 0.3 if the agent supports only
+// that. A session is a context in the protocol. A run creates a task, or
+// continues a task that is waiting. The agent has no process on this machine
+// and sees none of its folders. The agent's results are the files that it
+// sends.
 type remote struct {
 	*Run
 	skill   string
@@ -30,7 +32,7 @@ type remote struct {
 	asking context.Context // ends when the turn should end
 	talk   *talk
 	status a2a.TaskStatus
-	seen   map[string]int // number of parts already shown, by source
+	seen   map[string]int // number of parts already shown, by message or artifact
 	single bool           // the agent answered with a message instead of a task
 	heard  bool           // the agent has sent an event since the last message to it
 
@@ -54,20 +56,22 @@ var a2aKind = kind{
 	abandon: abandon,
 }
 
-// position is the place in a conversation. Its JSON is the agent's session ID.
+// position is the current place in a conversation. Its JSON form is the agent's
+// session ID.
 type position struct {
 	Context string     `json:"contextId,omitempty"`
 	Task    a2a.TaskID `json:"taskId,omitempty"`
 }
 
-// callTime is the timeout for a call that has nothing to wait for. lastCallTime is the
-// timeout for the last call before an immediate stop.
+// callTime is the timeout for a call that the agent can answer immediately.
+// lastCallTime is the timeout for the last call before an immediate stop.
 const (
 	callTime     = 30 * time.Second
 	lastCallTime = 2 * time.Second
 )
 
-// remoteControls implements controls for a remote agent by closing the connection.
+// remoteControls implements controls for a remote agent. It stops the agent by
+// closing the connection.
 type remoteControls struct{ cut func() }
 
 func (l remoteControls) Interrupt() { l.cut() }
@@ -137,12 +141,12 @@ func (c *remote) runTurn() Result {
 func (c *remote) cancel(ctx context.Context, task a2a.TaskID) {
 	ctx, done := context.WithTimeout(ctx, callTime)
 	defer done()
-	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // errors are ignored: an agent that does not react is abandoned
+	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // ignore errors: an agent that does not respond is abandoned
 }
 
-// abandon cancels the remote task of a run whose runner was killed. It keeps a task
-// that is waiting for an answer, because the answer may still arrive, unless a person
-// has stopped the task.
+// abandon cancels the remote task of a run whose runner was killed. If the task
+// is waiting for an answer, abandon keeps it, because the answer may still
+// arrive. If a person has stopped the run, abandon cancels even a waiting task.
 func abandon(ctx context.Context, l *launch, stopped bool) error {
 	var last position
 	if json.Unmarshal([]byte(l.spec.Resume), &last) != nil || last.Task == "" {
@@ -179,8 +183,8 @@ func (c *remote) exchange() error {
 	return err
 }
 
-// sendPrompt sends the prompt. It starts a new conversation if the agent no
-// longer knows the old one.
+// sendPrompt sends the prompt. If the agent no longer has the old conversation,
+// sendPrompt starts a new one.
 func (c *remote) sendPrompt() error {
 	m, err := c.firstMessage()
 	if err == nil {
@@ -194,9 +198,10 @@ func (c *remote) sendPrompt() error {
 	return err
 }
 
-// sendAnswer sends a person's answer. It retries if the agent could not be reached, or
-// if the agent failed and is still waiting: some agents are not ready for an answer
-// immediately after they ask.
+// sendAnswer sends a person's answer. If the agent could not be reached, it
+// sends the answer again. It also does so if the agent failed and is still
+// waiting, because some agents are not ready for an answer immediately after
+// they ask.
 func (c *remote) sendAnswer() error {
 	m, err := c.answer()
 	if m == nil || err != nil {
@@ -209,9 +214,9 @@ func (c *remote) sendAnswer() error {
 		}
 		heard := c.refresh() == nil
 		switch {
-		case heard && c.stage() != stage: // the agent has this answer, or another one
+		case heard && c.stage() != stage: // the agent has received this answer or another one
 			return nil
-		case heard && signing && refused(err): // the agent accepts no message as proof of a sign-in
+		case heard && signing && refused(err): // the agent does not accept messages as proof of a sign-in
 			return c.awaitStageChange(stage)
 		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == maxFailures:
 			return wrapError("the agent rejected the answer", err)
@@ -242,14 +247,15 @@ func (c *remote) awaitStageChange(stage string) error {
 // refused reports whether the agent received the message and rejected it.
 func refused(err error) bool { return errors.As(err, new(*a2a.Error)) }
 
-// send sends a message and handles the events that follow. If the stream breaks after
-// the agent has named a task, send returns nil, because the task can be polled.
+// send sends a message and handles the events that follow. If the connection is
+// lost after the agent has named a task, send returns nil, because the task can
+// be polled.
 func (c *remote) send(m *a2a.Message, stage string) error {
 	if c.skill != "" {
 		m.Metadata = map[string]any{"skill": c.skill}
 	}
-	// An agent that cannot stream would not answer until it is done, so its task is
-	// polled instead.
+	// An agent that cannot stream would not answer until its task is done. Its
+	// task is polled instead.
 	config := &a2a.SendMessageConfig{ReturnImmediately: !c.streams}
 	err := c.receive(c.talking.SendStreamingMessage(c.ctx, &a2a.SendMessageRequest{Message: m, Config: config}), stage)
 	if !refused(err) && c.heard && c.position().Task != "" {
@@ -258,8 +264,9 @@ func (c *remote) send(m *a2a.Message, stage string) error {
 	return err
 }
 
-// firstMessage returns the message that begins the turn. It goes to the task that is
-// waiting for a message, or otherwise to the last context.
+// firstMessage returns the message that begins the turn. If a task is waiting
+// for a message, the message goes to that task; otherwise it goes to the last
+// context.
 func (c *remote) firstMessage() (*a2a.Message, error) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt))
 	var last position
@@ -275,7 +282,7 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 	defer done()
 	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task})
 	if refused(err) {
-		// The agent has forgotten the task, but may still know the context.
+		// The agent has forgotten the task, but may still have the context.
 		c.setPosition(position{Context: last.Context})
 		if c.spec.Before != "" {
 			c.talk.system("the agent no longer has its last task, so it receives a summary of the conversation")
@@ -290,7 +297,7 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 	if state := t.Status.State; awaitsInput(state) {
 		m.TaskID = last.Task
 		return m, nil
-	} else if !state.Terminal() { // the run that waited for it has died
+	} else if !state.Terminal() { // the task was waiting for a run that has died
 		c.cancel(c.ctx, last.Task)
 	}
 	c.setPosition(position{Context: last.Context})
@@ -298,13 +305,14 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 	return m, nil
 }
 
-// awaitsInput reports whether a task in this state continues after an answer.
+// awaitsInput reports whether a task in this state continues after it gets an
+// answer.
 func awaitsInput(s a2a.TaskState) bool {
 	return s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
-// receive handles events until the stream ends, or until the task is at rest at a stage
-// other than stage.
+// receive handles events until the stream ends. It also returns when the task
+// is at rest at a stage other than the given one.
 func (c *remote) receive(events iter.Seq2[a2a.Event, error], stage string) error {
 	before := c.status
 	c.status, c.heard = a2a.TaskStatus{}, false
@@ -338,7 +346,8 @@ const (
 // maxFailures is the maximum number of consecutive failed calls.
 const maxFailures = 8
 
-// followToRest follows a task until it is at rest, even if the stream breaks.
+// followToRest follows a task until it is at rest. It continues if the stream
+// is interrupted.
 func (c *remote) followToRest() error {
 	failures, wait := 0, soonest
 	for !c.atRest() {
@@ -388,7 +397,8 @@ func (c *remote) refresh() error {
 	return err
 }
 
-// stage identifies the task's current state, so that changes can be noticed.
+// stage returns a string that identifies the task's current state. A change of
+// the string shows that the state has changed.
 func (c *remote) stage() string {
 	says := ""
 	if m := c.status.Message; m != nil {
@@ -397,7 +407,7 @@ func (c *remote) stage() string {
 	return string(c.status.State) + " " + says
 }
 
-// ended returns the error of a task that ended without success.
+// ended returns the error for a task that ended without success.
 func (c *remote) ended() error {
 	why := "it gave no reason"
 	if c.status.Message != nil {

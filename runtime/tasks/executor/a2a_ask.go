@@ -15,16 +15,16 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// ErrSettled is the cancellation cause of [Spec.Ask]'s context if the question no
-// longer needs an answer.
+// ErrSettled is the cancellation cause of the context passed to [Spec.Ask], if
+// the question no longer needs an answer.
 var ErrSettled = errors.New("the agent continues without an answer")
 
-// errPending ends a run whose question is waiting for a late answer. That answer goes
-// to the same task as another message.
+// errPending ends a run whose question is waiting for a late answer. The late
+// answer goes to the same task, in another message.
 var errPending = errors.New("no answer in time; the agent is still waiting, and will receive a late answer")
 
-// questionData is the structured part of an agent's question: deskhand's own form, or a
-// schema.
+// questionData is the structured part of an agent's question. It is deskhand's
+// own form, or a schema.
 type questionData struct {
 	ID        string          `json:"elicitationId"`
 	Title     string          `json:"title"`
@@ -37,11 +37,12 @@ type questionData struct {
 // link matches a URL in text.
 var link = regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`)
 
-// signedIn is the answer to a sign-in question without a URL. Its form must not offer a
-// field in which to type a secret.
+// signedIn is the answer to a sign-in question without a URL. The form of such
+// a question must not have a field into which a person could type a secret.
 const signedIn = "done"
 
-// question returns the task's input request and its structured part, if any.
+// question returns the question for the task's input request, and the request's
+// structured part, if it has one.
 func (c *remote) question() (q Question, about questionData) {
 	var parts []*a2a.Part
 	if m := c.status.Message; m != nil {
@@ -73,8 +74,8 @@ func (c *remote) question() (q Question, about questionData) {
 	return q, about
 }
 
-// answer asks a person the task's question and returns the message to continue with. It
-// returns nil if the task has continued without an answer.
+// answer asks a person the task's question, and returns the message with which
+// to continue. It returns nil if the task has continued without an answer.
 func (c *remote) answer() (*a2a.Message, error) {
 	q, about := c.question()
 	c.talk.system("asked: " + orElse(q.Message, q.Title))
@@ -97,8 +98,8 @@ func (c *remote) answer() (*a2a.Message, error) {
 	}
 }
 
-// signInTime is how long an agent may take to notice that a person has signed in,
-// before deskhand tells it.
+// signInTime is how long an agent has to notice that a person has signed in.
+// After that, deskhand tells the agent.
 const signInTime = 2 * time.Second
 
 // reply returns the message with a person's answer.
@@ -137,7 +138,7 @@ func (c *remote) reply(a Answer, about questionData, stage string) (*a2a.Message
 	return c.messageTo(a2a.NewTextPart(orElse(text, "The person has nothing to add.")), a2a.NewDataPart(data)), nil
 }
 
-// messageTo returns a message to the task.
+// messageTo returns a message to the current task.
 func (c *remote) messageTo(parts ...*a2a.Part) *a2a.Message {
 	m := a2a.NewMessage(a2a.MessageRoleUser, parts...)
 	at := c.position()

@@ -15,7 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// handle shows an event of the agent, and records the state of its task.
+// handle logs an event from the agent, and records the state of the agent's
+// task.
 func (c *remote) handle(e a2a.Event) {
 	if e == nil {
 		return
@@ -51,7 +52,7 @@ func (c *remote) handle(e a2a.Event) {
 	}
 }
 
-// markKnown records what an earlier run has already logged.
+// markKnown records which parts an earlier run has already logged.
 func (c *remote) markKnown(t *a2a.Task) {
 	for _, a := range t.Artifacts {
 		c.seen["artifact "+string(a.ID)] = len(a.Parts)
@@ -61,7 +62,7 @@ func (c *remote) markKnown(t *a2a.Task) {
 	}
 }
 
-// state records the task's status and shows its message, unless the message is a
+// state records the task's status and shows its message. It does not show a
 // question or a reason for failure, which are shown elsewhere.
 func (c *remote) state(s a2a.TaskStatus) {
 	c.status = s
@@ -75,9 +76,9 @@ func (c *remote) state(s a2a.TaskStatus) {
 	}
 }
 
-// artifact shows a file or text that the agent has produced. more marks a continuation
-// of the previous part. whole marks a task's complete artifact, of which only the parts
-// not shown before are new.
+// artifact shows a file or text that the agent has produced. If more is set,
+// the artifact continues the previous part. If whole is set, it is a task's
+// complete artifact, and only the parts that were not shown before are new.
 func (c *remote) artifact(a *a2a.Artifact, more, whole bool) {
 	if a == nil {
 		return
@@ -111,8 +112,8 @@ func (c *remote) show(parts []*a2a.Part) {
 	}
 }
 
-// part shows one part. name is the file name to use if the part has none. more marks a
-// continuation of the previous part.
+// part shows one part. name is the file name to use if the part has none. If
+// more is set, the part continues the previous one.
 func (c *remote) part(p *a2a.Part, name string, more bool) {
 	if p == nil {
 		return
@@ -144,7 +145,7 @@ func orElse(text, other string) string {
 	return text
 }
 
-// partsText joins the text of parts.
+// partsText joins the texts in parts.
 func partsText(parts []*a2a.Part) string {
 	var texts []string
 	for _, p := range parts {
@@ -155,8 +156,8 @@ func partsText(parts []*a2a.Part) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// file writes a file that the agent has sent, and shows it like an edit by an agent
-// that works here.
+// file writes a file that the agent has sent. It shows the file like an edit by
+// a local agent.
 func (c *remote) file(name string, data []byte, more bool) {
 	content := fmt.Sprintf("(%d bytes)", len(data))
 	if utf8.Valid(data) {
@@ -170,8 +171,9 @@ func (c *remote) file(name string, data []byte, more bool) {
 	c.spec.Log.Append(e)
 }
 
-// writeInside writes a file below dir, or appends to it if more is set. Names are
-// untrusted, so it never writes outside dir, to git's own files, or through a link.
+// writeInside writes a file below dir. If more is set, it appends to the file.
+// Names are untrusted, so it never writes outside dir, to git's own files, or
+// through a link.
 func writeInside(dir, name string, data []byte, more bool) error {
 	name, err := inside(name)
 	if err != nil {
@@ -214,7 +216,7 @@ func writeInside(dir, name string, data []byte, more bool) error {
 // maxName is the maximum length of a file's path in bytes.
 const maxName = 1000
 
-// inside returns name as a clean path below a folder, with slashes.
+// inside returns name as a clean relative path with slashes.
 func inside(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the file has no name")
@@ -228,8 +230,8 @@ func inside(name string) (string, error) {
 		return "", errors.New("the file would be outside the folder")
 	}
 	for _, one := range strings.Split(clean, "/") {
-		// Some file systems ignore invisible characters, and dots and spaces at the
-		// end.
+		// Some file systems ignore invisible characters in names, and dots and
+		// spaces at the end.
 		plain := strings.Map(func(r rune) rune {
 			if !unicode.IsGraphic(r) {
 				return -1

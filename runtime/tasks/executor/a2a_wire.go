@@ -50,8 +50,8 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// wire sends calls to an agent. It sends secrets only to the host that the
-// configuration names, not to other hosts that the card names.
+// wire sends calls to an agent. It sends secrets only to the host in the
+// configuration, and never to other hosts on the card.
 type wire struct {
 	headers map[string]string
 	home    string
@@ -105,11 +105,12 @@ func address(u *url.URL) bool {
 
 func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
 
-// variable matches a placeholder for an environment variable in a header's value.
+// variable matches a placeholder for an environment variable in the value of a
+// header.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// credentials returns the headers with their variables replaced, or the reason why a
-// variable is missing.
+// credentials returns the headers with their variables replaced. If a variable
+// is missing, it returns the reason.
 func (c Config) credentials() (headers map[string]string, missing string) {
 	headers = map[string]string{}
 	for name, value := range c.Headers {
@@ -124,9 +125,10 @@ func (c Config) credentials() (headers map[string]string, missing string) {
 	return headers, missing
 }
 
-// Secrets returns the values that an agent is given and that its log must not contain:
-// headers, and values from its environment that have a secret's name or are not
-// [ordinary].
+// Secrets returns secret values that are passed to an agent and must not appear
+// in its log. They are headers, and values from its environment. An environment
+// value counts as a secret if its variable has a secret's name, or if the value
+// is not [ordinary].
 func (t *Table) Secrets(id string) (values []string) {
 	c := t.configs[Canonical(id)]
 	environments := []map[string]string{c.Env}

@@ -18,10 +18,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// client talks to an agent with the Agent Client Protocol. The SDK handles requests and
-// their answers. Updates are read here, in order and before the SDK sees them, because
-// the SDK drops a connection if updates arrive faster than they are handled, or have a
-// kind that it does not recognize.
+// client talks to an agent with the Agent Client Protocol. The SDK handles
+// requests and their answers. Updates are read here, in order and before the
+// SDK sees them. The SDK would drop the connection if updates arrived faster
+// than it handles them, or if it did not recognize the kind of an update.
 type client struct {
 	mode, auth string
 
@@ -46,9 +46,9 @@ var acpKind = kind{
 	start: program(func(l *launch) (driver, error) { return &client{mode: l.Mode, auth: l.Auth}, nil }),
 }
 
-// leaveTime is how long an agent may take to exit after its turn is over and its stdin
-// is closed. After that time deskhand terminates it, and after twice that time deskhand
-// kills it.
+// leaveTime is how long an agent may take to exit after its turn is over and
+// its stdin is closed. After that time, deskhand terminates the agent. After
+// twice that time, deskhand kills it.
 const leaveTime = 2 * time.Second
 
 func (c *client) drive(r *Run, stdout io.Reader) Result {
@@ -75,7 +75,7 @@ func (c *client) drive(r *Run, stdout io.Reader) Result {
 	gentle := time.AfterFunc(leaveTime, r.group.Terminate)
 	firm := time.AfterFunc(2*leaveTime, r.group.Kill)
 	<-read
-	select { // an exit status explains more than a lost connection
+	select { // prefer an exit status, which explains more than a lost connection
 	case <-r.ctx.Done():
 	case <-time.After(3 * leaveTime):
 	}
@@ -92,8 +92,9 @@ func (c *client) drive(r *Run, stdout io.Reader) Result {
 	return result
 }
 
-// line processes a line from the agent. It handles updates here and passes other
-// messages to the SDK. A line that is not a message is only in the raw log.
+// line processes a line from the agent. It handles updates itself and passes
+// other messages to the SDK. A line that is not a message appears only in the
+// raw log.
 func (c *client) line(line []byte, on io.Writer) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
@@ -126,11 +127,12 @@ func (c *client) line(line []byte, on io.Writer) {
 
 // turn opens a session, sends the prompt and waits until the turn ends.
 func (c *client) turn(quiet func()) error {
-	ctx := context.Background() // the connection ends when the process exits
+	ctx := context.Background() // the context needs no end, because the connection ends when the process exits
 	hello, err := c.conn.Initialize(ctx, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber,
-		// fs is not offered, because an agent that writes files through deskhand skips
-		// its own checks, and one agent cannot create new files that way.
+		// fs is not offered. An agent that writes files through deskhand skips
+		// its own checks, and one of the agents cannot create new files through
+		// fs.
 		ClientCapabilities: acp.ClientCapabilities{Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, Url: &acp.ElicitationUrlCapabilities{}}},
 		ClientInfo:         &acp.Implementation{Name: "deskhand", Version: "1"},
 	})
@@ -200,7 +202,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	if err != nil {
 		err = wrapError("the agent did not start a session", err)
 		var refused *acp.RequestError
-		if errors.As(err, &refused) && refused.Code == -32000 { // "authentication required", by the protocol
+		if errors.As(err, &refused) && refused.Code == -32000 { // the protocol's code for "authentication required"
 			err = c.setup("sign in to the agent on this machine", err)
 		}
 		return "", nil, err
@@ -208,8 +210,8 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	return r.SessionId, r.Modes, nil
 }
 
-// setReplaying records whether the agent is replaying history, which an earlier log
-// already contains.
+// setReplaying records whether the agent is replaying history. An earlier log
+// already contains that history.
 func (c *client) setReplaying(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,7 +236,7 @@ func (c *client) note(text string) {
 	c.talk.system(text)
 }
 
-// setup shows that a person must do something before the agent can work.
+// setup shows what a person must do before the agent can work.
 func (c *client) setup(what string, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,7 +248,7 @@ func (c *client) setup(what string, err error) error {
 
 func wrapError(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
 
-// ended returns the error of a turn that ended without success.
+// ended returns the error for a turn that ended without success.
 func (c *client) ended(a acp.PromptResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,12 +12,13 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// SessionUpdate is not called: updates are read before the SDK sees them.
+// SessionUpdate is never called, because updates are read before the SDK sees
+// them.
 func (c *client) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
 
 // RequestPermission asks a person whether the agent may do something. It allows
-// deskhand's own tools without asking, because otherwise an agent could not ask a
-// question.
+// deskhand's own tools without asking. Otherwise an agent could not ask a
+// question without first asking for permission.
 func (c *client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	raw, err := json.Marshal(p.ToolCall)
 	if err != nil {
@@ -71,7 +72,7 @@ func selected(id acp.PermissionOptionId) acp.RequestPermissionResponse {
 	return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.RequestPermissionOutcomeSelected{OptionId: id}}}
 }
 
-// UnstableCreateElicitation asks a person the agent's own question.
+// UnstableCreateElicitation puts the agent's own question to a person.
 func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCreateElicitationRequest) (acp.UnstableCreateElicitationResponse, error) {
 	var q Question
 	switch {
@@ -99,22 +100,22 @@ func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCrea
 	return acp.UnstableCreateElicitationResponse{Cancel: &acp.UnstableCreateElicitationCancel{}}, nil
 }
 
-// rawSchemas keeps the schemas of forms as the agent wrote them. The SDK decodes them
-// into maps, which lose the order of fields, and fields that the SDK does not
-// recognize.
+// rawSchemas keeps the schemas of forms as the agent wrote them. The SDK
+// decodes the schemas into maps, and thereby loses the order of fields and any
+// field that it does not recognize.
 type rawSchemas struct {
 	mu   sync.Mutex
-	seen map[string]json.RawMessage // by the JSON of the SDK's type
+	seen map[string]json.RawMessage // key: the JSON of the SDK's decoded schema
 }
 
-// maxSchemas limits how many schemas are kept, in case an agent asks without waiting
-// for answers.
+// maxSchemas is the maximum number of schemas to keep, in case an agent asks
+// without waiting for answers.
 const maxSchemas = 100
 
 func (s *rawSchemas) see(raw json.RawMessage) {
 	var typed acp.UnstableElicitationSchema
 	if json.Unmarshal(raw, &typed) != nil {
-		return // the SDK rejects it
+		return // the SDK rejects the message
 	}
 	key, err := json.Marshal(typed)
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *rawSchemas) see(raw json.RawMessage) {
 	s.seen[string(key)] = slices.Clone(raw)
 }
 
-// of returns the original of a schema that the SDK has decoded.
+// of returns the original form of a schema that the SDK has decoded.
 func (s *rawSchemas) of(typed acp.UnstableElicitationSchema) (json.RawMessage, error) {
 	key, err := json.Marshal(typed)
 	if err != nil {
@@ -142,8 +143,8 @@ func (s *rawSchemas) of(typed acp.UnstableElicitationSchema) (json.RawMessage, e
 	return key, nil
 }
 
-// UnstableCompleteElicitation does nothing, because no call waits for a page to be
-// completed.
+// UnstableCompleteElicitation does nothing, because no call waits until a page
+// has been completed.
 func (c *client) UnstableCompleteElicitation(context.Context, acp.UnstableCompleteElicitationNotification) error {
 	return nil
 }

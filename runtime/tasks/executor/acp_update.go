@@ -9,11 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// acpUpdate is an agent's update during its turn. It has the fields of all kinds.
+// acpUpdate is an agent's update during its turn. It has the fields of all
+// kinds of updates.
 type acpUpdate struct {
 	Kind string `json:"sessionUpdate"`
 
-	// texts: a block; tool calls: a list of acpContent
+	// A block for text, or a list of acpContent for a tool call.
 	Content   json.RawMessage `json:"content"`
 	MessageID string          `json:"messageId"`
 
@@ -96,8 +97,8 @@ func (c *client) update(raw json.RawMessage) {
 			c.talk.usage(so)
 		}
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
-		// The prompt is already in the log. The other updates are about the agent's
-		// program.
+		// The prompt is already in the log. All other updates describe the
+		// agent's program.
 	default:
 		c.talk.system(u.Kind)
 	}
@@ -112,7 +113,7 @@ func (t *talk) chunk(kind logs.Kind, u acpUpdate) {
 		t.say(kind, "["+block.Type+"]")
 		return
 	}
-	if strings.HasPrefix(block.Text, "[MODE_UPDATE] ") { // sent by gemini about itself
+	if strings.HasPrefix(block.Text, "[MODE_UPDATE] ") { // a message that gemini sends about itself
 		t.system(block.Text)
 		return
 	}
@@ -123,7 +124,7 @@ func (t *talk) chunk(kind logs.Kind, u acpUpdate) {
 	t.piece(kind, block.Text)
 }
 
-// call shows a tool call, or updates the entry for it.
+// call shows a tool call, or updates the call's entry.
 func (c *client) call(u acpUpdate) *tool {
 	t := c.talk
 	if t.tools[u.ID] == nil {
@@ -154,8 +155,9 @@ func (c *client) call(u acpUpdate) *tool {
 	return t.tools[u.ID]
 }
 
-// knows collects the details of a call, without its results. Agents send them in
-// several updates, and a person decides about all of them together.
+// knows adds the details of a call to c, without the call's results. Agents
+// send the details in several updates, and a person decides about all of them
+// together.
 func (c *tool) knows(u acpUpdate) {
 	if u.Title != nil && *u.Title != "" {
 		c.known.Title = u.Title
@@ -174,7 +176,8 @@ func (c *tool) knows(u acpUpdate) {
 	}
 }
 
-// describe updates the description of a tool call from what is known so far.
+// describe updates the description of a tool call from all details received so
+// far.
 func (c *tool) describe(u acpUpdate) {
 	var args map[string]any
 	if len(u.Input) > 0 {
@@ -237,8 +240,8 @@ func (c *tool) describe(u acpUpdate) {
 	}
 }
 
-// commandOf returns the command of a shell call. The argument is a string, or a list
-// that ends with the command.
+// commandOf returns the command of a shell call. The command argument is a
+// string, or a list whose last element is the command.
 func commandOf(args map[string]any) string {
 	for _, name := range []string{"command", "cmd"} {
 		switch v := args[name].(type) {
@@ -254,7 +257,8 @@ func commandOf(args map[string]any) string {
 	return ""
 }
 
-// outputOf returns a tool's output. The value is text, or an object that contains it.
+// outputOf returns a tool's output and exit code. raw is text, or an object
+// that contains the text.
 func outputOf(raw json.RawMessage) (string, *int) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
@@ -292,8 +296,8 @@ type permission struct {
 	ours     bool   // whether the tool is deskhand's own
 }
 
-// shown shows the tool call of a permission request, which may arrive before any update
-// about the call.
+// shown shows the tool call of a permission request. The request may arrive
+// before any update about the call.
 func (c *client) shown(raw json.RawMessage) permission {
 	var u acpUpdate
 	json.Unmarshal(raw, &u) // cannot fail, because the SDK has encoded it

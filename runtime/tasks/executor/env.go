@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// usual lists the variables that every program needs: the path, home and temporary
-// folders, language, terminal, and proxies. None of them is a secret.
+// usual lists the variables that every program needs: the search path, home and
+// temporary folders, language, terminal, and proxies. None of them is a secret.
 var usual = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM", "NO_COLOR", "TMPDIR", "TMP", "TEMP",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -19,10 +19,11 @@ var usualOnWindows = []string{
 	"USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "OS", "PSMODULEPATH",
 }
 
-// Environment filters an environment for a process of an attempt. It returns the usual
-// variables and those that pass names; a * at the end of a name matches any rest.
-// secrets holds the returned values that have a secret's name, and for variables named
-// by pass, every value that is not [ordinary]. Environment removes deskhand's own
+// Environment filters an environment for a process of an attempt. It returns
+// the usual variables and those named in pass. A name that ends with * matches
+// every variable with that prefix. secrets holds the returned values whose
+// variable has a secret's name. For variables named in pass, it also holds
+// every value that is not [ordinary]. Environment removes deskhand's own
 // variables.
 func Environment(all, pass []string) (env, secrets []string) {
 	names := append(append([]string{}, usual...), pass...)

@@ -75,7 +75,7 @@ func (*codexEvents) event(t *talk, raw json.RawMessage, kind string) {
 	}
 }
 
-// item shows an item of the turn, which may already have been shown.
+// item shows an item of the turn. It updates the item if it was already shown.
 func (e *codexEvent) item(t *talk, done bool) {
 	i := &e.Item
 	switch i.Type {

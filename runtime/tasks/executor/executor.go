@@ -1,9 +1,10 @@
-// Package executor starts coding agents. Each run is one process in its own process
-// group, whose output becomes log entries.
+// Package executor starts coding agents. Each run is one process in its own
+// process group. The process's output becomes log entries.
 //
-// The agents are configuration, with defaults in defaults.json. This package implements
-// their kinds. A kind converts a process's output to log entries, and a person's
-// answers to the process's input:
+// The agents themselves are defined by configuration, with defaults in
+// defaults.json. This package implements the kinds of agents. A kind converts a
+// process's output to log entries, and a person's answers to input for the
+// process:
 //
 //	acp     the Agent Client Protocol over stdin and stdout
 //	stream  a command that prints events as JSON lines and exits
@@ -34,7 +35,8 @@ type kind struct {
 	name string
 	// check describes what is wrong with an agent's configuration, or returns "".
 	check func(Config) string
-	// can returns an agent's abilities: MCP, FollowUp and Approvals.
+	// can returns an agent's abilities. It sets only MCP, FollowUp and
+	// Approvals.
 	can func(Config) Info
 	// start starts a run of an agent.
 	start func(context.Context, *launch) (*Run, error)
@@ -57,7 +59,7 @@ func Kinds() []string {
 
 func kindNames() string { return strings.Join(Kinds(), ", ") }
 
-// kind returns an agent's kind, or the zero value if the name is unknown.
+// kind returns an agent's kind, or the zero value if there is no such kind.
 func (c Config) kind() kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == c.Kind })
 	if i < 0 {
@@ -70,28 +72,30 @@ func (c Config) kind() kind {
 type Config struct {
 	// Kind is one of the kinds in the package comment.
 	Kind string `json:"kind"`
-	// Command is the program and its arguments. {{prompt}} is replaced by the prompt,
-	// {{session}} by the agent's session, and {{dir}} by the folder. No shell is
-	// involved. Without {{prompt}}, a stream or shell agent reads the prompt from
-	// stdin.
+	// Command is the program and its arguments. deskhand replaces {{prompt}}
+	// with the prompt, {{session}} with the agent's session ID, and {{dir}}
+	// with the folder. No shell is involved. If there is no {{prompt}}, a
+	// stream or shell agent reads the prompt from stdin.
 	Command []string `json:"command"`
-	// Resume replaces Command in a run that resumes a session. Nil means Command. If it
-	// contains no {{session}}, every run is a new conversation, which begins with a
-	// summary of the previous one.
+	// Resume replaces Command in a run that resumes a session. If it is nil,
+	// the run uses Command. If the command contains no {{session}}, every run
+	// is a new conversation, which begins with a summary of the previous one.
 	Resume []string `json:"resume,omitempty"`
-	// Lost is part of what a stream agent prints to stderr if it does not have the
-	// session to resume. It is empty if that is unknown.
+	// Lost is text that a stream agent prints to stderr if it does not have the
+	// session to resume. It is empty if the text is unknown.
 	Lost string `json:"lost,omitempty"`
-	// Env is added to the environment. It has the same placeholders as Command.
+	// Env is added to the environment. Its values may contain the same
+	// placeholders as Command.
 	Env map[string]string `json:"env,omitempty"`
-	// Pass names variables of deskhand's own environment that the agent needs,
-	// for example those with its keys. A * at the end matches any rest.
+	// Pass names variables in deskhand's own environment that the agent needs,
+	// for example those with its keys. A name that ends with * matches every
+	// variable with that prefix.
 	Pass []string `json:"pass,omitempty"`
 	// URL is the address of an a2a agent, or of its card.
 	URL string `json:"url,omitempty"`
-	// Headers are sent with every call to URL. ${NAME} in a value is replaced by the
-	// variable from deskhand's own environment, so that the configuration need not
-	// contain secrets.
+	// Headers are sent with every call to URL. deskhand replaces ${NAME} in a
+	// value with the variable NAME from its own environment, so that the
+	// configuration need not contain secrets.
 	Headers map[string]string `json:"headers,omitempty"`
 	// Events is the format of a stream: claude, codex, gemini, opencode or
 	// qwen.
@@ -99,16 +103,17 @@ type Config struct {
 	// Mode is the session mode to set over acp, or the skill to request over a2a. Empty
 	// means the agent's default.
 	Mode string `json:"mode,omitempty"`
-	// Auth is the sign-in method over acp. Empty means none.
+	// Auth is the sign-in method over acp. Empty means no sign-in.
 	Auth string `json:"auth,omitempty"`
-	// Variants are other ways to start the agent, by name.
+	// Variants holds other ways to start the agent, by name.
 	Variants map[string]Variant `json:"variants,omitempty"`
-	// Default is the variant to use if none is named. Empty means none.
+	// Default is the variant to use if none is named. Empty means no variant.
 	Default string `json:"default,omitempty"`
 	// Install explains how to install the program.
 	Install string `json:"install,omitempty"`
-	// Home lists what the agent needs from the user's home in a sandbox. Sandbox and
-	// Network override tasks.sandbox and tasks.sandbox_network.
+	// Home lists the paths in the user's home that the agent needs in a
+	// sandbox. Sandbox and Network override tasks.sandbox and
+	// tasks.sandbox_network.
 	Home    box.Needs `json:"home,omitzero"`
 	Sandbox box.Mode  `json:"sandbox,omitempty"`
 	Network []string  `json:"sandbox_network,omitempty"`
@@ -130,11 +135,12 @@ type Info struct {
 	Kind     string
 	Variants []string // sorted
 	Default  string
-	// MCP reports whether the agent can use deskhand's tools. FollowUp reports whether
-	// it can resume its own session; other agents get a summary. Approvals reports
-	// whether it asks before it acts.
+	// MCP reports whether the agent can use deskhand's tools. FollowUp reports
+	// whether it can resume its own session; an agent that cannot gets a
+	// summary instead. Approvals reports whether it asks before it acts.
 	MCP, FollowUp, Approvals bool
-	// Missing is the reason why the agent cannot be started here, or empty if it can.
+	// Missing is the reason why the agent cannot be started here. It is empty
+	// if the agent can be started.
 	Missing string
 }
 
@@ -153,9 +159,10 @@ func Defaults() map[string]Config {
 // Table holds the configured agents. It may be used concurrently.
 type Table struct{ configs map[string]Config }
 
-// New returns the built-in agents and the configured ones. A configured agent with a
-// built-in agent's ID changes the built-in one if it has no Kind, and replaces it
-// otherwise. Fault: invalid_argument for an agent that could never be started.
+// New returns the built-in agents and the configured ones. If a configured
+// agent has a built-in agent's ID and no Kind, it changes the built-in agent.
+// If it has a Kind, it replaces the built-in agent. Fault: invalid_argument for
+// an agent that could never be started.
 func New(configured map[string]Config) (*Table, error) {
 	t := &Table{configs: Defaults()}
 	for id, c := range configured {
@@ -171,7 +178,8 @@ func New(configured map[string]Config) (*Table, error) {
 	return t, nil
 }
 
-// amended returns c with the fields that are set in by. Maps are merged entry by entry.
+// amended returns c with each field that is set in the other Config replaced by
+// that value. It merges maps entry by entry.
 func (c Config) amended(by Config) Config {
 	c.Command, c.Resume, c.Pass = or(by.Command, c.Command), or(by.Resume, c.Resume), slices.Concat(c.Pass, by.Pass)
 	c.Lost, c.URL, c.Events, c.Mode = cmp.Or(by.Lost, c.Lost), cmp.Or(by.URL, c.URL), cmp.Or(by.Events, c.Events), cmp.Or(by.Mode, c.Mode)
@@ -198,7 +206,7 @@ func merged[V any](one, over map[string]V) map[string]V {
 	return all
 }
 
-// Configs returns the configuration of each agent by ID.
+// Configs returns the configurations of all agents, by ID.
 func (t *Table) Configs() map[string]Config { return maps.Clone(t.configs) }
 
 // Canonical returns the canonical spelling of an ID: lower case, with dashes.
@@ -251,8 +259,8 @@ func (t *Table) info(id string) Info {
 	return i
 }
 
-// Boxing returns what an agent needs in a sandbox, and its configured sandbox
-// and network, which are empty if its configuration has none.
+// Boxing returns what an agent needs in a sandbox, and the sandbox and network
+// in its configuration. They are empty if the configuration does not set them.
 func (t *Table) Boxing(id string) (needs box.Needs, mode box.Mode, network []string) {
 	c := t.configs[Canonical(id)]
 	return c.Home, c.Sandbox, c.Network
@@ -264,8 +272,8 @@ func (t *Table) Scripted(id string) bool { return t.configs[Canonical(id)].Kind 
 // Here reports whether an agent is a program on this machine.
 func (t *Table) Here(id string) bool { return t.configs[Canonical(id)].kind().abandon == nil }
 
-// Passed returns the environment variables that an agent gets in addition to
-// the usual ones: see [Environment].
+// Passed returns the names of the environment variables that an agent gets in
+// addition to the usual ones: see [Environment].
 func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pass }
 
 // missing returns the reason why an agent cannot be started here, or "".
@@ -289,7 +297,7 @@ func (c Config) missing(path string) string {
 	return ""
 }
 
-// look finds a program on path, which may differ from this process's PATH.
+// look finds a program on path. path may differ from this process's PATH.
 func look(name, path string) (string, error) {
 	if filepath.Base(name) != name || path == os.Getenv("PATH") {
 		return exec.LookPath(name)

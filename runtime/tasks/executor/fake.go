@@ -11,8 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// fake is deskhand's side of the scripted agent: see [FakeMain]. In a line of the
-// agent's stdout, the part after fakeMark is an event; everything else is output.
+// fake drives the scripted agent: see [FakeMain]. In a line of the agent's
+// stdout, the text after fakeMark is an event. Everything else is ordinary
+// output.
 type fake struct{}
 
 var fakeKind = kind{
@@ -31,7 +32,7 @@ var fakeKind = kind{
 	}),
 }
 
-const fakeMark = 0x1e // the ASCII record separator, which does not occur in text
+const fakeMark = 0x1e // the ASCII record separator, which does not occur in ordinary text
 
 // fakeStart is the first message to the scripted agent.
 type fakeStart struct {
@@ -66,7 +67,7 @@ func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 			r.spec.Log.Raw(logs.Stdout, append(line, '\n'))
 			return
 		}
-		r.spec.Log.Raw(logs.Stdout, printed) // an incomplete line of output
+		r.spec.Log.Raw(logs.Stdout, printed) // incomplete line of output
 		if e.Session != "" {
 			result.AgentSession = e.Session
 			r.session(e.Session)

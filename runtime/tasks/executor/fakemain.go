@@ -23,7 +23,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// FakeArgs holds the arguments with which this program runs [FakeMain].
+// FakeArgs holds the arguments that make this program run [FakeMain].
 var FakeArgs = []string{"tasks", "fake-agent"}
 
 // FakeMain is the scripted agent: it executes its prompt, one step per line, and
@@ -60,7 +60,7 @@ func FakeMain(stdin io.Reader, stdout io.Writer) int {
 
 type fakeAgent struct {
 	in      *bufio.Reader
-	mu      sync.Mutex // serializes lines on out
+	mu      sync.Mutex // serializes writes of lines to out
 	out     *bufio.Writer
 	signals chan os.Signal
 	entries int
@@ -84,7 +84,7 @@ func (f *fakeAgent) send(e fakeEvent) {
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // events are plain data
+		panic(err) // cannot happen: events are plain data
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,7 +94,7 @@ func (f *fakeAgent) send(e fakeEvent) {
 	f.out.Flush()
 }
 
-// Write writes output of the agent or of a command that it runs.
+// Write writes output of the agent, or of a command that the agent runs.
 func (f *fakeAgent) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +135,8 @@ func (f *fakeAgent) script(prompt string) int {
 	return 0
 }
 
-// fakeSteps maps a step's name to its function, which returns an exit code, or -1 to
-// continue.
+// fakeSteps maps a step's name to the function that executes it. The function
+// returns an exit code, or -1 to continue.
 var fakeSteps = map[string]func(f *fakeAgent, rest string) int{
 	"say":    func(f *fakeAgent, rest string) int { return f.say(rest) },
 	"think":  func(f *fakeAgent, rest string) int { f.send(entry(logs.Think(rest))); return -1 },
@@ -162,7 +162,7 @@ var fakeSteps = map[string]func(f *fakeAgent, rest string) int{
 		return 3
 	},
 	"hang": func(f *fakeAgent, _ string) int {
-		for range f.signals { // received, but ignored
+		for range f.signals { // a signal arrived; ignore it
 			continue
 		}
 		return -1
@@ -184,7 +184,7 @@ func (f *fakeAgent) interrupted() int {
 	return 130
 }
 
-// tool shows a tool call while do runs, and then its result.
+// tool shows a tool call while do runs. It then shows the call's result.
 func (f *fakeAgent) tool(name, content string, a logs.Action, do func(a *logs.Action) error) error {
 	f.send(entry(logs.Tool(name, content, "created", a)))
 	mine := f.entries
@@ -263,7 +263,7 @@ func (f *fakeAgent) permit(what string) int {
 	}
 	f.send(entry(call("pending_approval")))
 	mine := f.entries
-	dir, _ := os.Getwd() // if empty, every path counts as outside
+	dir, _ := os.Getwd() // if empty, every path counts as outside the folder
 	p := Proposal{Action: "command", Text: what}
 	p.Marks = marksOf(p, nil, dir)
 	a, ok := f.question(Question{Permission: true, Title: "Allow " + p.heading("permit") + "?", Proposal: &p, Tool: "permit", Options: []Option{

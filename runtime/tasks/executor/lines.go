@@ -8,11 +8,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// maxLine is the maximum length of an event in bytes; agents put whole files into one.
-// A longer line is only in the raw log.
+// maxLine is the maximum length of an event in bytes. It is large because
+// agents put whole files into one event. A longer line appears only in the raw
+// log.
 const maxLine = 16 << 20
 
-// rawTee copies everything that is read to the raw log.
+// rawTee copies everything that is read through it to the raw log.
 type rawTee struct {
 	from io.Reader
 	log  Log
@@ -26,8 +27,8 @@ func (t *rawTee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// eachLine calls each with every line, without its newline. line is valid until the
-// next call. It is nil for a line that is too long.
+// eachLine calls each with every line, without the line's newline. line is
+// valid only until the next call. For a line that is too long, line is nil.
 func eachLine(from io.Reader, each func(line []byte)) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var long []byte

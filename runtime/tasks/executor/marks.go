@@ -8,17 +8,18 @@ import (
 	"sync"
 )
 
-// mark is the name of a warning, and the pattern of texts that it applies to. Compiling
-// the patterns takes almost a millisecond, so it is done when a permission is first
-// requested.
+// mark is the name of a warning, and the pattern of text that the warning
+// applies to. Compiling the patterns takes almost a millisecond, so they are
+// compiled when a permission is first requested.
 type mark struct {
 	name string
 	in   *regexp.Regexp
 }
 
-// marks returns the warnings for a person to notice before allowing a proposal, by
-// patterns in its text. They are only hints and block nothing: a command can do any of
-// this without matching.
+// marks returns the warnings that a person should notice before allowing a
+// proposal. Each applies if its pattern matches the proposal's text. Warnings
+// are only hints and block nothing, because a command can do any of these
+// things without matching a pattern.
 var marks = sync.OnceValue(func() []mark {
 	return []mark{
 		{"deletes", regexp.MustCompile(`(?im)(^|[\s;&|("'])(rm|rmdir|unlink|shred|truncate|del|erase|remove-item)([\s"'\\]|$)|\bgit\s+(clean|rm|branch\s+-d|stash\s+(drop|clear))\b|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(kubectl|docker|terraform)\s+(delete|destroy|rm)\b`)},
@@ -31,8 +32,8 @@ var marks = sync.OnceValue(func() []mark {
 // outside is the warning for a path that is not below the attempt's folder.
 const outside = "outside the folder"
 
-// marksOf returns the warnings for a proposal. places are the paths that it names, and
-// dir is the agent's working folder.
+// marksOf returns the warnings for a proposal. places lists the paths in the
+// proposal, and dir is the agent's working folder.
 func marksOf(p Proposal, places []string, dir string) []string {
 	var found []string
 	if p.Action == "delete" {
@@ -55,7 +56,8 @@ func marksOf(p Proposal, places []string, dir string) []string {
 	return found
 }
 
-// paths matches text that looks like a path which may be outside the folder.
+// paths matches text that looks like a path, if the path may be outside the
+// folder.
 var paths = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[\s"'=;&|(<>])(~[\w-]*(?:/[^\s"';&|)<>]*)?|\$\{?HOME\}?[^\s"';&|)<>]*|/[^\s"';&|)<>\]]*|(?:[^\s"';&|)<>/]+/)*\.\.(?:/[^\s"';&|)<>]*)?)(?:$|[\s"';&|)<>\]])`)
 })
@@ -67,10 +69,10 @@ func pathsIn(command string) (found []string) {
 	return found
 }
 
-// harmless lists paths outside that nearly every command names.
+// harmless lists paths outside the folder that many commands use.
 var harmless = []string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/bin/sh", "/bin/bash", "/usr/bin/env"}
 
-// leaves reports whether place is not below dir. It only compares the paths.
+// leaves reports whether place is outside dir. It compares only the paths.
 func leaves(place, dir string) bool {
 	if strings.HasPrefix(place, "~") || strings.HasPrefix(place, "$") {
 		return true

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// mcpWays maps a stream's event format to a function that tells the program about
-// deskhand's tools. The token is in a private folder or in the environment, never in
-// the worktree or the command line.
+// mcpWays maps a stream's event format to a function. The function tells the
+// program how to reach deskhand's tools. It puts the token in a private folder
+// or in the environment, and never in the worktree or on the command line.
 var mcpWays = map[string]func(*launch) error{
 	"claude":   mcpClaude,
 	"codex":    mcpCodex,
@@ -37,9 +37,9 @@ func (l *launch) private(name string, v any) (string, error) {
 	return path, nil
 }
 
-// privateFolder creates a folder in the user's cache, because gemini reads no settings
-// below a folder that others can write to. If there is no cache, it uses the temporary
-// folder.
+// privateFolder creates a folder in the user's cache, because gemini reads no
+// settings below a folder to which others can write. If there is no cache, it
+// uses the temporary folder.
 func privateFolder(run string) (string, error) {
 	if run == "" {
 		run = rand.Text()
@@ -50,7 +50,8 @@ func privateFolder(run string) (string, error) {
 	return os.MkdirTemp("", "deskhand-agent-")
 }
 
-// cached returns the path of a run's settings folder, or "" if there is no cache.
+// cached returns the path of a run's settings folder, or "" if the user has no
+// cache.
 func cached(run string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -59,8 +60,9 @@ func cached(run string) string {
 	return filepath.Join(cache, "deskhand", "agent-"+run)
 }
 
-// Forget removes a run's settings, which contain the token, if the runner was killed
-// before it could. run is [Spec.ID]. If there are no settings, Forget returns nil.
+// Forget removes a run's settings, which contain the token. It is for a run
+// whose runner was killed before it could remove them. run is [Spec.ID]. If
+// there are no settings, Forget returns nil.
 func Forget(run string) error {
 	dir := cached(run)
 	if dir == "" || run == "" {
@@ -82,7 +84,7 @@ func mcpClaude(l *launch) error {
 func mcpCodex(l *launch) error {
 	const table = "mcp_servers.deskhand."
 	l.env = append(l.env, "DESKHAND_MCP_TOKEN="+l.spec.MCP.Token)
-	// After "exec", where a resumed run accepts options too.
+	// Insert after "exec", where a resumed run accepts options too.
 	at := min(2, len(l.args))
 	more := []string{
 		"-c", table + "url=" + strconv.Quote(l.spec.MCP.URL), "-c", table + `bearer_token_env_var="DESKHAND_MCP_TOKEN"`,

@@ -9,8 +9,9 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Proposal is the action for which an agent requests permission, read from the tool
-// call. The agent's own description of the call is in the question's Message.
+// Proposal is the action for which an agent requests permission. It is read
+// from the tool call itself. The agent's own description of the call is in the
+// question's Message.
 type Proposal struct {
 	// Action is command, edit, delete, move, read, search, fetch or tool.
 	Action string
@@ -20,16 +21,17 @@ type Proposal struct {
 	Marks []string
 }
 
-// actions maps ACP's tool kinds to a Proposal's actions.
+// actions maps ACP's kinds of tools to values of Proposal.Action.
 var actions = map[string]string{
 	"execute": "command", "edit": "edit", "delete": "delete", "move": "move", "read": "read", "search": "search", "fetch": "fetch",
 }
 
-// ownWords lists the arguments in which agents describe their calls.
+// ownWords lists the arguments that agents use to describe their calls.
 var ownWords = []string{"description", "explanation", "justification"}
 
-// propose returns the action of a tool call, and the agent's description of it. u is
-// the call with everything known about it, and dir is the agent's working folder.
+// propose returns the action of a tool call, and the agent's description of the
+// action. u holds everything known about the call, and dir is the agent's
+// working folder.
 func propose(u acpUpdate, dir string) (Proposal, string) {
 	p := Proposal{Action: "tool"}
 	if u.Tool != nil && actions[*u.Tool] != "" {
@@ -76,7 +78,7 @@ func propose(u acpUpdate, dir string) (Proposal, string) {
 			}
 			shows(part.Path)
 			shows(difference(before, part.NewText))
-			maps.DeleteFunc(args, func(_ string, v any) bool { // these arguments are in the difference
+			maps.DeleteFunc(args, func(_ string, v any) bool { // the difference already contains these arguments
 				return v == part.Path || v == part.NewText || before != "" && v == before
 			})
 		case "content":

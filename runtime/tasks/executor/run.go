@@ -25,7 +25,7 @@ type Run struct {
 	pid     int
 	spec    Spec
 	ctx     context.Context // ends when the process exits
-	prompt  string          // to write to stdin; empty if it is in the arguments
+	prompt  string          // prompt to write to stdin; empty if it is in the arguments
 	stdin   *os.File
 	group   controls
 	done    chan struct{}
@@ -33,31 +33,34 @@ type Run struct {
 	result  Result
 	mu      sync.Mutex
 	stopped bool // whether a stop was requested
-	ended   bool // whether the turn is over, so that the exit status does not matter
-	// interrupt asks the agent with its own protocol to end its turn, and reports
-	// whether that was possible. It is nil if the protocol has no such message.
+	ended   bool // whether the turn is over; the exit status then does not matter
+	// interrupt asks the agent, in the agent's own protocol, to end its turn.
+	// It reports whether it could ask. It is nil if the protocol has no such
+	// message.
 	interrupt func() bool
 }
 
-// controls can stop an agent.
+// controls stops an agent.
 type controls interface {
 	Interrupt()
 	Terminate()
 	Kill()
 }
 
-// driver implements the protocol of a kind of agent.
+// driver implements the protocol of one kind of agent.
 type driver interface {
-	// drive communicates with the process until its stdout ends, and returns the
-	// result. It closes stdin when there is nothing more to write.
+	// drive communicates with the process until the process's stdout ends, and
+	// returns the result. It closes stdin when there is nothing more to write.
 	drive(r *Run, stdout io.Reader) Result
 }
 
-// Start starts an agent in its own process group. When the agent or this process exits,
-// the rest of the group is killed. ctx applies only to the start.
+// Start starts an agent in its own process group. When the agent or this
+// process exits, the rest of the group is killed. ctx applies only while the
+// agent is being started.
 //
-// Faults: executor_unavailable if the program is missing or does not start, or if the
-// remote agent cannot be reached; invalid_argument for an unknown agent or variant.
+// Faults: executor_unavailable if the program is missing or does not start, or
+// if the remote agent cannot be reached; invalid_argument for an unknown agent
+// or variant.
 func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	c, ok := t.configs[Canonical(id)]
 	if !ok {
@@ -105,13 +108,13 @@ type launch struct {
 	spec    Spec
 	args    []string
 	env     []string
-	stdin   string // the prompt, if it is not in the arguments
+	stdin   string // the prompt; empty if it is in the arguments
 	temp    string // private folder for settings; empty if there is none
 	model   string // the model in args, or empty
 }
 
-// program returns a start function for an agent that is a local program. driven returns
-// the driver, and may change the command line and environment.
+// program returns a start function for an agent that is a local program. driven
+// returns the driver. It may change the command line and the environment.
 func program(driven func(*launch) (driver, error)) func(context.Context, *launch) (*Run, error) {
 	return func(_ context.Context, l *launch) (*Run, error) {
 		l.args = slices.Clone(l.Command)
@@ -160,8 +163,8 @@ func (l *launch) fill() {
 	}
 }
 
-// insert adds options after the other arguments, but before a final dash, which means
-// "read stdin".
+// insert adds options after the other arguments. If the last argument is a
+// dash, which means "read stdin", insert adds them before the dash.
 func (l *launch) insert(args []string) {
 	if n := len(l.args); n > 1 && l.args[n-1] == "-" {
 		l.args = append(append(l.args[:n-1:n-1], args...), "-")
@@ -230,14 +233,14 @@ func (l *launch) boxed(program string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// drainTime is how long the output of an exited process is still read, because its
-// child processes may hold the output open. After that time, the process group is
-// killed. After twice that time, the output is closed even if processes outside the
-// group still hold it.
+// drainTime is how long output is still read after a process has exited,
+// because its child processes may hold the output open. After that time, the
+// process group is killed. After twice that time, the output is closed, even if
+// processes outside the group still hold it open.
 const drainTime = 2 * time.Second
 
-// supervise drives the agent until it exits, and kills the processes that it left
-// behind.
+// supervise drives the agent until it exits. It then kills the processes that
+// the agent left behind.
 func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d driver, cancel func()) {
 	defer close(r.done)
 	defer l.clean()
@@ -263,8 +266,8 @@ func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d dri
 	r.result.Lost = r.result.Failure != "" && r.spec.Resume != "" && l.Lost != "" && strings.Contains(said.String(), l.Lost)
 }
 
-// finalResult completes the result that the agent reported with the exit status of its
-// process.
+// finalResult combines the result that the agent reported with the exit status
+// of the agent's process.
 func (r *Run) finalResult(result Result, err error, state *os.ProcessState, said string) Result {
 	r.mu.Lock()
 	ended := r.ended
@@ -298,10 +301,11 @@ func (r *Run) finalResult(result Result, err error, state *os.ProcessState, said
 	return result
 }
 
-// boxedSignal returns the signal that killed a program in its sandbox, or "" if there
-// was none. The sandbox then exits with 128 plus the signal's number, as shells do.
+// boxedSignal returns the name of the signal that killed a program in its
+// sandbox, or "" if there was none. In that case, the sandbox exits with 128
+// plus the signal's number, as shells do.
 func (r *Run) boxedSignal(code int) string {
-	const most = 64 // number of signals
+	const most = 64 // highest signal number
 	if number := code - 128; r.spec.Box != nil && number > 0 && number <= most {
 		return "signal: " + syscall.Signal(number).String()
 	}
@@ -320,8 +324,8 @@ func (r *Run) Wait() Result {
 	return r.result
 }
 
-// Interrupt asks the agent to end its turn, with its protocol or with SIGINT to its
-// group.
+// Interrupt asks the agent to end its turn. It uses the agent's protocol or, if
+// that is not possible, sends SIGINT to the group.
 func (r *Run) Interrupt() {
 	r.mu.Lock()
 	r.stopped = true
@@ -332,7 +336,8 @@ func (r *Run) Interrupt() {
 	}
 }
 
-// Terminate asks the processes in the group to exit. They may take some time.
+// Terminate asks the processes in the group to exit. They may take some time to
+// do so.
 func (r *Run) Terminate() { r.group.Terminate() }
 
 // Kill kills the group.
@@ -346,8 +351,8 @@ func (r *Run) sendPrompt() {
 	}()
 }
 
-// turnEnded records that the agent has finished its turn. If its process must then be
-// killed, the run has not failed.
+// turnEnded records that the agent has finished its turn. After that, the run
+// counts as successful even if the process must be killed.
 func (r *Run) turnEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -367,8 +372,8 @@ func (r *Run) stopRequested() bool {
 	return r.stopped
 }
 
-// ask asks a person a question. If no person can be asked, or on an error, the answer
-// is "cancel".
+// ask puts a question to a person. If nobody can be asked, or if asking fails,
+// the answer is "cancel".
 func (r *Run) ask(ctx context.Context, q Question) Answer {
 	if r.spec.Ask == nil {
 		return Answer{Outcome: "cancel"}
@@ -389,8 +394,9 @@ func (r *Run) session(id string) {
 	}
 }
 
-// pipes holds the three streams of a process. They are files, so that the exit of the
-// process is noticed even if another process holds them open.
+// pipes holds the three streams of a process. They are files, so that deskhand
+// notices the exit of the process even if another process holds the streams
+// open.
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
@@ -417,7 +423,8 @@ func connect(cmd *exec.Cmd) (*pipes, error) {
 	return p, nil
 }
 
-// handed closes this process's copies of the ends that the started process uses.
+// handed closes this process's copies of the pipe ends that the started process
+// uses.
 func (p *pipes) handed() {
 	for _, f := range p.theirs {
 		f.Close()

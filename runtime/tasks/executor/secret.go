@@ -20,13 +20,14 @@ func SecretName(name string) bool {
 	return false
 }
 
-// shortestSecret is the minimum length in bytes of a value that counts as a secret
-// whatever its name.
+// shortestSecret is the length, in bytes, from which a value can count as a
+// secret whatever its name.
 const shortestSecret = 8
 
-// ordinary reports whether a passed value is not a secret, judged by its form: short,
-// one path or several, a number, a switch, a locale, a URL without credentials, flags,
-// or one plain word. The names of some variables also count.
+// ordinary reports whether a passed value is not a secret, judged by its form.
+// Ordinary values are short, or are one or more paths, a number, a switch, a
+// locale, a URL without credentials, flags, or one plain word. Some variables
+// are ordinary because of their name.
 func ordinary(name, value string) bool {
 	value = strings.TrimSpace(value)
 	if len(value) < shortestSecret || isPlace(value) || plainWord.MatchString(value) || locale.MatchString(value) || strings.HasPrefix(value, "--") {
@@ -39,7 +40,7 @@ func ordinary(name, value string) bool {
 	return slices.ContainsFunc(ordinaryNames, func(end string) bool { return name == strings.TrimPrefix(end, "_") || strings.HasSuffix(name, end) })
 }
 
-// ordinaryNames lists endings of names of variables that hold settings.
+// ordinaryNames lists endings of the names of variables that hold settings.
 var ordinaryNames = []string{"_MODEL", "_ENV", "_MODE", "_LEVEL", "_OPTIONS", "_OPTS", "_FLAGS", "FLAGS", "_REGION", "_VERSION", "_HOST", "_NAME", "_USER", "_TIMEOUT",
 	"TERM", "EDITOR", "PAGER", "SHELL", "LANG", "LANGUAGE", "TZ"}
 
@@ -49,8 +50,8 @@ var plainWord = regexp.MustCompile(`^[a-z]{1,20}$`)
 // locale matches a locale, for example de_DE.UTF-8 or sr_RS@latin.
 var locale = regexp.MustCompile(`^(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]+)?(@[a-z]+)?$`)
 
-// isPlace reports whether a value is a path, a list of paths, or a URL without user,
-// query and fragment.
+// isPlace reports whether a value is a path, a list of paths, or a URL without
+// a user, query and fragment.
 func isPlace(value string) bool {
 	if u, err := url.Parse(value); err == nil && u.Scheme != "" && u.Host != "" {
 		return u.User == nil && u.RawQuery == "" && u.Fragment == ""

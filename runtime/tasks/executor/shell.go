@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// shell drives a command that prints text. Consecutive lines without a blank line
-// between them are one message.
+// shell drives a command that prints text. Lines that follow each other without
+// a blank line form one message.
 type shell struct{}
 
 var shellKind = kind{
@@ -18,14 +18,14 @@ var shellKind = kind{
 	start: program(func(*launch) (driver, error) { return &shell{}, nil }),
 }
 
-// maxMessage is the maximum size of a shell agent's message in bytes. Longer text
-// continues in another message.
+// maxMessage is the maximum size, in bytes, of a shell agent's message. Longer
+// text continues in another message.
 const maxMessage = 8 << 10
 
 func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
 	r.sendPrompt()
 	var text strings.Builder
-	index, shown := int64(-1), 0 // index of the message, and number of its bytes in the log
+	index, shown := int64(-1), 0 // index of the message, and number of its bytes that are already in the log
 	show := func() {
 		if text.Len() == shown {
 			return
@@ -55,8 +55,8 @@ func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
 	return result
 }
 
-// pausing calls do before each read, when all earlier input is processed and the next
-// input may take long.
+// pausing calls do before each read. At that time, all earlier input has been
+// processed, and the next input may take long.
 type pausing struct {
 	from io.Reader
 	do   func()

@@ -10,32 +10,37 @@ import (
 
 // Spec describes one run of an agent.
 type Spec struct {
-	// ID is the caller's name for this run, with which [Forget] finds its settings. It
-	// consists of letters, digits and dashes, and may be empty.
+	// ID is the caller's name for this run. [Forget] uses it to find the run's
+	// settings. It consists of letters, digits and dashes, and may be empty.
 	ID string
 	// Dir is the absolute path of the working directory.
 	Dir    string
 	Prompt string
-	// Resume is the agent's own session to resume. Empty means a new session.
+	// Resume is the ID of the agent's own session to resume. Empty means a new
+	// session.
 	Resume string
-	// Before is put before Prompt if a new session begins, which does not know the
-	// older one.
+	// Before is text to put before Prompt if a new session begins, because the
+	// new session does not remember the older one.
 	Before string
-	// Variant is one of the agent's variants. Empty means its default.
+	// Variant is the name of one of the agent's variants. Empty means the
+	// default variant.
 	Variant string
 	// Env is the complete environment of the process: see [Environment].
 	Env []string
-	// MCP is the address of deskhand's tools. The zero value means that there are none.
+	// MCP is the address of deskhand's tools. The zero value means that there
+	// are no tools.
 	MCP MCP
-	// Box converts the process's command line and environment to those that run it in a
-	// sandbox. private is a settings folder that the process must be able to read, or
-	// "". If Box is nil, there is no sandbox.
+	// Box converts the process's command line and environment to a command line
+	// and environment that run the process in a sandbox. private is a settings
+	// folder that the process must be able to read, or "". If Box is nil, there
+	// is no sandbox.
 	Box func(line, env []string, private string) (boxed, boxedEnv []string, err error)
 	// Log receives the agent's output.
 	Log Log
-	// Ask asks a person the agent's question and waits for the answer. If Ask is nil or
-	// returns an error, the agent is told that no person is available. If the context
-	// ends with the cause [ErrSettled], the question no longer needs an answer.
+	// Ask puts the agent's question to a person and waits for the answer. If
+	// Ask is nil or returns an error, deskhand tells the agent that nobody is
+	// available. If the context ends with the cause [ErrSettled], the question
+	// no longer needs an answer.
 	Ask func(context.Context, Question) (Answer, error)
 	// Session receives the agent's own session ID as soon as it is known. It
 	// may be nil.
@@ -58,7 +63,7 @@ type Log interface {
 	Replace(index int64, e logs.Entry)
 }
 
-// Question is what an agent asks a person.
+// Question is a question from an agent.
 type Question struct {
 	// Trigger is a2a_input_required or a2a_auth_required. It is empty for the agent's
 	// own question or a permission request.
@@ -66,23 +71,25 @@ type Question struct {
 	// Permission reports whether the agent wants to do something that the options allow
 	// or reject.
 	Permission bool
-	// Title is one line. Message adds details and may be empty; for a permission, it is
-	// the agent's description of the action.
+	// Title is one line. Message adds details and may be empty. For a
+	// permission request, Message is the agent's description of the action.
 	Title, Message string
-	// Proposal is the action that requires permission. It is nil if the question
-	// requests none, or if only Message is known.
+	// Proposal is the action that requires permission. It is nil if the
+	// question does not request permission, or if only Message is known.
 	Proposal *Proposal `json:",omitempty"`
-	// Tool is the tool that requires permission. It may be empty.
+	// Tool is the name of the tool that requires permission. It may be empty.
 	Tool string
-	// Options lists the choices, of which one is chosen. If it is empty, the answer is
-	// text, or the object that Schema describes.
+	// Options lists the choices; the person chooses one of them. If Options is
+	// empty, the answer is text, or the object that Schema describes.
 	Options []Option
-	// Schema is the JSON schema of the requested flat object. It may be nil.
+	// Schema is the JSON schema of the requested object, which is flat. It may
+	// be nil.
 	Schema json.RawMessage
 	// Fields holds questions in deskhand's JSON form, as sent over A2A. It may be nil.
 	// If the questions cannot be asked, the answer is text.
 	Fields json.RawMessage `json:",omitempty"`
-	// URL is a page to open instead of answering here. It may be empty.
+	// URL is the address of a page that the person opens instead of answering
+	// here. It may be empty.
 	URL string
 }
 
@@ -98,9 +105,9 @@ type Option struct {
 type Answer struct {
 	// Outcome is accept, decline or cancel.
 	Outcome string
-	// Refused is the reason why the question cannot be asked at all, for example
-	// because a form cannot be filled in. Outcome is then cancel. Refused is empty if
-	// the question was asked.
+	// Refused is the reason why the question cannot be asked at all, for
+	// example because a form cannot be filled in. In that case, Outcome is
+	// cancel. If the question was asked, Refused is empty.
 	Refused string `json:",omitempty"`
 	// Option is the ID of the chosen option.
 	Option string
@@ -108,8 +115,8 @@ type Answer struct {
 	// Values holds the properties of Schema, or the answers to Fields by ID. It is
 	// empty if Text holds the answer.
 	Values map[string]any
-	// Pending reports that there was no answer in time. An answer may arrive later, as
-	// another message.
+	// Pending reports whether there was no answer in time. An answer may arrive
+	// later, in another message.
 	Pending bool
 }
 
@@ -123,11 +130,12 @@ type Result struct {
 	Usage usage.Report
 	// Exit is the process's exit code, or nil if a signal killed it.
 	Exit *int
-	// Failure describes what went wrong. It is empty if the run succeeded. If a process
-	// failed without an error message, Failure has the last lines of its stderr.
+	// Failure describes what went wrong. It is empty if the run succeeded. If a
+	// process failed without an error message, Failure contains the last lines
+	// of the process's stderr.
 	Failure string
-	// Lost reports that the agent no longer has the session that it should resume. It
-	// has done nothing, and can be started with a new session.
+	// Lost reports whether the agent no longer has the session to resume. The
+	// agent has then done nothing, and can be started with a new session.
 	Lost bool
 
 	unsure bool // the exit status may explain more than Failure

@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// mapper converts the events of one program to log entries. It logs an unknown event as
-// a system message, never as an error.
+// mapper converts the events of one program to log entries. It logs an unknown
+// event as a system message, and does not treat it as an error.
 type mapper interface {
 	event(t *talk, e json.RawMessage, kind string)
 }
@@ -86,7 +86,7 @@ type talk struct {
 	model   string             // the model in the command line or of the session, or empty
 	result  Result
 	tools   map[string]*tool
-	// state of the text that arrives in pieces
+	// State of the text that arrives in pieces.
 	kind    logs.Kind
 	text    strings.Builder
 	index   int64
@@ -129,7 +129,8 @@ func (t *talk) say(kind logs.Kind, text string) {
 	t.endText()
 }
 
-// piece logs a piece of text. Consecutive pieces of the same kind form one entry.
+// piece logs a piece of text. Pieces of the same kind that follow each other
+// form one entry.
 func (t *talk) piece(kind logs.Kind, text string) {
 	if t.kind != kind {
 		t.endText()
@@ -154,7 +155,8 @@ func (t *talk) piece(kind logs.Kind, text string) {
 	}
 }
 
-// maxEntryBytes is the size from which text in pieces continues in a new entry.
+// maxEntryBytes is the size, in bytes, at which text that arrives in pieces
+// continues in a new entry.
 const maxEntryBytes = 24 << 10
 
 func (t *talk) endText() {
@@ -180,8 +182,8 @@ func (t *talk) call(id, name, content string, a logs.Action) {
 	t.tools[id] = c
 }
 
-// change updates a tool call with do, and its entry in the log. It first shows a call
-// whose start was not reported.
+// change calls do on a tool call, and updates the call's entry in the log. If
+// the start of the call was not reported, change first shows the call.
 func (t *talk) change(id string, do func(c *tool)) {
 	c := t.tools[id]
 	if c == nil {
@@ -263,7 +265,8 @@ func action(name string, args map[string]any) (logs.Action, string) {
 	return logs.Action{Action: "tool", ToolName: name, Arguments: args}, name
 }
 
-// oldNew returns a replacement as a difference, truncated for the log.
+// oldNew shows a replacement as a difference. It truncates the difference for
+// the log.
 func oldNew(before, after string) string { return logs.Clip(difference(before, after)) }
 
 func todos(v any) []logs.Todo {
@@ -282,8 +285,8 @@ func todos(v any) []logs.Todo {
 	return out
 }
 
-// textOf returns the text in content of any form: a string, a list of blocks with text,
-// or other JSON unchanged.
+// textOf returns the text in v. v may be a string, a list of blocks with text,
+// or other JSON. Other JSON is returned unchanged.
 func textOf(v json.RawMessage) string {
 	var s string
 	if len(v) == 0 || json.Unmarshal(v, &s) == nil {

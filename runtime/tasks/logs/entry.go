@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Entry is one event in a log. Its types and fields have the names that other boards
-// use.
+// Entry is one event in a log. Its types and fields have the names that other
+// task boards use.
 type Entry struct {
 	At      time.Time `json:"timestamp"`
 	Type    Type      `json:"entry_type"`
@@ -26,7 +26,7 @@ type Kind string
 // Kinds of entries.
 const (
 	UserMessage      Kind = "user_message"
-	UserFeedback     Kind = "user_feedback" // a person refused
+	UserFeedback     Kind = "user_feedback" // a person refused a tool call
 	AssistantMessage Kind = "assistant_message"
 	Thinking         Kind = "thinking"
 	SystemMessage    Kind = "system_message"
@@ -39,22 +39,22 @@ const (
 // Type is the kind of an entry and that kind's data.
 type Type struct {
 	Kind Kind `json:"type"`
-	// DeniedTool is for UserFeedback.
+	// DeniedTool is set for UserFeedback.
 	DeniedTool string `json:"denied_tool,omitempty"`
-	// Error is for ErrorMessage.
+	// Error is set for ErrorMessage.
 	Error *ErrorType `json:"error_type,omitempty"`
-	// Tool, Action and Status are for ToolUse.
+	// Tool, Action and Status are set for ToolUse.
 	Tool   string  `json:"tool_name,omitempty"`
 	Action *Action `json:"action_type,omitempty"`
 	Status *Status `json:"status,omitempty"`
-	// Usage is for UsageReport.
+	// Usage is set for UsageReport.
 	Usage *Usage `json:"usage,omitempty"`
-	// Todos is for Plan.
+	// Todos is set for Plan.
 	Todos []Todo `json:"todos,omitempty"`
 }
 
-// ErrorType is setup_required if the agent must be installed or signed in, and
-// otherwise other.
+// ErrorType is setup_required if the agent must be installed or signed in.
+// Otherwise it is other.
 type ErrorType struct {
 	Type string `json:"type"`
 }
@@ -63,7 +63,8 @@ type ErrorType struct {
 type Usage struct {
 	TokensIn  int64 `json:"tokens_in"`
 	TokensOut int64 `json:"tokens_out"`
-	// Cost is in millionths of a US dollar. 0 means that the agent does not report it.
+	// Cost is in millionths of a US dollar. 0 means that the agent does not
+	// report the cost.
 	Cost int64 `json:"cost_micros,omitempty"`
 }
 
@@ -139,12 +140,13 @@ func Tool(name, content, status string, a Action) Entry {
 	return Entry{Type: Type{Kind: ToolUse, Tool: name, Action: &a, Status: &Status{Status: status}}, Content: content}
 }
 
-// maxText is the maximum size of one text in an entry, in bytes. Longer text is
-// truncated in the middle, because the start and end of a long output are the most
-// useful parts.
+// maxText is the maximum size, in bytes, of a string in an entry. A longer
+// string is truncated in the middle, because the start and end of a long output
+// are the most useful parts.
 const maxText = 32 << 10
 
-// Clip shortens text longer than 32 KiB, and notes the omission in its middle.
+// Clip shortens text longer than 32 KiB, and puts a note about the omission in
+// its middle.
 func Clip(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -159,7 +161,7 @@ func Clip(text string) string {
 	return fmt.Sprintf("%s\n[%d bytes omitted]\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 
-// encode returns an entry as JSON in the form that readers get.
+// encode returns an entry as JSON, in the form that readers get.
 func (e Entry) encode() ([]byte, error) {
 	e.At = e.At.UTC().Truncate(time.Millisecond)
 	e.Content = Clip(e.Content)
@@ -169,11 +171,12 @@ func (e Entry) encode() ([]byte, error) {
 	}{"NORMALIZED_ENTRY", e})
 }
 
-// maxEntry is the maximum size of an entry's JSON in bytes. An agent's arguments and
-// results can consist of many short texts.
+// maxEntry is the maximum size of an entry's JSON in bytes. It is needed in
+// addition to maxText, because an agent's arguments and results can consist of
+// many short strings.
 const maxEntry = 256 << 10
 
-// small returns the entry without the fields that can be long.
+// small returns the entry without the fields that may be long.
 func (e Entry) small() Entry {
 	e.Metadata = nil
 	if e.Type.Action != nil {
@@ -195,7 +198,7 @@ const (
 	Stderr Stream = "STDERR"
 )
 
-// Line is an entry of the raw channel.
+// Line is a line of output, as an entry in the raw channel.
 type Line struct {
 	Stream Stream `json:"type"`
 	// Content is the line as written, including colours, without the newline.

@@ -1,10 +1,11 @@
 // Package logs stores the output of an attempt's processes. Each process has a raw log
 // with the lines that it wrote, and a normalized log with events.
 //
-// A process has one [Writer], which accepts entries as fast as the process writes them
-// and stores them in batches. Any process reads with [Read] and [Tail]. Raw bytes first
-// go to a [Spool], a file that survives the writer: [Recover] copies lines that a
-// killed writer had not stored into the log. Secrets are removed before anything is
+// A process has one [Writer], which accepts entries as fast as the process
+// writes them and stores them in batches. Any process can read entries with
+// [Read] and [Tail]. Raw bytes first go to a [Spool], a file that survives the
+// writer. If a writer was killed, [Recover] copies the lines that it had not
+// stored from the spool to the log. Secrets are removed before anything is
 // written.
 package logs
 
@@ -23,8 +24,9 @@ const (
 	Raw        Channel = "raw"        // lines as JSON: see [Line]
 )
 
-// Topic is the feed topic of this package's events: the newest batch of each process,
-// or the end of its logs. An event's key is the process's ID.
+// Topic is the feed topic of this package's events. An event reports the newest
+// batch of a process, or the end of the process's logs. An event's key is the
+// process's ID.
 const Topic = "logs"
 
 //go:embed migrations/*.sql

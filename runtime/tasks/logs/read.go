@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Query selects entries. Set at most one of Before, After and AfterRevision; without
-// them, the newest entries are returned.
+// Query selects entries. Set at most one of Before, After and AfterRevision. If
+// none is set, the query returns the newest entries.
 type Query struct {
 	// Limit is the maximum number of entries. 0 means 20, or 200 in the raw
 	// channel; the maximum is 1,000.
@@ -23,8 +23,8 @@ type Query struct {
 	Before *int64
 	// After selects the oldest entries with a higher index.
 	After *int64
-	// AfterRevision selects entries that were added or replaced since that revision, in
-	// order of revision.
+	// AfterRevision selects entries that were added or replaced after that
+	// revision, in order of revision.
 	AfterRevision *int64
 }
 
@@ -44,8 +44,8 @@ type Stored struct {
 	Entry           json.RawMessage
 }
 
-// Page is a part of a log in the order of Index, or of Revision if
-// AfterRevision was set.
+// Page is one page of a log. Its entries are in the order of Index, or of
+// Revision if AfterRevision was set.
 type Page struct {
 	Entries []Stored
 	// More reports whether there are older entries, or newer ones if After or
@@ -53,8 +53,8 @@ type Page struct {
 	More bool
 	// Next is the Before value for the previous (older) page, or nil if there is none.
 	Next *int64
-	// NextAfter is the After or AfterRevision value that continues from here. It is nil
-	// if the query had neither.
+	// NextAfter is the value of After or AfterRevision that continues from
+	// here. It is nil if the query set neither.
 	NextAfter *int64
 	// Truncated reports whether entries were dropped permanently.
 	Truncated bool
@@ -64,7 +64,7 @@ type Page struct {
 	Ended bool
 }
 
-// Read returns a page of a log. It is empty if the process has no log.
+// Read returns a page of a log. The page is empty if the process has no log.
 func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query) (Page, error) {
 	page := Page{}
 	if q.After != nil {
@@ -119,8 +119,8 @@ func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query)
 	return page, nil
 }
 
-// finish sorts the entries, and sets the values with which a caller gets the adjacent
-// page.
+// finish sorts the entries. It also sets the cursors that a caller uses to get
+// the next page.
 func (p *Page) finish(q Query) {
 	n := len(p.Entries)
 	if n == 0 {
@@ -142,9 +142,9 @@ func (p *Page) finish(q Query) {
 	}
 }
 
-// Tail is like [Read], but waits up to wait for an entry if there is none. It waits
-// only if After or AfterRevision is set and the log has not ended. The log need not
-// exist yet.
+// Tail is like [Read], but if there is no entry, it waits for one. wait is the
+// maximum time. It waits only if After or AfterRevision is set and the log has
+// not ended. The log need not exist yet.
 func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query, wait time.Duration) (Page, error) {
 	read := func() (page Page, seq int64, err error) {
 		err = db.View(ctx, func(tx *store.Tx) (err error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Recover copies lines that a killed writer left in the spool into the raw log, and
-// ends the logs. It may be called repeatedly and concurrently. A missing spool is not
-// an error.
+// Recover copies the lines that a killed writer left in the spool to the raw
+// log, and ends the logs. It may be called repeatedly and concurrently. A
+// missing spool is not an error.
 func Recover(ctx context.Context, db *store.DB, process, spool string, o Options) error {
 	w, err := NewWriter(ctx, db, process, Options{Raw: o.Raw, Normalized: o.Normalized})
 	if err != nil {
@@ -32,7 +32,7 @@ func Recover(ctx context.Context, db *store.DB, process, spool string, o Options
 	}
 	closed := w.Close(ctx)
 	if errors.Is(closed, ErrTaken) {
-		closed = nil // another process recovers it
+		closed = nil // another process is recovering it
 	}
 	if err != nil {
 		return fmt.Errorf("recover log of %s: %w", process, err)
@@ -40,7 +40,8 @@ func Recover(ctx context.Context, db *store.DB, process, spool string, o Options
 	return closed
 }
 
-// recovered adds a record that is already in the spool.
+// recovered adds a record that is already in the spool. end is the offset of
+// the record's end.
 func (w *Writer) recovered(r record, end int64) {
 	entry, err := line(r.stream, r.content, r.cut)
 	if err != nil {

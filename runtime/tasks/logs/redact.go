@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Redactor removes secrets: given values, and text that looks like a key. It
-// may be used concurrently. A nil Redactor removes nothing.
+// Redactor removes given secret values, and text that looks like a key. It may
+// be used concurrently. A nil Redactor removes nothing.
 type Redactor struct {
 	values [][]byte // longest first
 }
@@ -31,7 +31,7 @@ func NewRedactor(values []string) *Redactor {
 	}
 	for _, v := range values {
 		add([]byte(v))
-		if quoted, err := marshal(v); err == nil { // as it appears inside JSON
+		if quoted, err := marshal(v); err == nil { // the value as it appears inside JSON
 			add(quoted[1 : len(quoted)-1])
 		}
 	}
@@ -39,17 +39,18 @@ func NewRedactor(values []string) *Redactor {
 	return r
 }
 
-// key describes the form of a well-known kind of key.
+// key describes the format of a well-known kind of key.
 type key struct {
 	// Name is the key's common name.
 	Name string `json:"name"`
-	// Mark is searched for first, because that is much cheaper than matching the
-	// pattern.
+	// Mark is text that each such key contains. It is searched for first,
+	// because that is much cheaper than matching the pattern.
 	Mark    string `json:"mark"`
 	Pattern string `json:"pattern"`
-	// Example is the end of an example key in documentation.
+	// Example is the end of the example key in the documentation.
 	Example string `json:"example"`
-	// OnlyLogs reports that such text is common in source code, where it is not a key.
+	// OnlyLogs reports whether such text is common in source code without being
+	// a key. It is then removed only from logs.
 	OnlyLogs bool `json:"only_logs"`
 
 	mark    []byte
@@ -59,12 +60,12 @@ type key struct {
 //go:embed keys.json
 var keysFile []byte
 
-// keys lists the known forms. Their patterns match in plain text and inside JSON, where
-// a key can directly follow the n of an escaped newline. A private key extends to the
-// end of the text or of the JSON string.
+// keys lists the known formats. Their patterns match in plain text and inside
+// JSON, where a key can directly follow the n of an escaped newline. A private
+// key extends to the end of the text or of the JSON string.
 var keys = func() (list []key) {
 	if err := json.Unmarshal(keysFile, &list); err != nil {
-		panic(err) // a test covers this file
+		panic(err) // cannot happen: a test covers this file
 	}
 	for i, k := range list {
 		list[i].mark, list[i].pattern = []byte(k.Mark), regexp.MustCompile(k.Pattern)
@@ -87,7 +88,7 @@ func (r *Redactor) Finds(text []byte) string {
 			continue
 		}
 		for _, at := range k.pattern.FindAllIndex(text, 10) {
-			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // for example in encoded data
+			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // a match inside a word, for example in encoded data
 			if !inside && (k.Example == "" || !bytes.HasSuffix(text[at[0]:at[1]], []byte(k.Example))) {
 				return "what looks like " + k.Name
 			}
@@ -100,7 +101,8 @@ func partOfWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '/' || c == '+'
 }
 
-// Redact returns text without secrets, or text itself if it has none.
+// Redact returns text without secrets. If there are none, it returns text
+// itself.
 func (r *Redactor) Redact(text []byte) []byte {
 	if r == nil {
 		return text
@@ -118,7 +120,7 @@ func (r *Redactor) Redact(text []byte) []byte {
 	return text
 }
 
-// held returns the number of bytes at the end of text that could be the start of a
+// held returns how many bytes at the end of text could be the start of a secret
 // value.
 func (r *Redactor) held(text []byte) int {
 	if r == nil {
@@ -136,8 +138,8 @@ func (r *Redactor) held(text []byte) int {
 	return most
 }
 
-// keyLine reports whether a line belongs to a private key that spans lines, and whether
-// the next line does too.
+// keyLine reports whether a line belongs to a private key that spans several
+// lines, and whether the next line does too.
 func keyLine(line []byte, inside bool) (of, next bool) {
 	begins := bytes.Contains(line, []byte("-----BEGIN ")) && bytes.Contains(line, []byte("PRIVATE KEY-----"))
 	ends := bytes.Contains(line, []byte("-----END "))

@@ -22,7 +22,7 @@ type head struct {
 	ended    bool
 }
 
-// readHead reads the row of a log. It returns nil if there is none.
+// readHead reads the row of a log. It returns nil if the log has no row.
 func readHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*head, error) {
 	var h head
 	var ended int
@@ -54,8 +54,8 @@ func makeHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*he
 // ErrTaken is returned if another writer has taken over the log.
 var ErrTaken = errors.New("another writer has taken over the log")
 
-// writeHead replaces the row old with next. It returns ErrTaken if the row has changed
-// since.
+// writeHead replaces the row old with next. It returns ErrTaken if the row is
+// no longer equal to old.
 func writeHead(ctx context.Context, tx *store.Tx, old, next head) error {
 	s := headChange(old, next)
 	res, err := tx.Exec(ctx, s.Query, s.Args...)
@@ -82,10 +82,11 @@ func headChange(old, next head) store.Statement {
 type item struct {
 	index, revision int64
 	entry           []byte
-	spooled         int64 // end of a raw entry in the spool
+	spooled         int64 // offset, in the spool, of the end of a raw entry
 }
 
-// rowsAtOnce limits the rows of one INSERT to a number that SQLite handles easily.
+// rowsAtOnce is the maximum number of rows in one INSERT. SQLite handles this
+// number easily.
 const rowsAtOnce = 100
 
 // insert writes entries with new indexes.
@@ -105,8 +106,9 @@ func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
 	return nil
 }
 
-// replace replaces a stored entry, and returns the number of bytes by which the new
-// entry is longer. It does not restore an entry that was dropped in the meantime.
+// replace replaces a stored entry. It returns by how many bytes the new entry
+// is longer. If the entry was dropped in the meantime, replace does not restore
+// it.
 func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64, err error) {
 	var size int64
 	err = tx.QueryRow(ctx, "SELECT size FROM log_entries WHERE log_id = ? AND entry_index = ?", log, i.index).Scan(&size)
@@ -181,7 +183,8 @@ func Delete(ctx context.Context, tx *store.Tx, process string) error {
 	return nil
 }
 
-// note appends an event to the feed that reports the logs' new revisions, or their end.
+// note appends an event to the feed. The event reports the logs' new revisions,
+// or the end of the logs.
 func note(ctx context.Context, tx *store.Tx, process string, revisions map[Channel]int64, ended bool) error {
 	data, err := noteData(revisions, ended)
 	if err != nil {

@@ -10,17 +10,19 @@ import (
 	"strings"
 )
 
-// Spool is the file that raw lines are written to first. Each record is a text line
-// with the stream, the number of bytes and whether the line continues, followed by the
-// bytes and a newline, so any pager can show the file.
+// Spool is the file to which raw lines are written first. A record begins with
+// a text line that contains the stream, the number of bytes, and whether the
+// line continues in the next record. The bytes and a newline follow. Any pager
+// can therefore show the file.
 type Spool struct {
 	file *os.File
 	end  int64
 	buf  []byte
 }
 
-// OpenSpool opens the file for appending. It creates a missing file that only its owner
-// can read, and removes a last record that a crash has truncated.
+// OpenSpool opens the file for appending. If the file is missing, OpenSpool
+// creates it so that only its owner can read it. If a crash has truncated the
+// last record, OpenSpool removes that record.
 func OpenSpool(path string) (*Spool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -40,16 +42,16 @@ func OpenSpool(path string) (*Spool, error) {
 	return &Spool{file: f, end: end}, nil
 }
 
-// record is a line, or a part of one.
+// record is a line, or a piece of a line.
 type record struct {
 	stream  Stream
 	cut     bool
 	content []byte
-	end     int64 // offset of its end in the spool
+	end     int64 // offset of the record's end in the spool
 }
 
-// write appends records with one system call, so that they survive the end of this
-// process, and stores where each record ends.
+// write appends records with one system call, so that they survive the end of
+// this process. It sets the end of each record.
 func (s *Spool) write(records []record) error {
 	s.buf = s.buf[:0]
 	for i, r := range records {
@@ -64,7 +66,7 @@ func (s *Spool) write(records []record) error {
 	}
 	n, err := s.file.Write(s.buf)
 	if err != nil {
-		if n > 0 { // so that later records can be read
+		if n > 0 { // end the line, so that later records can be read
 			s.file.Truncate(s.end)
 			s.file.Seek(s.end, io.SeekStart)
 		}
@@ -79,9 +81,9 @@ func (s *Spool) Close() error {
 	return errors.Join(s.file.Sync(), s.file.Close())
 }
 
-// readSpool calls each with every record from offset on and the record's end offset,
-// and returns the end offset of the last complete record. A record is only valid during
-// the call.
+// readSpool calls each for every record from offset on, with the record and its
+// end offset. It returns the end offset of the last complete record. A record
+// is valid only during the call.
 func readSpool(f io.ReaderAt, offset int64, each func(record, int64) error) (int64, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
 	for {

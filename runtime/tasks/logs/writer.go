@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Limit is the maximum size of a stored log. If the log exceeds it, the oldest entries
-// are dropped, and pages report that the log is truncated.
+// Limit is the maximum size of a stored log. If the log exceeds it, the oldest
+// entries are dropped, and pages report that the log was truncated.
 type Limit struct {
 	Entries, Bytes int64
 }
@@ -22,33 +22,36 @@ type Limit struct {
 type Options struct {
 	// Redact removes secrets. If it is nil, nothing is removed.
 	Redact *Redactor
-	// Spool receives raw lines first. It may be nil.
+	// Spool is the file to which raw lines are written first. It may be nil.
 	Spool *Spool
-	// Raw and Normalized limit the logs. Zero means 200,000 entries and 64 MiB each.
-	// The newest 20,000 normalized entries stay, whatever their size.
+	// Raw and Normalized limit the logs. Zero means 200,000 entries and 64 MiB
+	// each. The newest 20,000 normalized entries always stay, whatever their
+	// size.
 	Raw, Normalized Limit
 }
 
 var usual = Limit{Entries: 200_000, Bytes: 64 << 20}
 
-// leastNormalized is the number of entries that always stay; see [Options].
+// leastNormalized is the number of normalized entries that always stay; see
+// [Options].
 const leastNormalized = 20_000
 
 const (
 	// pace is the pause between two batches of a log.
 	pace = 50 * time.Millisecond
-	// batchEntries and batchBytes limit a batch, which is one transaction: it delays
-	// other writers of the store by at most about 50 ms.
+	// batchEntries and batchBytes limit a batch. A batch is one transaction,
+	// which should delay other writers of the store by at most about 50 ms.
 	batchEntries = 4000
 	batchBytes   = 4 << 20
-	// maxWaiting and maxWaitingBytes limit the entries that wait for the store. A
-	// process that writes more waits too.
+	// maxWaiting and maxWaitingBytes limit the entries that wait for the store.
+	// At the limit, the process that writes them has to wait too.
 	maxWaiting      = 20_000
 	maxWaitingBytes = 16 << 20
-	// maxLine is the length at which a line without an end is split, in bytes.
+	// maxLine is the length, in bytes, at which a line that has not ended is
+	// split.
 	maxLine = 32 << 10
-	// partialPause is how long a line without a newline, for example a prompt, waits
-	// for its end.
+	// partialPause is how long an incomplete line, for example a prompt, is
+	// held back in case the rest follows.
 	partialPause = 250 * time.Millisecond
 )
 
@@ -66,7 +69,7 @@ type Writer struct {
 	changed *sync.Cond // signals free space, stored entries, or an error
 	raw     []item
 	normal  []item
-	newAt   map[int64]int // position in normal by index
+	newAt   map[int64]int // position in normal, by entry index
 	nextNew int64         // index of the next normalized entry
 	stored  int64         // number of normalized entries in the store; their indexes are lower
 	waiting int           // bytes in raw and normal
@@ -83,15 +86,16 @@ type Writer struct {
 	background sync.WaitGroup
 }
 
-// partial is the beginning of a line.
+// partial is the beginning of an incomplete line.
 type partial struct {
 	text  []byte
 	since time.Time
 	key   bool // whether the line is inside a private key
 }
 
-// NewWriter starts writing the logs of a process, and continues where an earlier writer
-// stopped. A process has one writer at a time: the other one gets [ErrTaken].
+// NewWriter starts writing the logs of a process. It continues where an earlier
+// writer stopped. A process has one writer at a time. If another writer takes
+// over, the earlier one gets [ErrTaken].
 func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*Writer, error) {
 	if o.Raw == (Limit{}) {
 		o.Raw = usual
@@ -129,8 +133,8 @@ func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*W
 	return w, nil
 }
 
-// Raw adds bytes that the process wrote. A line becomes an entry when it ends, or when
-// nothing follows for a quarter of a second.
+// Raw adds bytes that the process wrote. A line becomes an entry when it ends,
+// or when nothing more arrives for a quarter of a second.
 func (w *Writer) Raw(s Stream, p []byte) {
 	w.rawMu.Lock()
 	defer w.rawMu.Unlock()
@@ -157,8 +161,8 @@ func (w *Writer) Raw(s Stream, p []byte) {
 	w.lines(records)
 }
 
-// cut converts a line to records. If the line is incomplete, it leaves the end that
-// could be the start of a secret in part.
+// cut converts a line to records. If the line is incomplete and its end could
+// be the start of a secret, cut leaves that end in part.
 func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record {
 	rest := 0
 	if !whole {
@@ -217,8 +221,8 @@ func (w *Writer) lines(records []record) {
 	w.ring()
 }
 
-// flushPartials stores lines that have waited too long for their end, or all incomplete
-// lines if all is set.
+// flushPartials stores incomplete lines that have waited too long. If all is
+// set, it stores all incomplete lines.
 func (w *Writer) flushPartials(all bool) {
 	w.rawMu.Lock()
 	defer w.rawMu.Unlock()
@@ -253,7 +257,8 @@ func (w *Writer) Replace(index int64, e Entry) {
 	w.ring()
 }
 
-// normalized buffers an entry for index, or a new entry if index is negative.
+// normalized buffers an entry for the given index. If index is negative, it
+// buffers a new entry.
 func (w *Writer) normalized(index int64, e Entry) int64 {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -307,7 +312,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Flush waits until all previously added entries are stored, except an incomplete line.
+// Flush waits until all entries added so far are stored, except an incomplete
+// line.
 func (w *Writer) Flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		w.mu.Lock()
@@ -350,8 +356,8 @@ func (w *Writer) Close(ctx context.Context) error {
 	return err
 }
 
-// endPartials stores lines that do not end, until ctx ends. storeLoop cannot do this,
-// because it would wait for space that only it can free.
+// endPartials stores incomplete lines, until ctx ends. storeLoop cannot do
+// this, because it would wait for space that only storeLoop itself can free.
 func (w *Writer) endPartials(ctx context.Context) {
 	tick := time.NewTicker(partialPause)
 	defer tick.Stop()
@@ -393,7 +399,8 @@ func (w *Writer) storeLoop(ctx context.Context) {
 	}
 }
 
-// retry waits and reports whether to try a batch again.
+// retry waits before a batch is tried again. It returns false if the batch must
+// not be tried again.
 func (w *Writer) retry(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, ErrTaken) {
 		w.mu.Lock()
@@ -412,7 +419,8 @@ func (w *Writer) retry(ctx context.Context, err error) bool {
 	return true
 }
 
-// batch stores the oldest waiting entries, and reports whether more are waiting.
+// batch stores the entries that have waited longest. It reports whether more
+// are waiting.
 func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	w.mu.Lock()
 	raw := firstItems(w.raw, batchEntries, batchBytes)
@@ -545,7 +553,8 @@ func (h head) add(c Channel, items []item) (next head, fresh, replaced []item) {
 	return h, fresh, replaced
 }
 
-// firstItems returns the first items: at most n, with about the given number of bytes.
+// firstItems returns at most n of the first items, with a total size of about
+// the given number of bytes.
 func firstItems(items []item, n, bytes int) []item {
 	for i, one := range items[:min(n, len(items))] {
 		if bytes -= len(one.entry); bytes < 0 {

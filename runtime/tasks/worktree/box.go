@@ -17,12 +17,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// A worktree shares the git folder of the user's repository: its configuration, hooks,
-// refs and objects. While an agent runs in a sandbox, it gets its own git folder, which
-// borrows the objects. The agent commits and creates branches there, and LeaveBox
-// copies the results into the repository. The checkout's .git file names the git folder
-// in use. The box's folder is created before that file changes, and removed after it
-// changes back, so a kill in between loses nothing.
+// A worktree shares the git folder of the user's repository: its configuration,
+// hooks, refs and objects. While an agent runs in a sandbox, it gets its own
+// git folder, which borrows the objects. The agent commits and creates branches
+// there, and LeaveBox copies the agent's results into the repository. The
+// checkout's .git file names the git folder in use. The box's folder is created
+// before that file changes, and removed after it changes back, so a kill in
+// between loses nothing.
 //
 //	.box/ATTEMPT/REPO/common    refs, objects and configuration for the agent
 //	.box/ATTEMPT/REPO/admin     a linked worktree's own files, for example HEAD and index
@@ -31,8 +32,9 @@ import (
 // Box lists the parts of an attempt that a sandbox shows, in addition to the rest of
 // the system.
 type Box struct {
-	// Seal lists folders that appear empty, Read lists folders and files in them to
-	// show, and Write lists those that the agent may change.
+	// Seal lists folders that appear empty. Read lists folders and files inside
+	// them that stay visible. Write lists the folders and files that the agent
+	// may change.
 	Seal, Read, Write []string
 }
 
@@ -58,8 +60,8 @@ func (t Tree) boxDir(r Repo) string {
 	return filepath.Join(filepath.Dir(t.Dir), boxFolder, filepath.Base(t.Dir), r.Name)
 }
 
-// EnterBox gives each worktree its own git folder, for a run in a sandbox. No process
-// of the attempt may be running. [Tree.LeaveBox] undoes it.
+// EnterBox gives each worktree its own git folder, for a run in a sandbox. The
+// attempt must have no running process. [Tree.LeaveBox] undoes EnterBox.
 func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 	b := Box{Write: []string{t.Dir}}
 	if _, err := t.LeaveBox(ctx); err != nil {
@@ -134,7 +136,8 @@ func (t Tree) enter(ctx context.Context, r Repo, common string) error {
 	return os.WriteFile(filepath.Join(box, boxEntered), nil, 0o600)
 }
 
-// point makes the checkout's .git file name gitDir, whatever it named before.
+// point makes the checkout's .git file name gitDir. It replaces whatever the
+// file named before.
 func (t Tree) point(r Repo, gitDir string) error {
 	temp := filepath.Join(t.Dir, marker+"-git")
 	at := filepath.Join(t.path(r), ".git")
@@ -145,7 +148,8 @@ func (t Tree) point(r Repo, gitDir string) error {
 		return err
 	}
 	if info, err := os.Lstat(at); err == nil && info.IsDir() {
-		// The agent has put a repository in its place; the repository is kept.
+		// The agent has put a repository in the file's place. The repository is
+		// kept.
 		if err := os.Rename(at, at+"-of-the-agent"); err != nil {
 			return err
 		}
@@ -156,8 +160,8 @@ func (t Tree) point(r Repo, gitDir string) error {
 // nothingHere is the HEAD of a git folder that has nothing checked out.
 const nothingHere = "ref: refs/deskhand/none\n"
 
-// lend creates the common folder of a box: it copies the refs, and borrows the objects.
-// No other worktree shares the folder.
+// lend creates a box's common folder: it copies the refs, and borrows the
+// objects. No other worktree shares this folder.
 func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[string]string, err error) {
 	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(to, filepath.FromSlash(dir)), 0o700); err != nil {
@@ -197,8 +201,8 @@ func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[s
 	return before, nil
 }
 
-// excluded returns ignore patterns for names, so that an agent that adds all files
-// leaves out those copied by [Tree.CopyIn].
+// excluded returns ignore patterns for names, which [Tree.CopyIn] copied. If an
+// agent adds all files, git then leaves these files out.
 func excluded(names []string) (text string) {
 	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
 	for _, name := range names {
@@ -209,8 +213,9 @@ func excluded(names []string) (text string) {
 	return text + "\n"
 }
 
-// lent lists the settings that a box gets from the repository's configuration: those
-// that affect bytes, names and places. None of them runs a program.
+// lent lists the settings that a box gets from the repository's configuration.
+// They affect how git reads bytes, names and places. None of them runs a
+// program.
 var lent = map[string][]string{
 	"core":   {"filemode", "ignorecase", "symlinks", "precomposeunicode", "autocrlf", "eol", "safecrlf", "longpaths", "sparsecheckout", "sparsecheckoutcone"},
 	"user":   {"name", "email"},
@@ -261,9 +266,10 @@ func withoutUser(address string) string {
 	return scheme + "://" + host[at+1:] + "/" + path
 }
 
-// lentRefs returns the refs for a box, as the content of a packed-refs file and as a
-// map of values: the user's refs, and the refs that this attempt's agent created in
-// earlier boxes, under their original names.
+// lentRefs returns the refs for a box, as the content of a packed-refs file and
+// as a map of values. They are the user's refs, and the refs that this
+// attempt's agent created in earlier boxes. The latter get their original
+// names.
 func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[string]string, err error) {
 	out, err := git(ctx, r.Path, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
@@ -276,7 +282,7 @@ func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[s
 		mine, kept := strings.CutPrefix(ref, t.keptRef(""))
 		switch {
 		case !ok, ref == "refs/stash":
-		case kept && strings.Contains(mine, "/"): // the other kept refs are commits without a name
+		case kept && strings.Contains(mine, "/"): // the other kept refs are for commits that had no name
 			made["refs/"+mine] = id
 		case !strings.HasPrefix(ref, "refs/deskhand/"):
 			before[ref] = id
@@ -293,11 +299,11 @@ func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[s
 	return packed, before, nil
 }
 
-// keptRef returns the ref that keeps something of the attempt.
+// keptRef returns the ref under which one of the attempt's refs is kept.
 func (t Tree) keptRef(name string) string { return keptRefs + filepath.Base(t.Dir) + "/" + name }
 
-// lendAdmin copies git's data about the worktree. Submodules stay where they are,
-// because their checkouts name that place.
+// lendAdmin copies git's data about the worktree. It leaves submodules in
+// place, because their checkouts refer to that place.
 func lendAdmin(admin, to string) error {
 	if err := os.MkdirAll(filepath.Join(admin, "modules"), 0o700); err != nil {
 		return err
@@ -311,12 +317,13 @@ func lendAdmin(admin, to string) error {
 	return os.Symlink(filepath.Join(admin, "modules"), filepath.Join(to, "modules"))
 }
 
-// ours lists the files in a worktree's git folder that the agent's files do not
-// replace: they say where the worktree belongs, or could name a program.
+// ours lists files in a worktree's git folder that are never replaced by the
+// agent's files. They specify where the worktree belongs, or could name a
+// program to run.
 var ours = []string{"commondir", "gitdir", "locked", "modules", "config", "config.worktree", "hooks", "HEAD"}
 
-// copyState copies the files of a worktree's git folder, except locks, links and, if in
-// is false, the files in ours.
+// copyState copies the files of a worktree's git folder, except locks and
+// links. If in is false, it also skips the files in ours.
 func copyState(from, to string, in bool) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
@@ -357,8 +364,8 @@ func copyOut(root *os.Root, name, to string) error {
 	return errors.Join(err, target.Close())
 }
 
-// alternates returns the folders from which an object folder borrows, directly and
-// indirectly.
+// alternates returns the folders from which an object folder borrows objects,
+// directly and indirectly.
 func alternates(objects string, depth int) (found []string) {
 	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
 	if err != nil || depth == 0 {
@@ -395,13 +402,14 @@ func (t Tree) InBox() bool {
 	})
 }
 
-// LeaveBox copies the results of a sandboxed run into the repositories, if there are
-// any: it moves the attempt's branch to the agent's commit, and gives other branches,
-// tags and stashes a ref below refs/deskhand/kept. No process of the attempt may be
-// running. moved describes, for people, what the agent did outside its branch.
+// LeaveBox copies the results of a sandboxed run, if there are any, into the
+// repositories. It moves the attempt's branch to the agent's commit, and keeps
+// other branches, tags and stashes as refs under refs/deskhand/kept. The
+// attempt must have no running process. moved describes, for people, what the
+// agent did outside its branch.
 //
-// Fault: box_broken if the agent has left a folder that git cannot read. Nothing
-// changes in that case.
+// Fault: box_broken if git cannot read the folder that the agent has left. In
+// that case, nothing changes.
 func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 	var problems []error
 	for _, r := range t.Repos {
@@ -428,7 +436,7 @@ func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 
 func (t Tree) leave(ctx context.Context, r Repo) (moved []string, err error) {
 	box := t.boxDir(r)
-	if err := t.putBack(r, box+boxDone); err != nil { // an earlier LeaveBox was interrupted at its end
+	if err := t.putBack(r, box+boxDone); err != nil { // an earlier LeaveBox was interrupted in its last step
 		return nil, err
 	}
 	if err := os.RemoveAll(box + boxNew); err != nil {
@@ -448,7 +456,8 @@ func (t Tree) leave(ctx context.Context, r Repo) (moved []string, err error) {
 	return moved, t.putBack(r, box+boxDone)
 }
 
-// putBack points the checkout at the user's git folder again, and removes the box.
+// putBack makes the checkout use the user's git folder again, and removes the
+// box.
 func (t Tree) putBack(r Repo, done string) error {
 	if _, err := os.Lstat(done); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -465,8 +474,8 @@ func (t Tree) putBack(r Repo, done string) error {
 	return removeAll(done)
 }
 
-// bringHome copies the box's objects, refs and worktree state into the repository. Each
-// step can be repeated.
+// bringHome copies the box's objects, refs and worktree state into the
+// repository. Each of its steps can be repeated.
 func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string, err error) {
 	s, err := readBox(box)
 	if err != nil {
@@ -495,7 +504,7 @@ func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string
 	for _, id := range stashed(common) {
 		refs[fmt.Sprintf("refs/stash-%.12s", id)] = id
 	}
-	delete(refs, "refs/stash") // it is the newest of them
+	delete(refs, "refs/stash") // the refs already include it, as the newest stash
 	if moved, err = t.bringRefs(ctx, r, s.Before, refs); err != nil {
 		return moved, err
 	}
@@ -503,14 +512,16 @@ func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string
 	return moved, bringAdmin(filepath.Join(box, boxAdmin), s.Admin, head)
 }
 
-// fewObjects is the maximum number of objects to store one by one, as "git fetch" does.
+// fewObjects is the maximum number of objects to store one by one, as "git
+// fetch" does.
 const fewObjects = 100
 
 // bringObjects stores the box's objects in the repository. It copies only their
-// content; git computes their names again. It reads no configuration of the box.
+// content, and git computes their names again. It reads no configuration from
+// the box.
 func bringObjects(ctx context.Context, r Repo, common string) error {
 	objects := filepath.Join(common, "objects")
-	if err := os.RemoveAll(filepath.Join(objects, "info")); err != nil { // including alternates, which the agent may have changed
+	if err := os.RemoveAll(filepath.Join(objects, "info")); err != nil { // the folder includes alternates, which the agent may have changed
 		return err
 	}
 	in := func(args ...string) gitCommand {
@@ -522,7 +533,7 @@ func bringObjects(ctx context.Context, r Repo, common string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { // restores the agent's view, in case of a retry
+	defer func() { // restores the folder as the agent left it, in case of a retry
 		if theirs, err := commonDir(ctx, r.Path); err == nil {
 			os.MkdirAll(filepath.Join(objects, "info"), 0o700)
 			os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(filepath.Join(theirs, "objects")+"\n"), 0o600)
@@ -587,7 +598,8 @@ func (t Tree) boxRefs(ctx context.Context, r Repo, common string) (map[string]st
 	return refs, nil
 }
 
-// stashed returns the "git stash" commits in a box; only the newest one has a ref.
+// stashed returns the commits of "git stash" in a box. Only the newest of them
+// has a ref.
 func stashed(common string) (ids []string) {
 	root, err := os.OpenRoot(common)
 	if err != nil {
@@ -629,14 +641,14 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 			moved = append(moved, "the attempt's branch was moved in the repository while the agent ran, and was left there")
 		}
 		if known, _ := revision(ctx, r.Path, id); strings.HasPrefix(ref, "refs/stash-") && known == "" {
-			continue // the agent can write anything into the stash log
+			continue // the agent can write anything to the stash log
 		}
 		if kept++; kept > maxKept {
 			return moved, fmt.Errorf("the agent created more than %d refs", maxKept)
 		}
 		at := t.keptRef(strings.TrimPrefix(ref, "refs/"))
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: created by the agent", at, id); err != nil {
-			at = t.keptRef(fmt.Sprintf("%.12s", id)) // the name collides with a ref below it
+			at = t.keptRef(fmt.Sprintf("%.12s", id)) // the name is also the parent folder of another ref
 			if _, err := git(ctx, r.Path, "update-ref", at, id); err != nil {
 				return moved, err
 			}
@@ -650,9 +662,9 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 	return moved, nil
 }
 
-// advance moves the attempt's branch to the agent's commit, unless the branch has been
-// moved by another process. An error means that the move failed and can be retried, for
-// example because a killed git left its lock.
+// advance moves the attempt's branch to the agent's commit, unless another
+// process has moved the branch. If the move fails, for example because a killed
+// git left its lock, advance returns an error. The caller can then try again.
 func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there bool, err error) {
 	own := "refs/heads/" + t.Branch
 	if now, _ := revision(ctx, r.Path, own); now == to {
@@ -662,7 +674,7 @@ func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there boo
 		return true, nil
 	}
 	switch now, _ := revision(ctx, r.Path, own); {
-	case now == to: // moved by a git that a killed process left running
+	case now == to: // a git process that outlived its killed parent has moved it
 		return true, nil
 	case now != before || before == "":
 		return false, nil
@@ -676,8 +688,8 @@ func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there boo
 	return false, err
 }
 
-// boxHead returns the content for the worktree's HEAD: the attempt's branch, or the
-// commit that the agent was on.
+// boxHead returns the new content of the worktree's HEAD: the attempt's branch,
+// or the commit that the agent had checked out.
 func (t Tree) boxHead(ctx context.Context, r Repo, admin string, refs map[string]string) string {
 	own := "ref: refs/heads/" + t.Branch
 	if info, err := os.Lstat(filepath.Join(admin, "HEAD")); err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
@@ -701,8 +713,8 @@ func (t Tree) boxHead(ctx context.Context, r Repo, admin string, refs map[string
 	return id
 }
 
-// bringAdmin replaces the worktree's index, logs and unfinished operations with the
-// agent's.
+// bringAdmin replaces the worktree's index, logs and unfinished operations with
+// the agent's.
 func bringAdmin(from, to, head string) error {
 	entries, err := os.ReadDir(to)
 	if err != nil {

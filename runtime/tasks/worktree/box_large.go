@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// bringLarge copies the files that git-lfs stored in a box into the repository's LFS
-// store. Each is named by the digest of its content.
+// bringLarge copies the files that git-lfs stored in a box into the
+// repository's LFS store. Each file is named by the digest of its content.
 func bringLarge(common, theirs string) error {
 	const store = "lfs/objects"
 	root, err := os.OpenRoot(common)
@@ -44,7 +44,8 @@ func bringLarge(common, theirs string) error {
 	return nil
 }
 
-// copyNamed copies a file if its digest is id, and skips it otherwise.
+// copyNamed copies a file if the digest of its content is id. Otherwise it
+// skips the file.
 func copyNamed(root *os.Root, name, to, id string) error {
 	source, err := root.Open(name)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Guard limits what is listed without force. A zero field means no limit.
+// Guard limits how many changes are listed without force. A zero field means no
+// limit.
 type Guard struct {
 	Files int
 	// Lines counts added and deleted lines.
@@ -22,8 +23,8 @@ type Guard struct {
 	Bytes int64
 }
 
-// Safe, Balanced and Relaxed are the named guards. Their limits are those of the system
-// that agents know these tools from.
+// Safe, Balanced and Relaxed are the named guards. Their limits come from the
+// system in which agents already know these tools.
 var (
 	Safe     = Guard{200, 10_000, 20 << 20}
 	Balanced = Guard{500, 25_000, 50 << 20}
@@ -66,15 +67,15 @@ type Changes struct {
 // Summary is the total over all repositories.
 type Summary struct {
 	Files, Added, Deleted int
-	// Bytes is the total size of the changed files; deleted files count with
-	// their former size.
+	// Bytes is the total size of the changed files, in bytes. A deleted file
+	// counts with its former size.
 	Bytes int64
 }
 
 // FileChange is a changed file.
 type FileChange struct {
 	// Path begins with the repository's name and a slash. A path that is not
-	// UTF-8 is quoted as git does, in double quotes.
+	// UTF-8 is in double quotes, the way git quotes it.
 	Path string
 	// OldPath is the former path of a renamed file.
 	OldPath string
@@ -91,13 +92,14 @@ type FileChange struct {
 	old     string // ID of the object that the file is compared with
 }
 
-// Changes compares each worktree, including uncommitted and untracked files, with the
-// commit at which its branch left the target. It takes no lock and writes no object.
-// With force, it also lists what guard would block, up to 10,000 files.
+// Changes compares each worktree, including uncommitted and untracked files,
+// with the commit at which its branch diverged from the target. It takes no
+// lock and writes no object. With force, it also lists changes that guard would
+// block, up to 10,000 files.
 //
-// It checks the guard first: it counts lines only if the sizes are within the guard,
-// and holds at most 10,000 files in memory. A text file larger than 8 MiB counts as
-// binary.
+// It checks the guard first. It counts lines only if the sizes are within the
+// guard, and holds at most 10,000 files in memory. A text file larger than 8
+// MiB counts as binary.
 func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, error) {
 	var all Changes
 	views := make([]*view, 0, len(t.Repos))
@@ -168,8 +170,8 @@ func hinted(err error) string {
 	return err.Error()
 }
 
-// files lists the first 10,000 changed files in one repository, by name, and totals the
-// count and size of all of them.
+// files lists the first 10,000 changed files in one repository, sorted by name.
+// It returns the number and total size of all changed files.
 func (v *view) files(ctx context.Context, repo int) ([]FileChange, Summary, error) {
 	files, sum, err := v.list(ctx)
 	if err == nil && v.stored != "" {
@@ -201,8 +203,9 @@ func (v *view) files(ctx context.Context, repo int) ([]FileChange, Summary, erro
 	return files, sum, nil
 }
 
-// list compares names, or all files if there are none, with the base. It leaves out the
-// sizes of deleted files, and only counts the files after the first 10,000.
+// list compares the files with the given names with the base. Without names, it
+// compares all files. It leaves out the sizes of deleted files. After the first
+// 10,000 files, it only counts.
 func (v *view) list(ctx context.Context, names ...string) (files []FileChange, sum Summary, err error) {
 	var raw rawReader
 	err = each(v.git(ctx, append(v.diff("--raw", "-z", "--no-abbrev"), names...)...), func(part string) error {
@@ -231,7 +234,7 @@ func (v *view) list(ctx context.Context, names ...string) (files []FileChange, s
 	return files, sum, nil
 }
 
-// countLines totals the changed lines, and records each file's numbers in files.
+// countLines totals the changed lines, and sets each file's numbers in files.
 func (v *view) countLines(ctx context.Context, files []FileChange) (added, deleted int, err error) {
 	byName := make(map[string]*FileChange, len(files))
 	for i := range files {
@@ -297,7 +300,7 @@ var kinds = map[byte]string{'A': "added", 'C': "added", 'M': "modified", 'D': "d
 // rawReader reads the parts of `git diff --raw -z`.
 type rawReader struct {
 	f    FileChange
-	want int // number of names still to come
+	want int // number of names still to be read
 }
 
 // next reads one part. whole reports whether f is complete.
@@ -331,7 +334,7 @@ func (r *rawReader) end() error {
 // numstatReader reads the parts of `git diff --numstat -z`.
 type numstatReader struct {
 	n    lineCount
-	want int // number of names of a rename still to come
+	want int // number of a rename's names still to be read
 }
 
 type lineCount struct {
@@ -343,7 +346,7 @@ type lineCount struct {
 func (r *numstatReader) next(part string) (n lineCount, whole bool, err error) {
 	if r.want > 0 {
 		r.want--
-		r.n.name = part // the new one comes last
+		r.n.name = part // the new name comes last
 		return r.n, r.want == 0, nil
 	}
 	numbers := strings.SplitN(part, "\t", 3)

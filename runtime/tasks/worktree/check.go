@@ -14,19 +14,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Check describes what text contains that must not be committed, for example a key. It
-// returns "" if there is nothing.
+// Check describes content in text that must not be committed, for example a
+// key. It returns "" if there is none.
 type Check func(text []byte) string
 
 // maxFound is the maximum number of findings to name.
 const maxFound = 10
 
-// Held is the fault commit_held, with what a check found in one repository.
+// Held is the fault commit_held. It holds what a check found in one repository.
 type Held struct {
 	fault.Fault
-	// Prints are fingerprints of the lines with findings, for [Tree.Allowed]. A
-	// fingerprint identifies a line in a file, wherever it moves in that file, without
-	// revealing its content.
+	// Prints holds fingerprints of the lines with findings, for [Tree.Allowed].
+	// A fingerprint identifies a line of a file without revealing its content.
+	// It stays the same if the line moves within the file.
 	Prints []string
 	// More reports whether there are findings without a fingerprint.
 	More bool
@@ -38,7 +38,8 @@ func (h *Held) Unwrap() error { return &h.Fault }
 // maxPrints is the maximum length of Prints.
 const maxPrints = 1000
 
-// printOf returns the fingerprint of a line, or of a part of a long line, in a file.
+// printOf returns the fingerprint of a line, or of a piece of a long line, in a
+// file.
 func printOf(repo, file string, line []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s %d %s ", len(repo), repo, len(file), file)
@@ -48,10 +49,10 @@ func printOf(repo, file string, line []byte) string {
 
 // findings collects the results of checks.
 type findings struct {
-	found   []string // not allowed by a person
+	found   []string // what a person has not allowed
 	allowed []string
 	prints  []string // fingerprints of found
-	others  bool     // found has more fingerprints than prints
+	others  bool     // whether found has findings without an entry in prints
 }
 
 // and adds other findings, without duplicates.
@@ -90,9 +91,9 @@ func (t Tree) Heads(ctx context.Context) map[string]string {
 	return heads
 }
 
-// Exposed returns what the checks find in the commits that the agent has made since
-// heads, and the copied-in files that those commits contain. It leaves out what is
-// allowed.
+// Exposed returns what the checks find in the commits that the agent has made
+// since heads. It also returns the copied-in files that those commits contain.
+// It leaves out findings that are allowed.
 func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Check) (found []string, err error) {
 	now := t.Heads(ctx)
 	for _, r := range t.Repos {
@@ -109,10 +110,11 @@ func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Ch
 	return found, nil
 }
 
-// Brought returns the findings of the checks in the changes that the moves bring to
-// their targets, like [Tree.Exposed]. For moves from [Tree.Land] it checks each
-// commit, because their history lands too; for moves from [Tree.Applying] it checks
-// only the changes. allowed holds the findings that a person has already allowed.
+// Brought returns what the checks find in the changes that the moves bring to
+// their targets. For moves from [Tree.Land], it checks each commit like
+// [Tree.Exposed], because the commits' history lands too. For moves from
+// [Tree.Applying], it checks only the changes. allowed holds the findings that
+// a person has already allowed.
 func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found, allowed []string, err error) {
 	for _, m := range moves {
 		r, ok := t.repo(m.Name)
@@ -121,7 +123,7 @@ func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found
 		}
 		in := func(args ...string) gitCommand { return command(ctx, m.Path, args...) }
 		look := t.exposed
-		if m.Branch == "" { // moves changes from one tree to another
+		if m.Branch == "" { // the move brings changes from one tree to another
 			look = t.exposedChanges
 		}
 		more, err := look(in, r, checks, m.Before, m.After)
@@ -133,10 +135,11 @@ func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found
 	return found, allowed, nil
 }
 
-// exposed checks the commits that to has and from does not: their messages, and the
-// lines that each commit adds (for a merge, compared with all of its parents).
+// exposed checks the commits that are in the history of the commit "to" but not
+// in that of the commit "from". It checks their messages, and the lines that
+// each commit adds. The lines of a merge are compared with all of its parents.
 func (t Tree) exposed(in gitIn, r Repo, checks []Check, from, to string) (f findings, err error) {
-	original := func(args ...string) gitCommand { // the commits that are pushed, regardless of refs/replace
+	original := func(args ...string) gitCommand { // checks the commits that are pushed, regardless of refs/replace
 		cmd := in(args...)
 		cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1")
 		return cmd
@@ -154,7 +157,7 @@ func (t Tree) exposed(in gitIn, r Repo, checks []Check, from, to string) (f find
 	if err != nil || len(changed.found) > 0 {
 		return f, err
 	}
-	// Only the total diff shows what a merge adds to a binary file.
+	// For a binary file, only the total diff shows what a merge adds.
 	changed, err = t.scan(in, r.Name, checks, "diff", from, to)
 	f.and(changed)
 	return f, err
@@ -223,21 +226,23 @@ func streamed(cmd gitCommand, read func(io.Reader) error) error {
 	return err
 }
 
-// scanner reads a diff line by line. It holds only a part of a long line.
+// scanner reads a diff line by line. If a line is long, it holds only part of
+// the line.
 type scanner struct {
 	repo   string
 	checks []Check
-	may    map[string]bool // allowed fingerprints
+	may    map[string]bool // fingerprints of allowed lines
 	findings
 	file   string
 	line   int
-	marks  int  // number of marks before each line of the hunk, one per parent
-	inHunk int  // lines of the new file still to come in the hunk
-	has    bool // the line belongs to the new file
-	added  bool // the line is in no parent
+	marks  int  // number of marks before each line of the hunk: one per parent
+	inHunk int  // lines of the new file that are still to come in the hunk
+	has    bool // whether the line belongs to the new file
+	added  bool // whether the line is in no parent
 }
 
-// A line longer than window is checked in parts that overlap by overlap bytes.
+// A line longer than window is checked in pieces. Adjacent pieces share overlap
+// bytes.
 const (
 	window  = 1 << 20
 	overlap = 4 << 10
@@ -253,7 +258,7 @@ func (s *scanner) read(from io.Reader) error {
 	})
 }
 
-// begin processes a line, or the first part of one.
+// begin processes a line, or the first piece of a line.
 func (s *scanner) begin(line []byte, whole bool) {
 	s.has, s.added = false, false
 	if s.inHunk > 0 && len(line) >= s.marks {
@@ -262,7 +267,7 @@ func (s *scanner) begin(line []byte, whole bool) {
 	}
 	switch {
 	case s.has:
-		s.more(line[s.marks:], whole) // without the marks, because a check looks at what precedes a key
+		s.more(line[s.marks:], whole) // without the marks, because a check also reads the text before a key
 	case bytes.HasPrefix(line, []byte("@@")):
 		s.marks = bytes.IndexByte(line, ' ') - 1
 		s.line, s.inHunk = hunk(string(line))
@@ -271,7 +276,7 @@ func (s *scanner) begin(line []byte, whole bool) {
 	}
 }
 
-// more checks a part of a line, if the line is added.
+// more checks a piece of a line, if the line is added.
 func (s *scanner) more(part []byte, whole bool) {
 	if s.added {
 		for _, check := range s.checks {
@@ -302,8 +307,9 @@ func (s *scanner) note(what, print string) {
 	}
 }
 
-// hunk parses "@@ -a,b +c,d @@", or "@@@ -a,b -a,b +c,d @@@" in a merge. It returns the
-// first line of the new file and the number of lines.
+// hunk parses "@@ -a,b +c,d @@", or "@@@ -a,b -a,b +c,d @@@" in a merge. It
+// returns the number of the hunk's first line in the new file, and the number
+// of lines.
 func hunk(header string) (line, count int) {
 	_, rest, _ := strings.Cut(header, " +")
 	rest, _, _ = strings.Cut(rest, " ")

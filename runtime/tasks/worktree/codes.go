@@ -40,15 +40,15 @@ const (
 	WorktreeMissing    = "worktree_missing"
 )
 
-// Fault cases, which select hints; see [fault.Fault]. After a semicolon follow the names
-// of the case's values.
+// Fault cases, which select hints; see [fault.Fault]. In the comments below,
+// the names of a case's values follow the semicolon.
 const (
-	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not say where a branch is checked out
-	NoSuchBranch    = "no_such_branch"   // not_found: the branch to start from
-	NoSuchFile      = "no_such_file"     // not_found: in the attempt's folder
+	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not report where a branch is checked out
+	NoSuchBranch    = "no_such_branch"   // not_found: there is no branch to start from
+	NoSuchFile      = "no_such_file"     // not_found: no such file in the attempt's folder
 	NoWorkingTree   = "no_working_tree"  // not_checked_out: the repository is bare
 	RepoMoved       = "repo_moved"       // not_found: the repository is no longer at its path
-	TargetMissing   = "target_missing"   // not_found: the branch to land on; branch
+	TargetMissing   = "target_missing"   // not_found: there is no branch to land on; branch
 )
 
 // Codes lists this package's fault codes and the reasons why something is not shown.

@@ -11,14 +11,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Commit commits the changes of each worktree to the attempt's branch and returns the
-// number of repositories that had any. It runs no hook and signs nothing. No agent may
-// be working, because Commit removes a lock that a killed git has left. It leaves out
-// nested repositories that are not submodules, and files that [Tree.CopyIn] copied.
+// Commit commits the changes in each worktree to the attempt's branch. It
+// returns the number of repositories that had changes. It runs no hook and
+// signs nothing. No agent may be working, because Commit removes a lock that a
+// killed git has left. Commit leaves out nested repositories that are not
+// submodules, and files that [Tree.CopyIn] copied.
 //
-// Faults: head_moved, with all files unchanged, if another branch is checked out or a
-// merge or rebase is unfinished; commit_held if a check finds something in the lines to
-// be committed.
+// Faults: head_moved if another branch is checked out, or if a merge or rebase
+// is unfinished (all files are then unchanged); commit_held if a check finds
+// something in the lines to be committed.
 func (t Tree) Commit(ctx context.Context, message string, checks ...Check) (int, error) {
 	n := 0
 	var problems []error
@@ -66,7 +67,7 @@ func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check
 	return true, nil
 }
 
-// onBranch returns head_moved unless a commit would go to the attempt's branch.
+// onBranch returns head_moved if a commit would not go to the attempt's branch.
 func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	dir := t.path(r)
 	moved := func(what string) error {
@@ -90,11 +91,11 @@ func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	return err
 }
 
-// stage adds the changed and the untracked files to the index, except nested
-// repositories. It does not use "git add", which compares each name with every other,
-// and refuses files whose folder has become a link and files that a sparse checkout
-// leaves out.
-// The files in without are removed from the index if the agent has added them.
+// stage adds the changed and untracked files to the index, except nested
+// repositories. It does not use "git add", which compares each name with every
+// other. "git add" also refuses files whose folder has become a link, and files
+// that a sparse checkout leaves out. If the agent has added a file in without,
+// stage removes it from the index.
 func stage(ctx context.Context, dir string, without []string) error {
 	differ, err := run(inTree(ctx, dir, "diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"))
 	if err != nil {
@@ -109,7 +110,7 @@ func stage(ctx context.Context, dir string, without []string) error {
 	if err != nil {
 		return err
 	}
-	parts := fields(differ) // pairs of ":OLDMODE NEWMODE OLDID NEWID STATUS" and a name
+	parts := fields(differ) // each pair is ":OLDMODE NEWMODE OLDID NEWID STATUS" and a name
 	for i := 0; i+1 < len(parts); i += 2 {
 		if modes := strings.Fields(parts[i]); len(modes) > 1 && modes[1] == "000000" {
 			gone = append(gone, parts[i+1])
@@ -142,9 +143,9 @@ func staged(ctx context.Context, dir string, names []string) ([]string, error) {
 	return fields(out), err
 }
 
-// identity returns environment variables that name deskhand as author, or nil if the
-// user has configured a name and email address. Without an author, git would refuse to
-// commit.
+// identity returns environment variables that name deskhand as the author. It
+// returns nil if the user has configured a name and an email address. Without
+// an author, git would refuse to commit.
 func identity(ctx context.Context, dir string) []string {
 	name, _ := git(ctx, dir, "config", "user.name")
 	email, _ := git(ctx, dir, "config", "user.email")
@@ -157,7 +158,7 @@ func identity(ctx context.Context, dir string) []string {
 	}
 }
 
-// subject returns a non-empty message in bytes that git accepts.
+// subject returns message in bytes that git accepts. The result is never empty.
 func subject(message string) string {
 	message = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(message, "\x00", ""), "\uFFFD"))
 	if message == "" {

@@ -13,15 +13,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxCopied is the maximum number of files that patterns may copy. They are meant for
-// files such as .env, not for a folder of dependencies.
+// maxCopied is the maximum number of files that the patterns may copy. Patterns
+// are meant for files such as .env, not for a folder of dependencies.
 const maxCopied = 1000
 
-// CopyIn copies files that git does not track, such as .env, from the user's repository
-// into the worktree. Patterns are globs relative to the repository's top folder, where
-// ** matches any number of folders; a pattern may match nothing. Files that already
-// exist in the worktree stay. CopyIn copies only regular files, with their permissions.
-// It returns the names of the copied files.
+// CopyIn copies files that git does not track, such as .env, from the user's
+// repository into the worktree. It returns the names of the copied files.
+// Patterns are globs relative to the repository's top folder, in which **
+// matches any number of folders. A pattern may match nothing. Files that
+// already exist in the worktree stay. CopyIn copies only regular files, with
+// their permissions.
 func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []string, err error) {
 	if len(patterns) == 0 {
 		return nil, nil

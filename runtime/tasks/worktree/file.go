@@ -17,25 +17,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits for the content of one read.
+// Limits for one read, in bytes of content.
 const (
 	defaultFileBytes = 64 << 10
 	maxFileBytes     = 512 << 10
 )
 
-// Slice selects the part of a file to read. The zero value selects the first 64 KiB.
+// Slice selects the range of a file to read. The zero value selects the first
+// 64 KiB.
 type Slice struct {
-	// Start is in bytes.
+	// Start is an offset in bytes.
 	Start int64
-	// MaxBytes limits the content. 0 means 64 KiB; more than 512 KiB is
-	// blocked.
+	// MaxBytes is the maximum size of the content. 0 means 64 KiB; more than
+	// 512 KiB is blocked.
 	MaxBytes int
-	// StartLine and EndLine count from 1 and are inclusive. If either is set, Start is
-	// ignored. EndLine 0 means the end of the file.
+	// StartLine and EndLine count from 1 and are inclusive. If either is set,
+	// Start is ignored. If EndLine is 0, the range extends to the end of the
+	// file.
 	StartLine, EndLine int
 }
 
-// File is a part of a file in its current state.
+// File is a range of a file in its current state.
 type File struct {
 	// Blocked is empty, OutsideWorkspace or SizeExceeded. If it is set, Content
 	// is empty.
@@ -52,10 +54,10 @@ type File struct {
 	Truncated bool
 }
 
-// File reads a part of a file. It follows symbolic links within the attempt's folder,
-// except into git's own files. If the start is after the end of the file, the content
-// is empty. Faults: not_found, worktree_missing, and invalid_argument for a folder or a
-// device.
+// File reads a range of a file. It follows symbolic links within the attempt's
+// folder, except into git's own files. If the start is after the end of the
+// file, the content is empty. Faults: not_found, worktree_missing, and
+// invalid_argument for a folder or a device.
 func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	clean, repo, err := t.inside(name)
 	if err != nil {
@@ -117,7 +119,7 @@ func (file *File) bytes(f *os.File, start int64, n int) error {
 	return err
 }
 
-// lines reads lines first to last, at most n bytes of them.
+// lines reads the lines from first to last, but at most n bytes.
 func (file *File) lines(ctx context.Context, f *os.File, first, last, n int) error {
 	buf := make([]byte, 64<<10)
 	line, offset := 1, int64(0)
@@ -188,10 +190,11 @@ var errOutside = errors.New("the path leads outside the attempt's folder")
 // maxLinks is the maximum number of symbolic links to follow in one path, as on Linux.
 const maxLinks = 40
 
-// open opens a clean path folder by folder, starting at the attempt's. No link can lead
-// outside or into git's own files, even if it is created in the meantime: os.Root keeps
-// the path inside, and open compares the file that it checked with the file that it
-// opened. real is the path without links.
+// open opens a clean path folder by folder, starting at the attempt's folder.
+// No link can lead outside or into git's own files, even if it is created in
+// the meantime. os.Root keeps the path inside the folder. The file that was
+// checked is compared with the file that was opened. real is the path without
+// links.
 func (t Tree) open(clean string) (f *os.File, real string, err error) {
 	if info, err := os.Lstat(t.Dir); err != nil || !info.IsDir() {
 		return nil, "", fs.ErrNotExist
@@ -231,8 +234,8 @@ func (t Tree) withoutLinks(clean string) (string, error) {
 	return real + "/" + last, nil
 }
 
-// walk opens the file at the end of elements. If it meets a symbolic link, it returns
-// the path with that first link resolved.
+// walk opens the file at the path formed by elements. If it meets a symbolic
+// link, it instead returns the path with this first link resolved.
 func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	dir := top
 	defer func() {
@@ -292,15 +295,15 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	return nil, "", fs.ErrNotExist
 }
 
-// notFound maps an error of a path to fs.ErrNotExist, or to the reason why the file
-// cannot be read.
+// notFound converts an error about a path to fs.ErrNotExist, or to the reason
+// why the file cannot be read.
 func notFound(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
 		return fs.ErrNotExist
 	case errors.Is(err, fs.ErrPermission):
 		return fault.New(InvalidArgument, fmt.Sprintf("it cannot be read: %v", err), "name a file that can be read")
-	case !errors.As(err, new(syscall.Errno)): // os.Root's own error: a link has replaced the file
+	case !errors.As(err, new(syscall.Errno)): // an error of os.Root itself: a link has replaced the file
 		return fmt.Errorf("%w: it changed while it was opened", errOutside)
 	}
 	return err

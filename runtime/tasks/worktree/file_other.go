@@ -6,5 +6,6 @@ import "os"
 
 const openFlags = os.O_RDONLY
 
-// isNotFolder returns false, because os.Root reports "does not exist" on these systems.
+// isNotFolder returns false, because on these systems os.Root reports "does not
+// exist" instead.
 func isNotFolder(error) bool { return false }

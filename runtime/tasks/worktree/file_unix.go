@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// openFlags prevent waiting for a pipe's writer, and following a link.
+// openFlags keep the open from waiting for a pipe's writer and from following a
+// link.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
 func isNotFolder(err error) bool {

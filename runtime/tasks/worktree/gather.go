@@ -8,14 +8,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Gather moves the work in each worktree to the attempt's branch. It moves the branch
-// to a detached HEAD, or to the commit of the checked-out branch, which itself stays;
-// then it commits as [Tree.Commit] does. No file of the worktree changes. It returns
-// the number of repositories that had work to move or commit.
+// Gather moves the work in each worktree to the attempt's branch. If HEAD is
+// detached, it moves the attempt's branch to HEAD's commit. If another branch
+// is checked out, it moves the attempt's branch to that branch's commit, and
+// leaves the other branch unchanged. It then commits as [Tree.Commit] does. No
+// file in the worktree changes. Gather returns the number of repositories in
+// which it moved or committed work.
 //
-// Faults, in addition to those of Commit: head_moved if git is in the middle of an
-// operation, or if the branch and HEAD have diverged; branch_in_use if the user has the
-// branch checked out.
+// Faults, in addition to those of Commit: head_moved if git is in the middle of
+// an operation, or if the branch and HEAD have diverged; branch_in_use if the
+// user has the branch checked out.
 func (t Tree) Gather(ctx context.Context, message string, checks ...Check) (n int, err error) {
 	for _, r := range t.Repos {
 		if !t.present(ctx, r) {

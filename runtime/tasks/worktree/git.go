@@ -17,8 +17,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// settings overrides user configuration that could change the output that deskhand
-// parses, or make git run or write more than requested.
+// settings overrides the user's configuration. Without it, that configuration
+// could change the output that deskhand parses, or make git run or write more
+// than requested.
 var settings = []string{
 	"core.hooksPath=" + os.DevNull,
 	"core.fsmonitor=false",
@@ -45,14 +46,15 @@ type gitCommand struct {
 	*exec.Cmd
 	ctx  context.Context
 	verb string
-	args []string // including the verb
+	args []string // arguments, including the verb
 	over []string // arguments that guard adds
 	with []string // settings for this command, as NAME=value
-	bare bool     // without settings, for a program that itself runs git
+	bare bool     // run without settings, for a program that itself runs git
 }
 
-// command returns a git command in dir. It uses the user's configuration, overridden by
-// settings, and drops the variables that a calling git leaves in the environment.
+// command returns a git command that runs in dir. It uses the user's
+// configuration, overridden by settings. It drops the variables that a calling
+// git leaves in the environment.
 func command(ctx context.Context, dir string, args ...string) gitCommand {
 	cmd := exec.CommandContext(ctx, "git")
 	cmd.Dir = dir
@@ -61,8 +63,8 @@ func command(ctx context.Context, dir string, args ...string) gitCommand {
 	return gitCommand{Cmd: cmd, ctx: ctx, verb: args[0], args: args}
 }
 
-// line returns the whole command line. If a setting occurs twice, git uses the last
-// value.
+// line returns the command line with all settings. If a setting occurs twice,
+// git uses the last value.
 func (c gitCommand) line() []string {
 	all := append([]string{"git"}, c.over...)
 	general := settings
@@ -75,16 +77,17 @@ func (c gitCommand) line() []string {
 	return append(all, c.args...)
 }
 
-// inTree is like command, for a worktree. It makes dir the working tree, whatever the
-// repository's configuration says.
+// inTree is like command, for a worktree. It makes dir the working tree,
+// regardless of the repository's configuration.
 func inTree(ctx context.Context, dir string, args ...string) gitCommand {
 	cmd := command(ctx, dir, args...)
 	cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+dir)
 	return cmd
 }
 
-// kept lists the git variables that name git's programs and the user's configuration.
-// All others could point to another repository.
+// kept lists the git variables that name git's programs or the user's
+// configuration. It lists no others, because they could point to another
+// repository.
 var kept = map[string]bool{
 	"GIT_EXEC_PATH": true, "GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true, "GIT_CONFIG_NOSYSTEM": true,
 }
@@ -106,8 +109,8 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return run(command(ctx, dir, args...))
 }
 
-// stream runs a git command whose output goes to cmd.Stdout, and describes its failure.
-// All git commands run here.
+// stream runs a git command whose output goes to cmd.Stdout. If the command
+// fails, the error describes why. All git commands run here.
 func stream(cmd gitCommand) error {
 	cmd, err := guard(cmd)
 	if err != nil {
@@ -131,7 +134,7 @@ func stream(cmd gitCommand) error {
 		return fault.New(GitMissing, "the program git is not in PATH", "install git 2.26 or newer")
 	case strings.Contains(said.String(), "dubious ownership"):
 		const hint = "git config --global --add safe.directory "
-		_, top, told := strings.Cut(said.String(), hint) // quoted for a shell if necessary
+		_, top, told := strings.Cut(said.String(), hint) // the path is quoted for a shell if necessary
 		top, _, _ = strings.Cut(top, "\n")
 		if !told {
 			top = cmd.Dir
@@ -153,8 +156,8 @@ func stream(cmd gitCommand) error {
 
 var filterFailed = regexp.MustCompile(`(?:clean|smudge) filter '?(.+?)'? failed`)
 
-// largeMissing matches the shell's message if git-lfs is not installed. Git itself only
-// says that the remote end hung up.
+// largeMissing matches the shell's message that git-lfs is not installed. Git
+// itself only reports that the remote end hung up.
 var largeMissing = regexp.MustCompile(`(?m)^git-lfs .*not found$`)
 
 // head holds the beginning of a program's output.
@@ -168,18 +171,18 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line returns the output in one line.
+// line returns the output on one line.
 func (h *head) line() string {
 	return strings.Join(strings.FieldsFunc(h.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// feed runs git with names on its standard input, each followed by NUL.
+// feed runs git with names on stdin. Each name ends with NUL.
 func feed(cmd gitCommand, names []string) ([]byte, error) {
 	cmd.Stdin = io.Reader(strings.NewReader(strings.Join(names, "\x00") + "\x00"))
 	return run(cmd)
 }
 
-// fields splits output whose parts each end with NUL.
+// fields splits output into parts. Each part ends with NUL.
 func fields(out []byte) []string {
 	if len(out) == 0 {
 		return nil

@@ -11,21 +11,23 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// An agent can write the configuration of its worktree's repository, and git runs
-// programs that the configuration names. So deskhand never lets git run a program from
-// that configuration: for each key that names a program, the command line sets the
-// value from the user's own configuration, or a harmless value. The user's own filters,
-// for example those of LFS, continue to work.
+// An agent can write the configuration of its worktree's repository, and git
+// runs programs that the configuration names. deskhand therefore never lets git
+// run a program from that configuration. For each key that names a program, the
+// command line sets the value from the user's own configuration, or a harmless
+// value. The user's own filters, for example those of LFS, still work.
 
-// readers lists the git commands that run no program from the configuration, except to
-// fetch what a partial clone lacks. No protocol is allowed for such a fetch.
+// readers lists the git commands that run no program from the configuration,
+// except to fetch objects missing from a partial clone. Such a fetch fails,
+// because no protocol is allowed for it.
 var readers = []string{"rev-parse", "rev-list", "symbolic-ref", "for-each-ref", "check-ref-format", "merge-base", "cat-file", "config"}
 
-// showing lists the git commands that write nothing. They may show a file unfiltered if
-// its filter is not run.
+// showing lists the git commands that write nothing. If a file's filter is not
+// run, they may show the file unfiltered.
 var showing = []string{"status", "diff", "diff-files", "ls-files"}
 
-// programs lists the last parts of keys whose value git or git-lfs runs.
+// programs lists the last parts of keys whose values are programs that git or
+// git-lfs runs.
 var programs = []string{"askpass", "alternaterefscommand", "cmd", "command", "defaultkeycommand", "difffilter", "driver", "editor", "external", "gitproxy",
 	"helper", "packobjectshook", "program", "receivepack", "recentobjectshook", "sshcommand", "standalonetransferagent", "textconv", "uploadpack", "vcs"}
 
@@ -37,8 +39,8 @@ type setting struct {
 	scope, key, value string
 }
 
-// guard adds arguments that keep programs in the repository's configuration from
-// running.
+// guard adds arguments to cmd, so that programs in the repository's
+// configuration do not run.
 func guard(cmd gitCommand) (gitCommand, error) {
 	if slices.Contains(readers, cmd.verb) {
 		return cmd, nil
@@ -48,7 +50,7 @@ func guard(cmd gitCommand) (gitCommand, error) {
 		dirs = append(dirs, submodules(cmd.ctx, cmd.Dir)...)
 	}
 	strict := !slices.Contains(showing, cmd.verb)
-	var env []string // GIT_DIR, if the command names another repository
+	var env []string // with GIT_DIR, if the command names another repository
 	for _, v := range cmd.Env {
 		if strings.HasPrefix(v, "GIT_DIR=") {
 			env = []string{v}
@@ -70,7 +72,8 @@ func guard(cmd gitCommand) (gitCommand, error) {
 	return cmd, nil
 }
 
-// configuration returns all settings that git reads in dir, or with env.
+// configuration returns all settings that git reads in dir. env is added to
+// git's environment.
 func configuration(ctx context.Context, dir string, env ...string) (all []setting, err error) {
 	cmd := command(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
 	cmd.Env = append(cmd.Env, env...)
@@ -89,8 +92,8 @@ func configuration(ctx context.Context, dir string, env ...string) (all []settin
 	return all, nil
 }
 
-// overrides returns settings that replace the repository's. If strict is set, git
-// refuses a file whose filter is left out.
+// overrides returns settings that replace the repository's settings. If strict
+// is set, git refuses a file if the file's filter is left out.
 func overrides(all []setting, strict bool) (over []string, err error) {
 	users := map[string]string{}
 	foreign := map[string]bool{}
@@ -132,14 +135,15 @@ func overrides(all []setting, strict bool) (over []string, err error) {
 	return over, nil
 }
 
-// runs returns the keys whose values must not come from the repository, because of the
-// repository's setting s. If the repository sets a filter's process, the user's clean
-// and smudge do not run, because git prefers process even if it is empty.
+// runs returns the keys whose values must not come from the repository, given
+// the repository's setting s. If the repository sets a filter's process, the
+// user's clean and smudge do not run either, because git prefers process even
+// if it is empty.
 func runs(s setting) []string {
 	section, rest, _ := strings.Cut(s.key, ".")
 	last := rest[strings.LastIndex(rest, ".")+1:]
 	switch {
-	case section == "filter": // git must not continue without the filter, see harmless
+	case section == "filter": // git must not continue without the filter; see harmless
 		return []string{s.key, strings.TrimSuffix(s.key, last) + "required"}
 	case strings.HasPrefix(s.key, "lfs.extension."):
 		return []string{s.key}
@@ -155,7 +159,7 @@ func runs(s setting) []string {
 	return nil
 }
 
-// harmless returns a value for a key that the user does not set.
+// harmless returns the value for a key that the user does not set.
 func harmless(key string, users map[string]string, strict bool) string {
 	section, rest, _ := strings.Cut(key, ".")
 	switch last := rest[strings.LastIndex(rest, ".")+1:]; {
@@ -173,8 +177,8 @@ func harmless(key string, users map[string]string, strict bool) string {
 	return "false" // a program that does nothing and fails
 }
 
-// submodules returns the folders in which other repositories are checked out at places
-// that the index names, including nested ones.
+// submodules returns the folders that the index records as submodules and in
+// which a repository is checked out. It includes nested submodules.
 func submodules(ctx context.Context, dir string) (found []string) {
 	const deepest = 10
 	var look func(dir string, depth int)
@@ -194,7 +198,8 @@ func submodules(ctx context.Context, dir string) (found []string) {
 	return found
 }
 
-// gitlinks returns the names for which the index holds a commit of another repository.
+// gitlinks returns the paths at which the index records a commit of another
+// repository.
 func gitlinks(ctx context.Context, dir string) (names []string) {
 	err := each(inTree(ctx, dir, "ls-files", "--stage", "-z"), func(line string) error {
 		if mode, name, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(mode, "160000 ") {

@@ -15,22 +15,23 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// When work lands, the user's hooks run as git would run them. An agent without a
-// sandbox can write hooks, so a repository's hooks run only if they are the ones that a
-// person has trusted. Hooks from the user's own configuration always run.
+// When work lands, the user's hooks run as git would run them. An agent without
+// a sandbox can write hooks. A repository's hooks therefore run only if a
+// person has trusted exactly these hooks. Hooks from the user's own
+// configuration always run.
 
 // landingHooks lists the hooks that run when work lands.
 var landingHooks = []string{"pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-merge"}
 
 // Hooks describes a repository's hooks that run when work lands.
 type Hooks struct {
-	// Dir is the hooks folder, and Names lists the hooks in it. If Names is empty,
+	// Dir is the hooks folder. Names lists the hooks in it; if it is empty,
 	// there is nothing to run.
 	Dir   string
 	Names []string
 	// Own reports whether the user's own configuration names the folder.
 	Own bool
-	// Digest identifies the hooks' content. It is empty if Names is.
+	// Digest identifies the hooks' content. It is empty if Names is empty.
 	Digest string
 }
 
@@ -63,9 +64,9 @@ func (r Repo) Hooks(ctx context.Context) (h Hooks, err error) {
 	sum := sha256.New()
 	entries, err := os.ReadDir(h.Dir)
 	if err != nil {
-		return Hooks{Dir: h.Dir, Own: h.Own}, nil // there are none
+		return Hooks{Dir: h.Dir, Own: h.Own}, nil // there are no hooks
 	}
-	for _, e := range entries { // including the files that hooks call
+	for _, e := range entries { // includes the files that hooks call
 		if strings.HasSuffix(e.Name(), ".sample") || e.IsDir() {
 			continue
 		}
@@ -102,8 +103,8 @@ func digestFile(sum io.Writer, path string) error {
 
 func (h Hooks) has(name string) bool { return slices.Contains(h.Names, name) }
 
-// run runs the named hook in a folder, if the hook exists. If the hook fails, its
-// output is in the fault hook_failed.
+// run runs the named hook in a folder, if the hook exists. If the hook fails,
+// run returns the fault hook_failed with the hook's output.
 func (h Hooks) run(ctx context.Context, dir, name string, args ...string) error {
 	if !h.has(name) {
 		return nil
@@ -155,8 +156,8 @@ func (h Hooks) Message(ctx context.Context, dir, message, source string) (_ stri
 	return strings.TrimSpace(string(after)), nil
 }
 
-// before runs the hook for the staged changes, in the folder where they are staged, and
-// fails if the hook changes them.
+// before runs pre-merge-commit or pre-commit in the folder where the changes
+// are staged. It fails if the hook changes them.
 func (h Hooks) before(ctx context.Context, m Move, how How) error {
 	name := map[How]string{Merge: "pre-merge-commit", Squash: "pre-commit"}[how]
 	if name == "" || m.Dir == "" || !h.has(name) {
@@ -176,7 +177,8 @@ func (h Hooks) before(ctx context.Context, m Move, how How) error {
 	return err
 }
 
-// After runs the hooks that are notified after a landing. Their result changes nothing.
+// After runs the hooks that are notified after a landing. A failing hook does
+// not undo the landing.
 func (h Hooks) After(ctx context.Context, m Move, how How) error {
 	if m.Dir == "" {
 		return nil
@@ -190,8 +192,8 @@ func (h Hooks) After(ctx context.Context, m Move, how How) error {
 	return nil
 }
 
-// DoWith is like [Do], and runs each repository's hooks, by name, before its branch
-// moves.
+// DoWith is like [Do], but runs each repository's hooks before the repository's
+// branch moves. The keys of hooks are repository names.
 func DoWith(ctx context.Context, moves []Move, why string, how How, hooks map[string]Hooks) error {
 	return do(ctx, moves, why, func(m Move) error {
 		if h, ok := hooks[m.Name]; ok {
@@ -201,8 +203,8 @@ func DoWith(ctx context.Context, moves []Move, why string, how How, hooks map[st
 	})
 }
 
-// changesHooks reports whether a move changes a hooks folder that is part of the
-// repository's files.
+// changesHooks reports whether a move changes the hooks folder, if that folder
+// is among the repository's files.
 func (h Hooks) changesHooks(ctx context.Context, m Move) (bool, error) {
 	rel, err := filepath.Rel(m.Path, h.Dir)
 	if err != nil || rel == "." || strings.HasPrefix(rel, "..") || strings.HasPrefix(filepath.ToSlash(rel), ".git/") {
@@ -219,8 +221,8 @@ func (h Hooks) changesHooks(ctx context.Context, m Move) (bool, error) {
 	return true, nil
 }
 
-// Trusted returns the fault hooks_changed if the hooks' digest differs from the one
-// that a person has trusted, or if m changes the hooks. A zero m changes nothing.
+// Trusted returns the fault hooks_changed if the hooks' digest differs from the
+// trusted one, or if m changes the hooks. A zero m changes nothing.
 func (h Hooks) Trusted(ctx context.Context, digest string, m Move) error {
 	if len(h.Names) == 0 || h.Own {
 		return nil

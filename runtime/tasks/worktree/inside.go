@@ -19,7 +19,7 @@ func (t Tree) surveyInside(ctx context.Context, s *Survey) error {
 			return ctx.Err()
 		}
 		if err != nil || d.Name() != ".git" {
-			return nil // git cannot have written anything in an unreadable folder
+			return nil // git cannot have written anything to an unreadable folder
 		}
 		if dir := filepath.Dir(path); !slices.ContainsFunc(t.Repos, func(r Repo) bool { return t.path(r) == dir }) {
 			found = append(found, dir)
@@ -61,8 +61,8 @@ func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 		s.hold(name + " is a repository of its own")
 		return nil
 	}
-	// Whole untracked folders suffice: a nested repository is kept or removed as a
-	// whole.
+	// Untracked folders need not be listed file by file: a nested repository is
+	// kept or removed as a whole.
 	dirty, err := run(inTree(ctx, dir, "status", "--porcelain", "-z", "--ignore-submodules=dirty", "--untracked-files=normal"))
 	if err != nil {
 		return fmt.Errorf("look for changes in %s: %w", name, err)
@@ -109,9 +109,9 @@ func (t Tree) isIgnored(ctx context.Context, r Repo, name string) bool {
 	return err == nil && len(out) > 0
 }
 
-// moduleStore returns the folder in which the repository keeps a submodule for its own
-// checkout, or "" if there is none. A linked worktree has its own copy, which is
-// removed with it.
+// moduleStore returns the folder in which the repository keeps a submodule for
+// its own checkout, or "" if there is none. A linked worktree has its own copy
+// of that folder, which is removed with the worktree.
 func (t Tree) moduleStore(ctx context.Context, r Repo, dir string) string {
 	mine, err := git(ctx, dir, "rev-parse", "--absolute-git-dir")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// How is the way in which commits move from one branch to another.
+// How is the method by which commits go from one branch to another.
 type How string
 
 // Ways to land and to update.
@@ -40,27 +40,28 @@ type Move struct {
 	Branch string `json:"branch"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Dir is the folder in which the branch is checked out, or empty if there is none.
+	// Dir is the folder in which the branch is checked out. It is empty if the
+	// branch is not checked out.
 	Dir string `json:"dir,omitempty"`
 }
 
 // Distance compares an attempt's branch with a target in one repository.
 type Distance struct {
 	Name, Target string
-	// Ahead counts commits that only the branch has, and Behind counts those that only
-	// the target has.
+	// Ahead is the number of commits that only the branch has. Behind is the
+	// number that only the target has.
 	Ahead, Behind int
 	// Conflicts lists the paths that a merge cannot combine. They begin with
 	// the repository's name.
 	Conflicts []string
-	// Head is the branch's commit, Tip the target's, and Base the commit at which the
-	// branch left the target.
+	// Head is the branch's commit, and Tip is the target's. Base is the commit
+	// at which the branch diverged from the target.
 	Head, Tip, Base string
 }
 
-// Distances compares the attempt's branch with the branch into in each repository, and
-// lists conflicts. If into is empty, it uses the attempt's own target. It only writes
-// objects.
+// Distances compares the attempt's branch with the branch named into, in each
+// repository, and lists conflicts. If into is empty, it uses the attempt's own
+// target. It only writes objects.
 func (t Tree) Distances(ctx context.Context, into string) (all []Distance, err error) {
 	for _, r := range t.Repos {
 		d, err := t.distance(ctx, r, into)
@@ -108,8 +109,9 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	return d, err
 }
 
-// absent returns the fault in err, or a new one for something that git does not find.
-// which holds the fault's case and its values, if it has a case.
+// absent returns the fault in err, or a new fault for something that git does
+// not find. which holds the fault's case and the case's values, if the fault
+// has a case.
 func absent(err error, code, message, hint string, which ...string) error {
 	if f := fault.Of(err); f != nil {
 		return f
@@ -143,8 +145,8 @@ func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conf
 // Landing is a planned landing or update.
 type Landing struct {
 	Moves []Move
-	// Distances has an entry per repository, in the order of the tree. A
-	// repository without new commits has no move.
+	// Distances has one entry per repository, in the order of the tree. There
+	// is no move for a repository without new commits.
 	Distances []Distance
 }
 
@@ -152,20 +154,23 @@ type Landing struct {
 type Author struct {
 	// Message is the message of a merge or squash commit.
 	Message string
-	// Sign reports whether to sign the commits, as the user's commit.gpgSign requires.
+	// Sign reports whether to sign the commits, which is the value of the
+	// user's commit.gpgSign.
 	Sign bool
-	// Word, if not nil, returns the message to use for a merge or squash. It gets the
-	// repository, the folder that has the target checked out (or the repository's
-	// path), and the message.
+	// Word returns the final message of a merge or squash. It gets the
+	// repository, a folder and the message. The folder is the one that has the
+	// target checked out, or else the repository's path. If Word is nil, the
+	// message is used unchanged.
 	Word func(r Repo, dir, message string) (string, error)
 }
 
-// Land plans the landing of the branch on its target, or on into if it is not empty. It
-// writes objects and moves nothing: see [Do].
+// Land plans the landing of the branch on its target. If into is not empty, it
+// names another branch to land on. Land writes objects, but moves nothing: see
+// [Do].
 //
-// Faults: conflicts, with the paths; nothing_to_land; not_fast_forward; no_identity;
-// not_found; branch_missing; target_dirty if the target is checked out and has changes;
-// git_too_old.
+// Faults: conflicts, with the paths; nothing_to_land; not_fast_forward;
+// no_identity; not_found; branch_missing; target_dirty if the target is checked
+// out and has changes; git_too_old.
 func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landing, err error) {
 	var conflicts []string
 	for _, r := range t.Repos {
@@ -208,8 +213,9 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 	return l, Ready(ctx, l.Moves)
 }
 
-// Update plans the update of the branch with its target's commits; how is Merge or
-// Rebase. It writes objects and moves nothing. Faults: those of [Tree.Land].
+// Update plans the update of the branch with its target's commits. how must be
+// Merge or Rebase. Update writes objects, but moves nothing. Faults: those of
+// [Tree.Land].
 func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err error) {
 	var conflicts []string
 	for _, r := range t.Repos {
@@ -246,7 +252,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 	return l, Ready(ctx, l.Moves)
 }
 
-// updatedHead returns the branch's commit with the target merged in.
+// updatedHead returns the commit that the branch has after the update.
 func updatedHead(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case d.Ahead == 0:
@@ -261,11 +267,11 @@ func updatedHead(ctx context.Context, r Repo, how How, d Distance, a Author) (st
 	return commitTree(ctx, r, tree, []string{d.Head, d.Tip}, a.Message, a.Sign, nil)
 }
 
-// landedRefs is the prefix of refs to landed work, so that it can be viewed after its
-// branch is deleted.
+// landedRefs is the prefix of refs to landed work. They let the work be viewed
+// after its branch is deleted.
 const landedRefs = "refs/deskhand/landed/"
 
-// KeepLanded gives landed commits a permanent ref.
+// KeepLanded creates permanent refs to landed commits.
 func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
 	for _, r := range t.Repos {
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: landed", landedRefs+filepath.Base(t.Dir), heads[r.Name]); err != nil {
@@ -275,7 +281,7 @@ func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
 	return nil
 }
 
-// ForgetLanded deletes the refs of [Tree.KeepLanded].
+// ForgetLanded deletes the refs that [Tree.KeepLanded] created.
 func (t Tree) ForgetLanded(ctx context.Context) {
 	for _, r := range t.Repos {
 		git(ctx, r.Path, "update-ref", "-d", landedRefs+filepath.Base(t.Dir))
@@ -291,13 +297,15 @@ func (t Tree) DropLanded(ctx context.Context) {
 	}
 }
 
-// Conflict returns the fault for branches that cannot be merged.
+// Conflict returns the fault for branches that cannot be merged because of
+// conflicts.
 func Conflict(paths []string, target string) *fault.Fault {
 	return fault.New(Conflicts, fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
 		"let the agent merge the target and resolve the conflicts, then retry")
 }
 
-// forward returns the commit at which the target contains the work.
+// forward returns the commit that the target moves to, so that it contains the
+// work.
 func forward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case how == FastForward && d.Behind > 0:
@@ -404,10 +412,11 @@ func checkedOut(ctx context.Context, path, branch string) (string, error) {
 	return "", nil
 }
 
-// worksIn returns the folder that holds the files of a "git worktree list" entry. For a
-// submodule, or a repository with a separate git directory, git names the git directory
-// instead. core.worktree is used only if that folder's .git points back, because an
-// agent may have written it.
+// worksIn returns the folder with the working files for an entry of "git
+// worktree list". For a submodule, or a repository with a separate git
+// directory, git names the git directory instead. worksIn uses core.worktree
+// only if the .git file in that folder points back, because an agent may have
+// written the setting.
 func worksIn(ctx context.Context, path, dir string) (string, error) {
 	common, err := commonDir(ctx, path)
 	if err != nil {

@@ -21,7 +21,7 @@ func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
 			continue
 		}
 		name := line[3:]
-		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // the name is a nested repository
+		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // a name with a final slash is a nested repository
 			names = append(names, name)
 		}
 	}
@@ -55,7 +55,7 @@ func (t Tree) ignored(ctx context.Context, r Repo) (names []string, err error) {
 	return names, nil
 }
 
-// beside adds the files in the attempt's folder that are in no repository.
+// beside adds to s the files in the attempt's folder that are in no repository.
 func (t Tree) beside(s *Survey) {
 	entries, _ := os.ReadDir(t.Dir) // a missing folder has no entries
 	for _, e := range entries {
@@ -71,8 +71,7 @@ func (t Tree) beside(s *Survey) {
 	}
 }
 
-// hidden returns files that were changed although git was told to ignore changes to
-// them.
+// hidden returns changed files whose changes git was told to ignore.
 func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
 	dir := t.path(r)
 	var blind []string

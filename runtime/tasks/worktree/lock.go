@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// lockPause is the time to wait before trying a lock again.
+// lockPause is the time between two attempts to take a lock.
 const lockPause = 5 * time.Millisecond
 
 var errHeld = errors.New("lock is held")
 
-// alone runs f while no other deskhand process adds or removes a worktree of the
-// repository: a git command that lists worktrees fails while another worktree is half
-// created (TestManyAttemptsAtOnce). The lock is on a file in git's own folder, and ends
-// with the process.
+// alone runs f while no other deskhand process adds or removes a worktree of
+// the repository. Without it, a git command that lists worktrees would fail
+// while another worktree is half created (TestManyAttemptsAtOnce). The lock is
+// on a file in git's own folder, and is released when the process exits.
 func (r Repo) alone(ctx context.Context, f func() error) error {
 	dir, err := commonDir(ctx, r.Path)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// looseCommits returns the commits of a worktree that no ref of its repository reaches:
-// the current and previous commits of its HEAD, and those that only this worktree has
-// refs to.
+// looseCommits returns the commits of a worktree that no ref of its repository
+// reaches. It checks the current and previous commits of the worktree's HEAD,
+// and the commits to which only this worktree has refs.
 func (t Tree) looseCommits(ctx context.Context, r Repo, head string) ([]string, error) {
 	dir := t.path(r)
 	commits, err := tips(ctx, dir, "refs/worktree", "refs/bisect", "refs/rewritten")
@@ -22,14 +22,14 @@ func (t Tree) looseCommits(ctx context.Context, r Repo, head string) ([]string, 
 	if head != "" {
 		commits = append(commits, head)
 	}
-	// The branch's own log stays, and has the commits that were once on the branch, so
-	// a commit that was amended is not lost.
+	// The branch's own log stays. It contains every commit that was once on the
+	// branch, so an amended commit is not lost.
 	known := moments(ctx, r.Path, "refs/heads/"+t.Branch)
 	return unreached(ctx, r.Path, commits, known, "--glob=*")
 }
 
-// tips returns the current and previous commits of HEAD, and the commits that the refs
-// under the given prefixes point to.
+// tips returns the current and previous commits of HEAD. It also returns the
+// commits that the refs under the given prefixes point to.
 func tips(ctx context.Context, dir string, below ...string) ([]string, error) {
 	commits := moments(ctx, dir, "HEAD")
 	if head, err := revision(ctx, dir, "HEAD"); err == nil {
@@ -48,8 +48,8 @@ func moments(ctx context.Context, dir, ref string) []string {
 // maxLoose is the maximum number of commits to check in one repository.
 const maxLoose = 5000
 
-// unreached returns the commits, without duplicates, that are reachable neither from
-// known, nor from the refs that glob selects, nor from another one of them.
+// unreached returns, without duplicates, the commits that are not reachable
+// from known, from the refs that match glob, or from another of the commits.
 func unreached(ctx context.Context, dir string, commits, known []string, glob string) ([]string, error) {
 	slices.Sort(commits)
 	commits = slices.Compact(commits)
@@ -91,8 +91,8 @@ func unreached(ctx context.Context, dir string, commits, known []string, glob st
 	return slices.DeleteFunc(found, func(c string) bool { return parents[c] }), nil
 }
 
-// borrowed returns an object store inside the attempt's folder that the repository
-// reads from, or "" if there is none.
+// borrowed returns an object store inside the attempt's folder from which the
+// repository reads objects, or "" if there is none.
 func (t Tree) borrowed(ctx context.Context, r Repo) string {
 	common, err := commonDir(ctx, r.Path)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t Tree) borrowed(ctx context.Context, r Repo) string {
 		return ""
 	}
 	defer file.Close()
-	list, _ := io.ReadAll(io.LimitReader(file, maxPart)) // limited, because an agent can write this file
+	list, _ := io.ReadAll(io.LimitReader(file, maxPart)) // limited, because an agent can write to this file
 	for line := range strings.Lines(string(list)) {
 		path := strings.TrimSpace(line)
 		if path == "" || strings.HasPrefix(path, "#") {

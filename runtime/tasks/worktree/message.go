@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// messages runs the checks on the messages of the commits that to has and from does
-// not.
+// messages runs the checks on the messages of commits. The commits are in the
+// history of the commit "to", but not in that of the commit "from".
 func messages(in gitIn, repo string, checks []Check, from, to string) ([]string, error) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c == nil })
 	if len(checks) == 0 {
@@ -24,17 +24,19 @@ func messages(in gitIn, repo string, checks []Check, from, to string) ([]string,
 	return s.found, err
 }
 
-// messageScanner reads messages line by line. It holds only a part of a long line.
+// messageScanner reads messages line by line. If a line is long, it holds only
+// part of the line.
 type messageScanner struct {
 	repo    string
 	checks  []Check
 	found   []string
-	subject string // shortened, to name the commit
-	hidden  bool   // the subject itself has a finding
-	line    int    // line of the message; the subject is line 1
+	subject string // shortened subject, which names the commit
+	hidden  bool   // whether the subject itself has a finding
+	line    int    // number of the line in the message; the subject is line 1
 }
 
-// mostSubject is the maximum length of a subject that names a commit, in bytes.
+// mostSubject is the maximum length, in bytes, of a subject that names a
+// commit.
 const mostSubject = 60
 
 func (s *messageScanner) read(from io.Reader) error {
@@ -69,7 +71,7 @@ func (s *messageScanner) note(what string) {
 	s.found = noted(s.found, text)
 }
 
-// noted adds a finding, unless found already has it or is full.
+// noted adds text to found, unless found already contains it or is full.
 func noted(found []string, text string) []string {
 	switch {
 	case len(found) < maxFound && !slices.Contains(found, text):
@@ -80,12 +82,12 @@ func noted(found []string, text string) []string {
 	return found
 }
 
-// linesIn calls f with the lines that it reads, without their line ends. A line longer
-// than window is passed in parts that overlap by overlap bytes. first and whole report
-// whether a part is the first and the last of its line.
+// linesIn calls f with each line that it reads, without its line end. It passes
+// a line longer than window in pieces; adjacent pieces share overlap bytes.
+// first and whole report whether a piece is the first and the last of its line.
 func linesIn(from io.Reader, f func(part []byte, first, whole bool)) error {
 	r := bufio.NewReaderSize(from, window)
-	var before []byte // the end of the previous part
+	var before []byte // end of the previous piece
 	for first := true; ; {
 		part, err := r.ReadSlice('\n')
 		if len(part) > 0 {

@@ -12,12 +12,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// A branch that is checked out moves in two steps: first the files and index of its
-// folder, then the ref. If deskhand is killed between the steps, the folder looks as if
-// changes were staged; nothing is lost, and [Finish] completes the move. In the other
-// order, the checkout would look as if the work had been reverted.
+// A checked-out branch moves in two steps: first the files and index of its
+// folder, then the ref. If deskhand is killed between the steps, the folder
+// looks as if changes were staged. Nothing is lost, and [Finish] completes the
+// move. In the opposite order, the checkout would look as if the work had been
+// reverted.
 
-// Ready returns a fault if a folder whose checked-out branch would move has changes.
+// Ready returns a fault if a folder has changes and its checked-out branch
+// would move.
 func Ready(ctx context.Context, moves []Move) error {
 	for _, m := range moves {
 		if m.Dir == "" {
@@ -48,15 +50,15 @@ func Ready(ctx context.Context, moves []Move) error {
 	return nil
 }
 
-// Do performs all moves or none: if one fails, it reverts those before it. why goes
-// into the reflog. Faults: target_moved if a branch is not at its start, target_dirty,
-// untracked_in_the_way.
+// Do performs all moves or none. If a move fails, Do reverts the earlier ones.
+// why goes into the reflog. Faults: target_moved if a branch is not at its
+// start, target_dirty, untracked_in_the_way.
 func Do(ctx context.Context, moves []Move, why string) error {
 	return do(ctx, moves, why, func(Move) error { return nil })
 }
 
-// do is like [Do], and calls agrees for each move after its files have moved and before
-// its branch does. An error from agrees reverts the move.
+// do is like [Do], but calls agrees for each move, after the files have moved
+// and before the branch does. An error from agrees reverts the move.
 func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) error {
 	if err := Ready(ctx, moves); err != nil {
 		return err
@@ -106,8 +108,8 @@ func (m Move) do(ctx context.Context, why string, agrees func(Move) error) error
 	return nil
 }
 
-// at returns target_moved unless the branch is at a commit and checked out in the
-// move's folder.
+// at returns target_moved unless the branch points to commit and is checked out
+// in the move's folder.
 func (m Move) at(ctx context.Context, commit string) error {
 	now, err := revision(ctx, m.Path, m.ref())
 	if err != nil || now != commit {
@@ -128,8 +130,8 @@ func (m Move) point(ctx context.Context, why string) error {
 	return nil
 }
 
-// files updates the folder from one commit to another, and does not touch files that
-// are the same in both. Git refuses to overwrite a file of the user.
+// files updates the folder from one commit to another. It does not touch files
+// that are the same in both. Git refuses to overwrite the user's own changes.
 func (m Move) files(ctx context.Context, from, to string) error {
 	if _, err := run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")); err != nil && ctx.Err() != nil {
 		return err // read-tree reports files that differ
@@ -144,9 +146,9 @@ func (m Move) files(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Finish completes or reverts a set of moves that was interrupted, and reports whether
-// all moves are now done. It leaves a folder unchanged if the same files were changed
-// there since. Fault: target_dirty.
+// Finish completes or reverts a set of moves that was interrupted. It reports
+// whether all moves are now done. If the same files in a folder have changed
+// since, it leaves the folder unchanged. Fault: target_dirty.
 func Finish(ctx context.Context, moves []Move, why string) (done bool, err error) {
 	made := 0
 	for _, m := range moves {
@@ -181,7 +183,8 @@ func Finish(ctx context.Context, moves []Move, why string) (done bool, err error
 	return made > 0, nil
 }
 
-// takeBack reverts the completed moves whose branch has not moved on since.
+// takeBack reverts the completed moves, except those whose branch has moved on
+// since.
 func takeBack(ctx context.Context, moves []Move, why string) error {
 	var problems []error
 	for _, m := range slices.Backward(moves) {
@@ -196,8 +199,9 @@ func takeBack(ctx context.Context, moves []Move, why string) error {
 	return errors.Join(problems...)
 }
 
-// settle updates a branch's folder, in which only some files have moved, to one of the
-// move's two commits.
+// settle completes the update of a branch's folder in which only some files
+// have moved. Afterwards, the folder matches the given commit, which is one of
+// the move's two commits.
 func (m Move) settle(ctx context.Context, to string) error {
 	dir, err := checkedOut(ctx, m.Path, m.Branch)
 	if err != nil || dir == "" {
@@ -218,7 +222,8 @@ func (m Move) settle(ctx context.Context, to string) error {
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
 	}
-	// With the index at one of the two commits, git knows which files to remove.
+	// If the index matches one of the two commits, git knows which files to
+	// remove.
 	for _, args := range [][]string{{"--reset", from}, {"--reset", "-u", to}} {
 		if _, err := run(inTree(ctx, dir, append([]string{"read-tree"}, args...)...)); err != nil {
 			return fmt.Errorf("update %s to %.12s: %w", dir, to, err)
@@ -243,7 +248,7 @@ func foreign(ctx context.Context, dir, one, other string) (names []string, err e
 			return false
 		}
 		_, err = git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+":"+name)
-		return err != nil // the file exists, but not in that commit
+		return err != nil // the file exists on the disk, but not in the commit
 	}
 	for _, name := range unlikeOne {
 		if slices.Contains(unlikeOther, name) || there(name, other) {
@@ -258,7 +263,8 @@ func foreign(ctx context.Context, dir, one, other string) (names []string, err e
 	return names, nil
 }
 
-// unlike returns a commit's files that differ in a folder or are missing there.
+// unlike returns a commit's files that are missing in a folder or have other
+// content there.
 func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	temp, err := os.MkdirTemp("", "deskhand-index-")
 	if err != nil {
@@ -280,10 +286,11 @@ func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	return fields(out), err
 }
 
-// Applying plans the changes that bring the branch's work into the user's checkout of
-// each repository, for [Apply]. Its moves go from one tree to another in a folder and
-// name no branch. Faults: conflicts, target_dirty, nothing_to_land, and not_checked_out
-// for a repository without a working tree.
+// Applying plans the changes that bring the branch's work into the user's
+// checkout of each repository. [Apply] performs them. Each of the moves goes
+// from one tree to another in a folder and names no branch. Faults: conflicts,
+// target_dirty, nothing_to_land, and not_checked_out for a repository without a
+// working tree.
 func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 	for _, r := range t.Repos {
 		m, err := t.applying(ctx, r)
@@ -300,7 +307,8 @@ func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 	return steps, nil
 }
 
-// Apply applies the steps as uncommitted changes, all or none. Fault: target_dirty.
+// Apply applies all steps as uncommitted changes, or none of them. Fault:
+// target_dirty.
 func Apply(ctx context.Context, steps []Move) error {
 	for i, m := range steps {
 		err := m.files(ctx, m.Before, m.After)
@@ -324,7 +332,8 @@ func Apply(ctx context.Context, steps []Move) error {
 	return nil
 }
 
-// applying returns the move from the checked-out tree to one that also has the work.
+// applying returns the move from the checked-out tree to a tree that also
+// contains the work.
 func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
 	if err != nil {
@@ -358,8 +367,9 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	return Move{Name: r.Name, Path: r.Path, Before: strings.TrimSpace(string(was)), After: tree, Dir: r.Path}, nil
 }
 
-// SetBranchAside deletes the attempt's branch. If no other branch contains its commits,
-// they get a ref below refs/deskhand/kept. It returns these refs.
+// SetBranchAside deletes the attempt's branch. If no other branch contains its
+// commits, it creates refs to them under refs/deskhand/kept, and returns these
+// refs.
 func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
 	for _, kept := range t.DropBranches(ctx) {
 		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })

@@ -9,14 +9,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxOutput is the maximum number of bytes to keep of one git command's output. An
-// agent can make git print as much as it likes, so one file could exhaust the server's
-// memory. The limit fits the names of half a million files. Output that may be longer
-// is read part by part, with [each].
+// maxOutput is the maximum number of bytes to keep of one git command's output.
+// An agent can make git print any amount, so one file could exhaust the
+// server's memory. The limit is enough for the names of half a million files.
+// Output that may be longer is read part by part, with [each].
 const maxOutput = 64 << 20
 
-// maxPart is the maximum size of one part of an output that is read part by part. A
-// path is at most 4 KiB long on Linux.
+// maxPart is the maximum size, in bytes, of one part of output that is read
+// part by part. A path is at most 4 KiB long on Linux.
 const maxPart = 1 << 20
 
 // run runs git and returns its output. It returns a fault if the output is longer than
@@ -36,7 +36,7 @@ func tooLong(cmd gitCommand, what string) error {
 		"delete generated files from the worktree, or add them to .gitignore")
 }
 
-// bounded is an output that stops its program when it gets too long.
+// bounded is an output that stops its program when the output gets too long.
 type bounded struct {
 	bytes.Buffer
 	limit int
@@ -54,8 +54,9 @@ func (k *bounded) Write(p []byte) (int, error) {
 	return k.Buffer.Write(p)
 }
 
-// each calls f with the NUL-terminated parts of git's output while git runs, and keeps
-// only one of them at a time. An error from f stops git, and is returned.
+// each calls f with the NUL-terminated parts of git's output while git runs. It
+// keeps only one part at a time in memory. An error from f stops git, and is
+// returned.
 func each(cmd gitCommand, f func(part string) error) error {
 	parts := &parts{f: f}
 	cmd.Stdout = parts
@@ -95,7 +96,7 @@ func (p *parts) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// through runs git with input that write produces piece by piece.
+// through runs git with input that write produces bit by bit.
 func through(cmd gitCommand, write func(to io.Writer) error) error {
 	in, to := io.Pipe()
 	cmd.Stdin = in
@@ -106,7 +107,7 @@ func through(cmd gitCommand, write func(to io.Writer) error) error {
 		done <- err
 	}()
 	_, err := run(cmd)
-	in.CloseWithError(errors.New("git has exited")) // stops a writer that git did not wait for
+	in.CloseWithError(errors.New("git has exited")) // stops write if git did not read all of its input
 	if e := <-done; err == nil {
 		err = e
 	}

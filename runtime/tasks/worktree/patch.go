@@ -18,25 +18,28 @@ const (
 
 // Patch is the output of git diff for some files.
 type Patch struct {
-	// Blocked is empty, or the reason why there is no text: TooManyPaths,
-	// SizeExceeded, OutsideWorkspace, SummaryFailed or ThresholdExceeded.
+	// Blocked is the reason why there is no text: TooManyPaths, SizeExceeded,
+	// OutsideWorkspace, SummaryFailed or ThresholdExceeded. Otherwise it is
+	// empty.
 	Blocked, Detail string
 	// Text is UTF-8. A binary file appears as a one-line note.
 	Text string
 	// Lossy reports whether bytes in Text that are not UTF-8 were replaced.
 	// Such a patch cannot be applied.
 	Lossy bool
-	// Truncated reports whether files are missing. Omitted lists them.
+	// Truncated reports whether files were left out of Text. Omitted lists
+	// them.
 	Truncated bool
 	Omitted   []string
 }
 
-// Patch returns the changes of paths, which begin with a repository's name; a folder
-// includes everything in it. The patch contains whole files, up to maxBytes of text: 0
-// means 200 KiB, and more than 2 MiB is blocked. Unchanged paths add nothing. For a
-// symbolic link, the patch shows the change of the link. A path through a link stands
-// for the link's destination, and is blocked if the destination is outside. guard
-// applies to all changes of the attempt.
+// Patch returns the changes of paths. A path begins with a repository's name; a
+// folder includes everything in it. The patch contains whole files, up to
+// maxBytes of text: 0 means 200 KiB, and more than 2 MiB is blocked. Unchanged
+// paths add nothing. For a symbolic link, the patch shows the change of the
+// link itself. A path that goes through a link stands for the link's
+// destination, and is blocked if the destination is outside. guard applies to
+// all changes of the attempt.
 func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Guard, force bool) (Patch, error) {
 	if maxBytes <= 0 {
 		maxBytes = defaultPatchBytes
@@ -66,7 +69,7 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 	onDisk := !t.Stored || t.Present(ctx)
 	for i, w := range wanted {
 		if !onDisk || slices.ContainsFunc(changes.Files, func(f FileChange) bool { return within(f, w) }) {
-			continue // this includes files in a folder that a link has replaced
+			continue // this also skips files in a folder that a link has replaced
 		}
 		if wanted[i], err = t.withoutLinks(w); err != nil {
 			return Patch{Blocked: OutsideWorkspace, Detail: err.Error()}, nil
@@ -107,15 +110,15 @@ func (p *Patch) omit(files []FileChange) {
 	}
 }
 
-// Limits for the names passed to one git command. Windows allows 32 KiB of arguments,
-// and git is stopped once it has printed enough anyway.
+// Limits for the names passed to one git command. Windows allows 32 KiB of
+// arguments. Git is stopped once it has printed enough anyway.
 const (
 	batchFiles = 200
 	batchBytes = 16 << 10
 )
 
-// patch appends the differences of one repository's files to text, as long as whole
-// files fit.
+// patch appends the differences of one repository's files to text, as long as a
+// whole file fits.
 func (t Tree) patch(ctx context.Context, repo int, files []FileChange, maxBytes int, text *strings.Builder, patch *Patch) error {
 	v, err := t.view(ctx, t.Repos[repo])
 	if err != nil {
@@ -158,8 +161,9 @@ func rest(files []FileChange, repo string) []FileChange {
 	return files
 }
 
-// sections returns the differences of names, one for each file that git lists for them,
-// and the listed files. It leaves out differences that do not end within limit bytes.
+// sections returns the differences of names, one for each file that git lists
+// for them. It also returns the listed files. It leaves out a difference that
+// does not end within limit bytes.
 func (v *view) sections(ctx context.Context, names []string, limit int) ([]string, []FileChange, error) {
 	listed, _, err := v.list(ctx, names...)
 	if err != nil {
@@ -171,7 +175,7 @@ func (v *view) sections(ctx context.Context, names []string, limit int) ([]strin
 	}
 	parts := splitSections(out)
 	if cut && len(parts) > 0 {
-		parts = parts[:len(parts)-1] // the truncated one
+		parts = parts[:len(parts)-1] // the last part, which is truncated
 	}
 	var sections []string
 	for _, f := range listed {
@@ -188,8 +192,9 @@ func (v *view) sections(ctx context.Context, names []string, limit int) ([]strin
 	return sections, listed, nil
 }
 
-// splitSections splits a patch before each file. Only a file's first line starts with
-// "diff --git", because a sign precedes the lines of the file's content.
+// splitSections splits a patch before each file. Only a file's first line
+// starts with "diff --git", because each line of a file's content starts with a
+// sign.
 func splitSections(patch []byte) []string {
 	const start = "diff --git "
 	var parts []string
@@ -204,7 +209,7 @@ func splitSections(patch []byte) []string {
 	return parts
 }
 
-// print returns git's output, truncated soon after limit bytes.
+// print returns git's output. It stops soon after limit bytes.
 func (v *view) print(ctx context.Context, args []string, limit int) (out []byte, cut bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

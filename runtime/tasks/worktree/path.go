@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// quote returns a path in a form that can be shown in JSON and passed back. If the path
-// is not UTF-8 or starts with a double quote, quote puts it in double quotes with octal
-// escapes, as git does; otherwise it returns the path unchanged.
+// quote returns path in a form that can be shown in JSON and passed back. If
+// the path is not UTF-8 or starts with a double quote, quote puts it in double
+// quotes with octal escapes, the way git quotes it. Otherwise it returns the
+// path unchanged.
 func quote(path string) string {
 	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
@@ -69,9 +70,10 @@ func unquote(path string) (string, error) {
 	return b.String(), nil
 }
 
-// inside parses a path from outside. It returns the repository that the path begins
-// with, and the clean path with / between its elements. It rejects absolute paths, `..`
-// that leads outside, and git's own files. It does not access the disk.
+// inside parses an untrusted path. It returns the index of the repository that
+// the path begins with, and the clean path with / between its elements. It
+// rejects absolute paths, git's own files, and paths that lead outside with
+// `..`. It does not access the disk.
 func (t Tree) inside(path string) (clean string, repo int, err error) {
 	path, err = unquote(path)
 	switch {
@@ -110,8 +112,8 @@ func (t Tree) inside(path string) (clean string, repo int, err error) {
 	return "", 0, fmt.Errorf("the attempt has no repository %q; a path must begin with a repository's name", elements[0])
 }
 
-// gitsOwn reports whether a path element names git's folder on any file system. Windows
-// and macOS accept alternative spellings.
+// gitsOwn reports whether a path element names git's folder on some file
+// system. Windows and macOS accept alternative spellings.
 func gitsOwn(element string) bool {
 	e := strings.ToLower(strings.TrimRight(element, ". "))
 	for _, ignored := range []string{"\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\ufeff"} {

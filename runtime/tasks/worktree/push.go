@@ -9,12 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// pushed lists the protocols that a push may use. All other git commands in this
-// package use none.
+// pushed lists the protocols that a push may use. Other git commands in this
+// package may not use any protocol.
 const pushed = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"
 
-// Remote returns a remote's configured address, and the address that a push goes to.
-// Fault: remote_missing.
+// Remote returns a remote's configured address, and the address to which pushes
+// go. Fault: remote_missing.
 func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push string, err error) {
 	if err := r.requirePresent(); err != nil {
 		return "", "", err
@@ -30,9 +30,9 @@ func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push st
 	return strings.TrimSpace(string(out)), push, nil
 }
 
-// Push pushes a commit to the attempt's branch at an address. before is the commit that
-// the last push left there, which may be replaced. If before is empty, nothing is
-// replaced. No hook runs. Fault: push_refused.
+// Push pushes a commit to the attempt's branch at an address. before is the
+// commit that the last push left there; Push may replace it. If before is
+// empty, Push replaces nothing. No hook runs. Fault: push_refused.
 func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) error {
 	ref := "refs/heads/" + t.Branch
 	args := []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules"}
@@ -61,8 +61,8 @@ func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) 
 	return fault.New(PushRefused, fmt.Sprintf("could not push branch %s of %s: %s", t.Branch, r.Name, said), hint)
 }
 
-// Password returns what git gets from the user's own credential helpers for a host, or
-// "" if they have nothing.
+// Password returns the password that the user's own credential helpers have for
+// a host, or "" if they have none.
 func Password(ctx context.Context, host string) string {
 	cmd := command(ctx, os.TempDir(), "credential", "fill")
 	cmd.with = []string{"core.askPass=", "credential.interactive=false"}

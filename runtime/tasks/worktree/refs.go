@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Refs returns the refs of the repositories with their values, by repository and name.
-// It omits remote branches, deskhand's own refs, and the attempts' branches, which
-// begin with prefix.
+// Refs returns the refs of the repositories with their values, by repository
+// and name. It omits remote branches, deskhand's own refs, and all attempts'
+// branches, whose names begin with prefix.
 func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, r := range t.Repos {
@@ -30,7 +30,7 @@ func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error
 	return found, nil
 }
 
-// maxRefs is the maximum number of refs to name.
+// maxRefs is the maximum number of refs that MovedRefs names.
 const maxRefs = 10
 
 // MovedRefs describes, for people, which refs changed between before and after.
@@ -55,8 +55,8 @@ func MovedRefs(before, after map[string]string) (moved []string) {
 	return moved
 }
 
-// AtBase reports whether every branch is still where it started, so that the
-// worktrees contain only the user's own commits.
+// AtBase reports whether every branch is still where it started. The worktrees
+// then contain only the user's own commits.
 func (t Tree) AtBase(ctx context.Context) bool {
 	for _, r := range t.Repos {
 		head, err := revision(ctx, t.path(r), "HEAD")

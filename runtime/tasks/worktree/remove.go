@@ -13,12 +13,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// keptRefs is the prefix of refs to commits whose worktree was removed. Only git's
-// garbage collection reads them, and it keeps the commits that they reach.
+// keptRefs is the prefix of refs to commits whose worktree was removed. Only
+// git's garbage collection reads these refs; it keeps the commits that they
+// reach.
 const keptRefs = "refs/deskhand/kept/"
 
-// keepCommits gives each loose commit a permanent ref, in the repository or, for a
-// submodule, in the folder where the repository keeps the submodule.
+// keepCommits creates a permanent ref to each loose commit. The ref is in the
+// repository. For a submodule, it is in the folder where the repository keeps
+// the submodule.
 func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 	for _, l := range s.loose {
 		dir, refs := l.repo.Path, keptRefs+filepath.Base(t.Dir)+"/"
@@ -70,10 +72,11 @@ func fetchRefs(ctx context.Context, from, to string, refs []string) error {
 	return nil
 }
 
-// Remove removes the folder and git's record of its worktrees. Branches stay, and
-// commits that no branch has get a ref below refs/deskhand/kept. Without force, it
-// returns worktree_dirty if a [Survey] finds work that is not on the branch or would be
-// lost. Use force only for a folder in which no work was done.
+// Remove removes the folder and git's record of its worktrees. Branches stay.
+// Commits that are on no branch get a ref under refs/deskhand/kept. Without
+// force, Remove returns worktree_dirty if a [Survey] finds work that is not on
+// the branch or would be lost. Use force only for a folder in which no work was
+// done.
 func (t Tree) Remove(ctx context.Context, force bool) error {
 	if err := t.check(); err != nil {
 		return err
@@ -103,12 +106,14 @@ func (t Tree) Remove(ctx context.Context, force bool) error {
 	return removeAll(gone)
 }
 
-// goneDir is the folder that holds attempts' folders while they are removed.
+// goneDir is the folder that holds attempts' folders while they are being
+// removed.
 const goneDir = ".gone"
 
-// setAside moves the folder away in one step, because a half-deleted folder would look
-// as if an agent had deleted files. It returns "" if there is no folder, or if it
-// cannot be moved, for example while a Windows program uses it.
+// setAside moves the folder away in one step, because a half-deleted folder
+// would look as if an agent had deleted files. It returns "" if there is no
+// folder, or if the folder cannot be moved, for example while a Windows program
+// uses it.
 func (t Tree) setAside() (string, error) {
 	if there, err := t.removable(); err != nil || !there {
 		return "", err
@@ -124,8 +129,8 @@ func (t Tree) setAside() (string, error) {
 	return gone, nil
 }
 
-// ClearGone removes the remains of folders below dir whose removal was interrupted, for
-// example by a power failure.
+// ClearGone removes the rest of folders below dir whose removal was
+// interrupted, for example by a power failure.
 func ClearGone(dir string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, goneDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +143,8 @@ func ClearGone(dir string) error {
 	return errors.Join(problems...)
 }
 
-// Discard is like [Tree.Remove], for an attempt that is no longer needed: commits
-// outside its branch get a ref and do not prevent removal.
+// Discard is like [Tree.Remove], for an attempt that is no longer needed.
+// Commits outside its branch get a ref, and do not prevent removal.
 func (t Tree) Discard(ctx context.Context) error {
 	s, err := t.Survey(ctx)
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// replay recreates the commits that head has and onto does not on top of onto, without
-// a checkout. Commits keep their authors. It leaves out merges, and commits that no
-// longer change anything. If no commit is left, it returns onto.
+// replay takes the commits that are in head but not in onto, and recreates them
+// on top of onto, without a checkout. Commits keep their authors. replay leaves
+// out merges, and commits that no longer change anything. If no commit is left,
+// it returns onto.
 func replay(ctx context.Context, r Repo, onto, head, target string, a Author) (string, error) {
 	out, err := git(ctx, r.Path, "rev-list", "--reverse", "--topo-order", "--no-merges", onto+".."+head)
 	if err != nil {
@@ -24,9 +25,9 @@ func replay(ctx context.Context, r Repo, onto, head, target string, a Author) (s
 	return onto, nil
 }
 
-// pick recreates a commit on top of another one. The three-way merge takes its base
-// from the history, so pick first commits both sides on top of the commit's parent,
-// which makes the parent the base.
+// pick recreates a commit on top of onto. A three-way merge takes its base from
+// the history. pick therefore first commits both sides on top of the commit's
+// parent, so that the parent becomes the base.
 func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (string, error) {
 	parent, err := revision(ctx, r.Path, commit+"^")
 	if err != nil {
@@ -66,14 +67,15 @@ func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (s
 	return recommit(ctx, r, commit, tree, onto, a)
 }
 
-// nobody sets the author of temporary commits. It is always the same, so that git
-// stores such a commit only once.
+// nobody sets the author of temporary commits. The author is always the same,
+// so git stores such a commit only once.
 var nobody = []string{
 	"GIT_AUTHOR_NAME=deskhand", "GIT_AUTHOR_EMAIL=deskhand@localhost", "GIT_AUTHOR_DATE=@0 +0000",
 	"GIT_COMMITTER_NAME=deskhand", "GIT_COMMITTER_EMAIL=deskhand@localhost", "GIT_COMMITTER_DATE=@0 +0000",
 }
 
-// recommit creates a commit with the author, date and message of another one.
+// recommit creates a commit with the author, date and message of another
+// commit.
 func recommit(ctx context.Context, r Repo, of, tree, parent string, a Author) (string, error) {
 	out, err := git(ctx, r.Path, "cat-file", "commit", of)
 	if err != nil {

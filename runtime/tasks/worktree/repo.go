@@ -20,8 +20,9 @@ type Found struct {
 	// Path is the absolute path of the repository's top folder, with symbolic links
 	// resolved.
 	Path string
-	// Branch is the default target: the checked-out branch or, with a detached HEAD,
-	// the remote's default branch, main or master. It is empty if none of these exists.
+	// Branch is the default target: the checked-out branch or, if HEAD is
+	// detached, the remote's default branch, main or master. It is empty if
+	// none of these exists.
 	Branch string
 }
 
@@ -104,10 +105,10 @@ func (r Repo) First(ctx context.Context, branch string) (string, error) {
 		return "", fmt.Errorf("look for the first commit of %s: %w", r.Name, err)
 	}
 	roots := strings.Fields(string(out))
-	return roots[len(roots)-1], nil // the oldest
+	return roots[len(roots)-1], nil // the last root is the oldest
 }
 
-// Has reports whether the repository at path has a commit.
+// Has reports whether the repository at path contains a commit.
 func Has(ctx context.Context, path, commit string) bool {
 	_, err := revision(ctx, path, commit)
 	return commit != "" && err == nil
@@ -153,8 +154,8 @@ func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
 	return "", fault.New(NotFound, fmt.Sprintf("repository %s has no branch %q", r.Name, branch), "name a branch that exists").WithCase(NoSuchBranch)
 }
 
-// notInNames lists characters that no branch name has. After a name, some of them make
-// git look up something else, for example the previous commit.
+// notInNames lists characters that no branch name contains. Git would interpret
+// some of them after a name, for example to look up the previous commit.
 const notInNames = "~^:?*[\\ "
 
 func (t Tree) branchIsFree(ctx context.Context, r Repo) error {
@@ -167,8 +168,9 @@ func (t Tree) branchIsFree(ctx context.Context, r Repo) error {
 	return nil
 }
 
-// branchFree reports whether a branch can be created: neither the branch, nor a branch
-// below it, nor one that is a parent folder of its name exists.
+// branchFree reports whether a branch can be created. It cannot if the branch
+// exists, if a branch below it exists, or if a parent folder of its name is a
+// branch.
 func branchFree(ctx context.Context, path, branch string) bool {
 	out, err := git(ctx, path, "for-each-ref", "--format=%(refname)", "--count=1", "refs/heads/"+branch, "refs/heads/"+branch+"/")
 	if err != nil || len(out) > 0 {
@@ -185,9 +187,9 @@ func branchFree(ctx context.Context, path, branch string) bool {
 	return true
 }
 
-// FreeBranch returns want if no repository has such a branch, otherwise want with a
-// number appended. If a branch named like the first part of want is in the way, it
-// replaces / with -.
+// FreeBranch returns want if no repository has such a branch. Otherwise it
+// returns want with a number appended. If a branch has the name of the first
+// part of want, FreeBranch replaces / with -.
 func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) {
 	free := func(branch string) bool {
 		for _, r := range repos {
@@ -211,7 +213,7 @@ func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) 
 	return "", fault.New(BranchExists, fmt.Sprintf("all branch names like %s are taken", want), "delete old branches, or set another branch prefix")
 }
 
-// Slug returns text as part of a branch name: lower case letters, digits and
+// Slug converts text to part of a branch name: lower case letters, digits and
 // dashes, 1 to 40 characters.
 func Slug(text string) string {
 	var b strings.Builder
@@ -232,11 +234,11 @@ func Slug(text string) string {
 	return "task"
 }
 
-// ValidName returns a fault for a repository name that cannot be a folder on every
-// system, or that is ambiguous. A valid name has 1 to 100 bytes of UTF-8 without
-// control characters and without / \ : * ? " < > |. It does not begin with a dot, dash
-// or space, does not end with a dot or space, and is not a Windows device. Fault:
-// invalid_argument.
+// ValidName returns a fault for a repository name that cannot be a folder on
+// every system, or that is ambiguous. A valid name has 1 to 100 bytes of UTF-8,
+// with no control characters and none of / \ : * ? " < > |. It does not begin
+// with a dot, dash or space, does not end with a dot or space, and is not the
+// name of a Windows device. Fault: invalid_argument.
 func ValidName(name string) error {
 	bad := ""
 	switch base, _, _ := strings.Cut(strings.ToUpper(name), "."); {

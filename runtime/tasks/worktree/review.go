@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// maxReviewed is the maximum size of one side of a file to show, and maxHashed is how
-// much of all files together is hashed to detect changes. Both are in bytes.
+// maxReviewed is the maximum size of one side of a file to show. maxHashed is
+// the maximum total size of content, over all files, to hash in order to detect
+// changes. Both are in bytes.
 const (
 	maxReviewed = 2 << 20
 	maxHashed   = 64 << 20
@@ -24,24 +25,25 @@ type Diff struct {
 	// Patch is the file's differences as git prints them, with three lines of context.
 	// A binary file appears as a one-line note.
 	Patch string
-	// Old and New hold the whole file on both sides. They are nil if the file is
-	// missing, is not a regular file, or is larger than 2 MiB.
+	// Old and New hold the whole file on both sides. Each is nil if that file
+	// is missing, is not a regular file, or is larger than 2 MiB.
 	Old, New []byte
 	// Cut reports whether the patch was left out because it is larger than 2 MiB.
 	Cut bool
 }
 
-// Against returns a copy of t that is compared with other commits, by repository name.
-// A repository that is not in commits is still compared with the commit at which its
-// branch left the target.
+// Against returns a copy of t that is compared with other commits. The keys of
+// commits are repository names. A repository without an entry is still compared
+// with the commit at which its branch diverged from the target.
 func (t Tree) Against(commits map[string]string) Tree {
 	t.against = commits
 	return t
 }
 
-// Marks returns a fingerprint for each file, by path. It covers the file's content and
-// the version that the file is compared with. After the first 64 MiB, a file's
-// fingerprint uses its size and time instead of its content.
+// Marks returns a fingerprint for each file, by path. The fingerprint covers
+// the file's content and the version that the file is compared with. Once 64
+// MiB have been hashed, fingerprints use the files' sizes and times instead of
+// their content.
 func (t Tree) Marks(files []FileChange) map[string]string {
 	marks := make(map[string]string, len(files))
 	left := int64(maxHashed)
@@ -59,7 +61,7 @@ func (t Tree) Marks(files []FileChange) map[string]string {
 		case info.Mode().IsRegular() && info.Size() <= left:
 			left -= info.Size()
 			if file, _, err := t.open(t.Repos[f.repo].Name + "/" + f.name); err == nil {
-				_, _ = io.Copy(sum, io.LimitReader(file, info.Size())) // on an error, the part that was read is enough
+				_, _ = io.Copy(sum, io.LimitReader(file, info.Size())) // on an error, the content read so far is enough
 				file.Close()
 			}
 		default:
@@ -70,8 +72,8 @@ func (t Tree) Marks(files []FileChange) map[string]string {
 	return marks
 }
 
-// Diff compares one file, named as in [Changes]. If space is set, it ignores changes of
-// white space. ok is false if the file has not changed.
+// Diff compares one file. path is as in [Changes]. If space is set, Diff
+// ignores changes of white space. ok is false if the file has not changed.
 func (t Tree) Diff(ctx context.Context, path string, space bool) (d Diff, ok bool, err error) {
 	_, repo, err := t.inside(path)
 	if err != nil {
@@ -114,7 +116,8 @@ func (t Tree) Diff(ctx context.Context, path string, space bool) (d Diff, ok boo
 	return d, true, nil
 }
 
-// was returns the file in the commit that it is compared with, or nil: see [Diff.Old].
+// was returns the file's content in the commit that the file is compared with,
+// or nil: see [Diff.Old].
 func (v *view) was(ctx context.Context, f FileChange) []byte {
 	if strings.Trim(f.old, "0") == "" {
 		return nil
@@ -126,7 +129,7 @@ func (v *view) was(ctx context.Context, f FileChange) []byte {
 	return append([]byte{}, out...)
 }
 
-// is returns the current file, or nil: see [Diff.New].
+// is returns the file's current content, or nil: see [Diff.New].
 func (t Tree) is(f FileChange) []byte {
 	if f.Kind == "deleted" {
 		return nil

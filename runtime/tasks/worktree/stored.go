@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// If an attempt's folder was removed, its work is in the repository: on its branch, or
-// at the ref that a landing left.
+// If an attempt's folder was removed, its work is still in the repository: on
+// its branch, or at the ref that a landing created.
 
 // storedHead returns the last commit of an attempt's work, whether or not its folder
 // exists.
@@ -74,7 +74,7 @@ func (t Tree) storedFile(ctx context.Context, clean string, repo int) (*os.File,
 	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", quote(clean), err)
 	}
-	defer os.Remove(f.Name()) // on systems that cannot delete an open file, the system's own cleanup does
+	defer os.Remove(f.Name()) // on systems that cannot delete an open file, the system removes it later
 	cmd := command(ctx, r.Path, "cat-file", "blob", head+":"+name)
 	cmd.Stdout = f
 	err = stream(cmd)
@@ -87,14 +87,15 @@ func (t Tree) storedFile(ctx context.Context, clean string, repo int) (*os.File,
 	return f, nil
 }
 
-// storedSizes records the sizes of files that exist, and adds them to sum.
+// storedSizes records the sizes of files in the last commit, and adds them to
+// sum.
 func (v *view) storedSizes(ctx context.Context, files []FileChange, sum *Summary) error {
 	var there []FileChange
 	var at []int
 	var objects []string
 	for i, f := range files {
 		if f.Kind != "deleted" {
-			f.Kind = "deleted" // deletedSizes only looks up deleted files
+			f.Kind = "deleted" // deletedSizes looks up deleted files only
 			there, at, objects = append(there, f), append(at, i), append(objects, v.stored+":"+f.name)
 		}
 	}

@@ -14,21 +14,22 @@ import (
 
 // Survey describes what would be lost with an attempt's folder.
 type Survey struct {
-	// Off lists, by repository, the reasons why work is not on the attempt's branch:
-	// uncommitted files, commits elsewhere, an unfinished merge.
+	// Off lists, by repository, the reasons why work is not on the attempt's
+	// branch: uncommitted files, commits elsewhere, or an unfinished merge.
 	Off []string
-	// Holds lists the reasons not to remove the folder: those in Off, and content that
-	// cannot be on a branch.
+	// Holds lists the reasons not to remove the folder. They are the reasons in
+	// Off, and content that cannot be on a branch.
 	Holds []string
-	// Ignored lists files and folders that git ignores or that are next to the
-	// repositories. They are removed with the folder. Files that [Tree.CopyIn] copied
-	// are not listed. Paths begin with the repository's name; folders end with /.
+	// Ignored lists files and folders that git ignores or that are outside the
+	// repositories. They are removed with the folder. It does not list files
+	// that [Tree.CopyIn] copied. Paths begin with the repository's name;
+	// folders end with /.
 	Ignored []string
-	// Nested lists repositories inside a worktree that are neither submodules nor
-	// ignored. No diff or commit contains them.
+	// Nested lists repositories inside a worktree that are neither submodules
+	// nor ignored. Diffs and commits do not contain them.
 	Nested []string
 
-	hard    []string // the reasons in Holds that a ref does not resolve
+	hard    []string // reasons in Holds that creating a ref would not remove
 	loose   []loose
 	modules []string // folders of submodules
 }
@@ -65,8 +66,8 @@ func (t Tree) Survey(ctx context.Context) (Survey, error) {
 	return s, ctx.Err()
 }
 
-// Standing is a [Tree.Survey] that skips ignored folders and files next to the
-// repositories.
+// Standing is like [Tree.Survey], but skips ignored folders and files outside
+// the repositories.
 func (t Tree) Standing(ctx context.Context) (Survey, error) {
 	var s Survey
 	if err := t.check(); err != nil {
@@ -145,8 +146,8 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	return err
 }
 
-// commitsElsewhere returns the checked-out commit, and describes where it is if it is
-// not on the attempt's branch.
+// commitsElsewhere returns the checked-out commit. If the commit is not on the
+// attempt's branch, commitsElsewhere also describes where it is.
 func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, err error) {
 	dir := t.path(r)
 	on := "a detached HEAD"
@@ -203,7 +204,7 @@ func unfinished(ctx context.Context, dir string) (string, error) {
 	return "", nil
 }
 
-// listed joins the first names, and counts the rest.
+// listed joins the first few names, and counts the rest.
 func listed(names []string) string {
 	const most = 5
 	if len(names) <= most {

@@ -13,18 +13,19 @@ import (
 	"strings"
 )
 
-// view is a worktree prepared for comparison. It has a copy of the index, in which
-// untracked files are recorded as added. The index itself is not touched, so a view
-// does not disturb a git command that the agent runs.
+// view is a worktree prepared for comparison. It has a copy of the index, in
+// which untracked files are recorded as added. It does not change the index
+// itself, and therefore does not disturb a git command that the agent runs.
 type view struct {
 	repo Repo
 	dir  string // the worktree
 	base string
 	temp string
-	// stored is the commit to compare if there is no worktree. If it is empty, the
-	// files on the disk are compared.
+	// stored is the commit to compare if there is no worktree. If stored is
+	// empty, the files on the disk are compared.
 	stored string
-	// nested lists the repositories inside that are not submodules.
+	// nested lists the repositories inside the worktree that are not
+	// submodules.
 	nested []string
 }
 
@@ -54,9 +55,10 @@ func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 
 func (v *view) close() { os.RemoveAll(v.temp) }
 
-// base returns the merge base of the attempt's branch and its target. If the target
-// contains all of the work, or was deleted or rewritten, it returns the commit that the
-// attempt started from, or the one that the last landing or update stored.
+// base returns the merge base of the attempt's branch and its target. If the
+// target contains all of the work, or was deleted or rewritten, base returns
+// the stored commit instead: the one that the last landing or update stored, or
+// else the one that the attempt started from.
 func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	if commit := t.against[r.Name]; commit != "" {
 		return revision(ctx, t.path(r), commit)
@@ -68,7 +70,8 @@ func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	return t.baseOf(ctx, r, t.path(r), head, "HEAD")
 }
 
-// baseOf is like base, for the commit head. name is a ref that points to head in dir.
+// baseOf is like base, for the commit head. name is a ref in dir that points to
+// head.
 func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (string, error) {
 	if target, err := r.Resolve(ctx, r.Target); err == nil && head != r.Landed {
 		out, err := git(ctx, dir, "merge-base", head, target)
@@ -88,7 +91,7 @@ func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (strin
 }
 
 // forwarded reports whether the branch equals the target because the branch was
-// fast-forwarded to it, and not because the target contains the work.
+// fast-forwarded to the target, and not because the target contains the work.
 func forwarded(ctx context.Context, dir, name string) bool {
 	out, err := git(ctx, dir, "rev-parse", "--symbolic-full-name", name)
 	if err != nil {
@@ -109,8 +112,8 @@ func (v *view) fill(ctx context.Context) error {
 	if err := copyFile(path, v.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copy index: %w", err)
 	}
-	// The index has three entries for a file in conflict. Without them, the file on the
-	// disk is treated like any other file.
+	// The index has three entries for a file with conflicts. Without them, the
+	// file on the disk is treated like any other file.
 	out, err := run(v.git(ctx, "ls-files", "--unmerged", "-z"))
 	if err != nil {
 		return fmt.Errorf("read index: %w", err)
@@ -132,11 +135,12 @@ func (v *view) fill(ctx context.Context) error {
 	return nil
 }
 
-// noteNew adds the untracked files to the copied index. Their entries have no data
-// about the file on the disk, so git reads the file. "git add --intent-to-add" would do
-// the same, but compares each name with every other. There may be millions of names, so
-// they are piped from one git command to another. The list is read from another copy of
-// the index, because the second command replaces the first copy.
+// noteNew adds the untracked files to the copied index. Their entries contain
+// no data about the file on the disk, so git reads the file. "git add
+// --intent-to-add" would do the same, but compares each name with every other.
+// There may be millions of names, so noteNew pipes them from one git command to
+// another. The first command reads a second copy of the index, because the
+// other command replaces the first copy.
 func (v *view) noteNew(ctx context.Context) error {
 	listed := filepath.Join(v.temp, "listed")
 	if err := copyFile(v.index(), listed); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -160,8 +164,8 @@ func (v *view) noteNew(ctx context.Context) error {
 	})
 }
 
-// emptyBlob is the object ID of an empty file, by ID length. git knows this object even
-// if it is not stored.
+// emptyBlob maps the length of object IDs to the ID of an empty file. Git knows
+// this object even if it is not stored.
 var emptyBlob = map[int]string{
 	40: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
 	64: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -175,9 +179,10 @@ func (v *view) git(ctx context.Context, args ...string) gitCommand {
 	return cmd
 }
 
-// diff returns arguments that compare the files with the base, whatever the user's
-// configuration and attributes say about showing differences. The arguments in asPatch
-// are separate, because each of them makes git print the patch as well.
+// diff returns arguments that compare the files with the base. The user's
+// configuration and attributes do not affect how differences are shown. The
+// arguments in asPatch are separate, because each of them makes git print the
+// patch as well.
 func (v *view) diff(more ...string) []string {
 	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames", "--no-indent-heuristic",
 		"--diff-algorithm=myers", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
@@ -187,16 +192,16 @@ func (v *view) diff(more ...string) []string {
 	return append(append(args, more...), v.base, "--")
 }
 
-// largeFiles sets the size from which git treats a file as binary. To compare two text
-// files, git holds all their lines in memory, which takes many times their size (git
-// 2.39: 360 MB for 8 MiB of empty lines).
+// largeFiles sets the size above which git treats a file as binary. To compare
+// two text files, git holds all their lines in memory, which takes many times
+// their size (git 2.39: 360 MB for 8 MiB of empty lines).
 const largeFiles = "core.bigFileThreshold=8m"
 
-// asPatch holds the diff arguments that make git print the lines.
+// asPatch holds the diff arguments that make git print the changed lines.
 var asPatch = []string{"--patch", "--unified=3", "--inter-hunk-context=0"}
 
-// untracked returns the files that git neither tracks nor ignores, and separately the
-// nested repositories, which git lists as folders.
+// untracked returns the files that git neither tracks nor ignores. It returns
+// nested repositories, which git lists as folders, separately.
 func untracked(ctx context.Context, dir string, env []string) (names, nested []string, err error) {
 	err = eachUntracked(ctx, dir, env, func(name string) error {
 		if folder, ok := strings.CutSuffix(name, "/"); ok {

@@ -10,19 +10,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Visit records the state of a user's checkout before it checked out an attempt's
-// branch.
+// Visit records the state of a user's checkout before the attempt's branch was
+// checked out there.
 type Visit struct {
 	Name string `json:"repo"`
 	Path string `json:"path"`
 	// Was is the branch that was checked out, for example refs/heads/main, or a
-	// commit.
+	// commit if HEAD was detached.
 	Was string `json:"was"`
 }
 
-// Visits plans the checkout of the attempt's branch in the user's checkout of each
-// repository. Faults: target_dirty for either side, not_checked_out, head_moved,
-// branch_missing.
+// Visits plans the checkout of the attempt's branch in the user's checkout of
+// each repository. Faults: target_dirty if either side has changes,
+// not_checked_out, head_moved, branch_missing.
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
 		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
@@ -59,8 +59,9 @@ func checkedOutIn(ctx context.Context, dir string) (string, error) {
 	return revision(ctx, dir, "HEAD")
 }
 
-// CheckOut checks out the attempt's branch in the user's checkouts, all or none. The
-// attempt's own folder stays at the commit, with a detached HEAD.
+// CheckOut checks out the attempt's branch in all of the user's checkouts, or
+// in none. The attempt's own folder stays at the same commit, with a detached
+// HEAD.
 func (t Tree) CheckOut(ctx context.Context, visits []Visit) error {
 	for i, v := range visits {
 		err := t.checkOut(ctx, v)
@@ -108,10 +109,10 @@ func switchTo(ctx context.Context, v Visit, to string) error {
 	return nil
 }
 
-// CheckIn returns the branch, with the commits made in the meantime, to the attempt's
-// folder, and the user's checkouts to their former branches. It leaves a checkout
-// unchanged if it is already on another branch. Fault: target_dirty, before anything
-// has changed.
+// CheckIn returns the branch to the attempt's folder, with the commits made in
+// the meantime. It returns the user's checkouts to their former branches. If a
+// checkout is already on another branch, CheckIn leaves it unchanged. Fault:
+// target_dirty, before anything has changed.
 func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
 	ours := "refs/heads/" + t.Branch
 	var still []Visit

@@ -1,10 +1,11 @@
-// Package worktree manages the checkouts of attempts. Each attempt has a folder with
-// one linked git worktree per repository, on the attempt's own branch.
+// Package worktree manages the checkouts of attempts. Each attempt has a folder
+// with one linked git worktree per repository, on the attempt's own branch.
 //
-// It runs the git program for everything, so that sparse checkouts, LFS and filters
-// work as the user configured them. The user's repository only gets a branch and a
-// worktree: none of its hooks run, git does not collect or prune anything in it, and a
-// branch with commits stays. Files are read only below the attempt's folder.
+// The package runs the git program for everything, so that sparse checkouts,
+// LFS and filters work as the user configured them. The user's repository only
+// gets a branch and a worktree. None of its hooks run, git does not collect or
+// prune anything in it, and a branch with commits stays. Files are read only
+// below the attempt's folder.
 package worktree
 
 import (
@@ -20,21 +21,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Tree is the checkout of one attempt. It is a value, and its state is on the disk. Its
-// methods may be called concurrently, except Add, Recreate, Remove and Commit, which
-// only the process that runs the attempt may call.
+// Tree is the checkout of one attempt. It is a value; the checkout's state is
+// on the disk. Its methods may be called concurrently, except Add, Recreate,
+// Remove and Commit. Only the process that runs the attempt may call those.
 type Tree struct {
 	// Dir is the absolute path of the attempt's folder, which belongs to
 	// deskhand.
 	Dir string
-	// Branch is the attempt's branch, the same in every repository.
+	// Branch is the attempt's branch. It has the same name in every repository.
 	Branch string
 	Repos  []Repo
-	// Allowed holds the fingerprints of findings that a person has allowed: see [Held].
-	// nil means none.
+	// Allowed holds the fingerprints of findings that a person has allowed: see
+	// [Held]. nil means that none is allowed.
 	Allowed map[string]bool `json:"-"`
-	// Stored lets committed work be shown after the worktree was removed. The worktree
-	// must have had no other work.
+	// Stored allows committed work to be shown after the worktree was removed.
+	// The worktree must have had no other work.
 	Stored bool
 	// against holds commits to compare with, by repository; see [Tree.Against].
 	against map[string]string
@@ -46,31 +47,32 @@ type Repo struct {
 	Name string
 	// Path is the absolute path of the user's repository.
 	Path string
-	// Target is the branch that the work is for.
+	// Target is the branch that the work is meant for.
 	Target string
 	// Base is the commit that the attempt started from. [Tree.Add] sets it.
 	Base string
 	// Copied lists the files that [Tree.CopyIn] copied. They are never
 	// committed and do not count as work of the attempt.
 	Copied []string `json:",omitempty"`
-	// Landed is the branch's last landed commit. It is empty if there is none. If
-	// it is set, Base is the commit at which the branch forked from the target, and
-	// the changes from Base to Landed are shown until the branch has newer commits.
+	// Landed is the branch's last landed commit. It is empty if nothing has
+	// landed. If it is set, Base is the commit at which the branch diverged
+	// from the target. The changes from Base to Landed are shown until the
+	// branch has newer commits.
 	Landed string `json:",omitempty"`
 }
 
 func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }
 
-// marker is the name of a file that marks a folder as an attempt's, so that it may be
-// removed.
+// marker is the name of a file that marks a folder as an attempt's folder. Only
+// a marked folder may be removed.
 const marker = ".deskhand-attempt"
 
-// Add creates the folder, and in it a worktree of each repository on a new branch that
-// starts at the target. All worktrees are locked. It returns the repositories with
-// their bases. If anything fails, it undoes everything.
+// Add creates the folder. In it, Add creates a worktree of each repository, on
+// a new branch that starts at the target, and locks the worktree. It returns
+// the repositories with their bases. If anything fails, it undoes everything.
 //
-// Faults: not_found for a missing repository or branch, branch_exists, invalid_argument
-// for a name that cannot be a folder name, no_commits.
+// Faults: not_found for a missing repository or branch, branch_exists,
+// invalid_argument for a name that cannot be a folder name, no_commits.
 func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -93,7 +95,7 @@ func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 		}
 	}()
 	for _, r := range repos {
-		// --no-track keeps the user's configuration unchanged.
+		// --no-track prevents a change to the user's configuration.
 		err := r.alone(ctx, func() error {
 			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", "--no-track", "-b", t.Branch, t.path(r), r.Base)
 			return err
@@ -154,11 +156,11 @@ func (t Tree) undo(repos []Repo) {
 	t.removeDir()
 }
 
-// Recreate creates missing worktrees again, from the branch. It leaves existing ones
-// unchanged, and locks all of them.
+// Recreate creates missing worktrees again, from the branch. It leaves existing
+// worktrees unchanged, and locks all worktrees.
 //
-// Faults: not_found if a repository or the branch no longer exists, branch_in_use if
-// the user has the branch checked out elsewhere.
+// Faults: not_found if a repository or the branch no longer exists,
+// branch_in_use if the user has the branch checked out elsewhere.
 func (t Tree) Recreate(ctx context.Context) error {
 	if err := t.check(); err != nil {
 		return err
@@ -209,7 +211,8 @@ func (t Tree) Unlock(ctx context.Context) error {
 	return t.each(ctx, "unlock", func(r Repo) bool { return r.requirePresent() == nil }, "is not locked", "is not a working tree")
 }
 
-// each locks or unlocks worktrees. fine lists git's messages if there is nothing to do.
+// each locks or unlocks worktrees. fine lists the messages that git prints if
+// there is nothing to do.
 func (t Tree) each(ctx context.Context, verb string, chosen func(Repo) bool, fine ...string) error {
 	for _, r := range t.Repos {
 		if !chosen(r) {
@@ -237,7 +240,7 @@ func (t Tree) Present(ctx context.Context) bool {
 }
 
 // present reports whether the folder is a worktree of the repository, and not a
-// symbolic link or some other folder.
+// symbolic link or another kind of folder.
 func (t Tree) present(ctx context.Context, r Repo) bool {
 	if info, err := os.Lstat(t.path(r)); err != nil || !info.IsDir() {
 		return false
@@ -249,8 +252,8 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	if err != nil {
 		return false
 	}
-	// It is not enough that the folder shares the common folder, because git keeps its
-	// data about worktrees in one place.
+	// Checking only the common folder is not enough, because git keeps its data
+	// about all worktrees there.
 	out, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return false
@@ -263,8 +266,8 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	return err == nil && mine == filepath.Join(box, boxAdmin)
 }
 
-// detach makes git forget a worktree and remove its folder. removeDir removes the rest,
-// because a worktree whose repository is missing has only a folder.
+// detach makes git forget a worktree and remove its folder. If the repository
+// is missing, git cannot remove the folder; removeDir does so later.
 func (t Tree) detach(ctx context.Context, r Repo) {
 	r.alone(ctx, func() error {
 		git(ctx, r.Path, "worktree", "unlock", t.path(r))
@@ -273,7 +276,7 @@ func (t Tree) detach(ctx context.Context, r Repo) {
 	})
 }
 
-// removeDir removes the folder if it is an attempt's.
+// removeDir removes the folder if it is an attempt's folder.
 func (t Tree) removeDir() error {
 	if there, err := t.removable(); err != nil || !there {
 		return err
@@ -284,8 +287,8 @@ func (t Tree) removeDir() error {
 	return nil
 }
 
-// removable reports whether the folder exists, and returns an error if it is not an
-// attempt's.
+// removable reports whether the folder exists. It returns an error if the
+// folder is not an attempt's folder.
 func (t Tree) removable() (there bool, err error) {
 	info, err := os.Lstat(t.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -300,7 +303,7 @@ func (t Tree) removable() (there bool, err error) {
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
-		if os.Remove(t.Dir) == nil { // it was empty
+		if os.Remove(t.Dir) == nil { // the folder was empty
 			return false, nil
 		}
 		return false, fmt.Errorf("remove the attempt's folder: %s has no %s, so it was not removed", t.Dir, marker)
@@ -329,9 +332,9 @@ func within(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// DropBranches deletes the attempt's branch if nothing would be lost: the branch is at
-// the base, or its target contains it. It returns the repositories in which the branch
-// stays. Remove the worktrees first.
+// DropBranches deletes the attempt's branch if nothing would be lost, that is,
+// if the branch is still at the base or its target contains it. It returns the
+// repositories in which the branch stays. Remove the worktrees first.
 func (t Tree) DropBranches(ctx context.Context) (kept []string) {
 	for _, r := range t.Repos {
 		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)

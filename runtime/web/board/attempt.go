@@ -14,16 +14,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// standing is an attempt's state in words.
+// standing is an attempt's state in words for people.
 type standing struct {
 	tasks.AttemptStatus
-	Word      string // for example completed or running
+	Word      string // state of the attempt, for example completed or running
 	Tone      string // CSS class of the chip: good, warn, alarm or empty
-	Live      bool   // something is running or will run
+	Live      bool   // whether something is running or will run
 	Since     moment
 	Last      moment
 	Questions []Question
-	InPlace   bool // questions are answered on the attempt's page
+	InPlace   bool // whether questions are answered on the attempt's page
 }
 
 func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s standing, err error) {
@@ -60,8 +60,8 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	return s, nil
 }
 
-// Target compares the branch with its target: "3 behind, 2 ahead, conflicts in
-// shop/README.md". It returns "" if there is no difference.
+// Target compares the branch with its target, for example "3 behind, 2 ahead,
+// conflicts in shop/README.md". It returns "" if there is no difference.
 func (s standing) Target() string {
 	ahead, behind := 0, 0
 	var conflicts []string
@@ -82,9 +82,9 @@ func (s standing) Target() string {
 type attemptView struct {
 	standing
 	Task    tasks.Task
-	Open    template.HTML // the open question with its form
+	Open    template.HTML // the open question, with its form
 	Log     logView
-	Raw     bool // the log is shown as it was written
+	Raw     bool // whether the raw log is shown
 	Review  reviewView
 	CanSend bool   // a follow-up can be sent or queued, now or later
 	Filled  filled // a form that was refused
@@ -98,7 +98,7 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	l := b.lookOf(w, r, id)
-	review := b.reviewing(ctx, m, l) // git runs meanwhile
+	review := b.reviewing(ctx, m, l) // git runs while the rest of the page is prepared
 	one, err := b.standingOf(ctx, m, id)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 		return err
 	}
 	v.Review.look = l
-	if v.SessionID != "" || !v.Live { // before that, the worktree may be incomplete
+	if v.SessionID != "" || !v.Live { // before a session exists, the worktree may be incomplete
 		if v.Review, err = b.reviewOf(ctx, m, l, v.TaskID, review); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 	return nil
 }
 
-// actOnAttempt handles a button on the attempt's page.
+// actOnAttempt handles the buttons on the attempt's page.
 func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	id := r.PathValue("id")
 	var err error
@@ -165,8 +165,8 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	return back(w, r, AttemptPath(id))
 }
 
-// Folders returns the attempt's worktrees, one for each repository, quoted for a
-// shell.
+// Folders returns the paths of the attempt's worktrees, one for each
+// repository, quoted for a shell.
 func (v attemptView) Folders() (quoted []string) {
 	for _, r := range v.Repos {
 		quoted = append(quoted, "'"+strings.ReplaceAll(filepath.Join(v.Dir, r.Name), "'", `'\''`)+"'")

@@ -1,7 +1,7 @@
-// Package board serves the pages about tasks: a board of tasks by status, a task
-// with its attempts side by side, and an attempt with its log, its changes and a
-// person's possible actions. Like the tools and the command line, it uses the task
-// manager.
+// Package board serves the pages about tasks: a board of tasks by status, a
+// task with its attempts side by side, and an attempt with its log, its
+// changes, and the actions that a person can take. It uses the task manager, as
+// the tools and the command line do.
 //
 // Every page works without its script: forms are plain, and each action is one
 // POST. The script keeps the log and the board up to date while a page is open.
@@ -21,7 +21,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Path is the board's path; the other pages are below it.
+// Path is the board's path. The other pages are below it.
 const Path = "/work"
 
 //go:embed templates/*.html
@@ -33,8 +33,8 @@ var static embed.FS
 // Question is a question that is waiting for a person.
 type Question struct {
 	ID, Text string
-	// Standing describes how the run that asked ended. It is empty if the run
-	// continues.
+	// Standing describes how the run that asked the question ended. It is empty
+	// if the run has not ended.
 	Standing string
 }
 
@@ -42,15 +42,16 @@ type Question struct {
 type Options struct {
 	// Manager opens the task manager, or returns the open one.
 	Manager func(ctx context.Context) (*tasks.Manager, error)
-	// Shell creates the pages. New adds files and a navigation link to it.
+	// Shell creates the pages. [New] adds files and a navigation link to it.
 	Shell *page.Shell
-	// Questions returns an attempt's open questions. If nil, none are shown.
+	// Questions returns an attempt's open questions. If it is nil, the pages
+	// show no questions.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
-	// Answer renders an attempt's first question with its form, for the attempt's
-	// page, and keeps that part of the page up to date. If nil, the page explains
-	// how to answer from the command line.
+	// Answer renders an attempt's first question with its form, for the
+	// attempt's page. It also keeps that part of the page up to date. If it is
+	// nil, the page explains how to answer from the command line.
 	Answer func(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error)
-	// Log receives errors. If nil, they are discarded.
+	// Log receives errors. If it is nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -84,8 +85,8 @@ func New(o Options) *Board {
 	return b
 }
 
-// Stop answers the requests of browser windows that are waiting for news, which
-// would otherwise delay the server's shutdown.
+// Stop answers the requests of browser windows that are waiting for news.
+// Otherwise, they would delay the server's shutdown.
 func (b *Board) Stop() { b.stop() }
 
 // Mounts returns the handlers by path, for people who have signed in.
@@ -109,7 +110,7 @@ func (b *Board) Mounts() map[string]http.Handler {
 	}
 }
 
-// page opens the manager for a handler and shows its errors.
+// page returns a handler that opens the manager for h, and shows any errors.
 func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m, err := b.options.Manager(r.Context())
@@ -152,7 +153,8 @@ func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	b.write(w, r, status, b.troubles, "Not possible", t)
 }
 
-// forPeople returns a hint that names a button instead of a tool.
+// forPeople returns a fault's hint for people. It names a button instead of a
+// tool.
 func forPeople(f *fault.Fault) string {
 	switch f.Code {
 	case tasks.AttemptRunning:

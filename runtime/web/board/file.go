@@ -13,32 +13,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// shown selects what is shown of a file in addition to its changes: gaps by the
-// number of their first line, or all lines.
+// shown specifies which lines of a file are shown in addition to its changes.
+// It selects gaps by the number of their first line, or all lines.
 type shown struct {
 	Gaps []string
 	All  bool
-	At   anchor // lines that a person wants to comment on
+	At   anchor // lines on which a person wants to comment
 }
 
-// fileBody has a file's lines, or a note why there are none.
+// fileBody holds a file's lines, or a note that explains why there are none.
 type fileBody struct {
 	*reviewFile
 	Rows     []fileRow
 	Note     string // shown instead of lines
-	Was, Is  string // addresses of pictures; empty if there are none
-	More     bool   // some lines are not shown
+	Was, Is  string // addresses of the old and new picture; empty if there are none
+	More     bool   // whether some lines are not shown
 	Outdated []*remark
 }
 
 // fileRow is a line with its comments.
 type fileRow struct {
 	diff.Row
-	Src     string // for a gap: the address that shows it
+	Src     string // for a gap: the address that shows the gap's lines
 	Remarks []*remark
 }
 
-// OldAt and NewAt return a line's name in addresses, for example o12 and n12.
+// OldAt and NewAt return the line's name in addresses, for example o12 and n12.
 func (r fileRow) OldAt() string { return "o" + strconv.Itoa(r.Row.Old) }
 func (r fileRow) NewAt() string { return "n" + strconv.Itoa(r.Row.New) }
 
@@ -93,7 +93,8 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 	return body, nil
 }
 
-// picture shows a file without lines: a picture, or a note about a binary file.
+// picture shows a file that has no lines, as a picture or as a note that the
+// file is binary.
 func (body *fileBody) picture(was, is bool) {
 	if pictures[strings.ToLower(path.Ext(body.Path))] == "" {
 		body.Note = "A binary file, " + size(body.Bytes) + "."
@@ -134,7 +135,8 @@ type fileView struct {
 // Lines returns the data for the file's lines.
 func (v fileView) Lines() *fileBody { return v.fileBody }
 
-// oneFile shows a file, as a page or as a part for the script.
+// oneFile shows a file. It answers with a page, or with a part of the page for
+// the script.
 func (b *Board) oneFile(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	l := b.lookOf(w, r, id)
@@ -184,8 +186,9 @@ func neighbour(l look, files []tasks.Change, i int) *reviewFile {
 	return &reviewFile{Change: files[i], look: l}
 }
 
-// blob sends a picture from an attempt, old or new. It sends nothing else, because
-// an agent's file must not become a page of this server.
+// blob sends a picture from an attempt, either its old or its new version. It
+// sends no other kind of file, because an agent's file must not become a page
+// of this server.
 func (b *Board) blob(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	l := b.lookOf(w, r, r.PathValue("id"))
 	name := r.FormValue("path")
@@ -207,7 +210,7 @@ func (b *Board) blob(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	_, _ = w.Write(data) // the client is gone
+	_, _ = w.Write(data) // ignore the error: the client may be gone
 	return nil
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// filled is a refused form with the reason, to be shown again with what was typed.
-// The zero value is an empty form.
+// filled is a refused form. It holds the reason, and the typed text to show in
+// the form again. The zero value is an empty form.
 type filled struct {
-	Act           string // the button that was pressed
+	Act           string // name of the button that was pressed
 	Message, Hint string
 	fields        url.Values
 }
@@ -20,7 +20,8 @@ func filledBy(r *http.Request, f *fault.Fault) filled {
 	return filled{r.PostFormValue("act"), page.Sentence(f.Message), page.Sentence(forPeople(f)), r.PostForm}
 }
 
-// Or returns what was typed into a field, or first if the form was not sent.
+// Or returns the text that was typed into a field. If the form was not sent, it
+// returns first.
 func (f filled) Or(name, first string) string {
 	if f.fields.Has(name) {
 		return f.fields.Get(name)

@@ -54,7 +54,7 @@ type column struct {
 	Status string
 	Name   string
 	Tasks  []card
-	More   bool // there are older tasks
+	More   bool // whether there are older tasks
 }
 
 // card is a task on the board.
@@ -68,11 +68,11 @@ type card struct {
 	Blocked             []string // IDs of the tasks that it waits for
 	Live                bool     // a process is running or queued
 	Running, Failed     bool
-	Stopped             bool // stopped by a person, so there is no alarm
-	Asks                bool // one of its attempts is waiting for a person
-	Waits               bool // all its running attempts are waiting for a slot or their starter
-	Off                 bool // work of its newest attempt is not on its branch
-	Landed              bool // it was landed
+	Stopped             bool // whether a person stopped the task, which is no reason for an alarm
+	Asks                bool // whether one of the task's attempts is waiting for a person
+	Waits               bool // whether all of the task's running attempts are waiting for a slot or their starter
+	Off                 bool // whether work of the newest attempt is not on its branch
+	Landed              bool // whether the task's work has landed
 	Changed             moment
 }
 
@@ -241,7 +241,7 @@ func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager)
 	return back(w, r, taskPath(t.ID))
 }
 
-// typed returns a form field, trimmed and with "\n" as line ends.
+// typed returns the value of a form field, trimmed and with "\n" as line ends.
 func typed(r *http.Request, field string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n"))
 }

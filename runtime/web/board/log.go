@@ -18,39 +18,39 @@ import (
 const (
 	// pageEntries is the number of log entries on a page.
 	pageEntries = 200
-	// newsWait is how long a window waits for news of an attempt. Proxies close a
-	// silent connection after 30 seconds.
+	// newsWait is how long a window waits for news of an attempt. Proxies close
+	// a connection that is silent for 30 seconds.
 	newsWait = 20 * time.Second
-	// outputBytes is how much of a command's output is shown. The raw log has
-	// everything.
+	// outputBytes is the number of bytes of a command's output that are shown.
+	// The raw log contains the whole output.
 	outputBytes = 4 << 10
 )
 
-// logView holds the conversation of all runs, or a part of it.
+// logView holds the conversation of all runs, or part of it.
 type logView struct {
-	Process   string // the newest run; empty if nothing has run
+	Process   string // ID of the newest run; empty if nothing has run
 	Entries   []entry
-	After     int64  // log revision after which to ask for news
-	Older     string // place of older entries: a run and an index; empty if there are none
+	After     int64  // log revision after which the script asks for news
+	Older     string // position of older entries: a run and an index; empty if there are none
 	Truncated bool
 	Ended     bool
 	Failures  int
-	First     string // ID of the first failure
-	Searched  string // words that the entries were searched for
-	Part      bool   // there are newer entries on another page
+	First     string // ID of the first failure's element
+	Searched  string // words for which the entries were searched
+	Part      bool   // whether there are newer entries on another page
 }
 
-// entry is a log entry as it is shown.
+// entry is a log entry in the form in which the page shows it.
 type entry struct {
-	ID           string // ID of its element
+	ID           string // ID of the entry's element
 	Kind         string // CSS class: said, asked, thought, tool, note, wrong, raw or run
-	Who          string // the speaker, for people who cannot see the class
+	Who          string // the speaker, for people who cannot see colours
 	Tool         string // tool name
 	Text, Detail string
 	Status, Tone string // for a tool call that did not succeed
-	Pre          bool   // Text is preformatted
+	Pre          bool   // whether Text is preformatted
 	Todos        []todo
-	Jump         string // fail or ask: the entries that keys jump to
+	Jump         string // fail or ask, for entries to which keys jump
 	At           moment
 }
 
@@ -60,8 +60,8 @@ type todo struct{ Class, Mark, Text string }
 // short returns the end of an ID, for element IDs.
 func short(id string) string { return id[max(0, len(id)-12):] }
 
-// readLog converts a page of one run's log. paths, if not nil, shortens the paths
-// in texts.
+// readLog converts a page of one run's log to entries. If paths is not nil, it
+// shortens the paths in them.
 func readLog(p tasks.LogPage, paths *strings.Replacer) (entries []entry) {
 	for _, e := range p.Entries {
 		one := readEntry(e)
@@ -74,8 +74,8 @@ func readLog(p tasks.LogPage, paths *strings.Replacer) (entries []entry) {
 	return entries
 }
 
-// pathsOf returns a replacer that removes the attempt's folder prefixes, so that
-// paths are relative to the repository.
+// pathsOf returns a replacer that makes paths relative to the repository. It
+// removes the prefixes that consist of the attempt's folders.
 func pathsOf(a tasks.Attempt) *strings.Replacer {
 	var pairs []string
 	for _, r := range a.Repos {
@@ -97,8 +97,9 @@ func runEntry(p tasks.Process) entry {
 	return entry{ID: "r-" + short(p.ID), Kind: "run", Who: "Run", Text: text, At: moment{p.Created}}
 }
 
-// conversation returns the newest entries of all runs. If before is not empty, it
-// returns the entries before that place, which has the form of logView.Older.
+// conversation returns the newest entries of all runs. If before is not empty,
+// it returns the entries before that position. before has the form of
+// logView.Older.
 func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Attempt, channel tasks.Channel, before string) (v logView, err error) {
 	processes, err := m.Processes(ctx, a.ID)
 	if err != nil {
@@ -154,14 +155,14 @@ func (v *logView) count() {
 }
 
 const (
-	// searchedEntries is how many of a log's newest entries are searched;
-	// foundEntries is how many matches are shown.
+	// searchedEntries is the number of a log's newest entries that are
+	// searched. foundEntries is the maximum number of matches that are shown.
 	searchedEntries = 20_000
 	foundEntries    = 200
 	searchPage      = 1000
 )
 
-// find returns the entries, from all runs, that contain the search words, oldest
+// find returns the entries of all runs that contain the search words, oldest
 // first.
 func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, words string) (v logView, err error) {
 	processes, err := m.Processes(ctx, a.ID)
@@ -209,7 +210,7 @@ var kinds = map[logs.Kind][2]string{
 	logs.ToolUse: {"tool", "Tool"}, logs.UsageReport: {"note", "Usage"}, logs.Plan: {"note", "Plan"},
 }
 
-// tones maps a tool call's status to a CSS class.
+// tones maps the status of a tool call to a CSS class.
 var tones = map[string]string{"success": "good", "failed": "alarm", "denied": "alarm", "timed_out": "alarm", "pending_approval": "warn"}
 
 func readEntry(e tasks.LogEntry) entry {
@@ -235,7 +236,7 @@ func readEntry(e tasks.LogEntry) entry {
 	}
 	kind, ok := kinds[n.Type.Kind]
 	if !ok {
-		kind = [2]string{"note", string(n.Type.Kind)} // a kind from a newer version
+		kind = [2]string{"note", string(n.Type.Kind)} // a kind of entry from a newer version
 	}
 	out.Kind, out.Who, out.Text = kind[0], kind[1], n.Content
 	out.At = moment{n.At}
@@ -302,17 +303,17 @@ func detailOf(a *logs.Action) string {
 	return text
 }
 
-// newsView is the answer to the script.
+// newsView is the answer to the script's request for news.
 type newsView struct {
 	HTML    string `json:"html"` // new or changed entries
 	Head    string `json:"head"` // the attempt's current state
 	After   int64  `json:"after"`
 	Process string `json:"process"`
 	Live    bool   `json:"live"`
-	Again   bool   `json:"again"` // the rest of the page has changed too, because another run has begun or all runs have ended
+	Again   bool   `json:"again"` // whether the rest of the page has changed too, because another run has begun or all runs have ended
 }
 
-// news answers when the log on a page has news, or after a timeout.
+// news answers when there is news in the log on a page, or after a timeout.
 func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -320,10 +321,10 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	id := r.PathValue("id")
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	q := tasks.LogQuery{AttemptID: id, ProcessID: r.FormValue("process"), Limit: pageEntries, AfterRevision: &after, Wait: newsWait}
-	if q.ProcessID == "" { // no run has begun, so there is no log to wait for
+	if q.ProcessID == "" { // there is no log to wait for, because no run has begun
 		q.AfterRevision, q.Wait = nil, 0
 		select {
-		case <-ctx.Done(): // Logs returns the error
+		case <-ctx.Done(): // ignore it here: Logs returns the error
 		case <-time.After(time.Second):
 		}
 	}
@@ -346,7 +347,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	entries := readLog(found, pathsOf(one.Attempt))
 	switch {
 	case len(entries) > 0:
-	case found.Newer != "": // that run has ended, and another one has begun
+	case found.Newer != "": // this run has ended, and another run has begun
 		processes, err := m.Processes(ctx, id)
 		if err != nil {
 			return err
@@ -384,5 +385,5 @@ func (b *Board) awaitEvent(ctx context.Context, m *tasks.Manager, id string) {
 		return // the script asks again
 	}
 	defer watcher.Close()
-	_, _ = watcher.Next(ctx) // the page is created from the state after it, whatever it is
+	_, _ = watcher.Next(ctx) // the page is created from the state after the event, whatever the event is
 }

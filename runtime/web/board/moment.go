@@ -11,7 +11,7 @@ type moment struct{ time.Time }
 // Machine returns the time for an attribute that scripts read.
 func (m moment) Machine() string { return m.UTC().Format(time.RFC3339) }
 
-// Ago returns roughly how long ago it was.
+// Ago returns roughly how long ago the time was.
 func (m moment) Ago() string {
 	switch d := time.Since(m.Time); {
 	case m.IsZero():

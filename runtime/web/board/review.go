@@ -14,22 +14,24 @@ import (
 )
 
 const (
-	// foldedLines is the number of changed lines from which a file is initially
+	// foldedLines is the number of changed lines at which a file is initially
 	// folded.
 	foldedLines = 400
-	// inlineLines is how many changed lines a page contains. Further files are
-	// loaded when they come into view, or through a link.
+	// inlineLines is the maximum number of changed lines in a page. The script
+	// loads the other files when they come into view. Without the script, links
+	// show them.
 	inlineLines = 600
 )
 
-// look is how a person views changes. It comes from the address and a cookie.
+// look is the way in which a person views changes. It comes from the address
+// and a cookie.
 type look struct {
 	Attempt string
 	Token   string // token for forms
 	With    string // see [tasks.ReviewQuery]
-	Split   bool   // both sides next to each other
-	NoSpace bool   // white space changes are omitted
-	Force   bool   // show changes even if there are too many
+	Split   bool   // whether both sides are next to each other
+	NoSpace bool   // whether changes of white space are omitted
+	Force   bool   // whether changes are shown even if there are too many
 }
 
 // lookCookie is the cookie with a person's preferred view: "split" or "unified".
@@ -54,8 +56,8 @@ func (l look) query() tasks.ReviewQuery {
 	return tasks.ReviewQuery{AttemptID: l.Attempt, With: l.With, Force: l.Force, NoSpace: l.NoSpace}
 }
 
-// at returns the address of a page of the attempt with the same view. more holds
-// additional query parameters in pairs.
+// at returns the address of a page about the attempt. The page keeps the same
+// view. more holds additional query parameters as pairs.
 func (l look) at(page string, more ...string) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"with": l.With, "space": map[bool]string{true: "off"}[l.NoSpace], "all": map[bool]string{true: "1"}[l.Force]} {
@@ -75,19 +77,19 @@ func (l look) at(page string, more ...string) string {
 	return address
 }
 
-// Page returns the address of the attempt's page without a comparison.
+// Page returns the address of the attempt's page without any comparison.
 func (l look) Page() string { return AttemptPath(l.Attempt) }
 
 // reviewView holds an attempt's changes.
 type reviewView struct {
 	look
 	Count, Added, Deleted, Seen int
-	Why                         string // why the changes are not shown; empty if they are
-	CanForce                    bool   // there are too many, but they may be shown anyway
+	Why                         string // the reason why the changes are not shown; empty if they are shown
+	CanForce                    bool   // whether there are too many changes, but they may be shown anyway
 	Nested                      []string
 	Files                       []*reviewFile
 	Tree                        *node
-	Withs                       []choice // what they can be compared with
+	Withs                       []choice // the commits with which the changes can be compared
 	Truncated                   bool
 	Talk                        talk // the comments
 }
@@ -96,18 +98,18 @@ type reviewView struct {
 type reviewFile struct {
 	tasks.Change
 	look
-	ID     string // ID of its element
-	Mark   string // digest of its content
+	ID     string // ID of the file's element
+	Mark   string // digest of the file's content
 	Viewed bool
-	Open   bool      // it is unfolded
-	Body   *fileBody // nil if it is loaded when needed
-	Talk   talk      // the comments on it
+	Open   bool      // whether the file is unfolded
+	Body   *fileBody // nil if the body is loaded when needed
+	Talk   talk      // the comments on the file
 }
 
-// Src returns the address of its lines.
+// Src returns the address of the file's lines.
 func (f *reviewFile) Src() string { return f.at("/file", "path", f.Path) }
 
-// Back returns the address of its place on the attempt's page.
+// Back returns the address of the file's position on the attempt's page.
 func (f *reviewFile) Back() string { return f.at("") + "#" + f.ID }
 
 // node is a folder or a file in the file tree.
@@ -117,8 +119,8 @@ type node struct {
 	Kids []*node
 }
 
-// reviewing starts listing the changes in the background. The returned function
-// waits for the result.
+// reviewing starts to list the changes in the background. It returns a function
+// that waits for the result.
 func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() (tasks.Review, error) {
 	type result struct {
 		tasks.Review
@@ -135,8 +137,8 @@ func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() 
 	}
 }
 
-// reviewOf returns an attempt's review. The attempt can be compared with other
-// attempts at the same task.
+// reviewOf returns an attempt's review. A person can compare the attempt with
+// other attempts at the same task.
 func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID string, review func() (tasks.Review, error)) (v reviewView, err error) {
 	v.look = l
 	found, err := review()
@@ -178,7 +180,7 @@ func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID s
 	return v, nil
 }
 
-// withs returns the menu of what an attempt can be compared with.
+// withs returns the menu of things with which an attempt can be compared.
 func (b *Board) withs(ctx context.Context, m *tasks.Manager, l look, taskID string) ([]choice, error) {
 	list := []choice{{"", "where it started", l.With == ""}, {tasks.AgainstTarget, "its current target", l.With == tasks.AgainstTarget}}
 	attempts, err := m.Attempts(ctx, taskID)
@@ -193,8 +195,8 @@ func (b *Board) withs(ctx context.Context, m *tasks.Manager, l look, taskID stri
 	return list, nil
 }
 
-// treeOf arranges files in their folders. If a folder contains only one folder, the
-// two become one node.
+// treeOf arranges files in their folders. If a folder contains only one folder
+// and nothing else, treeOf joins the two into one node.
 func treeOf(files []*reviewFile) *node {
 	top := &node{}
 	for _, f := range files {

@@ -18,15 +18,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// anchor identifies the lines that a comment is about. The zero value means no
-// lines.
+// anchor identifies the lines to which a comment refers. The zero value means
+// no lines.
 type anchor struct {
-	Old         bool // lines of the old version
+	Old         bool // whether the lines are those of the old version
 	First, Last int
 }
 
-// anchorOf parses lines in the form used in addresses: 12, n12, o12, n12-15. The
-// last valid one counts.
+// anchorOf parses line numbers in the form used in addresses: 12, n12, o12 or
+// n12-15. The last valid one in given applies.
 func anchorOf(given []string) (a anchor) {
 	for _, text := range given {
 		text = strings.ReplaceAll(strings.TrimSpace(text), " ", "")
@@ -47,16 +47,17 @@ func anchorOf(given []string) (a anchor) {
 	return a
 }
 
-// remark is a comment as it is shown.
+// remark is a comment in the form in which the page shows it.
 type remark struct {
 	tasks.Comment
 	look
-	// Touched reports whether the lines have changed or been removed.
+	// Touched reports whether the lines have changed or have been removed since
+	// the comment was written.
 	Touched bool
-	New     bool // it is not written yet
+	New     bool // whether the comment is not written yet
 }
 
-// Where describes which lines the comment is about.
+// Where describes the lines to which the comment refers.
 func (r *remark) Where() string { return whereOf(r.Comment) }
 
 func whereOf(c tasks.Comment) string {
@@ -73,7 +74,7 @@ func whereOf(c tasks.Comment) string {
 	return text
 }
 
-// Back returns the address of its place on the attempt's page.
+// Back returns the address of the comment's position on the attempt's page.
 func (r *remark) Back() string { return r.at("") + "#c-" + r.ID }
 
 // Draft reports whether the comment can still be changed.
@@ -99,7 +100,7 @@ func (t talk) on(path string) (part talk) {
 	return part
 }
 
-// Drafts returns the number of comments that have text and were not sent.
+// Drafts returns the number of comments that have text and have not been sent.
 func (t talk) Drafts() (n int) {
 	for _, r := range t.Remarks {
 		if r.Draft() && strings.TrimSpace(r.Body) != "" {
@@ -124,8 +125,8 @@ func (v reviewView) Elsewhere() (left []*remark) {
 	return left
 }
 
-// place attaches the comments to their current lines. Comments whose lines were not
-// found come first.
+// place attaches the comments to their current lines. If a comment's lines were
+// not found, the comment comes first.
 func (body *fileBody) place(old, now []string, at anchor) {
 	remarks := body.Talk.Remarks
 	if at.First > 0 {
@@ -164,7 +165,7 @@ func (body *fileBody) attach(r *remark, line int) bool {
 	return false
 }
 
-// comment saves or deletes a draft. The script gets JSON.
+// comment saves or deletes a draft. It answers the script with JSON.
 func (b *Board) comment(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	id, name := r.PathValue("id"), r.PostFormValue("path")
 	number := func(field string) int {
@@ -200,8 +201,8 @@ func (b *Board) json(w http.ResponseWriter, status int, v any) error {
 	return json.NewEncoder(w).Encode(v)
 }
 
-// talkNews answers when someone has changed a comment or viewed a file, or after a
-// timeout.
+// talkNews answers when another person has changed a comment or has viewed a
+// file, or after a timeout.
 func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	ctx, cancel := context.WithTimeout(r.Context(), newsWait)
 	defer cancel()
@@ -220,7 +221,7 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	for news := first; !news; {
 		events, err := watcher.Next(ctx)
 		if err != nil {
-			break // nothing was written, or the server is stopping
+			break // no answer yet, or the server is stopping
 		}
 		for _, e := range events {
 			seq, news = e.Seq, news || e.Type == tasks.ReviewChanged
@@ -243,8 +244,8 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 }
 
 // withComments returns a message that includes a review's drafts, each with its
-// file, lines and quote. alone reports that the attempt has only one repository,
-// which is the agent's working folder.
+// file, lines and quote. alone reports whether the attempt has only one
+// repository, which is then the agent's working folder.
 func withComments(message string, drafts []tasks.Comment, alone bool) string {
 	var b strings.Builder
 	b.WriteString(message)
@@ -266,9 +267,9 @@ func withComments(message string, drafts []tasks.Comment, alone bool) string {
 }
 
 // sayWithComments sends a message with the review's drafts to the agent, and
-// records that they were sent. The request ID is derived from the drafts, so that
-// nothing is sent twice if the server is killed in between and the request is
-// repeated.
+// records that the drafts were sent. It derives the request ID from the drafts.
+// If the server is killed in between and the request is repeated, nothing is
+// therefore sent twice.
 func (b *Board) sayWithComments(ctx context.Context, m *tasks.Manager, how string, q tasks.FollowUpRequest) error {
 	all, err := m.Comments(ctx, q.AttemptID)
 	if err != nil {
@@ -294,7 +295,7 @@ func (b *Board) sayWithComments(ctx context.Context, m *tasks.Manager, how strin
 	if err := b.tell(ctx, m, how, q); err != nil || len(drafts) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // the person may have left
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // continue even if the person has left
 	defer cancel()
 	return m.SentComments(ctx, q.AttemptID, drafts)
 }

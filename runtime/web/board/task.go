@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// comparedAttempts is how many of a task's newest attempts are shown with their
-// changes, which git has to count.
+// comparedAttempts is how many of a task's newest attempts are shown with
+// totals of their changes, which git has to count.
 const comparedAttempts = 6
 
 // taskView is the data of a task's page.
@@ -26,24 +26,25 @@ type taskView struct {
 	Filled   filled // a form that was refused
 }
 
-// side is an attempt that is shown next to others.
+// side is an attempt that is shown next to other attempts.
 type side struct {
 	standing
-	Changes *tally // nil if not counted
+	Changes *tally // nil if the changes were not counted
 	Reply   string // the agent's last message
 }
 
-// tally is how much an attempt has changed.
+// tally holds totals of an attempt's changes.
 type tally struct {
 	Files, Added, Deleted int
-	Unknown               bool // the changes could not be counted
+	Unknown               bool // whether the changes could not be counted
 }
 
 // agent is an item in the menu for starting an attempt: an executor or one of its
 // variants.
 type agent struct{ Value, Name, Missing string }
 
-// variantMark separates an executor and its variant in a menu value.
+// variantMark separates an executor and its variant in the value of a menu
+// item.
 const variantMark = "\n"
 
 func agentsOf(e tasks.Executor) []agent {

@@ -8,16 +8,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// tellWait is how long a message waits for an agent to start or stop before the
-// person is told to retry. tellEvery is the interval between checks.
+// tellWait is how long a message waits for an agent to start or stop. After
+// that, the person is told to retry. tellEvery is the interval between checks.
 const (
 	tellWait  = 20 * time.Second
 	tellEvery = 150 * time.Millisecond
 )
 
-// tell sends a message to an attempt's agent: send does so immediately, queue after
-// the current run, and interrupt instead of the current run. It waits for a session
-// that is about to begin, because the attempt's page exists before the session.
+// tell sends a message to an attempt's agent: send does so immediately, queue
+// does so after the current run, and interrupt stops the current run first. If
+// a session is about to begin, tell waits for it, because the attempt's page
+// exists before the session.
 func (b *Board) tell(ctx context.Context, m *tasks.Manager, how string, q tasks.FollowUpRequest) error {
 	q.Action = tasks.Send
 	if how == "queue" {

@@ -11,10 +11,11 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// mostColoured is the maximum size of a file that is coloured, in bytes.
+// mostColoured is the maximum size, in bytes, of a file that is coloured.
 const mostColoured = 400 << 10
 
-// token is part of a line with the CSS class of its colour, or "" without colour.
+// token is a piece of a line, with the CSS class of its colour. The class is ""
+// if the piece has no colour.
 type token struct{ class, text string }
 
 // class returns the CSS class for a kind of token.
@@ -36,8 +37,8 @@ func class(t chroma.TokenType) string {
 	return ""
 }
 
-// coloured returns the lines of a file as tokens, or nil if the file is too large
-// or its language is unknown.
+// coloured returns the lines of a file as tokens. It returns nil if the file is
+// too large or its language is unknown.
 func coloured(name string, data []byte) [][]token {
 	if len(data) == 0 || len(data) > mostColoured {
 		return nil
@@ -49,14 +50,16 @@ func coloured(name string, data []byte) [][]token {
 	return tokens(lexer, string(data))
 }
 
-// colourTime bounds the colouring of one file. A language's rules are regular
-// expressions, and a file's author may have chosen the text to make them slow.
+// colourTime is the time limit for colouring one file. A language's rules are
+// regular expressions, and the author of a file may have chosen text that makes
+// them slow.
 const colourTime = 300 * time.Millisecond
 
-// tokens returns nil if colouring fails or takes too long.
+// tokens returns the lines of text as tokens. It returns nil if colouring fails
+// or takes too long.
 func tokens(lexer chroma.Lexer, text string) (lines [][]token) {
 	defer func() {
-		if recover() != nil { // an unexpected case in a language's rules
+		if recover() != nil { // recovers from an unexpected case in a language's rules
 			lines = nil
 		}
 	}()
@@ -83,8 +86,9 @@ func tokens(lexer chroma.Lexer, text string) (lines [][]token) {
 	return lines
 }
 
-// languages holds the names of all languages, in lower case. Looking up an unknown
-// name in the library would also try file names.
+// languages returns the names of all languages, in lower case. It is used
+// because the library, if it does not know a name, would also try it as a file
+// name.
 var languages = sync.OnceValue(func() map[string]bool {
 	known := map[string]bool{}
 	for _, name := range lexers.Names(true) {
@@ -93,8 +97,9 @@ var languages = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// Code returns a text with a language's colours. language is the name after a
-// Markdown code fence. If it is unknown, the text has no colours.
+// Code returns text with a language's colours. language is the name after the
+// fence of a Markdown code block. If the language is unknown, the text has no
+// colours.
 func Code(language, text string, clean func(string) string) template.HTML {
 	text = clean(text)
 	if !languages()[strings.ToLower(language)] || len(text) > mostColoured {
@@ -114,7 +119,7 @@ func Code(language, text string, clean func(string) string) template.HTML {
 	return template.HTML(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// typeset returns a line as HTML, with marks around its changed parts.
+// typeset returns a line as HTML. It puts marks around the changed parts.
 func typeset(line []token, marks []span, clean func(string) string) template.HTML {
 	var b strings.Builder
 	at := 0

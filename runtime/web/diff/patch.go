@@ -1,6 +1,7 @@
-// Package diff converts git's patch of one changed file to rows for people: lines
-// next to each other or one after another, with syntax colours and with the changed
-// words marked. It is pure: it reads no files and does not run git.
+// Package diff converts git's patch of one changed file to rows for people. The
+// rows show lines next to each other or one after another, with syntax colours
+// and with the changed words marked. The package is pure: it reads no files and
+// does not run git.
 package diff
 
 import (
@@ -8,18 +9,18 @@ import (
 	"strings"
 )
 
-// Op is how a line changed.
+// Op is the kind of change to a line.
 type Op byte
 
-// How a line changed.
+// The kinds of changes.
 const (
 	Same    Op = ' '
 	Added   Op = '+'
 	Deleted Op = '-'
 )
 
-// line is a line of a patch with its numbers on both sides, counted from 1. A
-// number is 0 if the line is not on that side.
+// line is a line of a patch, with its line numbers on both sides. The numbers
+// count from 1. A number is 0 if the line is not on that side.
 type line struct {
 	op       Op
 	old, new int
@@ -29,7 +30,7 @@ type line struct {
 // hunk is a hunk of a patch.
 type hunk struct {
 	lines []line
-	about string // its context according to git, for example a function
+	about string // the hunk's context according to git, for example a function
 }
 
 // hunks parses one file's patch.
@@ -44,7 +45,7 @@ func hunks(patch string) (all []hunk) {
 			continue
 		}
 		if strings.HasPrefix(text, "diff --git ") {
-			old, now = -1, -1 // a file that became a link has two parts, and the second has its own line numbers
+			old, now = -1, -1 // if a file became a link, the patch has a second part with its own line numbers
 			continue
 		}
 		if len(all) == 0 || text == "" || old < 0 {

@@ -2,9 +2,10 @@ package diff
 
 import "slices"
 
-// Find returns the line, counted from 1, at which a quote now begins. If the quote
-// occurs more than once, Find returns the occurrence closest to near. It returns 0
-// if the quote no longer occurs.
+// Find returns the number of the line, counted from 1, at which a quote now
+// begins. If the quote occurs more than once, Find returns the occurrence
+// closest to the line with the number near. If the quote no longer occurs, it
+// returns 0.
 func Find(lines, quote []string, near int) int {
 	found := 0
 	for i := range len(lines) - len(quote) + 1 {

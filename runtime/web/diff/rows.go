@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Input is one changed file. Old and New are the whole file on each side. If one is
-// nil, the file is missing or unknown on that side, and lines outside the patch
-// cannot be shown.
+// Input is one changed file. Old and New hold the whole file on each side. If
+// either is nil, the file is missing or unknown on that side, and lines outside
+// the patch cannot be shown.
 type Input struct {
 	Name, Patch string
 	Old, New    []byte
-	// Open selects the gaps between hunks that are shown, by the number of their
-	// first line in the new file; All selects every gap.
+	// Open selects gaps between hunks whose lines are shown. The keys are the
+	// numbers of the gaps' first lines in the new file. All selects every gap.
 	Open map[int]bool
 	All  bool
-	// Clean escapes characters that change the text direction. If nil, text is
-	// unchanged.
+	// Clean escapes characters that change the text direction. If it is nil,
+	// text is unchanged.
 	Clean func(string) string
 }
 
@@ -29,8 +29,8 @@ type Row struct {
 	// Was is the line on the old side, and Is the line on the new side. They are
 	// equal for an unchanged line.
 	Was, Is template.HTML
-	// Gap is how many lines are left out here, before line New. About is the
-	// context of the following lines.
+	// Gap is the number of lines that are left out before line New. About is
+	// the context of the lines that follow.
 	Gap   int
 	About string
 }
@@ -47,7 +47,7 @@ func Rows(in Input) []Row {
 	}
 	p := painter{in, coloured(in.Name, in.Old), coloured(in.Name, in.New), Lines(in.New)}
 	var rows []Row
-	at := line{old: 1, new: 1} // the next line that was not shown
+	at := line{old: 1, new: 1} // the next line that has not been shown
 	for _, h := range hunks(in.Patch) {
 		if len(h.lines) == 0 {
 			continue
@@ -63,7 +63,7 @@ func Rows(in Input) []Row {
 	return rows
 }
 
-// begins returns a hunk's first line numbers on both sides.
+// begins returns, for each side, the number of a hunk's first line.
 func begins(lines []line) (at line) {
 	for _, l := range lines {
 		if at.old == 0 {
@@ -76,7 +76,7 @@ func begins(lines []line) (at line) {
 	return at
 }
 
-// ends returns the line numbers after a hunk on both sides.
+// ends returns, for each side, the number of the line after a hunk.
 func ends(lines []line, begin line) line {
 	at := line{old: begin.old, new: begin.new}
 	for _, l := range lines {
@@ -100,7 +100,8 @@ type painter struct {
 // smallGap is the maximum size of a gap that is always shown.
 const smallGap = 3
 
-// gap adds the lines between two hunks, or a row with their number.
+// gap adds the lines between two hunks, or one row that says how many lines
+// there are.
 func (p *painter) gap(rows []Row, from, to line, about string) []Row {
 	n := to.new - from.new
 	if to.new == 0 || from.new == 0 || n < 0 {
@@ -158,7 +159,8 @@ func (p *painter) change(rows []Row, gone, come []line) []Row {
 	return rows
 }
 
-// paint returns a line with its colours if the file's tokens match this line.
+// paint returns a line with its colours. If the file's tokens do not match this
+// line, the line has no colours.
 func (p *painter) paint(lines [][]token, n int, text string, marks []span) template.HTML {
 	if n >= 1 && n <= len(lines) && joined(lines[n-1]) == text {
 		return typeset(lines[n-1], marks, p.in.Clean)
@@ -174,8 +176,8 @@ func joined(line []token) string {
 	return b.String()
 }
 
-// Beside returns rows for the side-by-side view. Deleted lines are on the left of
-// the lines that replace them.
+// Beside converts rows to rows of the side-by-side view. Deleted lines are to
+// the left of the lines that replace them.
 func Beside(rows []Row) (pairs []Row) {
 	for i := 0; i < len(rows); {
 		if rows[i].Op == Same || rows[i].Op == 0 {

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// span is a part of a line. from and to are byte positions.
+// span is a range of a line. from and to are byte positions.
 type span struct{ from, to int }
 
-// mostWords is the maximum number of words in a compared line. The time is
-// quadratic.
+// mostWords is the maximum number of words in a line that is compared. The
+// limit is necessary because the time is quadratic.
 const mostWords = 200
 
-// changed returns the parts of two lines that differ, word by word. If the lines
-// have little in common, both results are nil.
+// changed returns the ranges in which two lines differ, word by word. If the
+// lines have little in common, both results are nil.
 func changed(old, now string) (inOld, inNew []span) {
 	a, b := words(old), words(now)
 	if len(a) > mostWords || len(b) > mostWords {
@@ -33,7 +33,8 @@ func changed(old, now string) (inOld, inNew []span) {
 	return parts(a, keepA), parts(b, keepB)
 }
 
-// parts joins the words that are not kept.
+// parts returns the ranges of the words that are not kept. It joins adjacent
+// ranges.
 func parts(words []string, keep []bool) (all []span) {
 	at := 0
 	for i, w := range words {
@@ -75,7 +76,7 @@ func words(text string) (all []string) {
 	return all
 }
 
-// common marks a longest common subsequence of two word lists.
+// common marks a longest common subsequence of two lists of words.
 func common(a, b []string) (inA, inB []bool) {
 	length := make([][]int, len(a)+1)
 	for i := range length {

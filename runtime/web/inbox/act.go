@@ -11,10 +11,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// moreTime is the time that the button adds.
+// moreTime is the time that the button for more time adds.
 const moreTime = 10 * time.Minute
 
-// act handles a button in a question's form.
+// act handles the buttons in a question's form.
 func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	f, err := readForm(r)
 	if err != nil {
@@ -104,9 +104,8 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 	})
 }
 
-// saveDraft stores what was typed as drafts, except for questions that another
-// person has changed since the page was created. It returns the IDs of those
-// questions.
+// saveDraft stores typed text as drafts. It skips questions that another person
+// has changed since the page was created, and returns their IDs.
 func (in *Inbox) saveDraft(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f *form, answers map[string]elicit.Answer) (stale map[string]bool, err error) {
 	stale = map[string]bool{}
 	for i := range r.Questions {
@@ -133,8 +132,9 @@ func (in *Inbox) saveDraft(ctx context.Context, hub *elicit.Hub, r *elicit.Reque
 	return stale, nil
 }
 
-// done shows the question after the action. It redirects only to an attempt's page,
-// because the process that answers may exit after the answer.
+// done shows the question after the action. It redirects only to an attempt's
+// page. In other cases, this process may exit once it has answered, so that the
+// browser could not follow a redirect.
 func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
@@ -149,7 +149,8 @@ func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 	return nil
 }
 
-// write answers with a question's page, or only with the changed part.
+// write answers with a question's page, or only with the part of the page that
+// has changed.
 func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *listing) {
 	if isPart(r) {
 		d.Pane.Here = d.Pane.At != ""
@@ -159,7 +160,8 @@ func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *li
 	in.show(w, r, status, in.pages, "", listingPage(d, d.Pane.Heading))
 }
 
-// rejected shows why an action was rejected, with what was typed.
+// rejected shows the reason why an action was rejected, and the text that was
+// typed.
 func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, why *elicit.Rejection) error {
 	status := http.StatusUnprocessableEntity
 	if why.Code == elicit.AlreadyCompleted || why.Code == elicit.Expired || why.Code == elicit.NotYours {
@@ -171,14 +173,14 @@ func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 			return
 		}
 		if f.sent(now, in.channel()) {
-			return // the page was reloaded
+			return // the page was reloaded, so the form has already been sent
 		}
 		p.Trouble = "Someone else answered first: your answer was not sent."
 		p.Lost = f.lost(now)
 	})
 }
 
-// again shows the form with what was typed and the reason for the refusal.
+// again shows the form with the typed text and the reason for the refusal.
 func (in *Inbox) again(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, why string) error {
 	return in.reshow(w, r, hub, f, status, func(p *pane, now *elicit.Request) {
 		if p.Trouble = sentence(why, ""); p.End != nil {
@@ -187,7 +189,7 @@ func (in *Inbox) again(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, 
 	})
 }
 
-// reshow shows a question's form with what was typed.
+// reshow shows a question's form with the typed text.
 func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, change func(*pane, *elicit.Request)) error {
 	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
@@ -205,15 +207,15 @@ func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 	return nil
 }
 
-// sent reports whether a request ended with this form's answers.
+// sent reports whether a request ended with the answers in this form.
 func (f *form) sent(r *elicit.Request, channel string) bool {
 	answers, err := f.answers(r)
 	return err == nil && f.act == "send" && r.Accepted() && r.Completion.Channel == channel &&
 		maps.EqualFunc(r.Final(answers), r.Answers, func(a, b elicit.Answer) bool { return a.State == b.State && a.Value.Equal(b.Value) })
 }
 
-// lost returns what a person typed too late. The page shows it so that they can
-// copy it.
+// lost returns the text that a person typed too late. The page shows this text
+// so that the person can copy it.
 func (f *form) lost(r *elicit.Request) (all []answered) {
 	for i := range r.Questions {
 		q := &r.Questions[i]

@@ -9,7 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// LinkChannel is the channel of links in the record of an answer.
+// LinkChannel is the channel that the record of an answer names if the answer
+// was given by a link.
 const LinkChannel = "notification"
 
 // linked is the data of a link's page.
@@ -19,8 +20,9 @@ type linked struct {
 	Trouble string
 }
 
-// byLink serves an answer link: a page with the question and a button that answers
-// it. A POST answers, so that an app can answer without showing the page.
+// byLink serves an answer link. It shows a page with the question, and a button
+// that answers the question. A POST answers the question, so that an app can
+// answer without showing the page.
 func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	if err := page.ReadForm(r); err != nil {
 		return err
@@ -50,7 +52,7 @@ func (in *Inbox) showLink(w http.ResponseWriter, r *http.Request, status int, l 
 	in.show(w, r, status, in.answer, "", page.Page{Title: "Answer", Data: l})
 }
 
-// label returns the answer that a ticket gives, in words.
+// label returns, in words, the answer that a ticket gives.
 func (t ticket) label(r *elicit.Request) string {
 	q, ok := r.Question(t.Question)
 	if !ok {
@@ -62,7 +64,7 @@ func (t ticket) label(r *elicit.Request) string {
 	return map[string]string{"yes": "Yes", "no": "No"}[t.Value]
 }
 
-// answerBy gives a ticket's answer.
+// answerBy answers a request as a ticket specifies.
 func (in *Inbox) answerBy(r *http.Request, hub *elicit.Hub, t ticket, one elicit.Request) (now elicit.Request, status int, trouble string, err error) {
 	answers, err := one.Fields(map[string][]string{t.Question: {t.Value}})
 	if err == nil {

@@ -7,17 +7,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// besides is the data of the part of an attempt's page with the question.
+// besides holds the data for the part of an attempt's page that shows the
+// question.
 type besides struct {
 	Attempt string
 	Pane    *pane // nil if no question is open
-	More    int   // number of further open questions
-	Seq     int64 // feed position from which the script follows
+	More    int   // number of other open questions
+	Seq     int64 // feed position from which the script follows changes
 }
 
-// OfAttempt renders an attempt's first open question with its form, for the
-// attempt's page at [Options.Attempt]. There it is live, as in the inbox: later
-// questions appear. Without its script, the form returns to that page.
+// OfAttempt renders an attempt's first open question with its form. It is for
+// the attempt's page at [Options.Attempt]. There, the question is live, as in
+// the inbox: later questions appear without a reload. Without the script, the
+// form returns to that page.
 func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error) {
 	hub, err := in.options.Hub(r.Context())
 	if err != nil {
@@ -39,8 +41,8 @@ func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID str
 	return in.options.Shell.Part(w, r, in.beside, "beside", b), nil
 }
 
-// attempt returns the path of the page of a request's attempt, or "" if there is
-// none.
+// attempt returns the path of the page of a request's attempt, or "" if there
+// is no such page.
 func (in *Inbox) attempt(r *elicit.Request) string {
 	if in.options.Attempt == nil || r.Context.AttemptID == "" {
 		return ""
@@ -48,8 +50,8 @@ func (in *Inbox) attempt(r *elicit.Request) string {
 	return in.options.Attempt(r.Context.AttemptID)
 }
 
-// place returns the path of the attempt's page if the form is on that page, or ""
-// if it is in the inbox. A form field distinguishes them.
+// place returns the path of the attempt's page if the form is on that page. It
+// returns "" if the form is in the inbox. A form field distinguishes the two.
 func (in *Inbox) place(from *http.Request, r *elicit.Request) string {
 	if from.FormValue(atField) != "attempt" {
 		return ""

@@ -10,19 +10,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// draftIn is what the script sends while a person types: one question's form
-// fields.
+// draftIn is the data that the script sends while a person types: the form
+// fields of one question.
 type draftIn struct {
 	Client   string              `json:"client"`
 	Question string              `json:"question"`
 	Fields   map[string][]string `json:"fields"`
 	Skip     bool                `json:"skip"`
-	// IfRev is the revision of the text that was changed, if that text may be
-	// outdated. If 0, the last writer wins.
+	// IfRev is the revision of the text that was changed. It is set if that
+	// text may be outdated. If it is 0, the last writer wins.
 	IfRev int64 `json:"ifRev"`
 }
 
-// draftOut is the state of a draft. For a refused draft, it has the other text.
+// draftOut is the state of a draft. If the draft was refused, it contains the
+// other text.
 type draftOut struct {
 	Rev     int64               `json:"rev"`
 	Code    string              `json:"error,omitempty"`
@@ -32,7 +33,7 @@ type draftOut struct {
 	By      string              `json:"by,omitempty"`
 }
 
-// draft saves what a person is typing.
+// draft saves text while a person types it.
 func (in *Inbox) draft(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	var d draftIn
 	if err := in.readJSON(r, &d); errors.As(err, new(*http.MaxBytesError)) {
@@ -88,7 +89,7 @@ func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string,
 	return out
 }
 
-// windowOf describes where a draft was typed.
+// windowOf describes the window in which a draft was typed.
 func (in *Inbox) windowOf(m *elicit.AnswerMeta) string {
 	if m == nil {
 		return "somewhere else"
@@ -123,7 +124,7 @@ func (in *Inbox) readJSON(r *http.Request, v any) error {
 	return nil
 }
 
-// presented records that a window shows a question.
+// presented records that a question is shown in a window.
 func (in *Inbox) presented(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	var window struct {
 		Client string `json:"client"`

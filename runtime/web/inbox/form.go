@@ -13,8 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Names of form fields. Those that are not answers begin with "do.", so that they
-// never equal a question's ID. An answer's field is "a." followed by the ID.
+// Names of form fields. The name of an answer's field is "a." followed by the
+// question's ID. Names of other fields begin with "do.", so that they never
+// equal a question's ID.
 const (
 	actField    = "do.act"
 	oneField    = "do.one"  // an answer that its button gives
@@ -29,7 +30,7 @@ const (
 
 func fieldID(i int) string { return "q" + strconv.Itoa(i) }
 
-// form is what a person sent, as it was typed.
+// form is the form that a person sent, as it was typed.
 type form struct {
 	act     string
 	one     string // the answer of the pressed button, if it gives one
@@ -37,7 +38,7 @@ type form struct {
 	note    string
 	client  string
 	rev     int64
-	fields  map[string][]string // by question ID, and question ID with "__other"
+	fields  map[string][]string // by question ID; free text is at the question ID followed by "__other"
 	skipped map[string]bool
 }
 
@@ -66,7 +67,7 @@ func formOf(values url.Values) *form {
 	return f
 }
 
-// unbroken undoes the line-break conversion (CRLF) of HTML forms.
+// unbroken undoes the conversion of line breaks to CRLF in HTML forms.
 func unbroken(texts []string) []string {
 	var out []string
 	for _, t := range texts {
@@ -75,15 +76,15 @@ func unbroken(texts []string) []string {
 	return out
 }
 
-// answers parses what was typed, except for skipped questions. The error is a
-// *[elicit.Rejection].
+// answers parses the typed answers. It leaves out skipped questions. The error
+// is a *[elicit.Rejection].
 func (f *form) answers(r *elicit.Request) (map[string]elicit.Answer, error) {
 	fields := maps.Clone(f.fields)
 	for id := range f.skipped {
 		delete(fields, id)
 		delete(fields, id+elicit.OtherSuffix)
 	}
-	for i := range r.Questions { // free text replaces the single choice
+	for i := range r.Questions { // free text replaces the chosen option
 		q := &r.Questions[i]
 		own := strings.TrimSpace(strings.Join(fields[q.ID+elicit.OtherSuffix], ""))
 		if q.Kind == elicit.SingleSelect && q.AllowFreeform && own != "" {

@@ -14,7 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Limits of a history page and of how many requests are searched.
+// Limits: the number of requests on a history page, and the number of requests
+// to search.
 const (
 	pastShown    = 50
 	pastExamined = 20000
@@ -25,9 +26,9 @@ type past struct {
 	Search, Outcome string
 	Outcomes        []elicit.Outcome
 	Items           []pastItem
-	Older, Export   string // addresses; Older is empty if there is nothing older
+	Older, Export   string // addresses; Older is empty if there are no older requests
 	Found           int
-	Cut             bool // the history was not searched completely
+	Cut             bool // whether the search stopped before the end of the history
 	Numbers         []fact
 }
 
@@ -39,7 +40,7 @@ type pastItem struct {
 
 // searched is a search in the history.
 type searched struct {
-	text    string // in lower case
+	text    string // text to search for, in lower case
 	outcome elicit.Outcome
 	skip    int // number of matches on previous pages
 }
@@ -53,7 +54,7 @@ func searchedBy(q url.Values) searched {
 
 var outcomes = []elicit.Outcome{elicit.Accept, elicit.Decline, elicit.Cancel, elicit.Timeout, elicit.Abandoned}
 
-// past shows who answered what, when, where and how fast.
+// past shows who answered which question, when, where and how fast.
 func (in *Inbox) past(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	s := searchedBy(r.URL.Query())
 	p := past{Search: r.FormValue("q"), Outcome: string(s.outcome), Outcomes: outcomes}
@@ -98,8 +99,8 @@ func (in *Inbox) pastItem(r *elicit.Request) pastItem {
 	return pastItem{r.ID, page.Line(r.Heading()), asker(r), page.Line(r.Place()), when(r.CreatedAt, r.CreatedAt.Local().Format("2 Jan 2006, 15:04")), endOf(r, in.now())}
 }
 
-// eachPast calls f with each ended request, newest first, until f returns false.
-// cut reports that older requests were not examined.
+// eachPast calls f with each ended request, newest first, until f returns
+// false. cut reports whether older requests were left out.
 func eachPast(ctx context.Context, hub *elicit.Hub, f func(*elicit.Request) bool) (cut bool, err error) {
 	filter := elicit.Filter{Statuses: []elicit.Status{elicit.Completed, elicit.ExpiredOpen}, Limit: 500}
 	for filter.Offset < pastExamined {
@@ -120,7 +121,8 @@ func eachPast(ctx context.Context, hub *elicit.Hub, f func(*elicit.Request) bool
 	return true, nil
 }
 
-// match searches the questions, their asker and context, and the answers.
+// match reports whether a request matches. It searches the questions, the
+// asker, the context and the answers.
 func (s searched) match(r *elicit.Request) bool {
 	if s.outcome != "" && r.Completion.Outcome != s.outcome {
 		return false
@@ -143,7 +145,8 @@ func (s searched) match(r *elicit.Request) bool {
 	return false
 }
 
-// export serves the same requests as JSON, one per line.
+// export serves the requests that the page would show, as JSON, one request per
+// line.
 func (in *Inbox) export(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	s := searchedBy(r.URL.Query())
 	w.Header().Set("Content-Type", "application/jsonl")
@@ -154,7 +157,7 @@ func (in *Inbox) export(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 		return !s.match(one) || encoder.Encode(one.ForAsker()) == nil
 	})
 	if err != nil {
-		panic(http.ErrAbortHandler) // an incomplete file must not look complete
+		panic(http.ErrAbortHandler) // abort, because an incomplete file must not look complete
 	}
 	return nil
 }

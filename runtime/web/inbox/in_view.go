@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// InView returns the handlers for the form in a view of an MCP client: the inbox's
-// handlers for a single question, without list and stream. The view carries the
-// requests of the form's script to them.
+// InView returns the handlers for the form in a view of an MCP client. They are
+// the inbox's handlers for a single question, without the list and the stream.
+// The view passes the requests of the form's script to them.
 func (in *Inbox) InView() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /inbox/{id}", in.page(in.one))
@@ -24,21 +24,22 @@ func (in *Inbox) InView() http.Handler {
 	return mux
 }
 
-// longestPoll is how long a request for changes is held. Common clients time out
-// after 60 seconds.
+// longestPoll is the maximum time that a request for changes is held. Common
+// clients time out after 60 seconds.
 const longestPoll = 20 * time.Second
 
 // changed is the answer to a request for changes.
 type changed struct {
-	Seq    int64   `json:"seq"` // ask for changes after this position
+	Seq    int64   `json:"seq"` // position after which to ask for more changes
 	Events []event `json:"events"`
-	// Reset reports that the feed does not go back that far. The question must then
-	// be read again.
+	// Reset reports whether the feed no longer contains the events after the
+	// requested position. The question must then be read again.
 	Reset bool `json:"reset,omitempty"`
 }
 
-// changes returns what happened to a question after a feed position, and waits up
-// to wait milliseconds for it. Without a position, it returns the current position.
+// changes returns the changes of a question after a feed position. If there are
+// none, it waits for a change, up to wait milliseconds. Without a position, it
+// returns the current position.
 func (in *Inbox) changes(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	id := r.PathValue("id")
 	out := changed{Events: []event{}}
@@ -50,7 +51,7 @@ func (in *Inbox) changes(w http.ResponseWriter, r *http.Request, hub *elicit.Hub
 		}
 		return err
 	}
-	wait, _ := strconv.Atoi(r.FormValue("wait")) // 0 means no waiting
+	wait, _ := strconv.Atoi(r.FormValue("wait")) // if missing or invalid, do not wait
 	list, err := in.watch(r.Context(), hub, id, after, min(time.Duration(max(wait, 0))*time.Millisecond, longestPoll))
 	if errors.Is(err, store.ErrGone) {
 		out.Reset = true
@@ -69,8 +70,8 @@ func (in *Inbox) changes(w http.ResponseWriter, r *http.Request, hub *elicit.Hub
 	return nil
 }
 
-// watch waits for changes of one question. It returns none on a timeout or when
-// this process is stopping.
+// watch waits for changes of one question. It returns no changes on a timeout,
+// or if this process is stopping.
 func (in *Inbox) watch(ctx context.Context, hub *elicit.Hub, id string, after int64, wait time.Duration) ([]elicit.Change, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -80,8 +81,8 @@ func (in *Inbox) watch(ctx context.Context, hub *elicit.Hub, id string, after in
 		return nil, err
 	}
 	defer watcher.Close()
-	// With less time, a watcher may time out before it returns the existing
-	// changes.
+	// With a shorter timeout, a watcher might time out before it returns the
+	// existing changes.
 	waiting, end := context.WithTimeout(ctx, max(wait, 50*time.Millisecond))
 	defer end()
 	list, err := watcher.Next(waiting)

@@ -1,10 +1,10 @@
 // Package inbox serves the pages on which a person answers all agents: the open
-// questions, one question with its form, and the history. Like the terminal, it
-// uses elicit's hub, so that each shows the other's changes.
+// questions, one question with its form, and the history. It uses elicit's hub,
+// as the terminal does, so that each of them shows changes made in the other.
 //
 // Every page works without its script: forms are plain, and each action is one
-// POST. The script makes pages live: it follows [Inbox.events] and sends text as it
-// is typed, so that every window and the terminal have the same draft.
+// POST. The script makes pages live. It follows [Inbox.events] and sends text
+// as it is typed, so that all windows and the terminal have the same draft.
 package inbox
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
-// Channel and ViewChannel are the channels of these pages, and of the form in an
-// MCP client's view, in the record of an answer.
+// Channel names these pages in the record of an answer. ViewChannel names the
+// form in an MCP client's view.
 const (
 	Channel     = "web"
 	ViewChannel = "app"
@@ -40,13 +40,14 @@ var static embed.FS
 type Options struct {
 	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Shell creates the pages. New adds files and navigation links to it.
+	// Shell creates the pages. [New] adds files and navigation links to it.
 	Shell *page.Shell
-	// Attempt returns the path of an attempt's page, which also shows the attempt's
-	// questions; see [Inbox.OfAttempt]. If nil, there is no such page.
+	// Attempt returns the path of an attempt's page. That page also shows the
+	// attempt's questions; see [Inbox.OfAttempt]. If Attempt is nil, there is
+	// no such page.
 	Attempt func(id string) string
-	// View reports that the form is the only page, in an MCP client's view; see
-	// [Inbox.InView].
+	// View reports whether the form is the only page and is in an MCP client's
+	// view; see [Inbox.InView].
 	View bool
 	// Key signs the links in notifications; see [AnswerLinks].
 	Key []byte
@@ -92,7 +93,7 @@ func New(o Options) *Inbox {
 	return in
 }
 
-// channel returns the channel that is recorded for this form's answers.
+// channel returns the channel that is recorded for answers in this form.
 func (in *Inbox) channel() string {
 	if in.options.View {
 		return ViewChannel
@@ -100,7 +101,7 @@ func (in *Inbox) channel() string {
 	return Channel
 }
 
-// Stop ends the streams, which would otherwise last as long as their windows.
+// Stop ends the streams. Otherwise, they would last as long as their windows.
 func (in *Inbox) Stop() { in.stop() }
 
 // Mounts returns the handlers by path, for people who have signed in.
@@ -122,12 +123,12 @@ func (in *Inbox) Mounts() map[string]http.Handler {
 	}
 }
 
-// Public returns the handlers for people with a link from a notification.
+// Public returns the handlers for people who have a link from a notification.
 func (in *Inbox) Public() map[string]http.Handler {
 	return map[string]http.Handler{"/answer/{code}": in.page(in.byLink)}
 }
 
-// page opens the hub for a handler and shows its errors.
+// page returns a handler that opens the hub for h, and shows any errors.
 func (in *Inbox) page(h func(http.ResponseWriter, *http.Request, *elicit.Hub) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hub, err := in.options.Hub(r.Context())
@@ -143,7 +144,7 @@ func (in *Inbox) page(h func(http.ResponseWriter, *http.Request, *elicit.Hub) er
 // trouble is the data of an error page.
 type trouble struct{ Message, Hint string }
 
-// fail shows an error, as a page or as JSON for the script.
+// fail shows an error as a page, or as JSON for the script.
 func (in *Inbox) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status, t := 0, trouble{}
 	f := fault.Of(err)

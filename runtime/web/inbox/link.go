@@ -14,8 +14,9 @@ import (
 // mostChoices is the maximum number of answers in a notification.
 const mostChoices = 4
 
-// linkLives is how long a link answers a question without a deadline, and how long
-// after a deadline a link still gives a late answer.
+// linkLives is how long a link can answer a question that has no deadline. If a
+// question has a deadline, it is how long after the deadline a link can still
+// give a late answer.
 const linkLives = 24 * time.Hour
 
 // Choice is an answer that takes one press.
@@ -24,8 +25,9 @@ type Choice struct {
 	Path  string // path on the inbox's server
 }
 
-// ticket is a link's content: which answer, and until when. It is signed but not
-// secret. It works once, because a request can be answered only once.
+// ticket is the content of a link. It specifies an answer and an expiry time.
+// It is signed but not secret. It works only once, because a request can be
+// answered only once.
 type ticket struct {
 	Request  string `json:"r"`
 	Question string `json:"q"`
@@ -33,10 +35,11 @@ type ticket struct {
 	Until    int64  `json:"u"` // Unix seconds
 }
 
-// AnswerLinks returns links for a notification that answer a request without
-// signing in: yes and no, or the options of a small select. It returns none for
-// other requests. A link shows the question and a button. Only the button, or a
-// POST, answers, because some programs open links in advance.
+// AnswerLinks returns links for a notification. A person can use them to answer
+// a request without signing in. The links are yes and no, or the options of a
+// small select. For other requests, there are no links. A link shows the
+// question and a button. Only the button, or a POST, answers the question,
+// because some programs open links in advance.
 func AnswerLinks(key []byte, r *elicit.Request) []Choice {
 	if len(r.Questions) != 1 || r.URL != "" || r.Status == elicit.Completed || r.Audience.Principal != "" || len(r.Audience.Roles) > 0 {
 		return nil
@@ -63,7 +66,7 @@ func AnswerLinks(key []byte, r *elicit.Request) []Choice {
 func (t ticket) sign(key []byte) string {
 	data, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // strings and a number always marshal
+		panic(err) // cannot fail: a ticket contains only strings and a number
 	}
 	return base64.RawURLEncoding.EncodeToString(append(mac(key, data), data...))
 }

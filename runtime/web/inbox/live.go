@@ -13,17 +13,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat is how often a silent stream sends an event. Proxies close a stream
-// that is silent for 30 seconds, and the script treats 40 seconds of silence as its
-// end.
+// heartbeat is the interval at which a silent stream sends an event. Proxies
+// close a stream that is silent for 30 seconds. The script treats a stream as
+// ended after 40 seconds of silence.
 const heartbeat = 15 * time.Second
 
 // reset tells the script to reload the page.
 const reset = "event: reset\ndata: {}\n\n"
 
-// event is a change as the script receives it. It contains a draft completely,
-// because drafts must be fast. For other changes, the script requests the
-// question's current state.
+// event is a change in the form in which the script receives it. It contains
+// the whole draft, because drafts must be fast. For other changes, the script
+// requests the question's current state.
 type event struct {
 	Type     elicit.ActionType   `json:"type"`
 	ID       string              `json:"id"`
@@ -33,13 +33,13 @@ type event struct {
 	Skip     bool                `json:"skip,omitempty"`
 	Client   string              `json:"client,omitempty"`
 	Where    string              `json:"where,omitempty"`
-	Heading  string              `json:"heading,omitempty"` // for a new question
+	Heading  string              `json:"heading,omitempty"` // set for a new question
 	Attempt  string              `json:"attempt,omitempty"`
 	Asker    string              `json:"asker,omitempty"`
 	Priority elicit.Priority     `json:"priority,omitempty"`
 }
 
-// events streams the feed, starting after the last event that the page or the
+// events streams the feed. It starts after the last event that the page or the
 // script has seen.
 func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	seq, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
@@ -86,9 +86,9 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	}
 }
 
-// stream writes events to one window. If the window does not read, the front closes
-// the connection, and no one else waits. The window then reads what it missed from
-// the store.
+// stream writes events to one window. If the window does not read them, the
+// front closes the connection, so that nothing else has to wait. The window
+// then reads the events that it has missed from the store.
 type stream struct {
 	in      *Inbox
 	w       http.ResponseWriter

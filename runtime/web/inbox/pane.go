@@ -11,32 +11,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// pane is one question with its form, or with how it ended.
+// pane is one question with its form. If the question has ended, the pane
+// describes how it ended.
 type pane struct {
 	ID, Heading, Asker, Message string
 	Proposal                    *elicit.Proposal
-	Fold                        bool // the proposal is long
-	HideHeading                 bool // the question has the same text
+	Fold                        bool // whether the proposal is long
+	HideHeading                 bool // whether the question has the same text as the heading
 	Rev                         int64
 	Priority                    elicit.Priority
 	Context                     []fact
 	Asked, Deadline             moment
 	Late, Gone                  bool
 	Standing                    string // see [elicit.Request.Standing]
-	URL, Host                   string // page to open
+	URL, Host                   string // page to open, and its host
 	Questions                   []question
 	Note                        string // the person's note
 	Problems                    []problem
-	Trouble                     string     // empty if there is none
-	Reviewing                   bool       // the answers are shown for review before sending
+	Trouble                     string     // error to show; empty if there is none
+	Reviewing                   bool       // whether the answers are shown for review before they are sent
 	End                         *end       // nil while the question can be answered
 	Held                        *held      // an answer that can still be taken back, or nil
 	Buttons                     []button   // answers that take one press; see [buttonsOf]
 	Lost                        []answered // what was typed too late
 	Next                        *card      // the next question to answer
-	At                          string     // path of its attempt's page if it is answered there; empty in the inbox
-	Here                        bool       // the pane is on that page
-	View                        bool       // the pane is in a view, so it has no links to other pages
+	At                          string     // path of its attempt's page if the question is answered there; empty in the inbox
+	Here                        bool       // whether the pane is on the attempt's page
+	View                        bool       // whether the pane is in a view; it then has no links to other pages
 }
 
 // FirstField returns the ID of the first control, which problems link to.
@@ -45,20 +46,21 @@ func (p *pane) FirstField() string { return fieldID(0) }
 // fact is a name and a value. Path is set if there is a page about it.
 type fact struct{ Name, Value, Path string }
 
-// problem describes why an answer cannot be sent, with its field.
+// problem is a reason why an answer cannot be sent. Field is the field that it
+// concerns.
 type problem struct{ Field, Question, Text string }
 
-// question is one question with its field's content.
+// question is one question with the content of its field.
 type question struct {
 	elicit.Question
-	Field        string // ID of its first control
-	First, Rest  string // its first line, and the rest
+	Field        string // ID of the question's first control
+	First, Rest  string // the first line of the question, and the rest
 	Wants        string
-	Text, Own    string // typed text; free text
+	Text, Own    string // typed answer, and free text
 	Chosen       map[string]bool
 	Skipped      bool
 	Problem      string
-	Theirs       string // another window's text, if both differ
+	Theirs       string // the text in another window, if the two texts differ
 	TheirsBy     string
 	Rev          int64  // revision of the draft
 	Said         string // the answer in words
@@ -84,8 +86,8 @@ type answered struct {
 	Skipped          bool
 }
 
-// paneOf returns r's pane for the browser that sent the request from. typed is a
-// refused form; if nil, the drafts are shown.
+// paneOf returns the pane for r. from is the browser's request. typed is a
+// refused form. If it is nil, the pane shows the drafts.
 func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pane {
 	now := in.now()
 	p := &pane{
@@ -105,7 +107,7 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	}
 	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
 		p.URL, p.Host = r.URL, u.Host
-		if r.Trigger == elicit.CredentialRequired && from != nil { // one of deskhand's own pages
+		if r.Trigger == elicit.CredentialRequired && from != nil { // the URL is one of deskhand's own pages
 			p.URL = page.Beside(u, from.Host).String()
 		}
 	}
@@ -126,8 +128,9 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	return p
 }
 
-// A proposal with more lines or bytes can be folded. It is initially unfolded,
-// because no one should allow what was not on the screen.
+// Limits, in lines and bytes, above which a proposal can be folded. The
+// proposal is initially unfolded, because nobody should allow a proposal that
+// was not on the screen.
 const (
 	foldLines = 20
 	foldBytes = 2000
@@ -138,7 +141,7 @@ func afterFirstLine(text string) string {
 	return rest
 }
 
-// facts returns the context that helps a person decide. attempt is the path of the
+// facts returns context that helps a person decide. attempt is the path of the
 // attempt's page.
 func facts(r *elicit.Request, attempt string) []fact {
 	c := r.Context
@@ -183,8 +186,8 @@ func questionOf(r *elicit.Request, i int, typed *form) question {
 	return v
 }
 
-// inputOf returns the input element's attributes for a question that is answered by
-// typing.
+// inputOf returns the attributes of the input element for a question that a
+// person answers by typing.
 func inputOf(q *elicit.Question) (kind, step, sample string) {
 	switch {
 	case q.Kind == elicit.Integer:
@@ -226,7 +229,8 @@ func endOf(r *elicit.Request, now time.Time) *end {
 	return e
 }
 
-// problemsOf adds the problems that prevent sending, and marks their questions.
+// problemsOf adds the problems that prevent the form from being sent. It also
+// marks the questions that have problems.
 func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
 	for _, found := range rejected.Problems {
 		one := problem{Text: sentence(found.Message, found.QuestionID)}
@@ -246,7 +250,7 @@ func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
 	}
 }
 
-// sentence returns a text as a sentence, without the question's ID.
+// sentence returns text as a sentence, without the question's ID.
 func sentence(text, question string) string {
 	return page.Sentence(strings.TrimPrefix(text, `question "`+question+`": `))
 }

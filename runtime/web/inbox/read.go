@@ -13,16 +13,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// mostShown is the maximum number of questions in the list, and mostAtOnce how many
-// of them a page initially contains, so that it loads fast. The script fetches the
-// others when it is idle; without the script, a link shows them. Further questions
-// are only counted.
+// mostShown is the maximum number of questions in the list. mostAtOnce is the
+// maximum number of them that a page initially contains, so that the page loads
+// fast. The script fetches the others when it is idle. Without the script, a
+// link shows them. Questions beyond mostShown are only counted.
 const (
 	mostShown  = 1000
 	mostAtOnce = 100
 )
 
-// partHeader is the header with which the script requests a part of a page.
+// partHeader is the header that the script sets to request part of a page.
 const partHeader = "Deskhand-Part"
 
 func isPart(r *http.Request) bool { return r.Header.Get(partHeader) != "" }
@@ -37,14 +37,15 @@ func (in *Inbox) json(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // the client is gone
+	_, _ = w.Write(data) // ignore the error: the client may be gone
 }
 
 func (in *Inbox) show(w http.ResponseWriter, r *http.Request, status int, t *template.Template, part string, p page.Page) {
 	in.options.Shell.Write(w, r, status, t, part, p)
 }
 
-// index shows all open questions and, if there is room, the first one next to them.
+// index shows all open questions. If there is room, it shows the first question
+// next to the list.
 func (in *Inbox) index(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d, err := in.listing(r, hub, "")
 	if err != nil {
@@ -81,8 +82,8 @@ func listingPage(d *listing, title string) page.Page {
 	return page.Page{Title: title, Here: "/", Class: class, Data: d}
 }
 
-// listing reads the list and the question with this ID, or the first question if id
-// is empty.
+// listing reads the list, and the question whose ID is id. If id is empty, it
+// reads the first question.
 func (in *Inbox) listing(r *http.Request, hub *elicit.Hub, id string) (*listing, error) {
 	if in.options.View {
 		one, err := hub.Get(r.Context(), id)
@@ -132,7 +133,7 @@ func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, 
 		if err != nil {
 			return list, err
 		}
-		d.Open = max(n, d.Open) // some may have ended between the two queries
+		d.Open = max(n, d.Open) // some requests may have ended between the two queries
 		d.Rest = d.Open - len(list.Requests)
 	}
 	d.Places, d.Askers, d.Kinds = d.Filter.menus(list.Requests)
@@ -141,8 +142,8 @@ func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, 
 	return list, nil
 }
 
-// next returns the question to answer after this one. On an attempt's page, it is
-// the attempt's next question.
+// next returns the question to answer after the one in the given pane. On an
+// attempt's page, it is the next question of that attempt.
 func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	for i := range open {
 		if open[i].ID != after.ID && open[i].Held == nil && (after.At == "" || open[i].Context.AttemptID == attempt) {
@@ -153,7 +154,7 @@ func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	return nil
 }
 
-// list serves only the list, for the script.
+// list serves the list without a question, for the script.
 func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d := &listing{All: true, Filter: filterOf(r)}
 	list, err := d.read(r.Context(), hub)
@@ -165,8 +166,8 @@ func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 	return nil
 }
 
-// card serves the card of one question, for the script. It is empty if the question
-// has ended.
+// card serves the card of one question, for the script. If the question has
+// ended, the card is empty.
 func (in *Inbox) card(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	one, err := hub.Get(r.Context(), r.PathValue("id"))
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// listing holds what the inbox shows: the list, and the open question next to it.
+// listing holds the content of the inbox: the list, and the open question next
+// to it.
 type listing struct {
 	Groups []group
 	Open   int // number of open questions
-	Rest   int // how many of them have no card here
+	Rest   int // number of open questions without a card on this page
 	Pane   *pane
 	Seq    int64 // feed position from which the script follows
 	Single bool  // the address is that of a single question
@@ -47,9 +48,9 @@ type cards []card
 // Full reports whether the list has its maximum length.
 func (c cards) Full() bool { return len(c) >= listLength }
 
-// listLength is the number of cards in one list. A browser lays out a list when it
-// comes near the visible area. A list of 10 cards is ready within a frame, and
-// 1,000 cards make only 100 boxes (make bench-web).
+// listLength is the number of cards in one list. A browser lays out a list when
+// the list comes near the visible area. A list of 10 cards is laid out within a
+// frame, and 1,000 cards need only 100 lists (make bench-web).
 const listLength = 10
 
 // card is a question in the list.
@@ -73,8 +74,8 @@ func when(t elicit.Time, words string) moment {
 	return moment{t.UTC().Format(time.RFC3339), words}
 }
 
-// groups arranges requests in groups. Both the requests and the groups are in the
-// order in which to answer them.
+// groups arranges requests in groups. Both the groups and the requests in each
+// group are in the order in which a person should answer them.
 func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 	var all []group
 	at := map[string]int{}
@@ -102,8 +103,8 @@ func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 	return all
 }
 
-// urgentGroup is the key of the group of urgent questions. It comes first and
-// contains questions from any place.
+// urgentGroup is the key of the group of urgent questions. This group comes
+// first and contains questions from any place.
 const urgentGroup = "urgent"
 
 func groupKey(r *elicit.Request) string {
@@ -113,12 +114,13 @@ func groupKey(r *elicit.Request) string {
 	return strings.Join([]string{cmp.Or(r.Place(), r.Source.Name), r.Context.AttemptID, r.Context.Branch}, "|")
 }
 
-// urgent reports whether an asker is waiting for an urgent answer.
+// urgent reports whether an asker is waiting for the answer to an urgent
+// request.
 func urgent(r *elicit.Request) bool {
 	return r.Priority == elicit.Urgent && r.Status == elicit.Open && !r.AskerGone
 }
 
-// rank sorts true before false.
+// rank returns a sort key that puts true before false.
 func rank(first bool) int {
 	if first {
 		return 0
@@ -126,7 +128,7 @@ func rank(first bool) int {
 	return 1
 }
 
-// groupOf returns an empty group with the name of the request's origin.
+// groupOf returns an empty group. Its name is that of the request's origin.
 func groupOf(r *elicit.Request, key string) group {
 	if key == urgentGroup {
 		return group{Key: key, Name: "Urgent"}
@@ -141,8 +143,8 @@ func groupOf(r *elicit.Request, key string) group {
 	return g
 }
 
-// short returns the end of an ID, which differs between IDs created at the same
-// time.
+// short returns the end of an ID. The ends differ even if the IDs were created
+// at the same time.
 func short(id string) string {
 	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 {
 		id = id[i+1:]
@@ -162,8 +164,9 @@ func cardOf(r *elicit.Request, now time.Time) card {
 	}
 }
 
-// orderOf returns a sort key for the hub's order: open before expired, askers that
-// are waiting before those that left, urgent first, old first.
+// orderOf returns a sort key for the hub's order: open requests before expired
+// ones; then requests whose asker is waiting; then urgent requests; then older
+// requests.
 func orderOf(r *elicit.Request) string {
 	digit := func(b bool) int {
 		if b {
@@ -177,7 +180,7 @@ func orderOf(r *elicit.Request) string {
 
 func asker(r *elicit.Request) string { return cmp.Or(page.Line(r.Source.Name), "someone") }
 
-// kindOf describes in a few words the type of answer.
+// kindOf describes the type of answer in a few words.
 func kindOf(r *elicit.Request) string {
 	switch n := len(r.Questions); {
 	case n > 1:
@@ -198,7 +201,8 @@ func deadline(r *elicit.Request, now time.Time) moment {
 	return when(r.Deadline, duration(r.Deadline.Sub(now))+" left")
 }
 
-// duration returns a short form for people: 45 s, 4 min, 2 h 5 min, 3 days.
+// duration returns a duration in a short form for people: 45 s, 4 min, 2 h 5
+// min, 3 days.
 func duration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:

@@ -23,7 +23,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Path is the path of the contents; pages are below it.
+// Path is the path of the table of contents. The pages are below it.
 const Path = "/manual"
 
 //go:embed templates/*.html
@@ -34,18 +34,18 @@ var static embed.FS
 
 // Hit is a section that a search found.
 type Hit struct {
-	// Topic is the page's name, with "#" and the section's anchor if there is
-	// one.
+	// Topic is the page's name. If the section has an anchor, "#" and the
+	// anchor follow.
 	Topic, Breadcrumb, Snippet string
 }
 
-// Options configure the pages. Shell and Search are required.
+// Options configures the pages. Shell and Search are required.
 type Options struct {
-	// Shell makes the pages; New adds files and a place to it.
+	// Shell creates the pages. [New] adds files and a navigation link to it.
 	Shell *page.Shell
 	// Search returns the best sections for a query.
 	Search func(ctx context.Context, query string) ([]Hit, error)
-	// Log receives errors. Nil discards them.
+	// Log receives errors. If it is nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -53,7 +53,7 @@ type Options struct {
 type Pages struct {
 	options Options
 	page    *template.Template
-	texts   sync.Map // of template.HTML, by path
+	texts   sync.Map // a template.HTML for each path
 }
 
 // New returns the pages and adds them to the shell.
@@ -82,7 +82,7 @@ func (p *Pages) Mounts() map[string]http.Handler {
 type view struct {
 	Query    string
 	Hits     []Hit
-	Asked    bool // for a search
+	Asked    bool // whether the page shows a search
 	Trouble  string
 	Groups   []group
 	Title    string
@@ -157,8 +157,8 @@ func addressOf(p manual.Page, anchor string) string {
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
-// text renders a page once. Only the program's own texts come here, and HTML in
-// them is left out.
+// text renders a page, and stores the result for later calls. It is used only
+// for the program's own text, and leaves out any HTML in that text.
 func (p *Pages) text(of manual.Page) template.HTML {
 	if html, ok := p.texts.Load(of.Path); ok {
 		return html.(template.HTML)
@@ -173,13 +173,14 @@ func (p *Pages) text(of manual.Page) template.HTML {
 	return html
 }
 
-// anchors names the headings of one page: those of sections as the manual does.
+// anchors names the headings of one page. It uses the manual's own anchors for
+// sections.
 type anchors struct {
 	page manual.Page
 	seen map[string]int
 }
 
-// Generate returns the anchor of a heading, which is Markdown.
+// Generate returns the anchor for a heading, which is given as Markdown.
 func (a anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
 	if s, ok := a.page.SectionOf(string(heading)); ok && a.seen[s.Anchor] == 0 {
 		a.seen[s.Anchor]++
@@ -189,5 +190,6 @@ func (a anchors) Generate(heading []byte, _ ast.NodeKind) []byte {
 	return fmt.Appendf(nil, "heading-%d", a.seen["heading"])
 }
 
-// Put is called for headings with an ID of their own, which the manual has none of.
+// Put is called for headings that have their own ID. The manual has no such
+// headings.
 func (a anchors) Put([]byte) {}

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// formCookie is the cookie with a browser's random string, from which its form
-// tokens are derived. Another site can make a browser send it, but cannot read it.
+// formCookie is the name of a cookie with a random string for each browser.
+// Form tokens are derived from this string. Another site can make a browser
+// send the cookie, but cannot read it.
 const formCookie = "deskhand_form"
 
 // Token returns the token for a page's forms. It sets a cookie if the browser has
@@ -21,14 +22,14 @@ func (s *Shell) Token(w http.ResponseWriter, r *http.Request) string {
 	if err != nil || c.Value == "" {
 		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, Secure: s.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
 		http.SetCookie(w, c)
-		r.AddCookie(c) // for the next page in this request
+		r.AddCookie(c) // for another page in the same request
 	}
 	return s.sign(c.Value)
 }
 
-// Secure reports whether the request came over TLS, here or at a proxy, so that its
-// cookies are restricted to TLS. A client that falsely claims TLS only gets cookies
-// that it cannot use.
+// Secure reports whether the request came over TLS, either to this server or to
+// a proxy. If so, cookies are restricted to TLS. A client that falsely claims
+// TLS only gets cookies that it cannot use.
 func (s *Shell) Secure(r *http.Request) bool {
 	at := url.URL{Host: r.Host}
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || s.TLSHost != "" && strings.EqualFold(at.Hostname(), s.TLSHost)
@@ -40,13 +41,14 @@ func (s *Shell) sign(cookie string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// TokenHeader is the header with the token of requests other than forms.
+// TokenHeader is the header that contains the token in requests that do not
+// send a form.
 const TokenHeader = "Deskhand-Token"
 
 // Checked reports whether a request that changes something comes from one of
-// our pages: its token, in the field "token" or in [TokenHeader], matches its
-// cookie. A request with the bearer token needs none, because no page can make
-// a browser send that.
+// our pages. The request's token must match its cookie. The token is in the
+// field "token" or in [TokenHeader]. A request with the bearer token needs no
+// form token, because no page can make a browser send the bearer token.
 func (s *Shell) Checked(r *http.Request) bool {
 	if r.Header.Get("Authorization") != "" {
 		return true
@@ -66,9 +68,9 @@ func (s *Shell) Checked(r *http.Request) bool {
 // [http.Request.ParseForm].
 const maxForm = 10 << 20
 
-// ReadForm parses a request's form. If it is too big, the error is a
-// *[http.MaxBytesError]; [Shell.Checked] would treat such a request as one
-// without a token.
+// ReadForm parses a request's form. If the form is too big, the error is a
+// *[http.MaxBytesError]. [Shell.Checked] alone would report that such a request
+// has no token.
 func ReadForm(r *http.Request) error {
 	if r.Body != nil && r.PostForm == nil {
 		r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
@@ -76,7 +78,7 @@ func ReadForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// Local returns its argument if it is a path on this server, and "" otherwise.
+// Local returns to if it is a path on this server, and "" otherwise.
 func Local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return ""
@@ -84,14 +86,14 @@ func Local(to string) string {
 	return to
 }
 
-// Once returns a request ID for a form's action. It is the same if the form is sent
-// twice, and different if the form was changed in between. It is empty if the form
-// has no field "once".
+// Once returns a request ID for a form's action. If the form is sent twice, the
+// ID is the same. If the form was changed in between, the ID differs. If the
+// form has no field "once", the ID is empty.
 func Once(r *http.Request) string {
 	given := r.PostFormValue("once")
 	if given == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(r.PostForm.Encode())) // sorted by name
+	sum := sha256.Sum256([]byte(r.PostForm.Encode())) // Encode sorts the fields by name
 	return given[:min(len(given), 64)] + "-" + hex.EncodeToString(sum[:8])
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ThisMachine reports whether a host, without a port, can only be this machine.
+// ThisMachine reports whether a host name, without a port, can only refer to
+// this machine.
 func ThisMachine(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback()
@@ -15,9 +16,10 @@ func ThisMachine(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761 section 6.3
 }
 
-// Beside returns u with the host name that the browser used if u is on this
-// machine, because under another name the browser would have to sign in again. host
-// is the Host of the browser's request. Beside returns other addresses unchanged.
+// Beside changes the host name in u to the one that the browser used, if u is
+// on this machine. Under a different host name, the browser would have to sign
+// in again. host is the Host of the browser's request. Other addresses are
+// returned unchanged.
 func Beside(u *url.URL, host string) *url.URL {
 	at := url.URL{Host: host}
 	if !ThisMachine(u.Hostname()) || !ThisMachine(at.Hostname()) {

@@ -15,12 +15,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/diff"
 )
 
-// Limits for Markdown. A text that exceeds them is shown as plain text, because
+// Limits for Markdown. If text exceeds them, it is shown as plain text, because
 // parsing takes quadratic time.
 const (
 	mostMarkdown = 40 << 10
 	mostLinks    = 300
-	mostQuotes   = 40 // in one line
+	mostQuotes   = 40 // maximum in one line
 )
 
 func tooMuch(source string) bool {
@@ -38,9 +38,10 @@ func tooMuch(source string) bool {
 // markdown parses CommonMark with tables, task lists and strikethrough.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList, extension.Strikethrough)).Parser()
 
-// Text renders an agent's Markdown: paragraphs, lists, quotes, tables, task lists
-// and code with syntax colours. Links and pictures are not active, because askers
-// are not trusted: an address is only shown. HTML is shown as text.
+// Text renders an agent's Markdown: paragraphs, lists, quotes, tables, task
+// lists, and code with syntax colours. Links and pictures are not active,
+// because askers are not trusted. Text only shows their addresses. HTML is
+// shown as text.
 func Text(source string) template.HTML {
 	source = strings.ReplaceAll(Clean(source), "\r\n", "\n")
 	if tooMuch(source) {
@@ -52,8 +53,8 @@ func Text(source string) template.HTML {
 	return template.HTML(t.out.String())
 }
 
-// typesetter writes the HTML of a parsed text. The result contains only the tags
-// that are written here.
+// typesetter writes the HTML of parsed Markdown. The result contains only tags
+// that typesetter itself writes.
 type typesetter struct {
 	source []byte
 	out    strings.Builder
@@ -78,7 +79,7 @@ func (t *typesetter) block(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.Paragraph:
 		t.element(`p dir="auto"`, func() { t.inlines(n) })
-	case *ast.TextBlock: // in a list without blank lines
+	case *ast.TextBlock: // an item in a list without blank lines
 		t.inlines(n)
 	case *ast.Heading:
 		t.element(`p dir="auto"`, func() { t.element("strong", func() { t.inlines(n) }) })
@@ -130,7 +131,7 @@ func (t *typesetter) code(language string, n ast.Node) {
 	})
 }
 
-// table writes a table in its own box, which scrolls if the page is narrow.
+// table writes a table in its own box. If the page is narrow, the box scrolls.
 func (t *typesetter) table(n *extast.Table) {
 	t.element(`div class="tablebox" tabindex="0" role="region" aria-label="Table"`, func() {
 		t.element("table", func() {

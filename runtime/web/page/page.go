@@ -1,16 +1,17 @@
-// Package page contains what deskhand's pages share: the layout, the styles, the
-// rendering of agents' texts, and form tokens.
+// Package page contains the parts that deskhand's pages share: the layout, the
+// styles, the rendering of text from agents, and form tokens.
 //
 // To add a page, embed templates that define "main", and "head" if the page has
-// scripts, and parse them with [Shell.Parse]. In them, .Data is the page's own
-// data, .Token is the value of the hidden field "token" in each form, and the
-// functions asset, text, phrase, line and clean are available. Handlers answer with
-// [Shell.Write]. A handler that changes something first checks the request with
-// [Shell.Checked]. Mount the path in the front and add a link to [Shell.Nav].
-// Styles are in static/deskhand.css; a page adds scripts and more styles with
-// [Shell.Add] and refers to them with {{asset "name.js"}}. The content policy
-// allows no inline scripts, no inline styles, and nothing from other hosts. Every
-// page works without its script.
+// scripts, and parse them with [Shell.Parse]. In these templates, .Data is the
+// page's own data, and .Token is the value of the hidden field "token" that
+// each form must have. The functions asset, text, phrase, line and clean are
+// available. Handlers answer with [Shell.Write]. A handler that changes
+// something must first check the request with [Shell.Checked]. Mount the path
+// in the front and add a link to [Shell.Nav]. Styles are in
+// static/deskhand.css; a page adds scripts and more styles with [Shell.Add] and
+// refers to them with {{asset "name.js"}}. The content policy does not allow
+// inline scripts, inline styles, or anything from other hosts. Every page works
+// without its script.
 package page
 
 import (
@@ -32,16 +33,17 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Shell renders pages. Its methods may be called concurrently after Nav is set and
-// the last call of Add.
+// Shell renders pages. Once Nav is set and Add is no longer called, its methods
+// may be called concurrently.
 type Shell struct {
 	// Nav lists the navigation links, in order.
 	Nav []Link
-	// TLSHost is the host at which a proxy serves the pages over https. Cookies set
-	// there are restricted to https. If empty, there is no such proxy.
+	// TLSHost is the host at which a proxy serves the pages over https. Cookies
+	// that are set there are restricted to https. If TLSHost is empty, there is
+	// no such proxy.
 	TLSHost string
-	// SignedIn reports whether a request comes from a browser that can sign out. If
-	// nil, none does.
+	// SignedIn reports whether a request comes from a browser that can sign
+	// out. If SignedIn is nil, no browser can.
 	SignedIn func(*http.Request) bool
 	// Counts returns how much is waiting behind navigation links, by path. They are
 	// called for each page of a person who has signed in, so they must be fast.
@@ -53,8 +55,8 @@ type Shell struct {
 	// the installation and for strangers. If nil, no one has a name.
 	Who func(*http.Request) string
 	// Explain describes an expected error that the pages do not recognize, for
-	// example a full disk, and what to do. It returns an empty message for other
-	// errors. If nil, no error is expected.
+	// example a full disk, and says what to do. For other errors, it returns an
+	// empty message. If Explain is nil, no error is expected.
 	Explain func(error) (message, hint string)
 
 	key    []byte
@@ -73,8 +75,8 @@ func (s *Shell) Failed(err error) (status int, message, hint string) {
 	return http.StatusInternalServerError, "Something went wrong here.", "Reload the page; deskhand's log has details."
 }
 
-// New returns a shell. key may have any length and signs the form tokens. Processes
-// that accept each other's forms share it.
+// New returns a shell. key signs the form tokens, and may have any length.
+// Processes that accept each other's forms have the same key.
 func New(key []byte) *Shell {
 	s := &Shell{key: key, assets: map[string]asset{}}
 	s.base = template.Must(template.New("").Funcs(template.FuncMap{
@@ -104,10 +106,12 @@ func (s *Shell) Parse(files fs.FS, patterns ...string) *template.Template {
 type Page struct {
 	Title string // title of the tab
 	Here  string // path of the navigation link to highlight
-	// Class is the page's CSS class. If empty, the page is a column of text.
+	// Class is the page's CSS class. If it is empty, the page is a column of
+	// text.
 	Class string
 	Data  any
-	// FormsTo is an additional origin to which the page's forms may lead, or "".
+	// FormsTo is an additional origin to which the page's forms may lead. It
+	// may be empty.
 	FormsTo string
 }
 
@@ -121,15 +125,16 @@ type view struct {
 	Who     string
 }
 
-// Once returns a new random value for a form's field "once", so that a form that is
-// sent twice acts only once; see the function [Once].
+// Once returns a new random value for a form's field "once". If a form with
+// this value is sent twice, it acts only once; see the function [Once].
 func (view) Once() string { return rand.Text() }
 
-// policy allows only what the server itself sends.
+// policy allows only content from the server itself.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
-// Write answers with a page, or with one of its templates if name is not empty.
+// Write answers with a page. If name is not empty, it answers with only that
+// template of the page.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
 	body := s.execute(w, r, t, cmp.Or(name, "page"), p).Bytes()
 	if at := Prefix(r.Context()); at != "" {
@@ -144,15 +149,15 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would also hide a form's origin from this server
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would hide a form's origin from this server too
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client is gone
+		_, _ = w.Write(body) // ignore the error: the client may be gone
 	}
 }
 
-// Part renders one template, for inclusion in another page of the same answer.
+// Part renders one template, to be included in another page of the same answer.
 func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Template, name string, data any) template.HTML {
 	return template.HTML(s.execute(w, r, t, name, Page{Data: data}).String())
 }

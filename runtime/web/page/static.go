@@ -15,7 +15,7 @@ import (
 
 // asset is a file that pages refer to.
 type asset struct {
-	version string // changes with the content
+	version string // changes when the content changes
 	kind    string
 	plain   []byte
 	packed  []byte
@@ -73,8 +73,8 @@ func kindOf(name string) string {
 
 func pack(data []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(data)                                  // a buffer accepts everything
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // no error: the level is valid
+	_, _ = w.Write(data)                                  // writing to a buffer cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -83,8 +83,8 @@ func pack(data []byte) []byte {
 // can cache the file.
 func (s *Shell) url(name string) string { return StaticPath + name + "?v=" + s.assets[name].version }
 
-// Static serves the added files. They contain no secrets: the sign-in page
-// needs them.
+// Static serves the added files. The files contain no secrets, because even the
+// sign-in page needs them.
 func (s *Shell) Static() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := s.assets[strings.TrimPrefix(r.URL.Path, StaticPath)]
@@ -108,7 +108,7 @@ func (s *Shell) Static() http.Handler {
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method == http.MethodGet {
-			_, _ = w.Write(body) // the client is gone
+			_, _ = w.Write(body) // ignore the error: the client may be gone
 		}
 	})
 }

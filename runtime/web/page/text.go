@@ -11,7 +11,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Phrase renders the first line of a text with inline markup, for labels and
+// Phrase renders the first line of source with inline markup, for labels and
 // headings.
 func Phrase(source string) template.HTML {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
@@ -79,9 +79,10 @@ func inline(text string) string {
 	}
 }
 
-// Exact returns a text as the value of a hidden input, for example a path that a
-// form sends back. Control characters and characters that change the text direction
-// become character references, so that the page's source does not contain them.
+// Exact returns source as the value of a hidden input, for example a path that
+// a form sends back. It converts control characters, and characters that change
+// the text direction, to character references. The page's source therefore does
+// not contain such characters.
 func Exact(source string) template.HTML {
 	var b strings.Builder
 	for _, r := range source {

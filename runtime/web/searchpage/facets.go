@@ -11,12 +11,12 @@ import (
 // facet is a menu for one facet.
 type facet struct {
 	Name, Help string
-	Chosen     string // empty for any value
+	Chosen     string // chosen value; empty for any value
 	Choices    []choice
 }
 
-// facets returns menus for the arguments of search_docs that have an enum, sorted
-// by name.
+// facets returns menus for the arguments of search_docs that have a list of
+// allowed values (enum). The menus are sorted by name.
 func facets(search contract.Tool, asked url.Values) []facet {
 	var schema struct {
 		Properties map[string]struct {
@@ -25,15 +25,15 @@ func facets(search contract.Tool, asked url.Values) []facet {
 		}
 	}
 	if json.Unmarshal(search.Input, &schema) != nil {
-		return nil // without a list of values there is no menu
+		return nil // without a list of values, there is no menu
 	}
 	var menus []facet
 	for name, property := range schema.Properties {
 		if len(property.Enum) == 0 {
 			continue
 		}
-		// A value that no longer exists is passed on, because the tool's error
-		// lists the valid values.
+		// If a value no longer exists, it is passed to the tool anyway, because
+		// the tool's error lists the valid values.
 		f := facet{Name: name, Help: property.Description, Chosen: asked.Get(name)}
 		f.Choices = menu(property.Enum, f.Chosen, "")
 		menus = append(menus, f)

@@ -9,23 +9,25 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// reading is the section with its neighbours, or the page, that is being read.
+// reading is the text that is being read: a section with its neighbours, or a
+// page.
 type reading struct {
 	Title, Path string
 	Parts       []part
 	Outline     []link
 	Next        string // address of the rest of a truncated text
-	// Wider and Alone are addresses with more neighbours and without any. They are
-	// empty if they would change nothing.
+	// Wider is the address of the same section with more neighbours, and Alone
+	// is its address without neighbours. Each is empty if it would change
+	// nothing.
 	Wider, Alone, Whole, Close string
 }
 
-// part is one of its sections.
+// part is one section of the text that is being read.
 type part struct {
 	ID, Lines, Text string
-	Place           string // "2 of 5"
+	Place           string // position in the page, for example "2 of 5"
 	Target          bool
-	Read            string // address, only for neighbours
+	Read            string // address of the section; set only for neighbours
 }
 
 // doc is the structured answer of get_doc.
@@ -46,8 +48,8 @@ type doc struct {
 	Next string `json:"next"`
 }
 
-// In an answer, a line separates two sections. In a section's text, a line of that
-// form is escaped with a backslash.
+// In an answer, sections are separated by a line of this form. If a section's
+// text contains such a line, a backslash escapes it.
 var (
 	between = regexp.MustCompile(`(?m)^--- Chunk: .+ \(Chunk \d+ of \d+\) \((?:Target|Context: [+-]\d+)\) ---\n?`)
 	escaped = regexp.MustCompile(`(?m)^\\(\\*--- Chunk: )`)

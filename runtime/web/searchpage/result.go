@@ -14,18 +14,18 @@ import (
 // result is a search result.
 type result struct {
 	Hits []hit
-	Note string // what was left out, or how it was searched
+	Note string // says what was left out, or how the search was done
 	Hint string // shown if nothing was found
 	// Suggestions are links to searches that find something.
 	Suggestions []link
 	More        string // address of the next page; empty if there is none
-	First       string // address of the first page, if this is another one
+	First       string // address of the first page; empty on the first page
 }
 
 // link is a name with an address.
 type link struct{ Name, Address string }
 
-// hit is a section that was found.
+// hit is a section found by the search.
 type hit struct {
 	Rank                                         int
 	ID, Heading, Breadcrumb, Snippet, Path, Page string
@@ -33,11 +33,11 @@ type hit struct {
 	Facets                                       []string
 	Why                                          []reason
 	Variants                                     []link
-	Read                                         string // address
-	Here                                         bool   // it is being read
+	Read                                         string // address for reading the section
+	Here                                         bool   // whether the section is being read
 }
 
-// reason is one part of a hit's score, from 0 to 1.
+// reason is one component of a hit's score, from 0 to 1.
 type reason struct {
 	Name, Help string
 	Value      string
@@ -69,7 +69,7 @@ type found struct {
 	Note string `json:"note"`
 }
 
-// structured decodes an answer's structured content.
+// structured decodes the structured content of an answer.
 func structured(r contract.Result, into any) error {
 	data, err := json.Marshal(r.Structured)
 	if err == nil {
@@ -86,7 +86,7 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 	if err := structured(answer, &f); err != nil {
 		return nil, err
 	}
-	before, _ := strconv.Atoi(asked.Get("after")) // only used to number the hits
+	before, _ := strconv.Atoi(asked.Get("after")) // the value is only used to number the hits
 	before = min(max(before, 0), 1_000_000)
 	r := &result{Note: f.Note}
 	if lexical, ok := answer.Meta["deskhand/lexical"].(string); ok {
@@ -143,7 +143,7 @@ func share(x float64) string { return fmt.Sprintf("%.2f", x) }
 func paged(address, cursor string, after int) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return address // cannot happen, because the address was created here
+		return address // cannot happen, because this page created the address
 	}
 	asked := u.Query()
 	asked.Del("after")

@@ -1,11 +1,12 @@
-// Package searchpage serves the page on which a person tries what agents get: a
-// search with the corpus's facets as menus, the reasons for each hit's rank, the
-// sections with their neighbours, and snippets to repeat the search as an agent.
+// Package searchpage serves the page on which a person sees the results that
+// agents get. It has a search with the corpus's facets as menus, the reasons
+// for each hit's rank, the sections with their neighbours, and snippets with
+// which an agent can repeat the search.
 //
-// It does not use the search engine. It calls the tools as an agent does, so it
-// shows what an agent gets, and its menus come from the tool's schema. It is one
-// GET form: each state has its own address, and it works without the script, which
-// only copies text.
+// The page does not use the search engine directly. It calls the tools as an
+// agent does and therefore shows the same results. Its menus come from the
+// tool's schema. The page is one GET form. Each state has its own address, and
+// works without the script, which only copies text.
 package searchpage
 
 import (
@@ -35,15 +36,17 @@ var static embed.FS
 
 // Options configure a Page. Shell and Tools are required.
 type Options struct {
-	// Shell renders the page. New adds files and a navigation link to it.
+	// Shell renders the page. [New] adds files and a navigation link to it.
 	Shell *page.Shell
-	// Tools returns the current search_docs and get_doc. search explains its hits.
+	// Tools returns the current tools search_docs and get_doc. The tool search
+	// must explain its hits.
 	Tools func() (search, read contract.Tool)
-	// Name is the server's name in client configurations. If empty, it is docs.
+	// Name is the server's name in client configurations. If it is empty, the
+	// name is docs.
 	Name string
-	// NoToken reports that the server requires no token.
+	// NoToken reports whether the server requires no token.
 	NoToken bool
-	// Log receives errors. If nil, they are discarded.
+	// Log receives errors. If it is nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -80,11 +83,11 @@ type view struct {
 	Result     *result // nil if there was no search
 	SearchCall *copied // nil if there was no search
 	Reading    *reading
-	ReadCall   *copied // nil if Reading is
+	ReadCall   *copied // nil if Reading is nil
 	Setups     []setup
 }
 
-// copied is a text to copy, with a name.
+// copied is text to copy, with a name.
 type copied struct{ Name, Text string }
 
 // choice is an item in a menu.
@@ -140,7 +143,7 @@ func (p *Page) call(r *http.Request, t contract.Tool, args arguments) (contract.
 	return t.Call(r.Context(), contract.Caller{Name: "deskhand search page"}, args.json())
 }
 
-// argument is an argument of a call, in the page's order.
+// argument is one argument of a call. Arguments are in the page's order.
 type argument struct {
 	name  string
 	value any
@@ -170,8 +173,8 @@ func quote(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// searchArguments returns the arguments of search_docs: what was typed and
-// selected.
+// searchArguments returns the arguments for search_docs: the typed text and the
+// selected values.
 func searchArguments(v view, asked url.Values) arguments {
 	args := arguments{{"query", v.Query}}
 	if n, err := strconv.Atoi(asked.Get("limit")); err == nil && n != 10 {
@@ -188,8 +191,8 @@ func searchArguments(v view, asked url.Values) arguments {
 	return args
 }
 
-// readArguments returns the arguments of get_doc: a section and the number of
-// neighbours on each side, by default one.
+// readArguments returns the arguments for get_doc: a section, and the number of
+// neighbours on each side, which is one by default.
 func readArguments(id string, asked url.Values) arguments {
 	around, err := strconv.Atoi(asked.Get("around"))
 	if err != nil {
@@ -202,14 +205,14 @@ func readArguments(id string, asked url.Values) arguments {
 	return args
 }
 
-// call returns a call in the form in which an agent's client sends it.
+// call returns a tool call in the form in which an agent's client sends it.
 func call(t contract.Tool, args arguments) string {
 	body := arguments{{"name", t.Name}, {"arguments", args.json()}}.json()
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(body) // it is valid JSON
+	_ = e.Encode(body) // no error: the body is valid JSON
 	return strings.TrimSpace(b.String())
 }
 
@@ -225,8 +228,8 @@ func menu(values []string, chosen, usual string) []choice {
 	return m
 }
 
-// with returns the page's address with one parameter changed. An empty value
-// removes the parameter.
+// with returns the page's address with one parameter changed. If value is
+// empty, it removes the parameter.
 func with(asked url.Values, name, value string) string {
 	next := url.Values{}
 	for k, v := range asked {

@@ -7,14 +7,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// setup is what to paste into a client so that its agent can search these docs.
+// setup is text to paste into a client's configuration, so that the client's
+// agent can search these docs.
 type setup struct {
 	Client, Where string
 	Copy          copied
 }
 
-// setups returns the configurations, with the server's address that the browser
-// used. They never contain the token, which comes from the client's environment.
+// setups returns the client configurations. They contain the address that the
+// browser used for this server. They never contain the token, which the client
+// takes from its environment.
 func (p *Page) setups(r *http.Request) []setup {
 	fill := strings.NewReplacer("NAME", p.options.Name, "URL", page.Address(r)+"/mcp")
 	header := func(text string) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// askViewIn is what the form sends. open finds its question; the other actions are
-// requests from the form's script.
+// askViewIn is the data that the form sends. The action open finds the form's
+// question. The other actions are requests from the form's script.
 type askViewIn struct {
 	Do        string          `json:"do"`
 	Proof     string          `json:"proof"`
@@ -32,15 +32,16 @@ type askViewIn struct {
 	Wait      int64           `json:"wait"`
 }
 
-// metaView is the _meta member with the answer to the form. Hosts pass it to the
-// view and not to the model.
+// metaView is the _meta member that contains the answer to the form. Hosts pass
+// it to the view and not to the model.
 const metaView = "deskhand/view"
 
-// mostBody exceeds the size of any request's form, in bytes.
+// mostBody is the maximum size of a body in bytes. Every request's form is
+// smaller.
 const mostBody = 1 << 20
 
-// mostPolls is the maximum number of held requests for changes. Further requests
-// are answered immediately.
+// mostPolls is the maximum number of requests for changes that are held at the
+// same time. Further requests are answered immediately.
 const mostPolls = 64
 
 // steps maps the requests of the form's script to the inbox's handlers.
@@ -111,17 +112,17 @@ func (v *Views) carry(ctx context.Context, caller contract.Caller, in askViewIn)
 	return shown(map[string]any{"status": a.status, "body": a.body.String()}), nil
 }
 
-// notForm returns the refusal for callers other than the form.
+// notForm returns the refusal for a caller that is not the form.
 func notForm() error {
 	return fault.New("not_the_form", "only a question's form can call this", "ask a person with ask_user; it returns their answer")
 }
 
-// shown returns a result for the view, not for the model.
+// shown returns a result for the view. The model does not get it.
 func shown(what map[string]any) contract.Result {
 	return contract.Result{Text: []string{"The question was shown to the person."}, Meta: map[string]any{metaView: what}}
 }
 
-// open finds a call's question and returns its form and its key.
+// open finds a call's question. It returns the question's form and key.
 func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) (contract.Result, error) {
 	proof, err := v.proof(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) 
 	if err != nil {
 		return contract.Result{}, err
 	}
-	if r == nil { // the call has not asked yet, or has ended
+	if r == nil { // the call has not asked a question yet, or has ended
 		return shown(map[string]any{"found": false}), nil
 	}
 	id := r.ID
@@ -154,9 +155,9 @@ func (v *Views) open(ctx context.Context, caller contract.Caller, in askViewIn) 
 	return shown(map[string]any{"found": true, "request_id": id, "key": key, "seq": seq, "status": a.status, "body": a.body.String()}), nil
 }
 
-// take finds a view's question and records that the view shows it. So the next view
-// finds another question, and the client need not show this one in another way.
-// take returns nil if there is none yet.
+// take finds a view's question and records that the view shows it. The next
+// view therefore finds another question, and the client need not show this
+// question in another way. If there is no question yet, it returns nil.
 func (v *Views) take(ctx context.Context, hub *elicit.Hub, caller contract.Caller, in askViewIn) (*elicit.Request, int64, error) {
 	v.opening.Lock()
 	defer v.opening.Unlock()
@@ -176,7 +177,7 @@ func (v *Views) take(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 	}
 	presented := elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: v.options.Channel, Client: caller.Name}
 	_, err = hub.Dispatch(ctx, presented)
-	if rejected := new(elicit.Rejection); errors.As(err, &rejected) { // it has ended
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) { // the question has ended
 		err = nil
 	}
 	return &r, seq, err
@@ -201,7 +202,7 @@ func (a *answer) Write(b []byte) (int, error) {
 }
 
 // request passes a request to the form's handler. The key has proved that the
-// request comes from one of deskhand's forms, so no form token is needed; see
+// request comes from one of deskhand's forms. No form token is needed; see
 // [page.Shell.Checked].
 func (v *Views) request(ctx context.Context, method, path, kind, accept, body string) (*answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, path, strings.NewReader(body))

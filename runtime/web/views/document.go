@@ -21,8 +21,8 @@ var static embed.FS
 // pages holds the layout of views and the content of each view.
 var pages = template.Must(template.ParseFS(templates, "templates/*.html"))
 
-// document is a view's HTML. It is the same for all readers except for one place,
-// which [document.with] fills.
+// document is a view's HTML. It is the same for all readers, except at one
+// place, which [document.with] fills in.
 type document string
 
 // parts describes a page. Styles and scripts are file names.
@@ -30,10 +30,10 @@ type parts struct {
 	name            string // name of the content template
 	title           string
 	styles, scripts []string
-	tools           map[string]string // tools that the page calls, by the page's name for them
+	tools           map[string]string // tools that the page calls; the keys are the page's names for them
 }
 
-// make creates the three pages.
+// make creates the documents of the three views.
 func (v *Views) make() {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -51,16 +51,17 @@ func (v *Views) make() {
 		tools: map[string]string{"status": v.statusName, "logs": v.name("tail_attempt_logs"), "changes": v.name("get_attempt_changes")}})
 }
 
-// proofMark is replaced in a page with the proof that its reader has read it.
+// proofMark stands in a page for a proof. [document.with] replaces it with the
+// proof that the reader has read the page.
 const proofMark = "-proof-"
 
-// document returns a page's HTML. The page's policy allows the styles and scripts
-// in it by their digests, and nothing else: no addresses and no inline handlers.
-// The host adds its own policy.
+// document returns a page's HTML. The page's policy identifies the allowed
+// styles and scripts by their digests. It allows nothing else: no addresses and
+// no inline handlers. The host adds its own policy.
 func (v *Views) document(p parts) document {
 	tools, err := json.Marshal(p.tools)
 	if err != nil {
-		panic(err) // strings always marshal
+		panic(err) // cannot happen: strings can always be encoded
 	}
 	data := struct {
 		Name, Title, Tools, Proof, Policy string
@@ -82,12 +83,12 @@ func (v *Views) document(p parts) document {
 		"; img-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'"
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, "view", data); err != nil {
-		panic(err) // the template does not match its data
+		panic(err) // cannot happen unless the template does not match its data
 	}
 	return document(b.String())
 }
 
-// hashOf returns a content security policy source.
+// hashOf returns a source for a content security policy.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -95,5 +96,5 @@ func hashOf(text string) string {
 
 func (d document) read(context.Context) (string, error) { return d.with(""), nil }
 
-// with returns the page for one reader.
+// with returns the page for one reader. proof is the proof for that reader.
 func (d document) with(proof string) string { return strings.Replace(string(d), proofMark, proof, 1) }

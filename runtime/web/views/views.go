@@ -3,10 +3,11 @@
 // of a search (ui://deskhand/search) and the state of an attempt
 // (ui://deskhand/attempt).
 //
-// A view is one HTML page that contains its styles and scripts. It exchanges
-// messages only with its host, which passes its tool calls to this server. The form
-// is the inbox's, with the same templates and script: ask-view.js replaces the
-// network, and [Views.askView] passes its requests to the same handlers.
+// A view is one HTML page that contains its own styles and scripts. It
+// exchanges messages only with its host. The host passes the view's tool calls
+// to this server. The form is the same as in the inbox, with the same templates
+// and script. In the view, ask-view.js replaces the network, and
+// [Views.askView] passes the form's requests to the same handlers.
 package views
 
 import (
@@ -22,25 +23,26 @@ import (
 
 // Options configure Views. Shell is required.
 type Options struct {
-	// Shell holds the form's files and those that all pages share. New adds the
-	// views' files.
+	// Shell holds the form's files, and the files that all pages share. [New]
+	// adds the views' files.
 	Shell *page.Shell
-	// Prefix is put before the tools' names, joined by "_". If empty, there is no
-	// prefix.
+	// Prefix is put before the tools' names, joined by "_". If it is empty,
+	// there is no prefix.
 	Prefix string
-	// Form handles a question's requests; see the inbox. If nil, there is no view
-	// of questions, and the four fields below are not needed.
+	// Form handles a question's requests; see the inbox. If it is nil, there is
+	// no view of questions, and the four fields below are not needed.
 	Form http.Handler
 	// Channel names the form in the record of who saw a question.
 	Channel string
 	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Key returns the store's secret, which is shared by all servers that use the
-	// store.
+	// Key returns the store's secret, which all servers that use the store
+	// share.
 	Key func(ctx context.Context) ([]byte, error)
-	// Find returns the ID of the open request that a caller's call of ask_user with
-	// args has created and that no view shows. With again, it returns one that a
-	// view has already shown. It returns "" if there is none yet.
+	// Find returns the ID of the open request that the caller created by
+	// calling ask_user with args, if no view shows it yet. If again is true, it
+	// returns a request that a view has already shown. It returns "" if there
+	// is no such request yet.
 	Find func(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error)
 }
 
@@ -48,8 +50,8 @@ type Options struct {
 type Views struct {
 	options                 Options
 	ask, search, attempt    document
-	polls                   chan struct{} // one entry for each held request
-	opening                 sync.Mutex    // held so that two views do not find the same question
+	polls                   chan struct{} // contains one entry for each held request
+	opening                 sync.Mutex    // locked so that two views do not find the same question
 	askName, searchName     string
 	startName, statusName   string
 	followName, askViewName string
@@ -78,13 +80,14 @@ func (v *Views) name(tool string) string {
 	return v.options.Prefix + "_" + tool
 }
 
-// Enter sets the views of a catalog's tools, and adds the pages and the tool that
-// only the form calls. Tools missing from the catalog get none.
+// Enter sets the views of a catalog's tools. It also adds the pages, and the
+// tool that only the form calls. If a tool is not in the catalog, it gets no
+// view.
 func (v *Views) Enter(c *contract.Catalog) {
 	linked := map[string]bool{}
 	for i := range c.Tools {
 		t := &c.Tools[i]
-		if t.Published != nil { // a tool from another server, which has its own views
+		if t.Published != nil { // the tool is from another server, which has its own views
 			continue
 		}
 		switch t.Name {

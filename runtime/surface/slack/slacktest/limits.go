@@ -5,7 +5,7 @@ import (
 	"unicode/utf16"
 )
 
-// CheckMessage returns what Slack would refuse in a message.
+// CheckMessage returns the reasons why Slack would refuse a message.
 func CheckMessage(text string, blocks []map[string]any) []string {
 	c := &checker{}
 	if text == "" {
@@ -18,7 +18,7 @@ func CheckMessage(text string, blocks []map[string]any) []string {
 	return c.problems
 }
 
-// CheckView returns what Slack would refuse in a form.
+// CheckView returns the reasons why Slack would refuse a form.
 func CheckView(v map[string]any) []string {
 	c := &checker{}
 	if v["type"] != "modal" {
@@ -148,8 +148,8 @@ func (c *checker) actions(elements []map[string]any) {
 	}
 }
 
-// known lists the elements that deskhand sends, and whether they may be in an
-// input, in actions, or both.
+// known maps the elements that deskhand sends to where they may be: in an
+// input, in actions, or in both.
 var known = map[string]string{"button": "actions", "overflow": "actions", "static_select": "both", "multi_static_select": "input",
 	"radio_buttons": "both", "checkboxes": "both", "plain_text_input": "input", "datepicker": "both"}
 
@@ -197,7 +197,8 @@ func (c *checker) menu(e map[string]any) {
 	}
 }
 
-// initial checks that the initial options are exactly equal to available options.
+// initial checks that each initial option is exactly equal to an available
+// option.
 func (c *checker) initial(e map[string]any) {
 	chosen := list(e["initial_options"])
 	if one, ok := e["initial_option"].(map[string]any); ok {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Press presses a button in a message, or selects option in one of its menus. The
-// test fails if there is none.
+// Press presses a button in a message, or selects option in one of the
+// message's menus. The test fails if there is no such button or menu.
 func (s *Slack) Press(t testing.TB, user string, m Message, action, option string) {
 	t.Helper()
 	for _, b := range m.Blocks {
@@ -31,7 +31,7 @@ func (s *Slack) Press(t testing.TB, user string, m Message, action, option strin
 	t.Fatalf("there is nothing %q to press in %s", action, s)
 }
 
-// Values returns the values that an element's options send.
+// Values returns the values that Slack sends for an element's options.
 func Values(element map[string]any) (values []string) {
 	groups := append(list(element["option_groups"]), element)
 	for _, g := range groups {
@@ -44,10 +44,11 @@ func Values(element map[string]any) (values []string) {
 	return values
 }
 
-// State is the content of a form: by block, then by action.
+// State is the content of a form. The first key is the block, and the second is
+// the action.
 type State map[string]map[string]map[string]any
 
-// Type reports a change in a form before it is submitted.
+// Type reports a change in a form before the form is submitted.
 func (s *Slack) Type(t testing.TB, user string, v View, block string, state State) {
 	t.Helper()
 	for action := range state[block] {
@@ -57,7 +58,8 @@ func (s *Slack) Type(t testing.TB, user string, v View, block string, state Stat
 	}
 }
 
-// Submit submits a form and returns the response that tells Slack what to show.
+// Submit submits a form. It returns the response, which tells Slack what to
+// show.
 func (s *Slack) Submit(t testing.TB, user string, v View, state State) json.RawMessage {
 	t.Helper()
 	return s.Interact(t, map[string]any{"type": "view_submission", "user": map[string]any{"id": user}, "view": withState(v, state)})

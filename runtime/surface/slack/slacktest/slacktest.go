@@ -1,6 +1,7 @@
-// Package slacktest is a fake Slack for tests: the methods that deskhand calls and
-// the socket that delivers people's interactions, on a local port. It refuses what Slack refuses,
-// according to the limits in Slack's reference.
+// Package slacktest is a fake Slack for tests, on a local port. It has the API
+// methods that deskhand calls, and the socket that delivers people's
+// interactions. It refuses the same calls as Slack, according to the limits in
+// Slack's reference.
 package slacktest
 
 import (
@@ -35,7 +36,7 @@ type Slack struct {
 	whispers   []Whisper
 	complaints []string
 	calls      map[string]int
-	trouble    map[string][]Trouble // by method, in order
+	trouble    map[string][]Trouble // failures still to come, by method
 	sockets    map[*websocket.Conn]bool
 	acks       map[string]chan json.RawMessage
 	serial     int
@@ -69,11 +70,11 @@ type Whisper struct{ Channel, User, Text string }
 // Trouble is a failure of one call.
 type Trouble struct {
 	Error      string        // Slack's error code, for example channel_not_found
-	RetryAfter time.Duration // rate limit; whole seconds
+	RetryAfter time.Duration // rate limit, in whole seconds
 	Lost       bool          // the call succeeds, but its response is lost
 }
 
-// New starts a fake that stops when the test ends.
+// New starts a fake Slack that stops when the test ends.
 func New(t testing.TB) *Slack {
 	s := &Slack{calls: map[string]int{}, trouble: map[string][]Trouble{}, sockets: map[*websocket.Conn]bool{},
 		acks: map[string]chan json.RawMessage{}, changed: make(chan struct{})}
@@ -89,10 +90,10 @@ func New(t testing.TB) *Slack {
 	return s
 }
 
-// API returns the base URL of its methods.
+// API returns the base URL of the fake's API methods.
 func (s *Slack) API() string { return s.server.URL + "/api/" }
 
-// Next makes the next call to a method fail.
+// Next makes the next call of a method fail.
 func (s *Slack) Next(method string, t Trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,21 +117,21 @@ func (s *Slack) Views() []View {
 	return append([]View(nil), s.views...)
 }
 
-// Whispers returns the messages to one person.
+// Whispers returns the messages that only one person sees.
 func (s *Slack) Whispers() []Whisper {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Whisper(nil), s.whispers...)
 }
 
-// Complaints returns why the fake refused calls as malformed.
+// Complaints returns the reasons why the fake refused malformed calls.
 func (s *Slack) Complaints() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.complaints...)
 }
 
-// Forgive clears the complaints and returns them.
+// Forgive clears the complaints and returns those that it has cleared.
 func (s *Slack) Forgive() (was []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +146,8 @@ func (s *Slack) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Sockets returns the number of connections on which interactions can be sent.
+// Sockets returns the number of connections over which interactions can be
+// sent.
 func (s *Slack) Sockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +163,8 @@ func (s *Slack) Drop() {
 	}
 }
 
-// Until waits until ok returns true. If that takes longer than most, the test fails.
+// Until waits until ok returns true. If that takes too long, the test fails.
+// most is the maximum time.
 func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() bool) {
 	t.Helper()
 	late := time.After(most)
@@ -174,7 +177,7 @@ func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() b
 		}
 		select {
 		case <-changed:
-		case <-time.After(10 * time.Millisecond): // ok may depend on other state
+		case <-time.After(10 * time.Millisecond): // check again, because ok may depend on other state
 		case <-late:
 			t.Fatalf("%s did not happen within %v; messages: %s", what, most, s)
 		}
@@ -239,7 +242,8 @@ func reply(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// arguments reads a form or JSON, and includes the token.
+// arguments returns a call's arguments, from a form or from JSON. It includes
+// the token.
 func arguments(r *http.Request) (map[string]string, error) {
 	args := map[string]string{"token": strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
@@ -369,7 +373,7 @@ func (s *Slack) socket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c.SetReadLimit(20 << 10) // Slack drops longer ones
+	c.SetReadLimit(20 << 10) // Slack closes the connection if a message is longer
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	hello := `{"type":"hello","num_connections":1,"connection_info":{"app_id":"A1"}}`
@@ -417,7 +421,7 @@ func (s *Slack) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Interact sends a person's action and returns the body of the acknowledgement,
+// Interact sends a person's action. It returns the body of the acknowledgement,
 // for which Slack waits three seconds.
 func (s *Slack) Interact(t testing.TB, payload map[string]any) json.RawMessage {
 	t.Helper()

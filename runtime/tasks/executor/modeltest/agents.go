@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Chosen returns the agents that AGENTS selects (every agent if it is empty), and
-// the folder that contains their programs, from AGENTS_BIN.
+// Chosen returns the agents that AGENTS selects, and the folder with their
+// programs, from AGENTS_BIN. If AGENTS is empty, Chosen returns all agents.
 func Chosen(t testing.TB, all string) (ids []string, bin string) {
 	t.Helper()
 	if bin = os.Getenv("AGENTS_BIN"); bin == "" {
@@ -23,7 +23,8 @@ func Chosen(t testing.TB, all string) (ids []string, bin string) {
 	return ids, bin
 }
 
-// Home returns a folder with configuration that makes agents use the model at url.
+// Home returns a new home folder. Its configuration makes agents use the model
+// at url.
 func Home(t testing.TB, url string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -55,7 +56,7 @@ func Settings(home, url string) []string {
 // WriteTools lists the names of agents' tools that can write a file.
 var WriteTools = []string{"Write", "write_file", "write", "exec_command", "shell", "shell_command"}
 
-// Write returns the arguments with which a tool writes text to colour.txt.
+// Write returns the arguments that make a tool write text to colour.txt.
 func Write(tool, text string) map[string]any {
 	switch tool {
 	case "exec_command":

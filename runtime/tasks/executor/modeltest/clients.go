@@ -18,8 +18,9 @@ type Server struct {
 	Env     map[string]string
 }
 
-// Connect adds servers to the configuration of every client in home, which Home has
-// created. The servers are trusted, so that no call waits for approval.
+// Connect adds servers to the configuration of every client in home, a folder
+// that Home has created. The servers are trusted, so that no call waits for
+// approval.
 func Connect(t testing.TB, home string, servers ...Server) {
 	t.Helper()
 	claude, gemini, opencode, codex := object{}, object{}, object{}, ""
@@ -37,8 +38,8 @@ func Connect(t testing.TB, home string, servers ...Server) {
 	put(t, filepath.Join(home, "mcp.json"), text(object{"mcpServers": claude}))
 	merge(t, filepath.Join(home, ".gemini", "settings.json"), object{
 		"mcpServers": gemini,
-		// A stub does not route requests or detect loops, and the client retries such
-		// requests for 90 seconds.
+		// A stub does not route requests or detect loops. The client would
+		// retry such requests for 90 seconds.
 		"model": object{"name": "stub-model", "disableLoopDetection": true, "skipNextSpeakerCheck": true},
 	})
 	merge(t, filepath.Join(home, "opencode.json"), object{"mcp": opencode, "snapshot": false})
@@ -50,9 +51,9 @@ func Connect(t testing.TB, home string, servers ...Server) {
 	put(t, file, string(config)+codex)
 }
 
-// Headless returns the command with which client completes prompt without a person, in
-// the home that Connect has configured. The command runs until ctx ends at the latest.
-// An unknown client fails the test.
+// Headless returns a command with which client completes prompt without a
+// person. home must have been configured by Connect. If ctx ends, the command
+// is stopped. An unknown client fails the test.
 func Headless(ctx context.Context, t testing.TB, client, bin, home, prompt string, servers ...Server) *exec.Cmd {
 	t.Helper()
 	var args []string

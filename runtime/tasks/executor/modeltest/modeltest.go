@@ -1,6 +1,6 @@
-// Package modeltest provides a model that follows a script, for tests that drive real
-// coding agents. It implements the APIs of four vendors on loopback, as far as agents
-// need them, and calls one tool after the other.
+// Package modeltest provides a model that follows a script, for tests that
+// drive real coding agents. It implements those parts of four vendors' APIs
+// that agents need, on loopback, and calls one tool after the other.
 package modeltest
 
 import (
@@ -19,14 +19,14 @@ import (
 
 // Step is a tool call.
 type Step struct {
-	// Tools lists tool names, or their endings after _ or a dot. The model calls the
-	// first offered tool that matches.
+	// Tools lists tool names, or the ends of tool names after _ or a dot. The
+	// model calls the first offered tool that matches.
 	Tools []string
-	// Args returns the arguments for the named tool. results holds the results of the
-	// previous steps as JSON.
+	// Args returns the arguments for the tool named tool. results holds the
+	// results of the previous steps as JSON.
 	Args func(tool string, results []string) map[string]any
-	// Skip continues with the next step if no offered tool matches. Otherwise, the
-	// script ends.
+	// Skip reports whether the script continues with the next step if no
+	// offered tool matches. Otherwise, the script ends.
 	Skip bool
 }
 
@@ -41,12 +41,12 @@ type Model struct {
 	turns    atomic.Int64 // numbers messages and calls, because agents treat equal IDs as one
 	mu       sync.Mutex
 	asked    []string // names of the most recently offered tools
-	called   []int    // the step of each call, in order
-	received []string // by step
+	called   []int    // step of each call, in order
+	received []string // results, by step
 }
 
-// New starts a model. It restarts the script after each message that contains mark, and
-// says done when all steps have results.
+// New starts a model. The script starts again after each message that contains
+// mark. When all steps have results, the model says done.
 func New(t testing.TB, mark, done string, steps ...Step) *Model {
 	m := &Model{mark: mark, done: done, steps: steps, received: make([]string, len(steps))}
 	mux := http.NewServeMux()
@@ -71,17 +71,17 @@ func (m *Model) Offered() []string {
 // move is the model's next action: text or a tool call.
 type move struct {
 	text, tool string
-	names      []string // names in the step, of which tool is the offered one
+	names      []string // names in the step; tool is the one of them that was offered
 	args       map[string]any
 	call       string // ID of the call
 }
 
-// mostTurns and turnsOfStep limit the turns of a conversation in which results get
-// lost.
+// mostTurns and turnsOfStep limit the number of turns, in case results get
+// lost: in a conversation, and for each step.
 const mostTurns, turnsOfStep = 100, 4
 
-// next chooses the move. messages is the conversation, and result reports whether a
-// message is a tool result.
+// next chooses the next move. messages is the conversation, and result reports
+// whether a message is a tool result.
 func (m *Model) next(messages []json.RawMessage, result func(json.RawMessage) bool, tools []string) move {
 	if len(tools) == 0 {
 		return move{text: "A title"}
@@ -125,7 +125,7 @@ type object = map[string]any
 func text(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // maps of strings
+		panic(err) // cannot fail: these are maps of strings
 	}
 	return string(data)
 }

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Received returns the tool results that the model received, by step: the texts of each
-// result in the client's words, separated by newlines. The text is empty for a step
-// that was not called or has no result yet.
+// Received returns the text of the tool results that the model received, one
+// string per step. The client's pieces of text in a result are joined with
+// newlines. The string is empty for a step that was not called or has no result
+// yet.
 func (m *Model) Received() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.received)
 }
 
-// begin returns the next step after the given results, and records that the next result
-// belongs to it. It returns -1 if no step is left.
+// begin returns the next step after the given results, and records that the
+// next result belongs to that step. It returns -1 if no step is left.
 func (m *Model) begin(results []string, tools []string) (step int, tool string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,11 +52,11 @@ func offered(names, tools []string) string {
 	return ""
 }
 
-// shown lists the keys under which the four APIs hold the text of a tool result. Values
-// nested below them are searched too.
+// shown lists the keys under which the four APIs put the text of a tool result.
+// Values nested below these keys are searched too.
 var shown = []string{"content", "text", "output", "error", "functionResponse", "response", "parts"}
 
-// plain extracts the texts from a message with a tool result.
+// plain extracts the text from a message with a tool result.
 func plain(message string) string {
 	var v any
 	if json.Unmarshal([]byte(message), &v) != nil {
