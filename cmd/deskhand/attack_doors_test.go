@@ -416,7 +416,7 @@ func TestAttackDoorsBodiesThatAreTooBigAtEveryRoute(t *testing.T) {
 			continue
 		}
 		path = strings.NewReplacer("{id}", "elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE", "{code}", "x").Replace(path)
-		json := level.Level == access.Agents || strings.HasPrefix(path, "/run/") || strings.HasSuffix(path, "/draft") || strings.HasSuffix(path, "/presented")
+		json := level.Level == access.Agents || strings.HasPrefix(path, "/run/") || strings.HasSuffix(path, "/draft") || strings.HasSuffix(path, "/presented") || strings.HasPrefix(path, "/push")
 		big := form
 		if json {
 			big = object

@@ -144,7 +144,7 @@ func (db *DB) ReadRow(ctx context.Context, query string, args []any, dest ...any
 			return struct{}{}, err
 		}
 		defer done()
-		return struct{}{}, raw(conn, func(c *pgx.Conn) error { return c.SendBatch(ctx, b).Close() })
+		return struct{}{}, raw(conn, func(c *pgx.Conn) error { return c.SendBatch(ctx, unsent(b)).Close() })
 	})
 	if err != nil {
 		return err

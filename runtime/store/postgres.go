@@ -148,10 +148,20 @@ func raw(conn *sql.Conn, f func(*pgx.Conn) error) error {
 	return conn.Raw(func(c any) error { return f(c.(*stdlib.Conn).Conn()) })
 }
 
+// unsent returns the statements of b in a batch that was never sent. A batch remembers the
+// statements that its first connection has prepared, which another connection has not.
+func unsent(b *pgx.Batch) *pgx.Batch {
+	fresh := &pgx.Batch{}
+	for _, q := range b.QueuedQueries {
+		fresh.Queue(q.SQL, q.Arguments...).Fn = q.Fn
+	}
+	return fresh
+}
+
 // flight sends the statements of b in one round trip, and calls row for the rows
 // of the statement with the index of.
 func flight(ctx context.Context, c *pgx.Conn, b *pgx.Batch, of int, row ...any) error {
-	results := c.SendBatch(ctx, b)
+	results := c.SendBatch(ctx, unsent(b))
 	var err error
 	for i := range b.Len() {
 		var e error
