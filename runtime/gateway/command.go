@@ -154,8 +154,8 @@ func (l *messageLines) next() (pieces, *place, error) {
 
 var newLine = []byte("\n")
 
-// whole returns a line as it is forwarded. If the line is the answer to a call, the
-// call takes over its buffer space.
+// whole returns a line in the form in which it is forwarded. If the line is the
+// answer to a call, the call takes over its buffer space.
 func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) {
 	taken, id, isAnswer := []byte(nil), []byte(nil), false
 	if text := bytes.TrimSpace(line.taken()); len(text) > 0 {
@@ -172,7 +172,7 @@ func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) 
 	return pieces{taken, newLine}, line.handTo(c), err
 }
 
-// pieces holds data to forward, without joining it.
+// pieces holds data to forward in several slices, so it need not be joined.
 type pieces [][]byte
 
 func (p *pieces) empty() bool {

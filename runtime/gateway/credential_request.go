@@ -205,9 +205,9 @@ func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.
 	return ended, err
 }
 
-// shown continues with a request that the client was to show between two calls.
-// That the person opened the page does not mean that they connected; only the page
-// can tell.
+// shown continues with a request that the client was to show between two calls. A
+// person who opened the page has not necessarily connected; only the page can
+// tell.
 func (u *upstream) shown(ctx context.Context, hub *elicit.Hub, c *call, asked client, id string) (elicit.Request, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 	viaVariable = "DESKHAND_VIA"
 )
 
-// mark returns a value that is the same for an upstream wherever it has the same
-// configuration.
+// mark returns a value that identifies the upstream's configuration. It is the
+// same wherever that configuration is used.
 func (u *Upstream) mark() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", u.Name, u.Command, u.Dir, u.URL)))
 	return hex.EncodeToString(sum[:6])

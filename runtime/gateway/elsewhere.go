@@ -15,8 +15,8 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// completeTime bounds a completion. Later, the person has already typed something
-// else.
+// completeTime is the time limit for a completion. After that, the person has
+// already typed something else.
 const completeTime = 10 * time.Second
 
 // prompt gets a filled-in prompt from an upstream.

@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits of find_tools answers. With the definitions of both tools, an answer has
-// at most 1,200 tokens, whatever the limit argument is (docs/tools.md).
+// Limits of find_tools answers. With the definitions of both tools, an answer
+// takes at most 1,200 tokens, regardless of the limit argument (docs/tools.md).
 const (
 	foundByDefault = 8
 	foundAtMost    = 20

@@ -12,8 +12,8 @@ import (
 )
 
 // foreignPages holds an upstream's pages that people were asked to open, by the
-// upstream's own ID. A person who opens a page says so immediately; the upstream
-// may report later that the page is done.
+// upstream's own ID. The reply that a person opened a page comes immediately; the
+// upstream may report later that the page is done.
 type foreignPages struct {
 	mu  sync.Mutex
 	all map[string]*foreignPage

@@ -14,7 +14,8 @@ import (
 // the call is made again with the replies. The SDK can do this too, but only with
 // one list of roots for all calls.
 
-// maxRounds is how often an upstream may ask in one call. It is the SDK's limit.
+// maxRounds is how many times an upstream may ask in one call. It is the SDK's
+// limit.
 const maxRounds = 10
 
 // rounds repeats calls as long as the upstream asks for input.

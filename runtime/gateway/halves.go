@@ -17,9 +17,9 @@ import (
 // textMember is the member that carries the text to clients we do not recognize.
 const textMember = "content_text"
 
-// delivered returns r as the client with that name gets it, so that its model
-// misses nothing. output is the schema published for r.Structured, or nil if there
-// is none.
+// delivered returns r in the form for the client with that name, so the client's
+// model misses nothing. output is the schema published for r.Structured, or nil if
+// there is none.
 //
 //   - If a client's model sees only the structured half, and the content says more,
 //     the client gets no structured half, and the model sees the content. These
@@ -130,9 +130,9 @@ func (b blocks) says(value json.RawMessage) bool {
 	return all
 }
 
-// saysText reports whether a value has everything that a text says. The text must
-// be JSON of the value or a part of it, or each of its lines must occur in one of
-// the value's strings.
+// saysText reports whether a value contains everything that the text said says.
+// That text must be the JSON of the value or of part of it, or each of its lines
+// must occur in one of the value's strings.
 func saysText(value json.RawMessage, said string) bool {
 	if strings.TrimSpace(said) == "" {
 		return true
@@ -158,8 +158,8 @@ func saysText(value json.RawMessage, said string) bool {
 	return true
 }
 
-// holds reports whether part is value or a part of it. Objects may have additional
-// members.
+// holds reports whether the value equals or contains part. Objects may have
+// additional members.
 func holds(value, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -198,7 +198,7 @@ func eachLeaf(value any, visit func(any)) {
 // squeezed returns text with each run of white space replaced by one space.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hasWord reports whether a number occurs in a text and is not part of a longer
+// hasWord reports whether a number occurs in text other than as part of a longer
 // number.
 func hasWord(text, number string) bool {
 	digit := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= '0' && text[at] <= '9' }

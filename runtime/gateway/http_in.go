@@ -107,7 +107,7 @@ type event struct {
 	isData bool      // whether the current line is data
 	lines  int       // number of data lines
 	size   int       // total size in bytes
-	why    error     // why it is not forwarded; nil if it is
+	why    error     // why the event is not forwarded; nil if it is forwarded
 }
 
 // next returns the next event to forward, or nothing if it is not forwarded.
@@ -158,9 +158,9 @@ func (ev *event) add(part []byte, starts bool) {
 	}
 }
 
-// whole returns an event as it is forwarded, and its buffer space if its call does
-// not hold it. The returned error ends the stream; err, if not nil, ends it as
-// well.
+// whole returns an event in the form in which it is forwarded, and its buffer
+// space unless the event's call holds that space. The returned error ends the
+// stream; so does err, if it is not nil.
 func (e *events) whole(ev *event, err error) (pieces, *place, error) {
 	if ev.why != nil {
 		data := e.in.instead(e.id, ev.why)

@@ -114,7 +114,7 @@ func (u *upstream) discover(ctx context.Context, challenge string) (*provider, e
 // knownFor is how long a discovered provider is cached.
 const knownFor = time.Minute
 
-// signsInAt is discover with a cache.
+// signsInAt works like discover, but caches the result.
 func (u *upstream) signsInAt(ctx context.Context) (*provider, error) {
 	challenge := ""
 	if last := u.challenge.Load(); last != nil {

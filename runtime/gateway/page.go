@@ -97,7 +97,7 @@ type view struct {
 	Key      bool     // whether a key is to be pasted
 	Provider string   // host to sign in at
 	Scopes   []string // scopes to request
-	Trouble  string   // empty if there is none
+	Trouble  string   // error to show; empty if there is none
 	Hint     string
 	Return   string // path to return to; if empty, the tab may be closed
 }

@@ -35,7 +35,7 @@ const (
 type places struct {
 	bytes *semaphore.Weighted
 	most  int64
-	// wait and time are placeWait and placeTime, except in tests.
+	// The fields wait and time hold placeWait and placeTime, except in tests.
 	wait, time time.Duration
 }
 
@@ -152,9 +152,9 @@ func (in *inflow) gather(ctx context.Context) *gathered {
 	return &gathered{in: in, ctx: ctx, most: in.most()}
 }
 
-// need waits for a place if the message will have size bytes, growing to at most
-// expected. The error is the reason why the message is not forwarded: errTooMuch,
-// errNoPlace, errTooSlow, or the context's error.
+// need waits for a place if a message of size bytes, which may grow to expected
+// bytes, requires one. The error is the reason why the message is not forwarded:
+// errTooMuch, errNoPlace, errTooSlow, or the context's error.
 func (g *gathered) need(size, expected int) (err error) {
 	if size > g.most {
 		return errTooMuch
@@ -203,8 +203,8 @@ func (g *gathered) wrote(n int) {
 	g.size += n
 }
 
-// all reads r to its end. length is the total number of bytes, or negative if it is
-// unknown. The errors are those of need and of r.
+// all reads everything from r. length is the total number of bytes, or negative if
+// it is unknown. The errors are those of need and of r.
 func (g *gathered) all(r io.Reader, length int64) ([]byte, error) {
 	expected := g.most
 	if length >= 0 {

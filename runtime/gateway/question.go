@@ -98,7 +98,7 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 const maxPages = 5
 
 // only returns the call for a question that does not name one: the only call in
-// flight, or nil if there are none or several.
+// flight, or nil if no call is in flight or several are.
 func (u *upstream) only() *call {
 	if all := u.inFlight(); len(all) == 1 {
 		return all[0]

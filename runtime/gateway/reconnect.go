@@ -51,8 +51,8 @@ type upstream struct {
 	trouble  error    // why it is not connected; nil if connected or not tried
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	// looked is closed at the next check of the upstream. lookedWith holds what the
-	// clients provided at the last check.
+	// looked is closed at the next check of the upstream. lookedWith holds what
+	// clients lent at the last check.
 	looked     chan struct{}
 	lookedWith contract.Lends
 	lastCall   int64
@@ -170,7 +170,7 @@ func (u *upstream) look(ctx context.Context) error {
 		return err
 	}
 	release, ok := u.hold(s)
-	if !ok { // it was just replaced, so look at the new one
+	if !ok { // the connection was just replaced; check the new one
 		return u.look(ctx)
 	}
 	defer release()
@@ -232,7 +232,7 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 	return tools, nil
 }
 
-// size returns how many bytes of a list a tool takes.
+// size returns the number of bytes that a tool takes in a list.
 func (r *remote) size() int {
 	return len(r.Name) + len(r.Title) + len(r.Description) + len(r.Input) + len(r.Output) + len(r.Published)
 }
@@ -342,7 +342,7 @@ func (u *upstream) unreachable(err error) error {
 		Hint: "call again in a moment; if that does not help, tell the server's operator " + u.host(), Retryable: true}
 }
 
-// clean replaces in a text what only the upstream may know.
+// clean replaces everything in text that only the upstream may know.
 func (u *upstream) clean(text string) string {
 	secrets := append(u.secrets.list(), u.current.Load().known()...)
 	for _, value := range u.Headers {

@@ -17,7 +17,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// renewTime bounds a renewal and how long others wait for it.
+// renewTime is the time limit for a renewal, and how long other callers wait for
+// the renewal.
 const renewTime = 30 * time.Second
 
 // usable returns the upstream's credential, renewed if it is about to expire. It
@@ -132,8 +133,8 @@ func (u *upstream) notRenewed(c *Credential) error {
 
 // final reports whether an issuer will never renew a credential: it gives an error
 // code of RFC 6749 section 5.2, or at least one of its status codes. Other systems
-// on the way, for example a hotel's sign-in page or a firewall, may answer too and
-// are not the issuer.
+// along the way, for example a hotel's sign-in page or a firewall, may answer in
+// place of the issuer.
 func final(refused *oauth2.RetrieveError) bool {
 	switch refused.ErrorCode {
 	case "":

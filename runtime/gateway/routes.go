@@ -12,9 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// A URI is an upstream's own name for a resource, and its texts mention it, so it
-// is kept. It is shown as deskhand:UPSTREAM/URI only if it would be ambiguous
-// because another upstream, or this server, has the same URI.
+// A URI is an upstream's own name for a resource, and the upstream's messages
+// mention it, so deskhand keeps it. It is shown as deskhand:UPSTREAM/URI only if
+// it would be ambiguous because another upstream, or this server, has the same
+// URI.
 
 // ownScheme is the prefix of URIs that name the upstream that has the resource.
 const ownScheme = "deskhand:"

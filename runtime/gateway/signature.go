@@ -121,8 +121,9 @@ type signer struct {
 	refs   map[string]json.RawMessage // resolved references; nil for one that resolves to nothing
 }
 
-// maxSigned is how many levels of nested objects are written, and maxValues how
-// many values. A schema whose parts refer to each other would otherwise never end.
+// maxSigned is the maximum number of levels of nested objects to write, and
+// maxValues the maximum number of values. Without these limits, writing a schema
+// whose parts refer to each other would never end.
 const (
 	maxSigned = 3
 	maxValues = 2000

@@ -40,7 +40,7 @@ func (u *upstream) callTool(ctx context.Context, s *session, c *call, params *mc
 	return t.run(ctx, params)
 }
 
-// wantsTask reports whether a call was refused for not being a task.
+// wantsTask reports whether a call was refused because it was not a task.
 func wantsTask(err error) bool {
 	said := new(jsonrpc.Error)
 	var data struct {
@@ -241,7 +241,8 @@ func (t *upstreamTask) answers(ctx context.Context, requests mcp.InputRequestMap
 	return answers, nil
 }
 
-// cancelTime bounds telling an upstream that a task is no longer needed.
+// cancelTime is the time limit for telling an upstream that a task is no longer
+// needed.
 const cancelTime = 5 * time.Second
 
 func (t *upstreamTask) cancel(ctx context.Context, id string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// This file has what the SDK does not support about tasks: additional members and
+// This file implements what the SDK lacks for tasks: additional members and
 // results of tools/call, the task methods, the tools' task settings, and the
 // headers.
 
@@ -74,8 +74,9 @@ func outward(message jsonrpc.Message) jsonrpc.Message {
 // maxHead exceeds the number of bytes before a request's method.
 const maxHead = 256
 
-// outwardHTTP does the same over HTTP. It also sets the headers that name a
-// request's method and target, which the SDK does not set for unsupported methods.
+// outwardHTTP replaces the method name of a raw call, for HTTP. It also sets the
+// headers that name a request's method and target, which the SDK does not set for
+// unsupported methods.
 func outwardHTTP(r *http.Request) error {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return nil

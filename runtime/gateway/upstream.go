@@ -33,8 +33,8 @@ type Upstream struct {
 	// with every request, and only to this server.
 	URL     string
 	Headers map[string]string
-	// Inside reports whether URL is on this machine or its network although its
-	// name does not show it. Its sign-in pages may then be there too.
+	// Inside reports whether URL is on this machine or its network even though
+	// its name does not show that. Its sign-in pages may then be there too.
 	Inside bool
 	// Prefix is put before its tool names, joined by "_". If empty, it is the name;
 	// "-" means no prefix.

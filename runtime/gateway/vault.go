@@ -57,10 +57,9 @@ func (c *Credential) secret() string {
 	return c.Key
 }
 
-// stale reports whether the token must be renewed before use. That is shortly
-// before it expires, so that it does not expire in transit. It is never in the
-// first three quarters of the token's lifetime, so that a short-lived token is used
-// at all.
+// stale reports whether the token must be renewed before use. A token is renewed
+// shortly before it expires, so it does not expire in transit. It is never renewed
+// in the first three quarters of its lifetime, so even a short-lived token is used.
 func (c *Credential) stale(now time.Time) bool {
 	margin := min(renewBefore, c.Expires.Sub(c.Got)/4)
 	return c.Kind == OAuth && !c.Expires.IsZero() && !now.Add(margin).Before(c.Expires)
