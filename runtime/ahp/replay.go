@@ -85,8 +85,8 @@ func (m *mirror) locate(changes []elicit.Change, rows map[string]*elicit.Request
 }
 
 // replay turns the missed changes into the result of a reconnect. It omits the
-// drafts of ended requests, and it sends the current version of a changed
-// request: the client's final state is correct. The caller must hold the
+// drafts of ended requests and sends only the current version of a changed
+// request. The client's final state is still correct. The caller must hold the
 // mirror's lock.
 func (c *conn) replay(h *handshake, subscriptions []string, missed []located, lastSeen int64) {
 	there := map[string]bool{}
@@ -178,7 +178,7 @@ func (l located) project(left int) (Action, bool) {
 		if d := l.request.Deadline; l.request.TurnEnd != nil || !d.IsZero() && !l.Action.At.Before(d.Time) {
 			return Action{}, false
 		}
-		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen the request with one
+		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen the request with a TurnEnd
 	case elicit.CompletedBy, elicit.Withdrawn:
 		before.TurnEnd = l.request.TurnEnd
 		if l.late() {

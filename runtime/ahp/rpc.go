@@ -82,9 +82,9 @@ func (m message) params(into any) error {
 	return nil
 }
 
-// encodeResponse encodes the response to a request: err, if not nil, otherwise
-// result. The message of an error that is neither an rpcError nor a fault is
-// replaced by "internal error".
+// encodeResponse encodes the response to a request: err if it is not nil,
+// otherwise result. The message of an error that is neither an rpcError nor a
+// fault is replaced by "internal error".
 func encodeResponse(id json.RawMessage, result any, err error) []byte {
 	if id == nil {
 		id = json.RawMessage("null")

@@ -30,8 +30,8 @@ type result struct {
 	Error         map[string]any `json:"error,omitempty"`
 }
 
-// maxResponses is the maximum number of responses in a call. A session rarely
-// has even two open questions.
+// maxResponses is the maximum number of responses in a call. Even two open
+// questions in a session are rare.
 const maxResponses = 100
 
 // answer serves AnswerPath. It accepts one response, or several that do not

@@ -19,7 +19,7 @@ type encoder interface {
 type chunks struct {
 	id, model string
 	created   int64
-	spoke     bool // whether a text was sent before; a new text then starts a paragraph
+	spoke     bool // whether text was sent before; new text then starts a paragraph
 }
 
 func newChunks(r Run, model string, resumed bool) *chunks {

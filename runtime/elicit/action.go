@@ -49,7 +49,7 @@ const (
 	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
 	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
 	Collected     ActionType = "collected"     // the person's answer reached the asker
-	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, and can take it back for HoldTime
+	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, but can take the answer back for HoldTime
 	TakenBack     ActionType = "takenBack"     // the person takes back what is held
 
 	// Only the hub creates these.

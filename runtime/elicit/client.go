@@ -24,7 +24,7 @@ type Client interface {
 	// has not reported anything.
 	Actions(r *Request) []Action
 	// Unasked reports whether the client's answer to r does not come from a
-	// person, or must not end r while another way can reach one.
+	// person, or must not end r while a person can be reached in another way.
 	Unasked(ctx context.Context, h *Hub, r *Request) (bool, error)
 	// PageDone tells the client that the page it opened for a request is done.
 	PageDone(ctx context.Context, id string)

@@ -13,7 +13,7 @@ import (
 // or otherwise the request that is still open and that no call is waiting for.
 
 // AnswersFor is how long an answer is reused when the same question is asked again.
-// A day is longer than people leave an agent or a server stopped.
+// People rarely leave an agent or a server stopped for as long as a day.
 const AnswersFor = 24 * time.Hour
 
 // Earlier returns an earlier request with the same question as r and the same
@@ -73,8 +73,9 @@ func sameAsker(a, b *Request) bool {
 }
 
 // Rejoin makes this hub the asker of the open request old, and extends its
-// deadline by r's wait. It holds the asker's lease meanwhile, as [Hub.Wait] does
-// after it: a sweep in between would mark the asker gone again.
+// deadline by r's wait. During the call it holds the asker's lease, and
+// [Hub.Wait] holds it afterwards. Otherwise a sweep in between would mark the
+// asker as gone again.
 func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
 	if err := h.sweeper.wait(ctx, h); err != nil {
 		return err

@@ -12,13 +12,13 @@ import (
 )
 
 // A sweep checks everything and repairs what a killed process left behind. In
-// between, the sweeper sleeps until the next known deadline, but never for long. A
-// machine that was asleep, or a clock that was changed, changes how far away a
-// deadline is, and timers do not notice.
+// between, the sweeper sleeps until the next known deadline, but never for long.
+// If the machine sleeps or its clock is changed, a deadline comes sooner or later
+// than expected, and timers do not notice.
 const (
 	sweepEvery = 2 * time.Minute
 	glanceAt   = 5 * time.Second
-	leaseTime  = 20 * time.Second // after this time without a sign of life, a process counts as dead
+	leaseTime  = 20 * time.Second // a process that shows no sign of life for this long counts as dead
 	renewEvery = 5 * time.Second
 )
 
@@ -140,7 +140,7 @@ func (k *sweeper) due(now time.Time) bool {
 	return true
 }
 
-// pause returns how long there is nothing to do.
+// pause returns how long the sweeper can sleep because there is nothing to do.
 func (k *sweeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -200,14 +200,14 @@ func (h *Hub) letGo() {
 	}
 }
 
-// sweepAtOnce is how many requests of each kind one sweep handles. The next sweep
-// handles the rest.
+// sweepAtOnce is the maximum number of requests of each kind that one sweep
+// handles. The next sweep handles the rest.
 const sweepAtOnce = 500
 
 // work lists what a sweep has to do.
 type work struct {
 	held, due, orphans, old []string
-	next                    time.Duration // time until the next deadline or end of a hold; 0 if there is none
+	next                    time.Duration // time until the next deadline passes or hold ends; 0 if there is none
 	now                     time.Time
 }
 

@@ -13,8 +13,8 @@ import (
 const HoldTime = 10 * time.Second
 
 // Held is an ending that a person has chosen and can still take back. The asker
-// learns nothing of it before Until; then the hub of any process applies it as a
-// [CompletedBy] action, also if the process that accepted it was killed.
+// does not learn of it before Until. Then the hub of any process applies it as a
+// [CompletedBy] action, even if the process that accepted it was killed.
 type Held struct {
 	Until Time `json:"until"` // never after the deadline of an open request
 	// The rest is the action that follows.
@@ -54,7 +54,7 @@ func takeBack(next *Request, _ Action) (bool, error) {
 	return had, nil
 }
 
-// action returns the ending that follows.
+// action returns the action that applies the held ending.
 func (h *Held) action(id string) Action {
 	return Action{Type: CompletedBy, RequestID: id, Response: h.Response, Answers: h.Answers, Note: h.Note, By: h.By, Roles: h.Roles,
 		Channel: h.Channel, Client: h.Client, Origin: h.Origin}
@@ -65,7 +65,8 @@ func (r *Request) holdOver(now time.Time) bool {
 	return r != nil && r.Held != nil && !now.Before(r.Held.Until.Time)
 }
 
-// heldUntil returns when the sweeper has to apply what is held, or zero.
+// heldUntil returns when the sweeper has to apply what is held, or zero if
+// nothing is held.
 func (r *Request) heldUntil() Time {
 	if r.Held == nil {
 		return Time{}
@@ -74,7 +75,8 @@ func (r *Request) heldUntil() Time {
 }
 
 // release applies what is held. If that has become impossible, for example because
-// the request is now for someone else, it is dropped, and the request stays open.
+// the request is now for someone else, the held ending is dropped, and the request
+// stays open.
 func (h *Hub) release(ctx context.Context, tx *store.Tx, r *Request) (Change, error) {
 	c, err := h.apply(ctx, tx, r, r.Held.action(r.ID))
 	if rejected := new(Rejection); errors.As(err, &rejected) {
@@ -95,7 +97,8 @@ func (h *Hub) settleOne(ctx context.Context, id string) {
 	}
 }
 
-// nextHold returns when the next held answer takes effect, or zero.
+// nextHold returns when the next held answer takes effect, or zero if there is
+// none.
 func nextHold(ctx context.Context, tx *store.Tx) (time.Time, error) {
 	return earliest(ctx, tx, "SELECT MIN(held) FROM requests WHERE held IS NOT NULL")
 }

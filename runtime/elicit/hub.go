@@ -31,8 +31,9 @@ type Options struct {
 	// Principal is the acting principal of actions that name none. If empty, it is
 	// [Local].
 	Principal string
-	// Attended reports that a person can open the inbox, for example on a machine
-	// with a terminal. Asking then makes sense even if no surface is attached.
+	// Attended reports whether a person can open the inbox, for example on a
+	// machine with a terminal. Asking then makes sense even if no surface is
+	// attached.
 	Attended bool
 	// Members lists the people that the settings let this installation reach.
 	// Surfaces add the people whom they announce. A request for anyone else is

@@ -9,8 +9,8 @@ import (
 
 // Reduce returns the request that results from an action, or nil if the request is
 // deleted. It is pure: the same request and action give the same result everywhere,
-// and r does not change. If the action's type is unknown or it changes nothing,
-// Reduce returns r itself. An error is a *[Rejection].
+// and r does not change. If the action's type is unknown or the action changes
+// nothing, Reduce returns r itself. An error is a *[Rejection].
 func Reduce(r *Request, a Action) (*Request, error) {
 	if a.Type == Requested {
 		return request(r, a)
@@ -261,8 +261,8 @@ func (r *Request) end(a Action, outcome Outcome) {
 }
 
 // endedBy reports whether a is the action that ended r, from the same person and
-// client. A page repeats an action if it did not receive the confirmation, and so
-// does a hub whose commit was not acknowledged.
+// client. A page repeats an action if it did not receive the confirmation. A hub
+// does the same if its commit was not acknowledged.
 func (r *Request) endedBy(a Action) bool {
 	c := r.Completion
 	if c.Outcome != a.Response || c.By != a.By || c.Channel != a.Channel || c.Client != a.Client || c.Note != a.Note || c.Reason != a.Reason {

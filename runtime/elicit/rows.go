@@ -98,7 +98,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// milliseconds returns NULL for the zero time.
+// milliseconds returns t in Unix milliseconds, or NULL for the zero time.
 func milliseconds(t Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
@@ -134,8 +134,8 @@ type Filter struct {
 	Statuses []Status
 	// If not empty, these must match.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
-	// Undelivered selects only requests that a person ended and no live call of
-	// the asker has received.
+	// Undelivered selects only requests that a person ended and whose outcome no
+	// live call of the asker has received.
 	Undelivered bool
 	// OfAttempts selects only requests that belong to an attempt.
 	OfAttempts bool
@@ -156,8 +156,9 @@ type List struct {
 const mostListed = 1000
 
 // query converts a filter to clauses. Requests that are waiting for a person come
-// in the order in which to answer them: open before expired, askers that are
-// waiting before those that left, urgent first, old first. History is newest first.
+// in the order in which to answer them: open before expired, then requests whose
+// asker is waiting before those whose asker left, then by urgency, then oldest
+// first. History is newest first.
 func (f Filter) query() (clauses string, args []any) {
 	order := "asked DESC"
 	if f.Statuses == nil {

@@ -9,9 +9,9 @@ import (
 
 // Take applies what a client reports that its person did with a request, one
 // action after another. A client may close a question that no one has read, so
-// Take ignores a cancel while another way can reach a person; with unattended
-// it then ignores every other action too. If the answers are not valid, Take
-// keeps them as drafts and returns a fault that explains what is wrong. It
+// Take ignores a cancel while another way can reach a person; if unattended is
+// set, it then also ignores every other action. If the answers are not valid,
+// Take keeps them as drafts and returns a fault that explains what is wrong. It
 // ignores actions that come too late.
 func (h *Hub) Take(ctx context.Context, actions []Action, unattended bool) error {
 	reachable, err := h.Reachable(ctx)

@@ -52,14 +52,14 @@ func (r *Request) Standing() string {
 }
 
 // bound reports whether the request ends with its turn. A request for permission
-// always does, because the action will not be done any more.
+// always does, because the action will no longer be performed.
 func (r *Request) bound() bool {
 	return r.OnTurnEnd == Abandon && (r.Status == Open || r.Status == ExpiredOpen && r.Trigger == ACPPermission)
 }
 
 // awaitsTurn reports whether a request whose call has ended stays open until its
-// turn ends. An attempt's agent may ask the same again; if it does not, it is told
-// the answer.
+// turn ends. An attempt's agent may ask the same question again; if it does not,
+// it is told the answer.
 func (r *Request) awaitsTurn() bool { return r.Trigger == AskUser && r.Context.AttemptID != "" }
 
 func outlive(next *Request, a Action) (bool, error) {
@@ -74,14 +74,14 @@ func outlive(next *Request, a Action) (bool, error) {
 type AttemptTurn struct {
 	AttemptID string
 	Reason    string
-	// Over reports that answers can no longer start a follow-up, so every
+	// Over reports whether answers can no longer start a follow-up, so every
 	// request ends.
 	Over bool
 }
 
 // EndAttemptTurn ends the requests of an attempt's turn in tx, the transaction that
-// ends the turn, so that nothing can happen in between. Requests that stay open are
-// marked as having outlived it.
+// ends the turn, so nothing can happen in between. Requests that stay open are
+// marked as having outlived the turn.
 func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) error {
 	requests, err := queryRequests(ctx, tx, "WHERE attempt = ? AND status <> ? ORDER BY asked", t.AttemptID, Completed)
 	if err != nil {

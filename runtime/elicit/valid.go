@@ -18,7 +18,8 @@ const (
 	maxFreeform  = 16
 )
 
-// maxInteger is the limit up to which a float64 distinguishes all integers.
+// maxInteger is the largest number up to which a float64 represents every integer
+// exactly.
 const maxInteger = 1 << 53
 
 // problem returns what is wrong with an answer to q, or nil if it is valid. Drafts

@@ -28,7 +28,7 @@ type State struct {
 }
 
 // Apply returns the state after a change. It ignores changes that are not newer
-// than the state, or whose request it does not hold.
+// than the state, or whose request the state does not contain.
 func (s State) Apply(c Change) State {
 	if c.Seq <= s.Seq {
 		return s

@@ -146,8 +146,8 @@ func (l *lines) say(e event) {
 	}
 }
 
-// request returns the request to open for a program's question. The program decides
-// what the question is, but not who asks or what the question belongs to.
+// request returns the request to open for a program's question. The program sets
+// the question, but not its asker or its context.
 func (s *Server) request(in elicit.Request) elicit.Request {
 	r := elicit.Request{
 		Trigger: elicit.CLI, Source: elicit.Source{Kind: "cli", Name: "deskhand ask", Version: in.Source.Version}, Context: s.Context,

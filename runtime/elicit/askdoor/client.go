@@ -79,7 +79,7 @@ func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error
 	return c.Wait(ctx, id)
 }
 
-// deliverTime bounds reporting that the outcome has arrived.
+// deliverTime is the time limit for reporting that the outcome has arrived.
 const deliverTime = 10 * time.Second
 
 // Delivered records that the asker has received the outcome of r.
