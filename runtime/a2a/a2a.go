@@ -1,11 +1,11 @@
 // Package a2a lets other agents ask people over the Agent2Agent protocol.
 //
-// A task is a view of a request in the hub, or of an attempt and the questions
-// of its agent. The only state that a task has of its own is the messages that
-// its client sent. While the request is open, the task requires input, or a
-// sign-in if the request has a page to open. The client may answer, and so may
-// a person on any other surface. A task therefore outlives every process, and
-// any process over the same store can serve it.
+// A task is a view of a request in the hub, or of an attempt and the questions of
+// its agent. A task has no other state than the messages that its client sent.
+// While the request is open, the task requires input, or a sign-in if the request
+// has a page to open. The client may answer, and so may a person on any other
+// surface. A task therefore outlives every process, and any process over the same
+// store can serve it.
 //
 // A library implements the protocol's transports, versions 1.0 and 0.3. This
 // package implements the methods.
@@ -102,7 +102,7 @@ func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 }
 
 // Close ends all streams, which otherwise last as long as their tasks. Clients
-// may subscribe again, here or at another process.
+// may subscribe again, in this or another process.
 func (s *Server) Close() { s.stop() }
 
 // keepAlive is the interval between two comments on an idle stream.

@@ -32,8 +32,8 @@ type snapshot struct {
 	seq  int64
 }
 
-// look reads a task. It returns [a2a.ErrTaskNotFound] if the task does not
-// exist, or if its request or attempt has been deleted.
+// look reads a task. It returns [a2a.ErrTaskNotFound] if the task does not exist,
+// or if the task's request or attempt has been deleted.
 func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
@@ -158,9 +158,9 @@ func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2
 
 // SendMessage implements the protocol's method. It waits while an agent works,
 // but not for a person: it then returns the task, which requires input. A 1.0
-// client that does not want to wait sets returnImmediately. Calls of 0.3
-// clients never wait: their field has the opposite meaning and defaults to
-// false, and the library does not distinguish the default from true.
+// client that does not want to wait sets returnImmediately. Calls of 0.3 clients
+// never wait: their field has the opposite meaning and defaults to false, and the
+// library cannot tell the default from true.
 func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	v, err := c.send(ctx, req)
 	if err == nil && !c.legacy && (req.Config == nil || !req.Config.ReturnImmediately) {

@@ -24,7 +24,7 @@ const (
 	ByLink   = "link"        // browser that signed in with a single-use link
 	ByKey    = "key"         // browser whose user typed the person's key
 	ByBearer = "bearer"      // program that sent the person's key
-	ByAnswer = "answer-link" // stranger with a link that can be used to give one answer
+	ByAnswer = "answer-link" // stranger with a link that is valid for one answer
 	ByToken  = "token"       // program that sent the agents' token
 )
 

@@ -52,8 +52,8 @@ func sessionName(id string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// peer is a call's client, in the role of showing requests to its user. Its methods
-// are those that tools assert from a contract.Caller's Client.
+// peer represents a call's client, which shows requests to its user. Tools assert
+// its methods from a contract.Caller's Client.
 type peer struct {
 	server    *Server
 	req       *mcp.CallToolRequest
@@ -107,7 +107,7 @@ func (p *peer) Shown() (id string, err error) {
 	return p.server.verify(p.req.Params.RequestState, p.binding(nil))
 }
 
-// Actions returns the user's actions according to this call's replies.
+// Actions returns the user's actions that this call's replies report.
 func (p *peer) Actions(r *elicit.Request) []elicit.Action {
 	return p.signed(actionsOf(r, p.revision, p.replies()))
 }
@@ -142,7 +142,7 @@ func (p *peer) signed(actions []elicit.Action) []elicit.Action {
 const maxOffers = 3
 
 // Offer shows r during the call. If the client fails to show it or returns no
-// usable answers, r stays open in the inbox. If no person can open the inbox, r is
+// usable answers, r stays open in the inbox. If nobody can open the inbox, r is
 // withdrawn.
 func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	why := ""
@@ -180,9 +180,10 @@ var errNobodyAsked = errors.New("the client closed the dialog on its own")
 // unasked reports whether replies must not end a request. A client may close a
 // dialog by itself, and a headless client may decline by itself. On a busy machine,
 // the response time does not reveal this. If a person can be reached in another
-// way, a cancel leaves the request open there. Otherwise a cancel ends the request,
-// because no other reply will come, unless the client is known to close dialogs
-// unseen. A decline that may be the client's own never ends a request.
+// way, a cancel leaves the request open for that person. Otherwise no other reply
+// will come, so a cancel ends the request unless the client is known to close
+// dialogs that nobody has seen. A decline that may come from the client itself
+// never ends a request.
 func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*mcp.ElicitResult) (bool, error) {
 	cancelled, declined := false, false
 	for _, reply := range replies {

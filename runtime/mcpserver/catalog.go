@@ -20,7 +20,7 @@ type published struct {
 	prompts      map[string]*contract.Prompt
 	resources    map[string]*contract.Resource
 	toolOrder    map[string]int
-	unannounced  []*mcp.Tool // in order; unknown to the SDK
+	unannounced  []*mcp.Tool // in order; not registered with the SDK
 	standIn      string      // a tool that the SDK knows; empty if there is none
 	elsewhere    *elsewhere
 	later        []*contract.Later // one per kind

@@ -65,8 +65,8 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 	return all
 }
 
-// anyURI is a template that matches every URI. The SDK gets it so that reads of
-// unlisted resources reach readElsewhere. No client sees it.
+// anyURI is a template that matches every URI. It is registered with the SDK so
+// that reads of unlisted resources reach readElsewhere. No client sees it.
 const anyURI = "{+deskhand}"
 
 // announceElsewhere updates the SDK's lists of other servers' entries from old to
@@ -112,7 +112,8 @@ func decoded[T any](raw json.RawMessage) *T {
 	return shown
 }
 
-// left returns the keys of old that are in neither next nor own.
+// left returns the keys that are in the old map, but neither in the next one nor
+// among our own.
 func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys []string) {
 	for key := range old {
 		if next[key] == nil && own[key] == nil {
@@ -122,7 +123,7 @@ func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys 
 	return keys
 }
 
-// lacks reports whether no server can have a resource.
+// lacks reports whether a resource cannot exist on any server.
 func (p *published) lacks(uri string) bool {
 	return p.resources[uri] == nil && p.elsewhere.Elsewhere == nil
 }
@@ -159,8 +160,8 @@ func (f foreignResult) MarshalJSON() ([]byte, error) {
 	return raw, err
 }
 
-// listedElsewhere lists other servers' entries unchanged. The SDK would drop
-// unknown members, and members that are false.
+// listedElsewhere adds other servers' entries to a list, unchanged. The SDK would
+// drop unknown members, and members that are false.
 func (s *Server) listedElsewhere(req mcp.Request, result mcp.Result) mcp.Result {
 	e := s.current.Load().elsewhere
 	if e.Elsewhere == nil {
@@ -290,8 +291,8 @@ func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[strin
 	return &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
 }
 
-// elsewhereError returns the client's error if another server returned no prompt or
-// resource.
+// elsewhereError returns the error for the client if another server did not return
+// a prompt or resource.
 func (s *Server) elsewhereError(ctx context.Context, doing string, err error) error {
 	switch f := fault.Of(err); {
 	case f != nil && f.Code == "not_found":

@@ -22,9 +22,9 @@ const (
 
 // Handler returns the handler for the streamable HTTP transport, which works at
 // any path. One path serves both eras: requests of version 2026-07-28 and later
-// without sessions, older ones with sessions. The front that mounts it decides
-// who may connect (Host, Origin, token). Every refusal has a JSON-RPC error in
-// its body.
+// are served without sessions, older requests with sessions. The front that
+// mounts it decides who may connect (Host, Origin, token). Every refusal has a
+// JSON-RPC error in its body.
 func (s *Server) Handler() http.Handler { return s.http }
 
 // httpDoor checks what arrives over HTTP before the SDK sees it.

@@ -52,25 +52,25 @@ type Options struct {
 	// means 30 minutes.
 	SessionIdle time.Duration
 	// PingEvery is the interval between comment lines on each open HTTP stream, so
-	// that clients do not mistake silence for the end. Zero means 1 minute. Node's
-	// fetch gives up after 5 minutes.
+	// clients do not mistake silence for the end of the stream. Zero means 1
+	// minute. Node's fetch gives up after 5 minutes.
 	PingEvery time.Duration
 	// Expected converts an expected error that is not a fault, such as a full disk,
 	// to a fault, and returns nil for other errors. If Expected is nil, nothing is
 	// converted.
 	Expected func(error) *fault.Fault
-	// Logs reports that tools send log messages to clients; see
+	// Logs reports whether tools send log messages to clients; see
 	// [contract.Caller].
 	Logs bool
-	// Watches reports that clients may subscribe to other servers' resources.
+	// Watches reports whether clients may subscribe to other servers' resources.
 	Watches bool
 	// Met, if not nil, is called with the features that a client lends, before each
-	// list that the client gets. The list waits for it.
+	// list that is sent to the client. The list waits until Met returns.
 	Met func(context.Context, contract.Lends)
 	// StateKey returns the key, of any length, that authenticates the state that
-	// clients carry between two calls that belong together. It is called on first
-	// use. If it is nil, a random key is used that other processes do not have, so
-	// they cannot continue the call.
+	// clients carry from one call to the call that continues it. It is called on
+	// first use. If it is nil, the key is random. Other processes then do not have
+	// the key, so they cannot continue the call.
 	StateKey func() ([]byte, error)
 }
 
@@ -155,7 +155,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 
 // cacheable lets clients of 2026-07-28 cache lists for a minute. Clients that
 // subscribe are notified of changes immediately. Resources are not cached, because
-// their text may be as new as the index. The scope is private, because a token may
+// their text changes with the index. The scope is private, because a token may
 // guard the content.
 func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope = "private"

@@ -11,16 +11,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// visitor is the client of a request about a task, in the role of showing questions
-// and bringing answers. Its methods are those that a PendingCalls asserts from a
-// contract.Caller's Client.
+// visitor represents the client of a request about a task, which shows questions
+// and returns answers. A PendingCalls asserts its methods from a contract.Caller's
+// Client.
 type visitor struct {
 	caller    contract.Caller
 	revision  string
 	form, url bool // declared by the client
 	replies   map[string]*mcp.ElicitResult
 	requests  mcp.InputRequestMap // recorded by Put
-	meta      map[string]any      // of the request
+	meta      map[string]any      // meta of the request
 	key       string              // of the request, see calls
 }
 
@@ -99,8 +99,8 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 }
 
 // Unattended reports whether an answer may not come from a person. Some clients
-// decline by themselves when they run without a user and do not say so, and the
-// server cannot know how long they showed a question.
+// run without a user, decline by themselves, and do not report that. The server
+// cannot know how long they showed a question.
 func (v *visitor) Unattended(r *elicit.Request) bool {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {

@@ -22,8 +22,8 @@ import (
 
 // Options configure a Toolset. Open is required.
 type Options struct {
-	// Open opens the hub for the first call, and again for the next call if it
-	// fails; close closes the hub. ctx is the call's.
+	// Open opens the hub for the first call, and again for the next call if
+	// opening fails. The function close closes the hub. ctx belongs to the call.
 	Open func(ctx context.Context) (hub *elicit.Hub, close func(), err error)
 	// Prefix is put before the tools' names, joined by "_". It may be empty.
 	Prefix string
@@ -41,11 +41,11 @@ type Options struct {
 	// reference and allows more.
 	RefSchema bool
 	// NoDialogs turns off questions through the calling client. An attempt's agent
-	// passes them on to its own caller, deskhand, so the person would be asked
-	// twice.
+	// passes such questions on to its own caller, deskhand, so the person would be
+	// asked twice.
 	NoDialogs bool
-	// Views reports that a question's form has a view, for clients that show views:
-	// see [Toolset.Find].
+	// Views reports whether a question's form has a view, for clients that show
+	// views: see [Toolset.Find].
 	Views bool
 	// Heartbeat is the interval of progress messages to a client that requested
 	// progress. Zero means 15 seconds, which is less than the 20 to 30 seconds of
@@ -114,5 +114,5 @@ func (d *Toolset) name(tool string) string {
 	return d.options.Prefix + "_" + tool
 }
 
-// client is what a door can do with the calling client.
+// client defines what a door can do with the calling client.
 type client = elicit.Client

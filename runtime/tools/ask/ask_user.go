@@ -194,9 +194,9 @@ type opening chan elicit.Request
 
 func (o opening) Offer(_ context.Context, _ *elicit.Hub, r elicit.Request) { o <- r }
 
-// shown continues with a request that the client had to show between two calls. The
-// hub's state takes precedence, because the request may have been answered
-// elsewhere.
+// shown continues with a request that the client was told to show between two
+// calls. The hub's state takes precedence, because the request may have been
+// answered elsewhere.
 func (d *Toolset) shown(ctx context.Context, hub *elicit.Hub, caller contract.Caller, through client, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {

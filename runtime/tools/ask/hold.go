@@ -16,13 +16,13 @@ import (
 type holding struct {
 	hub    *elicit.Hub
 	caller contract.Caller
-	// limit is the longest time to hold the call; 0 means until wait returns.
+	// limit is the maximum time to hold the call; 0 means until wait returns.
 	limit time.Duration
 	// opened reports whether the request is in the store, so that its ID can be
 	// returned. If nil, the request was there before the call.
 	opened func() bool
-	// total is the longest time that wait may take, from which the remaining time
-	// is computed; 0 if that is unknown.
+	// total is the maximum time that wait may take, used to compute the remaining
+	// time; 0 if it is unknown.
 	total time.Duration
 	// says returns the progress message. If nil, the message says that the call is
 	// waiting for a person, and where to answer.
@@ -124,7 +124,8 @@ func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done b
 
 func (h *holding) isOpen() bool { return h.opened == nil || h.opened() }
 
-// tell sends progress: the call is still waiting, and where a person can answer.
+// tell sends progress: that the call is still waiting, and where a person can
+// answer.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	p := contract.Progress{Done: waited.Seconds()}
 	if h.says != nil {
@@ -139,7 +140,7 @@ func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	h.caller.Progress(ctx, p)
 }
 
-// where returns a sentence on how a person can answer the question.
+// where returns a sentence that says how a person can answer the question.
 func where(ctx context.Context, hub *elicit.Hub) string {
 	up, err := hub.Reach(ctx)
 	if err == nil {

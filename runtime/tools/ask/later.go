@@ -15,14 +15,14 @@ import (
 
 // For a client that fetches results later, a call of ask_user is its request in the
 // hub and has the request's ID. A call of await_answer consists of the request and
-// how long to wait for it, and its ID contains both. No other state is held: the
+// how long to wait for it, and its ID contains both. No other state is kept: the
 // hub's store is enough to find a call again.
 
 // kind is the prefix of request IDs.
 const kind = "elc_"
 
-// pollEvery is how often a client should poll. A person needs longer to read the
-// question.
+// pollEvery is how often a client should poll. Reading the question takes a
+// person longer than that.
 const pollEvery = 2 * time.Second
 
 // takenBack is the withdrawal reason of a request whose asker cancelled the call.
@@ -134,7 +134,7 @@ func parseWaiting(s string) (waiting, error) {
 // pendingCalls implements [contract.PendingCalls].
 type pendingCalls struct{ d *Toolset }
 
-// visitor is what a door can do with a client that checks a call.
+// visitor lists what a door can do with a client that checks a call.
 type visitor interface {
 	// CanShow reports whether the client has declared the capabilities to show r.
 	CanShow(r *elicit.Request) bool

@@ -9,8 +9,8 @@ import (
 )
 
 // A question belongs to the client that asked it, identified by its name and its
-// token or principal, and to the attempt that the client runs in. Connections,
-// processes and hosts may end. The question still belongs to the client.
+// token or principal, and to the attempt that the client runs in. The question
+// still belongs to the client after a connection, process or host has gone.
 
 // asked reports whether r is the caller's own.
 func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
@@ -38,8 +38,8 @@ func (d *Toolset) foreign(r *elicit.Request, caller contract.Caller) bool {
 }
 
 // near reports whether two folders may belong to the same project, because a client
-// is not always started in the same folder of it. A server with many clients has no
-// folder.
+// is not always started in the same folder of a project. A server with many clients
+// has no folder.
 func near(a, b string) bool {
 	return a == "" || b == "" || within(a, b) || within(b, a)
 }

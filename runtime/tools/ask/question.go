@@ -119,8 +119,8 @@ func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 	return elicit.Text
 }
 
-// options reads a question's options: a list of texts or objects, or an object that
-// maps labels to descriptions.
+// options reads a question's options: a list of strings or objects, or an object
+// that maps labels to descriptions.
 func (in *reading) options(place string, raw json.RawMessage) (options []elicit.Option) {
 	items, ok := list(raw)
 	if !ok {

@@ -22,7 +22,7 @@ type Options struct {
 	// Explain adds the reasons for its rank to each hit.
 	Explain bool
 	// Missed is called after the first page of a search that found little, unless
-	// other filters would find something. It may be nil.
+	// a search with other filters would find something. It may be nil.
 	Missed func(query string, filters map[string]string, found search.Found)
 }
 

@@ -126,8 +126,8 @@ func namedLibraries(f *search.Federation) string {
 	return strings.Join(ids, ", ")
 }
 
-// SearchLibraries is [Search] over libraries. library is an ID or a name; empty
-// means all.
+// SearchLibraries works like [Search], but over several libraries. library is an
+// ID or a name; empty means all.
 func SearchLibraries(ctx context.Context, f *search.Federation, library string, q search.Query, maxBytes int) (string, SearchResult, error) {
 	return pageOf(&q, maxBytes, func(q search.Query) (SearchResult, error) {
 		page, err := f.Search(ctx, library, q)
@@ -155,7 +155,8 @@ func getFromLibraries(f *search.Federation, o Options) contract.Tool {
 	})
 }
 
-// GetFromLibraries is [Get] for LIBRARY:ID, or for an ID that only one library has.
+// GetFromLibraries works like [Get] for LIBRARY:ID, or for an ID that only one
+// library has.
 func GetFromLibraries(f *search.Federation, id string, context, maxBytes int) (string, Doc, error) {
 	l, rest, err := f.Split(id)
 	if err != nil {

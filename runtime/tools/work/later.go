@@ -30,7 +30,7 @@ const (
 	byQueue = "q" // nothing was running, so the run began immediately
 )
 
-// started is a result that names the run it has started.
+// started is the result of a call that started a run; it names that run.
 type started interface {
 	// run returns the run's ID, or "" if none was started.
 	run() string
@@ -52,8 +52,8 @@ func runID(by string, process *contract.UUID) string {
 	return kind + by + string(*process)
 }
 
-// lasting makes the calls of a tool with result T last as long as the run they
-// start. A call that starts no run ends immediately.
+// lasting makes each call of a tool with result T last as long as the run that it
+// starts. A call that starts no run ends immediately.
 func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 	tool.Later = &contract.Later{Kind: kind, Calls: pendingCalls{o},
 		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
