@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// mountChat adds the chat routes to the front's mounts. They find sessions even if the
-// server does not serve the work tools.
+// mountChat adds the chat routes to the front's mounts. The routes find sessions even
+// if the server does not serve the work tools.
 func (a *App) mountChat(o *web.Options) {
 	server := chat.New(chat.Options{Log: a.log, Open: func(ctx context.Context) (*elicit.Hub, chat.Runner, error) {
 		m, err := a.Work(ctx)

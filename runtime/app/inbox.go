@@ -19,8 +19,9 @@ import (
 // has no earlier address.
 const InboxAddr = "127.0.0.1:20311"
 
-// inboxStation is the inbox that any one process of a store may serve, on loopback.
-// serverStation is a server that has pages next to MCP.
+// inboxStation is the inbox on loopback, which any one of the processes that share
+// a store may serve. serverStation is a server that serves pages in addition to
+// MCP.
 const (
 	inboxStation  = "inbox"
 	serverStation = "web"
@@ -43,8 +44,8 @@ type peer struct {
 	addr string // from the settings; if empty, the previous address or InboxAddr
 }
 
-// KeepInbox waits for the delay after, and then serves the inbox or stands by for the
-// process that serves it. It runs until stop is called.
+// KeepInbox waits for the given delay. Then it serves the inbox, or stands by while
+// another process serves it, until stop is called.
 func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), err error) {
 	people, err := a.config.People.Get()
 	if err != nil {
@@ -227,8 +228,8 @@ func InboxAddress(up []elicit.Station) string {
 	return ""
 }
 
-// AwaitInbox waits until the inbox is reachable, but no longer than most. It returns the
-// address, or "" if there is none.
+// AwaitInbox waits until the inbox is reachable, but no longer than the duration most.
+// It returns the address, or "" if there is none.
 func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 // instructions returns the docs instructions of c combined with those of the other tool
-// groups. The purpose comes first, on its own line, because a Codex that defers tools
+// groups. The purpose comes first, on its own line, because Codex, if it defers tools,
 // shows its model only that line before a tool search. The corpus's instructions come
 // last, because Claude Code truncates at 2,048 characters. If the corpus has its own
 // instructions and no other group is served, only the docs instructions are returned.

@@ -21,11 +21,11 @@ type peoplePages struct {
 	// ahp serves the same questions as shared state, for programs.
 	ahp *ahp.Server
 	in  web.People
-	// withWork reports that the server also has the pages about tasks.
+	// withWork reports whether the server also has the pages about tasks.
 	withWork bool
 }
 
-// peoplePages creates the pages. With withBoard, questions link to their
+// peoplePages creates the pages. If withBoard is set, questions link to their
 // attempt on the board.
 func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
 	p := &peoplePages{app: a, in: in, shell: newShell(in), withWork: withBoard}

@@ -31,17 +31,17 @@ type Service struct {
 	Dir    string
 	Stdin  io.Reader
 	Stdout io.Writer
-	// Typed reports that Stdin is a terminal. Seen reports that only a person sees the
-	// text passed to Tell.
+	// Typed reports whether Stdin is a terminal. Seen reports whether only a person
+	// sees the text passed to Tell.
 	Typed, Seen bool
 	Tell        func(string)
-	// Alone reports that the process does nothing else. Garbage collection is then
-	// tuned for a server.
+	// Alone reports whether the process does nothing else. If so, garbage
+	// collection is tuned for a server.
 	Alone bool
 }
 
-// inboxAfter is how long a server first answers its client before it opens the
-// store for the inbox.
+// inboxAfter is the delay before a server opens the store for the inbox. During
+// this time, the server only answers its client.
 const inboxAfter = 200 * time.Millisecond
 
 // server holds the state of one server while it starts and serves.
@@ -176,7 +176,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 }
 
 // begin starts the upstreams, the first build of a watched folder, and the server. The
-// returned stdin is Stdin including what begin has read from it.
+// returned stdin is Stdin, including the bytes that begin has already read.
 func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	stdin = s.Stdin
 	if d := s.lib.door; d != nil {
@@ -209,8 +209,8 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	return stdin, nil
 }
 
-// watch builds the index, now and whenever the folder changes. It returns when an index
-// can be served, or after firstWait, because clients do not wait long.
+// watch builds the index immediately and whenever the folder changes. It returns when
+// an index can be served, or after firstWait, because clients do not wait long.
 func (s *server) watch(ctx context.Context) error {
 	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
 	if err != nil {

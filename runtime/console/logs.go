@@ -66,7 +66,7 @@ func (p *LogPrinter) write(text string) {
 	}
 }
 
-// entryText returns an entry's text. raw reports that the text is the agent's
+// entryText returns an entry's text. raw reports whether the text is the agent's
 // output line unchanged.
 func entryText(entry json.RawMessage) (text string, raw bool) {
 	var e struct {

@@ -16,7 +16,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Shown selects what Diff prints. Force also prints changes that exceed the diff guard.
+// Shown selects what Diff prints. Force also prints changes that the diff guard would
+// withhold.
 type Shown struct{ Stat, Names, Force bool }
 
 // Diff prints what an attempt has changed, or only the changes to some paths.
@@ -65,8 +66,8 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 	})
 }
 
-// heldBack describes changes that the guard withholds. The lines are unknown if the
-// changes are too large.
+// heldBack describes changes that the guard withholds. The number of lines is
+// unknown if the changes are too large.
 func heldBack(c work.Changes) string {
 	if c.Summary.Added+c.Summary.Deleted == 0 {
 		return fmt.Sprintf("%d files", c.Summary.Files)
@@ -103,7 +104,8 @@ func (c *Command) stat(ctx context.Context, id string, force bool, out work.Chan
 // mostPatch is the maximum size in bytes of a patch in a tool answer.
 const mostPatch = 2 << 20
 
-// patch prints the patch of some paths, in as many calls as necessary.
+// patch prints the patch for the given paths. It makes as many tool calls as
+// necessary.
 func (c *Command) patch(ctx context.Context, id string, paths []string, force bool) error {
 	for len(paths) > 0 {
 		var out work.Patch
@@ -136,7 +138,7 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 	return nil
 }
 
-// mostFile is the maximum size in bytes of a part of a file in a tool answer.
+// mostFile is the maximum number of a file's bytes in a tool answer.
 const mostFile = 512 << 10
 
 // Cat prints a file as it is in an attempt.

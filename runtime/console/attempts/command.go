@@ -17,7 +17,7 @@ import (
 )
 
 // Command is one run of a deskhand tasks command. It works through the tools that agents
-// use, so that --json prints exactly their answers.
+// use, so --json prints exactly the tools' answers.
 type Command struct {
 	*console.Console
 	Options
@@ -25,7 +25,8 @@ type Command struct {
 	about map[string]string // IDs of the attempt and the task, for hints
 }
 
-// Options holds what a command needs from the installation. No field may be nil.
+// Options holds everything that a command needs from the installation. No field
+// may be nil.
 type Options struct {
 	Manager *tasks.Manager
 	// Questions and Pauses return an attempt's questions: see [work.Options].
@@ -87,7 +88,7 @@ func brief[T ~string](id T) string {
 	return string(id[:13])
 }
 
-// briefOr is like brief, but returns the text otherwise if the ID is nil.
+// briefOr works like brief, but returns a replacement text if the ID is nil.
 func briefOr[T ~string](id *T, otherwise string) string {
 	if id == nil {
 		return otherwise

@@ -15,12 +15,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// preferred lists the executors that run picks from if none is named, best first. ACP
-// agents come first because they ask in the inbox before acting.
+// preferred lists the executors that run picks from if no executor is named, best
+// first. ACP agents come first because they ask in the inbox before acting.
 var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream", "codex-stream", "opencode-stream", "gemini-stream"}
 
 // Run starts an agent with a prompt in the working directory's repository, and follows it
-// to the end unless detach is set. If agent is empty, Run takes the first installed one.
+// to the end unless detach is set. If agent is empty, Run takes the first installed
+// agent.
 func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
 	if agent == "" {
 		var err error
@@ -57,7 +58,7 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 	return c.whatNow(ctx, started.AttemptID)
 }
 
-// installed returns the executor that run uses if none is named.
+// installed returns the executor that run uses if no executor is named.
 func (c *Command) installed(ctx context.Context) (string, error) {
 	all, err := c.Manager.Executors(ctx)
 	if err != nil {

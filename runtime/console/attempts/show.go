@@ -119,8 +119,8 @@ func waitWord(f string) string {
 	return "waits"
 }
 
-// why returns the lines about what an attempt waits for. If no process will start it,
-// they also say what to do.
+// why returns the lines that say what an attempt waits for. If no process will start
+// it, they also say what to do.
 func (c *Command) why(ctx context.Context, s work.Status) string {
 	if s.WaitsFor == nil {
 		return ""
@@ -158,7 +158,7 @@ func startedWith(made tasks.Origin) string {
 // offBranch reports whether the attempt has work that is not on its branch.
 func offBranch(s work.Status) bool { return s.Work != nil && *s.Work == tasks.OffBranch }
 
-// whereWork returns the lines about where an attempt's work is.
+// whereWork returns the lines that say where an attempt's work is.
 func whereWork(s work.Status) string {
 	var text strings.Builder
 	if !s.Landed && s.Ahead+s.Behind > 0 {

@@ -19,7 +19,7 @@ type Start struct {
 }
 
 // Start starts an attempt at the task whose ID begins with prefix, and prints the
-// attempt's ID. With f.Follow, it prints the log to the end instead.
+// attempt's ID. If f.Follow is set, it instead prints the log to the end.
 func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {
@@ -47,7 +47,8 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	})
 }
 
-// repos returns the project's repositories that --repo selects, or all if none is given.
+// repos returns the project's repositories that --repo selects, or all of them if none
+// is given.
 func (c *Command) repos(ctx context.Context, projectID string, given []string) (chosen []map[string]any, err error) {
 	var all work.Repos
 	if _, err := c.call(ctx, "list_repos", map[string]any{"project_id": projectID}, &all); err != nil {

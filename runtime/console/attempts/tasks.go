@@ -51,7 +51,8 @@ func (c *Command) List(ctx context.Context, project, status string, limit int) e
 	})
 }
 
-// tellStranded reports the attempts that no process will start, and what to do.
+// tellStranded reports the attempts that no process will start, and says what to
+// do.
 func (c *Command) tellStranded(list []work.TaskSummary) {
 	n := 0
 	for _, t := range list {
@@ -94,8 +95,8 @@ func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) 
 	})
 }
 
-// Remove deletes a task with its attempts. With keep, it returns an error and deletes
-// nothing if a folder has files that git ignores.
+// Remove deletes a task with its attempts. If keep is set and a folder has files that
+// git ignores, it deletes nothing and returns an error.
 func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {

@@ -82,7 +82,8 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
 }
 
-// Fix writes a manifest into the corpus in dir, unless it already has one.
+// Fix writes a manifest into the corpus in dir, unless the corpus already has
+// one.
 func Fix(ctx context.Context, c *console.Console, dir string) error {
 	path, wrote, err := indexer.Fix(ctx, dir)
 	if err != nil {

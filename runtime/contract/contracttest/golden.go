@@ -13,7 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Golden compares got with a file, or writes the file if UPDATE is set.
+// Golden compares the bytes in got with a golden file, or writes the file if
+// UPDATE is set.
 func Golden(t testing.TB, file string, got []byte) {
 	t.Helper()
 	if os.Getenv("UPDATE") != "" {
