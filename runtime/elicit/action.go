@@ -48,7 +48,7 @@ const (
 	AskerLeft     ActionType = "askerLeft"     // no process is waiting for it any more
 	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
 	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
-	Collected     ActionType = "collected"     // the person's answer reached the asker
+	Collected     ActionType = "collected"     // the person's answer has reached the asker
 	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, but can take the answer back for HoldTime
 	TakenBack     ActionType = "takenBack"     // the person takes back what is held
 

@@ -28,8 +28,9 @@ type Held struct {
 	Origin   *Origin           `json:"origin,omitempty"`
 }
 
-// hold checks an ending as [complete] does, and keeps it for HoldTime. A repeated
-// press does not start the time again; another one replaces what was held.
+// hold checks an ending as [complete] does, and keeps it for HoldTime. Pressing
+// the same button again does not restart the time; a different ending replaces
+// the held one.
 func hold(next *Request, a Action) (bool, error) {
 	ended := *next
 	if _, err := complete(&ended, a); err != nil {

@@ -182,7 +182,7 @@ func (c CaseChange) direction() int {
 	if math.Abs(c.NDCG-c.BaselineNDCG) > changed {
 		return cmp.Compare(c.NDCG, c.BaselineNDCG)
 	}
-	last := func(rank int) int { // rank 0 (no good hit) counts as lower than every other rank
+	last := func(rank int) int { // rank 0 (no good hit) sorts after every other rank
 		if rank <= 0 {
 			return math.MaxInt
 		}

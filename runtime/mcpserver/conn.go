@@ -228,9 +228,9 @@ func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) bool {
 	c.mu.Lock()
 	_, used := c.pending[id]
-	// Answers that have not been written count too. For these the limit is twice
-	// as high, because an answer that the client has read may not be recorded as
-	// written yet.
+	// There is a second limit, twice as high, that also counts answers whose
+	// writing has not been recorded. The client may already have read such an
+	// answer.
 	full := len(c.pending) >= c.opts.MaxCalls || len(c.pending)+c.writing >= 2*c.opts.MaxCalls
 	if !used && !full {
 		c.pending[id] = call

@@ -67,7 +67,7 @@ func (f *frame) carryTasks() *jsonrpc.Error {
 // listening is a subscription to tasks.
 type listening struct {
 	ids   []string      // the client's task IDs
-	meta  mcp.Meta      // meta of every message sent for the subscription
+	meta  mcp.Meta      // sent as the meta of every message for the subscription
 	acked chan struct{} // closed when the client has the acknowledgement
 	once  sync.Once
 }

@@ -71,8 +71,8 @@ type Report struct {
 	// Failed lists the sections and tasks that got no phrases, with reasons. It
 	// is never nil.
 	Failed []Failure `json:"failed"`
-	// Stopped describes why the run stopped early, that is, how it reached its
-	// budget. It is empty if the run was completed.
+	// Stopped says which budget stopped the run early. It is empty if the run was
+	// completed.
 	Stopped string `json:"stopped,omitempty"`
 }
 

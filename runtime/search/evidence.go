@@ -84,10 +84,10 @@ const (
 // doubt returns the weights for a prose question. found is the share of the
 // question in the best keyword match, and ahead is how far the cosine of the
 // nearest chunk by meaning exceeds the average. If found is small, the words found
-// are common ones, and without doubt their best chunk would count as much as a
-// chunk that has the whole question. Half of the weight that words lose goes to
-// meaning. The weights of a question with code names, such as a pasted error that
-// the docs do not contain, stay unchanged: its parts are meant literally.
+// are common ones, and with unchanged weights their best chunk would count as much
+// as a chunk that has the whole question. Half of the weight that words lose goes
+// to meaning. The weights of a question with code names, such as a pasted error
+// that the docs do not contain, stay unchanged: its parts are meant literally.
 func (w weights) doubt(found, ahead float64) weights {
 	if !w.prose || found >= enoughFound {
 		return w

@@ -185,8 +185,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 const byWordsBefore = "the previous pages of results came from keyword search only"
 
 // withAnalyzer runs part of a search with one of the engine's analyzers. The
-// analyzer is returned in any case, because a fault may end this query but must not
-// affect later queries.
+// analyzer is returned in any case, because a fault may end this query, but must
+// not stop queries after the index is replaced.
 func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) error {
 	select {
 	case r.analyzer = <-e.analyzers:
