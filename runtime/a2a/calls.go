@@ -325,8 +325,8 @@ func (c *calls) ask(ctx context.Context, m *a2a.Message, t *task) error {
 	return err
 }
 
-// open opens a request, or returns an earlier one with the same question whose
-// answer came too late.
+// open opens a request, or returns an earlier request with the same question, if
+// that request was answered too late.
 func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Request, error) {
 	late, err := c.hub.Earlier(ctx, r)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package ahp serves open requests as shared state over a WebSocket, with the
-// JSON-RPC of the Agent Host Protocol: its sessions and their requests for
-// input. Every client sees the open requests and what the other clients type,
-// and any of them may answer.
+// JSON-RPC of the Agent Host Protocol: its sessions and their requests for input.
+// Every client sees the open requests and the drafts that other clients type, and
+// any client may answer.
 //
 // The package holds no state of its own. A mirror follows the store's feed while
 // at least one client is connected. A position in the feed is the protocol's

@@ -63,6 +63,6 @@ func live() uint64 {
 
 // gcPercent is how much a server's heap may grow between two collections. The heap is a
 // few megabytes. Most of it is kept and reused by queries. With the default of 100, eight
-// HTTP clients get 5 to 20 % fewer answers a second; 350 costs about 8 MiB more. GOGC in
-// the environment takes precedence. For a large heap, see [boundGarbage].
+// HTTP clients get 5 to 20 % fewer answers per second; 350 costs about 8 MiB more. GOGC
+// in the environment takes precedence. For a large heap, see [boundGarbage].
 const gcPercent = 350

@@ -63,8 +63,8 @@ func (s *server) has(group string) bool { return slices.Contains(s.Groups, group
 // agent lands changes.
 func (s *server) asks() bool { return s.has("ask") || s.has("land") }
 
-// Serve checks o, opens what it needs and answers requests until ctx ends or
-// the client disconnects. It then closes the installation.
+// Serve checks o, opens everything that it needs, and answers requests until ctx
+// ends or the client disconnects. It then closes the installation.
 func (a *App) Serve(ctx context.Context, o Service) error {
 	s := &server{App: a, Service: o, leave: func() {}}
 	ctx, s.stop = context.WithCancel(ctx)

@@ -8,8 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// A question ends in the same transaction as the turn that asked it. A question whose
-// call returned while it was pending stays open; its answer starts a follow-up.
+// A question ends in the same transaction as the turn that asked it. If a call
+// returned a question as pending, the question stays open, and its answer starts a
+// follow-up.
 
 // turnEnded implements [tasks.Options.TurnEnded].
 func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) error {

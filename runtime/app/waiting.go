@@ -69,8 +69,9 @@ func (o *openQuestions) untilConcerned(ctx context.Context, watch *elicit.Watche
 	}
 }
 
-// openQuestions holds the questions of a run that wait for a person. It excludes a
-// question from an earlier run, unless an agent is waiting for it again.
+// openQuestions holds those questions of a run that are waiting for a person. It
+// excludes a question from an earlier run, unless an agent is waiting for it
+// again.
 type openQuestions struct {
 	attemptID string
 	since     time.Time
@@ -78,7 +79,8 @@ type openQuestions struct {
 	returned  map[string]bool // questions from earlier runs that this run is waiting for
 }
 
-// take records the open questions and reports whether the run waits for one of them.
+// take records the open questions and reports whether the run is waiting for one of
+// them.
 func (o *openQuestions) take(list elicit.List) (waits bool) {
 	o.known = map[string]bool{}
 	for _, r := range list.Requests {

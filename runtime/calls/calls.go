@@ -38,7 +38,7 @@ type Options struct {
 	Retention time.Duration
 	// MaxRunning limits the number of concurrent calls. If zero, it is 256.
 	MaxRunning int
-	// Log receives problems. If nil, they are discarded.
+	// Log receives messages about problems. If nil, they are discarded.
 	Log *slog.Logger
 }
 

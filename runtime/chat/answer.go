@@ -18,7 +18,7 @@ type response struct {
 	Content       map[string]any `json:"content,omitempty"` // by question ID
 	Note          string         `json:"note,omitempty"`    // the person's additional note
 
-	unread bool // the response has the wrong form; the other fields hold what could be parsed
+	unread bool // the response has the wrong form; the other fields hold the parts that could be parsed
 }
 
 // result is the outcome of one response.

@@ -303,9 +303,9 @@ func (f *flow) watch(ctx context.Context, attempt string, ring chan<- struct{}) 
 	return fmt.Errorf("watch questions: %w", err)
 }
 
-// ask sends the questions whose state the client does not have yet: open ones,
-// and those that ended since the run started. If the client shows no questions,
-// ask calls withdraw for each instead.
+// ask sends the questions whose current state the client does not have yet: open
+// questions, and questions that ended after the run started. If the client shows
+// no questions, ask instead calls withdraw for each question.
 func (f *flow) ask(ctx context.Context, tell func([]placed) error) error {
 	list, err := f.hub.List(ctx, elicit.Filter{AttemptID: f.run.Attempt, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Models write arguments from memory. Often the meaning is clear although the
+// Models write arguments from memory. Often the meaning is clear even though the
 // schema does not allow the arguments: null for an omitted field, attemptId for
 // attempt_id, JSON inside a string. respell accepts such arguments, so the model
 // does not waste a turn on correcting them. It never guesses: a field with an

@@ -45,16 +45,16 @@ const (
 	Extended      ActionType = "extended"      // a new deadline
 	Reassigned    ActionType = "reassigned"    // someone else may answer
 	Withdrawn     ActionType = "withdrawn"     // the asker withdraws it
-	AskerLeft     ActionType = "askerLeft"     // no process is waiting for it any more
-	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
+	AskerLeft     ActionType = "askerLeft"     // no process is waiting for the request any more
+	AskerReturned ActionType = "askerReturned" // a process is waiting for the request again
 	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
 	Collected     ActionType = "collected"     // the person's answer has reached the asker
 	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, but can take the answer back for HoldTime
-	TakenBack     ActionType = "takenBack"     // the person takes back what is held
+	TakenBack     ActionType = "takenBack"     // the person takes back the held answer
 
 	// Only the hub creates these.
 	TimeUp         ActionType = "expired"        // the deadline passed
-	HoldOver       ActionType = "holdOver"       // what is held takes effect, as CompletedBy
+	HoldOver       ActionType = "holdOver"       // the held answer takes effect, as in CompletedBy
 	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays open
 	Removed        ActionType = "removed"        // deleted from the history
 	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was deleted with the drafts

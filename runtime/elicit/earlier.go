@@ -8,9 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// An agent whose call ended before its answer came can only ask again. deskhand
-// then uses the earlier request: the person's answer, if no live call received it,
-// or otherwise the request that is still open and that no call is waiting for.
+// If an agent's call ends before the answer comes, the agent can only ask again.
+// deskhand then uses the earlier request. It returns the person's answer if no
+// live call has received it. Otherwise, it continues the earlier request, if that
+// is still open and no call is waiting for it.
 
 // AnswersFor is how long an answer is reused when the same question is asked again.
 // People rarely leave an agent or a server stopped for as long as a day.
@@ -63,8 +64,9 @@ func (r *Request) past(now time.Time) bool {
 	return !r.Deadline.IsZero() && !now.Before(r.Deadline.Time)
 }
 
-// sameAsker compares what the digest does not contain. An answer for one project is
-// not valid for another, so without an attempt the folder must be the same.
+// sameAsker compares those properties of the asker that the digest does not
+// contain. An answer for one project is not valid for another, so without an
+// attempt the folder must be the same.
 func sameAsker(a, b *Request) bool {
 	if a.Source.Owner != b.Source.Owner || a.Context.AttemptID != b.Context.AttemptID {
 		return false

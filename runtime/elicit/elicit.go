@@ -101,7 +101,7 @@ const (
 	URL  Mode = "url"  // open Request.URL, and answer questions if there are any
 )
 
-// Trigger is what caused the request. Other values are allowed and kept.
+// Trigger is the cause of the request. Other values are allowed and kept.
 type Trigger string
 
 const (
@@ -130,7 +130,8 @@ type Source struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// Context is what the request belongs to. Unknown keys are kept unchanged.
+// Context identifies what the request belongs to, for example an attempt. Unknown
+// keys are kept unchanged.
 type Context struct {
 	ProjectID      string
 	Project        string // project name
@@ -167,7 +168,7 @@ const (
 // priorities lists the priorities by rank, which the store sorts by.
 var priorities = []Priority{Low, Normal, High, Urgent}
 
-// OnTurnEnd is what happens to a request when its turn ends first.
+// OnTurnEnd determines what happens to a request whose turn ends first.
 type OnTurnEnd string
 
 const (

@@ -211,9 +211,9 @@ type work struct {
 	now                     time.Time
 }
 
-// Sweep applies held answers, ends requests past their deadline, marks those whose
-// asker died, and deletes what is older than the history keeps. Any number of processes may
-// sweep concurrently: each step is applied only once.
+// Sweep applies held answers, ends requests past their deadline, marks requests whose asker
+// died, and deletes everything that is older than the history keeps. Any number of
+// processes may sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
 	found, err := h.findWork(ctx)
 	if err != nil {
@@ -258,8 +258,7 @@ func (h *Hub) prune(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// orphans returns open requests whose asker is a process that no longer shows that
-// it is alive.
+// orphans returns open requests whose asker no longer shows that it is alive.
 func orphans(ctx context.Context, tx *store.Tx) ([]string, error) {
 	leases, err := tx.Leases(ctx, askerPrefix)
 	if err != nil {

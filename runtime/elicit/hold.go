@@ -48,7 +48,7 @@ func hold(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
-// takeBack drops what is held.
+// takeBack drops the held ending.
 func takeBack(next *Request, _ Action) (bool, error) {
 	had := next.Held != nil
 	next.Held = nil
@@ -61,13 +61,13 @@ func (h *Held) action(id string) Action {
 		Channel: h.Channel, Client: h.Client, Origin: h.Origin}
 }
 
-// holdOver reports whether what is held takes effect now.
+// holdOver reports whether the held ending takes effect now.
 func (r *Request) holdOver(now time.Time) bool {
 	return r != nil && r.Held != nil && !now.Before(r.Held.Until.Time)
 }
 
-// heldUntil returns when the sweeper has to apply what is held, or zero if
-// nothing is held.
+// heldUntil returns when the sweeper has to apply the held ending, or zero if
+// there is none.
 func (r *Request) heldUntil() Time {
 	if r.Held == nil {
 		return Time{}
@@ -75,9 +75,9 @@ func (r *Request) heldUntil() Time {
 	return r.Held.Until
 }
 
-// release applies what is held. If that has become impossible, for example because
-// the request is now for someone else, the held ending is dropped, and the request
-// stays open.
+// release applies the held ending. If that has become impossible, for example
+// because the request is now for someone else, the held ending is dropped, and the
+// request stays open.
 func (h *Hub) release(ctx context.Context, tx *store.Tx, r *Request) (Change, error) {
 	c, err := h.apply(ctx, tx, r, r.Held.action(r.ID))
 	if rejected := new(Rejection); errors.As(err, &rejected) {

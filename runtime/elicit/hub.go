@@ -97,8 +97,8 @@ func New(db *store.DB, o Options) *Hub {
 	return h
 }
 
-// Close ends the hub's goroutines and releases what it holds in the store.
-// Requests stay unchanged. It does not close the store.
+// Close ends the hub's goroutines and releases the leases that it holds in the
+// store. Requests stay unchanged. It does not close the store.
 func (h *Hub) Close() {
 	h.stop()
 	h.background.Wait()
@@ -344,7 +344,7 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 	return Change{Seq: tx.Append(Topic, a.RequestID, data), Action: a, Request: next}, nil
 }
 
-// forgetDrafts removes what people typed from a request's events.
+// forgetDrafts removes the text that people typed from a request's events.
 func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	data, err := json.Marshal(Action{Type: AnswerRedacted, RequestID: id})
 	if err != nil {

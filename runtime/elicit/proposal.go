@@ -16,11 +16,12 @@ type Proposal struct {
 	// Text is the command, the paths and diffs, the address or the arguments:
 	// at most [MaxProposal] bytes, escaped by [Visible].
 	Text string `json:"text"`
-	// Marks lists what is notable, for example "network" or "outside the folder".
+	// Marks lists notable properties of the action, for example "network" or
+	// "outside the folder".
 	Marks []string `json:"marks,omitempty"`
 }
 
-// Warning describes in one line what is notable, or returns "" if nothing is.
+// Warning returns the marks as one line for people, or "" if there are none.
 func (p *Proposal) Warning() string {
 	if len(p.Marks) == 0 {
 		return ""

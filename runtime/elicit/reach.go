@@ -89,7 +89,8 @@ func (h *Hub) Reachable(ctx context.Context) (bool, error) {
 	return len(up) > 0, err
 }
 
-// station decodes what Attach wrote. The kind is also in the lease's name.
+// station decodes a lease that Attach wrote. The kind is also in the lease's
+// name.
 func station(l store.Lease) Station {
 	var s Station
 	if json.Unmarshal([]byte(l.Data), &s) != nil || s.Kind == "" {

@@ -58,7 +58,7 @@ var rules = map[ActionType]struct {
 	CompletedBy:    {apply: complete, person: true},
 	AnswerHeld:     {apply: hold, person: true},
 	TakenBack:      {apply: takeBack, person: true},
-	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied what was held
+	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied the held answer
 	Extended:       {apply: extend, person: true},
 	Reassigned:     {apply: reassign, person: true},
 	Withdrawn:      {apply: withdraw},

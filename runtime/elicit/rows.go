@@ -127,15 +127,16 @@ func digest(r Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Filter selects requests. The zero value selects what is waiting for a person:
-// open requests, and expired ones whose asker is still waiting or may come back.
+// Filter selects requests. The zero value selects the requests that are waiting
+// for a person: open requests, and expired requests whose asker is still waiting
+// or may come back.
 type Filter struct {
 	// Statuses to list. If nil: Open, and ExpiredOpen unless its asker is gone.
 	Statuses []Status
 	// If not empty, these must match.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
-	// Undelivered selects only requests that a person ended and whose outcome no
-	// live call of the asker has received.
+	// Undelivered selects only requests that a person ended. No live call of the
+	// asker has received their outcome.
 	Undelivered bool
 	// OfAttempts selects only requests that belong to an attempt.
 	OfAttempts bool

@@ -7,9 +7,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Take applies what a client reports that its person did with a request, one
-// action after another. A client may close a question that no one has read, so
-// Take ignores a cancel while another way can reach a person; if unattended is
+// Take applies the actions that a client reports, which its person took on a
+// request, one after another. A client may close a question that no one has read,
+// so Take ignores a cancel while another way can reach a person; if unattended is
 // set, it then also ignores every other action. If the answers are not valid,
 // Take keeps them as drafts and returns a fault that explains what is wrong. It
 // ignores actions that come too late.

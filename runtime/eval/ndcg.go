@@ -32,7 +32,7 @@ import (
 // better. Means are over queries, and a query without hits or with an error counts as
 // 0 in all of them.
 
-// credit is what one hit earns.
+// credit is the credit that one hit earns.
 type credit struct {
 	// grade is the best grade among the entries that this hit is the first to
 	// cover, or 0 if there are none.

@@ -239,9 +239,9 @@ func chart(reports []Report, style Style) []string {
 	return lines
 }
 
-// notes returns what a reader needs to know in addition to the scores. It includes
-// the figures if there is only one report; for several reports, they are in
-// metricTable.
+// notes returns the facts that a reader needs in addition to the scores. It
+// includes the figures if there is only one report; for several reports, they are
+// in metricTable.
 func notes(reports []Report) []section {
 	var all []section
 	if len(reports) == 1 {

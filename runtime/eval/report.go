@@ -36,8 +36,8 @@ type Report struct {
 // Scores are means over a number of cases, 0 to 1 unless stated otherwise.
 // ndcg.go defines them.
 type Scores struct {
-	// Cases counts all cases, Failed those whose query returned an error, Empty
-	// those without hits.
+	// Cases is the number of all cases, Failed the number of cases whose query
+	// returned an error, and Empty the number of cases without hits.
 	Cases  int `json:"cases"`
 	Failed int `json:"failed"`
 	Empty  int `json:"empty"`

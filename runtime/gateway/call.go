@@ -110,8 +110,8 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 	return err
 }
 
-// unwelcome returns the error for an upstream that accepts no credential, or not
-// the one that was just connected.
+// unwelcome returns the error for an upstream that accepts no credential, or
+// rejects the credential that was just connected.
 func (u *upstream) unwelcome(connected bool) error {
 	if connected {
 		return fault.New("credential_refused", fmt.Sprintf("%s refused the credential that was just connected", u.Title),

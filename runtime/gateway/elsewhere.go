@@ -53,7 +53,7 @@ func (r *routes) read(ctx context.Context, caller contract.Caller, uri string) (
 			return nil, err
 		}
 		contents := make([]*mcp.ResourceContents, len(result.Contents))
-		for i, c := range result.Contents { // the SDK may keep what it returned
+		for i, c := range result.Contents { // the SDK may keep the data that it returned
 			shown := *c
 			if shown.URI == original {
 				shown.URI = uri

@@ -49,7 +49,7 @@ type Options struct {
 	// for example http://127.0.0.1:20310. It may start the HTTP server at that
 	// address. If nil, there is no such server and no one is asked to connect.
 	Base func(ctx context.Context) (string, error)
-	// Context is what requests belong to, for example an attempt.
+	// Context is the context of requests, for example an attempt.
 	Context elicit.Context
 	// Wait is how long a call waits for a person to connect. If zero, it is
 	// [elicit.CredentialWait].

@@ -11,8 +11,8 @@ import (
 
 // A result has two halves: content and structuredContent. Some clients give their
 // model only one of them (package clients), so what an upstream says in the other
-// half would be lost. Such a result is changed as little as possible. A result
-// whose halves say the same is not changed.
+// half would be lost. Such a result is changed as little as possible. If both
+// halves say the same, the result is not changed.
 
 // textMember is the member that carries the text to clients we do not recognize.
 const textMember = "content_text"
@@ -130,7 +130,7 @@ func (b blocks) says(value json.RawMessage) bool {
 	return all
 }
 
-// saysText reports whether a value contains everything that the text said says.
+// saysText reports whether a value contains everything that the given text says.
 // That text must be the JSON of the value or of part of it, or each of its lines
 // must occur in one of the value's strings.
 func saysText(value json.RawMessage, said string) bool {

@@ -70,8 +70,8 @@ func idOf(r *http.Request) []byte {
 	return m.ID
 }
 
-// events is an event stream in which each event is a message. It ends with the
-// answer to its request.
+// events reads an event stream, in which each event is a message. The stream ends
+// with the answer to its request.
 type events struct {
 	in      *inflow
 	from    io.Closer

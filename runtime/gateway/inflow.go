@@ -22,7 +22,7 @@ import (
 // event, or a page of a list.
 const DefaultMaxBytes = 16 << 20
 
-// inflow checks what an upstream sends.
+// inflow checks the data that an upstream sends.
 type inflow struct {
 	u     *upstream
 	flood flood
@@ -39,7 +39,7 @@ func (in *inflow) most() int {
 	return DefaultMaxBytes
 }
 
-// maxSeen is the maximum size of a message whose field order is kept, in bytes.
+// maxSeen is the maximum size, in bytes, of a message whose field order is kept.
 // Keeping the order takes several times as much memory.
 const maxSeen = 4 << 20
 

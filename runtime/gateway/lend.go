@@ -35,10 +35,10 @@ type lender interface {
 	Conversation() any
 }
 
-// maxLent is how many times one call may use what its client lends.
+// maxLent is how many times one call may use the features that its client lends.
 const maxLent = 50
 
-// lend makes a call's client do what the upstream asks for.
+// lend makes a call's client fulfil the upstream's request.
 func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
 	refuse := func(format string, args ...any) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}

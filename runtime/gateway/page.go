@@ -86,7 +86,7 @@ func (g *Gateway) ComesBack(r *http.Request) bool {
 	return err == nil && begun
 }
 
-// view holds what the page shows.
+// view holds the data that the page shows.
 type view struct {
 	State    string // open, done, ended, or empty if there is nothing to connect
 	At       string // the request's path, to which the form is sent wherever it is shown

@@ -14,8 +14,8 @@ import (
 
 // An answer of 15 MB is copied about ten times on its way from an upstream to a
 // client, and many calls may be answered concurrently. So large answers share a
-// limited buffer space. Each holds a place, from before most of it was read until
-// it was written to the client.
+// limited buffer space. Each answer holds a place. It takes the place before most
+// of the answer is read, and keeps it until the answer is written to the client.
 
 const (
 	// smallAnswer is the maximum size of a message without a place, in bytes. Such
@@ -77,7 +77,7 @@ type place struct {
 	end  *time.Timer
 }
 
-// keep releases what exceeds size bytes.
+// keep releases the part of the place that exceeds size bytes.
 func (p *place) keep(size int) {
 	if p == nil {
 		return

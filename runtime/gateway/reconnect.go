@@ -45,14 +45,14 @@ type upstream struct {
 
 	mu       sync.Mutex
 	live     *session // nil if not connected
-	offered           // what it offers or last offered
+	offered           // what the upstream offers, or offered when it was last connected
 	known    bool     // whether offered was read from the upstream or the store
 	guarded  bool     // whether it shows its tools only to callers with a credential
 	trouble  error    // why it is not connected; nil if connected or not tried
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	// looked is closed at the next check of the upstream. lookedWith holds what
-	// clients lent at the last check.
+	// looked is closed at the next check of the upstream. lookedWith holds the
+	// features that clients lent at the last check.
 	looked     chan struct{}
 	lookedWith contract.Lends
 	lastCall   int64

@@ -154,8 +154,8 @@ func (r *routes) to(uri string) (*upstream, string) {
 	return only, uri
 }
 
-// owner returns the upstream that serves a URI unchanged: the one that lists it,
-// has linked to it, or has the first matching template.
+// owner returns the upstream that serves a URI unchanged: the upstream that lists
+// the URI, has linked to it, or has the first matching template.
 func (r *routes) owner(uri string) *upstream {
 	if u := r.listed[uri]; u != nil {
 		return u

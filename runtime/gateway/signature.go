@@ -118,7 +118,7 @@ type signer struct {
 	detail detail
 	b      strings.Builder
 	values int                        // written so far
-	refs   map[string]json.RawMessage // resolved references; nil for one that resolves to nothing
+	refs   map[string]json.RawMessage // resolved references; nil for a reference that resolves to nothing
 }
 
 // maxSigned is the maximum number of levels of nested objects to write, and

@@ -16,8 +16,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Some upstream tools can only be called as a task: those with
-// execution.taskSupport: required (2025-11-25), and those that refuse a call
+// Some upstream tools can only be called as a task: tools with
+// execution.taskSupport: required (2025-11-25), and tools that refuse a call
 // without the extension io.modelcontextprotocol/tasks (2026-07-28). Such a call is
 // made as a task and followed here until it ends, so for an agent it is an ordinary
 // call. All other tools are called without a task.
@@ -82,7 +82,7 @@ func (t *upstreamTask) send(ctx context.Context, method string, p *taskParams) (
 	return answer.raw, nil
 }
 
-// taskState is what an upstream reports about a task, in either version.
+// taskState is an upstream's report about a task, in either version.
 type taskState struct {
 	ResultType    string
 	TaskID        string

@@ -45,7 +45,7 @@ type Upstream struct {
 	Allow, Deny []string
 	// NoResources hides its resources and resource templates.
 	NoResources bool
-	// Scope decides whose credential a call uses.
+	// Scope determines whose credential a call uses.
 	Scope Scope
 	Auth  Auth
 	// Timeout is how long a call may take without an answer or progress, not
@@ -60,7 +60,7 @@ type Upstream struct {
 // noPrefix is the Prefix for tools that keep their upstream's names.
 const noPrefix = "-"
 
-// Scope is whose credential a call uses.
+// Scope determines whose credential a call uses.
 type Scope string
 
 const (
@@ -79,20 +79,20 @@ type Auth struct {
 	// variable in which a command gets the key. If empty, it is <NAME>_TOKEN.
 	Header, Format, Env string
 
-	// Issuer is the authorization server. If empty, it is the one that the upstream
-	// names.
+	// Issuer is the authorization server. If empty, it is the server that the
+	// upstream names.
 	Issuer string
 	// ClientID and ClientSecret identify a manually registered client. The
 	// secret may be empty. ClientURL is the https address of a client metadata
 	// document. Without either, a client is registered when needed.
 	ClientID, ClientSecret, ClientURL string
-	// Scopes are the scopes to request. If nil, they are those that the upstream
-	// requests.
+	// Scopes are the scopes to request. If nil, they are the scopes that the
+	// upstream requests.
 	Scopes []string
 	// OmitResource omits the parameter "resource", for servers that reject it.
 	OmitResource bool
-	// Style is how the client sends its secret: header, params, or empty for what
-	// the server supports.
+	// Style is how the client sends its secret: header, params, or empty for a
+	// style that the server supports.
 	Style string
 	// Params are extra parameters of the authorization request, for example
 	// prompt.

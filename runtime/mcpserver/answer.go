@@ -43,8 +43,9 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 }
 
 // outcome runs call for a tool and returns its answer or refusal. This is the only
-// place where an error becomes an MCP result: a fault shows its message and hint,
-// and any other error shows an ID whose log line has the details.
+// place where an error becomes an MCP result: for a fault, the result shows its
+// message and hint; for any other error, it shows an ID, and the log line with
+// that ID has the details.
 func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(context.Context) (contract.Result, error)) (a answer) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// callerOn returns the caller of req, including what can be done with its client
-// during the call.
+// callerOn returns the caller of req, with access to the caller's client during
+// the call.
 func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 	caller := callerOf(req.ClientInfo())
 	p := s.peerOn(req, caller)
@@ -85,7 +85,7 @@ func (p *peer) CanShow(r *elicit.Request) bool {
 // Rounds reports whether the client shows requests between two calls.
 func (p *peer) Rounds() bool { return p.revision >= modernVersion }
 
-// Show returns the error that ends a call so that the client shows r.
+// Show returns the error that ends the call and makes the client show r.
 func (p *peer) Show(r *elicit.Request, why string) error {
 	state, err := p.server.sign(p.binding(r))
 	if err != nil {
@@ -202,7 +202,7 @@ func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*m
 }
 
 // tellDone notifies a client that has opened a link when the link's page is done,
-// so that the client can close what it shows. 2026-07-28 has no such notification.
+// so that the client can close its dialog. 2026-07-28 has no such notification.
 func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	<-ctx.Done()
 	const patience = 2 * time.Second // for a client that does not read
@@ -277,8 +277,8 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 // contentKey is the Meta key that carries a reply's content past the SDK.
 const contentKey = "deskhand/content"
 
-// unjudged hides the content of replies from the SDK, which drops the content if it
-// does not fit the form. The hub says what is wrong instead, and the user is asked
+// unjudged hides the content of replies from the SDK, which drops content that does
+// not fit the form. Instead, the hub says what is wrong, and the user is asked
 // again.
 func unjudged(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -11,9 +11,9 @@ import (
 )
 
 // calls holds the running calls that the SDK answers, by a key that travels through
-// the SDK with each call. It tells a tool what the SDK does not: whether the client
-// of an HTTP call is gone, which principal called, and whether the answer was
-// written.
+// the SDK with each call. It gives a tool the information that the SDK does not:
+// whether the client of an HTTP call is gone, which principal called, and whether
+// the answer was written.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[string]*underway

@@ -22,8 +22,9 @@ type elsewhere struct {
 	prompts, resources, templates map[string]json.RawMessage
 }
 
-// publishElsewhere indexes e, which may be nil, in addition to what p already
-// contains. Entries that cannot be published are left out with a log message.
+// publishElsewhere indexes e, which may be nil, in addition to the entries that p
+// already contains. Entries that cannot be published are left out with a log
+// message.
 func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *elsewhere {
 	if e == nil {
 		return &elsewhere{}
@@ -134,8 +135,8 @@ func (s *Server) announceCompletion(c *mcp.ServerCapabilities) {
 	}
 }
 
-// foreignResult is an SDK result in which some members are replaced by another
-// server's.
+// foreignResult is an SDK result in which another server's members replace some
+// members.
 type foreignResult struct {
 	mcp.Result
 	members map[string]json.RawMessage
@@ -279,8 +280,8 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": answer.Completion}), nil
 }
 
-// asCall wraps a request that is not a tool call in one, so that the user can be
-// asked and the client can get progress.
+// asCall presents a request that is not a tool call as one, so that the user can
+// be asked and the client can receive progress.
 func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[string]string, replies mcp.InputResponseMap, state string) *mcp.CallToolRequest {
 	raw, err := json.Marshal(args)
 	if err != nil || args == nil {

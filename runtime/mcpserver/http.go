@@ -27,7 +27,7 @@ const (
 // JSON-RPC error in its body.
 func (s *Server) Handler() http.Handler { return s.http }
 
-// httpDoor checks what arrives over HTTP before the SDK sees it.
+// httpDoor checks HTTP requests before the SDK sees them.
 type httpDoor struct {
 	server   *Server
 	modern   http.Handler

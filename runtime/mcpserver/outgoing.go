@@ -166,7 +166,7 @@ func (o *outgoing) errorStatus(code int64) int {
 	return http.StatusOK
 }
 
-// finish sends what is left: a header without a body, or our error in place of the
+// finish sends the rest: a header without a body, or our error in place of the
 // SDK's text.
 func (o *outgoing) finish() {
 	o.mu.Lock()

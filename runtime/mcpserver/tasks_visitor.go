@@ -54,7 +54,8 @@ func newVisitor(caller contract.Caller, version string, can *mcp.ClientCapabilit
 	return v
 }
 
-// canElicit returns what a client has declared that it can show.
+// canElicit reports what a client can show, according to its declared
+// capabilities.
 func canElicit(version string, can *mcp.ClientCapabilities) (form, url bool) {
 	if can == nil || can.Elicitation == nil {
 		return false, false

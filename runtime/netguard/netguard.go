@@ -114,7 +114,7 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // IsInside reports whether a configured URL is on this machine or its network:
-// its host is an IP address there, or its host name is one that no stranger can
+// its host is an IP address there, or it has a host name that no stranger can
 // own.
 func IsInside(address string) bool {
 	at, err := url.Parse(address)

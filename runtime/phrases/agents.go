@@ -60,9 +60,9 @@ type job struct {
 }
 
 // WriteByAgents has a coding agent write the phrases for plan's sections into
-// file, as [Write] does with a model. It first collects the results of an
-// earlier run's tasks, and waits for those that are still running. If ctx is
-// done, the agents continue, and the next run collects their results.
+// file, as [Write] does with a model. It first collects the results of an earlier
+// run's tasks, and waits for tasks that are still running. If ctx is done, the
+// agents continue, and the next run collects their results.
 func WriteByAgents(ctx context.Context, file *File, plan Plan, a Agents, o Options) (Report, error) {
 	project, repo, err := a.Bench.ProjectAt(ctx, a.Dir)
 	if err != nil {

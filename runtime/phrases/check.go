@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits for a phrase. A phrase is what a person types to search.
+// Limits for a phrase. A phrase is text that a person types to search.
 const (
 	leastRunes = 6
 	mostRunes  = 120

@@ -1,10 +1,11 @@
 // Package phrases writes the phrases file, which holds everyday phrasings for
 // the chunks of an index: see indexer.Phrases.
 //
-// A Plan lists the sections without phrases and those that have changed since,
-// with the sections that are hardest to reach first. The phrases come from a
-// model (Remote), from coding agents (Agents) or from questions that people asked
-// (FromGaps). Each phrase is checked before it is added to the File.
+// A Plan lists the sections without phrases and the sections that have changed
+// since their phrases were written. The sections that are hardest to reach come
+// first. The phrases come from a model (Remote), from coding agents (Agents) or
+// from questions that people asked (FromGaps). Each phrase is checked before it
+// is added to the File.
 package phrases
 
 import (

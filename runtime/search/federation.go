@@ -101,7 +101,7 @@ type LibraryPage struct {
 }
 
 // scope returns the libraries to search: those with the given ID or name, or all if
-// that is empty. Libraries that lack a filter's facet value are left out.
+// that is empty. A library that does not have a filter's facet value is left out.
 func (f *Federation) scope(library string, filters map[string]string) ([]Library, error) {
 	all := f.libraries
 	if library != "" {

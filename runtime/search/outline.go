@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Outline lists what the corpus holds in one folder.
+// Outline lists the contents of one folder of the corpus.
 type Outline struct {
 	// Folder is "" for the whole corpus.
 	Folder string

@@ -90,8 +90,8 @@ func (c *Command) followLogs(ctx context.Context, id, channel string, limit int)
 	}
 }
 
-// tellQuestions reports, once for each, an attempt's questions that wait for a
-// person.
+// tellQuestions reports the attempt's questions that wait for a person, each of
+// them only once.
 func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPrinter, told map[string]bool) error {
 	var s work.Status
 	if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s); err != nil {

@@ -112,7 +112,7 @@ func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.
 	return out
 }
 
-// landing prints what moved.
+// landing prints the moved branches.
 func (c *Command) landing(done tasks.Landed, dryRun bool, word string, turn func(worktree.Move) worktree.Move) error {
 	out := landedOf(done, dryRun, turn)
 	if c.AsJSON {

@@ -140,7 +140,8 @@ func (c *Command) why(ctx context.Context, s work.Status) string {
 	return ""
 }
 
-// startedWith lists the environment and configuration with which an attempt was started.
+// startedWith describes the environment and configuration that an attempt was started
+// with.
 func startedWith(made tasks.Origin) string {
 	var parts []string
 	if len(made.Names) > 0 {

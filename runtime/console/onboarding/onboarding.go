@@ -23,7 +23,7 @@ import (
 type Flags struct {
 	Yes         bool     // write without asking
 	User        bool     // write to the user's own files, for all projects
-	Remove      bool     // remove what init has added
+	Remove      bool     // remove everything that init has added
 	Clients     []string // IDs of the agents to connect; if empty, the agents that were found
 	Description string   // completes "Search the ..." to describe the docs; if empty, init asks or uses the docs' title
 }

@@ -30,8 +30,8 @@ type Options struct {
 	// Context is recorded in this server's questions, for example the attempt they
 	// belong to.
 	Context elicit.Context
-	// OnTurnEnd is what happens to a question when its turn ends while a call is
-	// waiting for it. Zero means the default of [elicit.Request].
+	// OnTurnEnd determines what happens to a question if its turn ends while a
+	// call is waiting for the answer. Zero means the default of [elicit.Request].
 	OnTurnEnd elicit.OnTurnEnd
 	// Wait is how long ask_user waits if the call sets no timeout. Zero means
 	// [elicit.DefaultWait].
@@ -114,5 +114,5 @@ func (d *Toolset) name(tool string) string {
 	return d.options.Prefix + "_" + tool
 }
 
-// client defines what a door can do with the calling client.
+// client gives access to the calling client.
 type client = elicit.Client

@@ -65,9 +65,10 @@ func (d *Toolset) stopping() bool {
 const openPoll = 50 * time.Millisecond
 
 // hold waits for a request, and sends progress to the caller meanwhile. If the
-// limit is reached or the server stops, done is false, and wait continues in the
-// background so that others see that the request is still waited for. If ctx ends,
-// wait ends too, and the hub decides what that means for the request.
+// limit is reached or the server stops, done is false, and the function wait
+// continues in the background, which shows others that the request still has a
+// waiting asker. If ctx ends, wait ends too, and the hub decides what happens to
+// the request.
 func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
 	type end struct {

@@ -48,8 +48,8 @@ var (
 	secondsNames   = []string{"timeout_seconds", "timeout_secs", "timeout_sec", "timeout_s"}
 )
 
-// read adds what args request to r, which already names the caller. Its error is a
-// fault that lists every problem.
+// read adds the contents of args to r, which already names the caller. Its error
+// is a fault that lists every problem.
 func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	in := &reading{}
 	r.Trigger = elicit.AskUser

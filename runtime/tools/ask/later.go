@@ -134,7 +134,7 @@ func parseWaiting(s string) (waiting, error) {
 // pendingCalls implements [contract.PendingCalls].
 type pendingCalls struct{ d *Toolset }
 
-// visitor lists what a door can do with a client that checks a call.
+// visitor lists the methods of a door's client that checks a call.
 type visitor interface {
 	// CanShow reports whether the client has declared the capabilities to show r.
 	CanShow(r *elicit.Request) bool

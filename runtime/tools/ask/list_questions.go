@@ -31,7 +31,7 @@ type listQuestionsIn struct {
 type Listed struct {
 	RequestID string   `json:"request_id"`
 	Title     string   `json:"title,omitempty"`
-	Questions []string `json:"questions"` // their texts
+	Questions []string `json:"questions"` // the text of each question
 	// State is "open"; "expired" if it can still be answered after its deadline; or
 	// "answered", "declined" or "cancelled" if no call has returned the outcome to
 	// the agent yet.

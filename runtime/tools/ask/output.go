@@ -44,7 +44,7 @@ type Report struct {
 	// could be asked.
 	Outcome string `json:"outcome"`
 	Note    string `json:"note,omitempty"` // the person's note on the answer or refusal
-	Hint    string `json:"hint,omitempty"` // one line on what happened and what to do next; empty if the answers are enough
+	Hint    string `json:"hint,omitempty"` // one line that says what happened and what to do next; empty if the answers are enough
 }
 
 // Outcomes of a Report in addition to those of elicit.
@@ -71,7 +71,7 @@ const (
 	metaDeadline   = "deskhand/deadline"
 )
 
-// OutputOf returns the output that the asker of r gets.
+// OutputOf returns the output for the asker of r.
 func OutputOf(r *elicit.Request) Output {
 	out := Output{Answers: []Answer{}}
 	if r.Completion == nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Manager is what the tools need from the task manager. [tasks.Manager] implements
-// it.
+// Manager lists the methods of the task manager that the tools need.
+// [tasks.Manager] implements it.
 type Manager interface {
 	MayLand(ctx context.Context, attemptID string) (c tasks.Context, ask bool, err error)
 	Land(context.Context, tasks.LandRequest) (tasks.Landed, error)

@@ -12,10 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// For a client that fetches results later, a call of start_task_attempt or
+// For a client that fetches results later, a call to start_task_attempt or
 // follow_up lasts as long as the run that it starts. The call's ID consists of a
-// letter for what started the run and the ID of the run's first process, so no
-// state is needed besides the task store's rows.
+// letter for the cause of the run and the ID of the run's first process, so the
+// task store's rows are the only state that is needed.
 
 // kind is the prefix of a run's ID.
 const kind = "run_"
@@ -23,7 +23,7 @@ const kind = "run_"
 // pollEvery is how often a client should poll. Runs take minutes.
 const pollEvery = 5 * time.Second
 
-// Values for what started a run.
+// Values for the cause of a run.
 const (
 	byStart = "s"
 	bySend  = "f"
