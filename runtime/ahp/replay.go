@@ -18,9 +18,9 @@ const (
 	readTimes  = 5
 )
 
-// missed returns the changes after the given sequence number, up to the
-// mirror's position. It returns with the mirror's lock held, also on error, so
-// that no change can come in between.
+// missed returns the changes after the given sequence number, up to the mirror's
+// position. It returns with the mirror's lock held, also on error, so no change
+// can come in between.
 func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
 	m := c.mirror
 	var all []elicit.Change

@@ -33,8 +33,8 @@ var AttemptMay = map[string]string{
 	"create_task":    "this attempt's project; a person decides who works on the task",
 }
 
-// onlyWhatAttemptsMay panics if one of the tools is missing from AttemptMay, so that
-// no tool is served to attempts by accident.
+// onlyWhatAttemptsMay panics if one of the tools is missing from AttemptMay, so no
+// tool is served to attempts by accident.
 func onlyWhatAttemptsMay(prefix string, tools []contract.Tool) []contract.Tool {
 	for _, one := range tools {
 		name := one.Name

@@ -15,7 +15,7 @@ import (
 const maxHello = 64 << 10
 
 // hello reads the capabilities that a stdio client announces in its first message, so
-// that upstreams are started only once, with those capabilities. rest returns the whole
+// upstreams are started only once, with those capabilities. rest returns the whole
 // input, including that message. hello returns when ctx ends, even though the pending
 // read cannot be cancelled.
 func hello(ctx context.Context, in io.Reader) (l contract.Lends, rest io.Reader) {

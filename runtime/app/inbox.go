@@ -36,7 +36,7 @@ const peerGlance = time.Second
 const peerGrace = time.Second
 
 // peer serves the inbox, or stands by to take over when the process that serves it is
-// gone. It takes over at the same address with the same token, so that an open page
+// gone. It takes over at the same address with the same token, so an open page
 // continues to work.
 type peer struct {
 	app  *App

@@ -22,7 +22,7 @@ func (l *docsServer) instructions(c contract.Catalog) string {
 	return strings.TrimSpace(strings.Join(append(texts, c.Instructions), "\n\n"))
 }
 
-// purpose returns one line about what the tools are for.
+// purpose returns one line that says what the tools are for.
 func (l *docsServer) purpose(c contract.Catalog) string {
 	corpus := "documentation"
 	if l.engine != nil {

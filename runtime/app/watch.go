@@ -25,7 +25,7 @@ type watcher struct {
 	options  indexer.Options
 	events   *fsnotify.Watcher
 	log      *slog.Logger
-	failed   string            // the last failure logged, so that it is logged only once
+	failed   string            // the last failure logged, so it is logged only once
 	problems []indexer.Problem // the last problems logged
 	// phrases is the path of the phrases file that builds read, if that file is
 	// outside the folder; otherwise it is empty.

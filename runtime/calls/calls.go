@@ -2,10 +2,10 @@
 // store nothing themselves, such as the tools of upstreams.
 //
 // A call runs in the process that started it. Its row in the store holds its
-// state, so that any process can report on it. After the call has ended, the
-// row also holds its result, by default for a day. If the process dies, the
-// call is lost and its row records that. No other process repeats the call,
-// because it may already have taken effect.
+// state, so any process can report on it. After the call has ended, the row also
+// holds its result, by default for a day. If the process dies, the call is lost
+// and its row records that. No other process repeats the call, because it may
+// already have taken effect.
 package calls
 
 import (

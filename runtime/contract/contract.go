@@ -71,7 +71,7 @@ type Caller struct {
 	// Waits reports whether the client once waited longer than a minute for a
 	// call that sent progress.
 	Waits bool
-	// Progress tells the client that its call is still running, so that it keeps
+	// Progress tells the client that its call is still running, so it keeps
 	// waiting. It is nil if the client did not request progress.
 	Progress func(context.Context, Progress)
 	// Log passes another server's log message to the client, with an RFC 5424 level

@@ -72,7 +72,7 @@ type Pending struct {
 	Created, Updated time.Time
 	// TTL is how long the call is kept after Created. Zero means forever.
 	TTL time.Duration
-	// Poll is the suggested time between two calls of Look.
+	// Poll is the suggested time between two calls to Look.
 	Poll time.Duration
 	// Result and Err are the values that Call would have returned. They are set
 	// if State is Ended.

@@ -23,8 +23,8 @@ type Surface interface {
 // answer, a decline or cancel, its deadline, or its withdrawal. These are
 // outcomes, not errors. The request has answers only if it was accepted.
 //
-// An error means that r was not asked or that ctx ended first. If no person can
-// be reached, the error is the fault no_surface; if r is invalid, it is a
+// An error means that r was not asked or that ctx ended first. If nobody can be
+// reached, the error is the fault no_surface; if r is invalid, it is a
 // *[Rejection]. If ctx ended, Ask withdraws a request that belongs to a turn and
 // leaves any other request open and marks its asker as gone; the request returned
 // with ctx's error has its ID.
@@ -72,7 +72,7 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 	return ended.ForAsker(), nil
 }
 
-// unreachable records r as withdrawn because no person can be reached, and returns
+// unreachable records r as withdrawn because nobody can be reached, and returns
 // the fault no_surface.
 func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 	r, found, err := h.open(ctx, r)
@@ -175,7 +175,7 @@ func (h *Hub) Delivered(ctx context.Context, r Request) error {
 func (h *Hub) HandedBack(ctx context.Context, id string) error {
 	_, err := h.dispatch(ctx, Action{Type: HandBack, RequestID: id})
 	if fault.Of(err) != nil {
-		return nil // it ended meanwhile
+		return nil // it ended in the meantime
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
 	}
 	_, err := h.dispatch(ctx, Action{Type: Extended, RequestID: old.ID, Deadline: until, By: old.Audience.Principal, Roles: old.Audience.Roles})
 	if fault.Of(err) != nil {
-		return nil // it ended meanwhile, and the waiting call learns that anyway
+		return nil // it ended in the meantime, and the waiting call learns that anyway
 	}
 	return err
 }

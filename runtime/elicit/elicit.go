@@ -58,7 +58,7 @@ type Request struct {
 	// waiting.
 	Asker string `json:"asker,omitempty"`
 	// AskerGone reports whether the asker has stopped waiting. The request stays
-	// open, sorted after all others, so that an impatient client does not lose the
+	// open, sorted after all others, so an impatient client does not lose the
 	// answer.
 	AskerGone bool `json:"askerGone,omitempty"`
 
@@ -223,7 +223,7 @@ const (
 	Decline   Outcome = "decline"   // the person refused to answer
 	Cancel    Outcome = "cancel"    // the person closed the request
 	Timeout   Outcome = "timeout"   // no answer in time
-	Abandoned Outcome = "abandoned" // the asker withdrew it, or no person could be asked
+	Abandoned Outcome = "abandoned" // the asker withdrew it, or nobody could be asked
 )
 
 // NoElicitation is the reason of a request that was withdrawn because its

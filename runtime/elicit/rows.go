@@ -103,7 +103,7 @@ func milliseconds(t Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
-// onceKey returns a key that is unique for each trigger, so that different ways of
+// onceKey returns a key that is unique for each trigger, so different ways of
 // asking do not collide.
 func onceKey(r Request) string { return string(r.Trigger) + "/" + r.Key }
 

@@ -7,11 +7,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Take applies the actions that a client reports, which its person took on a
-// request, one after another. A client may close a question that no one has read,
-// so Take ignores a cancel while another way can reach a person; if unattended is
-// set, it then also ignores every other action. If the answers are not valid,
-// Take keeps them as drafts and returns a fault that explains what is wrong. It
+// Take applies a person's actions on a request, as the client reports them, one
+// after another. A client may close a question that nobody has read, so Take
+// ignores a cancel while a person can be reached in another way. If unattended is
+// set, it then ignores every other action too. If the answers are not valid, Take
+// keeps them as drafts and returns a fault that explains what is wrong. It
 // ignores actions that come too late.
 func (h *Hub) Take(ctx context.Context, actions []Action, unattended bool) error {
 	reachable, err := h.Reachable(ctx)

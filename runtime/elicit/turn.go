@@ -8,10 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// If a call is waiting for a request, the request ends with the turn, because no
-// one would receive the answer. If the asker was told that the request is pending
-// or that its deadline has passed, the request stays open, and its answer starts a
-// follow-up. See [Request.bound].
+// If a call is waiting for a request, the request ends with the turn, because
+// nobody would receive the answer. If the asker was told that the request is
+// pending or that its deadline has passed, the request stays open, and its answer
+// starts a follow-up. See [Request.bound].
 
 // TurnEnd records when and how a turn ended.
 type TurnEnd struct {
@@ -87,8 +87,8 @@ func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) e
 	if err != nil {
 		return err
 	}
-	// Passed deadlines are recorded first, so that the feed is in chronological
-	// order: a turn that has ended is not waiting for any of these requests.
+	// Passed deadlines are recorded first, so the feed is in chronological order:
+	// a turn that has ended is not waiting for any of these requests.
 	for i := range requests {
 		if err := h.expireIfPast(ctx, tx, &requests[i]); err != nil {
 			return fmt.Errorf("end question %s at its deadline: %w", requests[i].ID, err)

@@ -21,7 +21,7 @@ import (
 //   - An entry that a hit covers is used up: a second chunk of the same section earns
 //     nothing.
 //   - Entries that one hit covers are one answer: they count once, with their
-//     best grade, in the ranking and in the ideal, so that a coarse chunk can
+//     best grade, in the ranking and in the ideal, so a coarse chunk can
 //     still reach 1.
 //   - With Options.Collapse, entries with the same Same are one answer too.
 //     Whichever is found uses up the others, and the ideal has the best of them.

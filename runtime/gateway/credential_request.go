@@ -36,7 +36,7 @@ func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.R
 	if err != nil {
 		return nil, contract.Result{}, err
 	}
-	if err := hub.Delivered(ctx, r); err != nil { // this call got the outcome, so no one else needs to be told
+	if err := hub.Delivered(ctx, r); err != nil { // this call got the outcome, so nobody else needs to be told
 		return nil, contract.Result{}, err
 	}
 	if !r.Accepted() {
@@ -84,7 +84,7 @@ func refusal(sentence, detail string) contract.Result {
 	return result
 }
 
-// errNobody is returned if no person can be asked to connect.
+// errNobody is returned if nobody can be asked to connect.
 var errNobody = errors.New("no person can be asked to connect")
 
 // requested asks the person and returns the ended request. The error is errNobody
@@ -179,7 +179,8 @@ func (u *upstream) opened(ctx context.Context, hub *elicit.Hub, r elicit.Request
 	return r, true, err
 }
 
-// wait waits for a request to end and reports progress to the client meanwhile.
+// wait waits for a request to end and reports progress to the client in the
+// meantime.
 func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
 	since := time.Now()
 	telling, stop := context.WithCancel(ctx)

@@ -47,7 +47,7 @@ type Options struct {
 	Many string
 	// Base returns the address at which a person's browser finds [Gateway.Mounts],
 	// for example http://127.0.0.1:20310. It may start the HTTP server at that
-	// address. If nil, there is no such server and no one is asked to connect.
+	// address. If nil, there is no such server and nobody is asked to connect.
 	Base func(ctx context.Context) (string, error)
 	// Context is the context of requests, for example an attempt.
 	Context elicit.Context

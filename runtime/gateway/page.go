@@ -244,7 +244,7 @@ func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// again redirects to the page, so that reloading it sends nothing twice.
+// again redirects to the page, so reloading it sends nothing twice.
 func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Request) error {
 	to := Path + request.ID
 	if back := page.Local(r.FormValue("return")); back != "" {

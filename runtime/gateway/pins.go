@@ -9,7 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// The tools that were called last are listed next to find_tools, so that the next
+// The tools that were called last are listed next to find_tools, so the next
 // conversation need not search for them. They are kept in the store, for all
 // processes that use it. A client is not told when a tool is added, because it
 // would read the list again in the middle of a conversation. When a model's tools
@@ -81,7 +81,7 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 	}
 }
 
-// pinned returns the pinned tools in the order of all, so that calling one that is
+// pinned returns the pinned tools in the order of all, so calling one that is
 // already pinned changes nothing.
 func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	g.pins.mu.Lock()

@@ -131,7 +131,7 @@ func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r el
 	if err != nil {
 		return ended, err
 	}
-	return ended, hub.Delivered(ctx, ended) // the upstream has it, so no one else needs to be told
+	return ended, hub.Delivered(ctx, ended) // the upstream has it, so nobody else needs to be told
 }
 
 // conversing is a call's client as a surface. It shows a request on the stream of

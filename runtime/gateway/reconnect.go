@@ -32,7 +32,7 @@ type upstream struct {
 	current   atomic.Pointer[Credential] // sent with requests; nil if there is none
 	challenge atomic.Pointer[string]     // from the last refusal
 	renewing  sync.Mutex                 // held during a renewal
-	dialing   chan struct{}              // holds one token, so that there is one dial at a time
+	dialing   chan struct{}              // holds one token, so there is one dial at a time
 	woken     chan struct{}              // signals that the connection must be checked again
 	settled   chan struct{}              // closed after the first attempt to connect, successful or not
 	settle    func()
@@ -307,7 +307,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 		}
 	})
 	if u.g.ctx.Err() != nil {
-		_ = s.Close() // the gateway was closed meanwhile
+		_ = s.Close() // the gateway was closed in the meantime
 	}
 	return s, nil
 }

@@ -125,7 +125,7 @@ func (u *upstream) unsubscribe(uri string) {
 }
 
 // resubscribe subscribes on a new connection to everything that is watched, and
-// notifies all watchers, because the resources may have changed meanwhile.
+// notifies all watchers, because the resources may have changed in the meantime.
 func (u *upstream) resubscribe(ctx context.Context, s *session) {
 	if !s.tellsChanges() {
 		return

@@ -202,7 +202,7 @@ func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*m
 }
 
 // tellDone notifies a client that has opened a link when the link's page is done,
-// so that the client can close its dialog. 2026-07-28 has no such notification.
+// so the client can close its dialog. 2026-07-28 has no such notification.
 func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	<-ctx.Done()
 	const patience = 2 * time.Second // for a client that does not read

@@ -280,8 +280,8 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": answer.Completion}), nil
 }
 
-// asCall presents a request that is not a tool call as one, so that the user can
-// be asked and the client can receive progress.
+// asCall presents a request that is not a tool call as one, so the user can be
+// asked and the client can receive progress.
 func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[string]string, replies mcp.InputResponseMap, state string) *mcp.CallToolRequest {
 	raw, err := json.Marshal(args)
 	if err != nil || args == nil {

@@ -4,10 +4,10 @@
 // themselves on each request (2026-07-28).
 //
 // The MCP SDK implements the protocol. Our own readers run before it, because input
-// is treated as hostile until checked. Our own answers come after it, so that a
-// tool's refusal reaches the model in the tool's words. Dial is the client side,
-// for measurements and the demo. The only other user of the SDK is gateway, a
-// client of other servers.
+// is treated as hostile until checked. Our own answers come after it, so a tool's
+// refusal reaches the model in the tool's words. Dial is the client side, for
+// measurements and the demo. The only other user of the SDK is gateway, a client of
+// other servers.
 package mcpserver
 
 import (

@@ -68,9 +68,9 @@ func (v *visitor) CanShow(r *elicit.Request) bool {
 	return (&peer{form: v.form, url: v.url}).CanShow(r)
 }
 
-// Put records that the call is waiting for r, so that the client shows it. A link
-// that the client has already opened is not shown again: its page reports when it
-// is done.
+// Put records that the call is waiting for r, so the client shows it. A link that
+// the client has already opened is not shown again: its page reports when it is
+// done.
 func (v *visitor) Put(r *elicit.Request) {
 	for _, e := range elicitations(r, v.revision) {
 		if e.params.Mode != "url" || !v.opened(r) {

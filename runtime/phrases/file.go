@@ -26,8 +26,8 @@ import (
 )
 
 // File is a phrases file that can be read and changed. It may be used
-// concurrently. Saving keeps changes that other programs have made to the file
-// meanwhile, except for chunks that were set here.
+// concurrently. Saving keeps changes that other programs have made to the file in
+// the meantime, except for chunks that were set here.
 type File struct {
 	path string
 

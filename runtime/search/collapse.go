@@ -124,7 +124,7 @@ func (v *variants) same(a, b section) bool {
 		v.run.reader.Alike(a.chunk, b.chunk) >= alike
 }
 
-// appendLetters appends the letters and digits of a heading in lower case, so that
+// appendLetters appends the letters and digits of a heading in lower case, so
 // update_or_create equals updateOrCreate.
 func appendLetters(b []byte, heading string) []byte {
 	for _, c := range heading {

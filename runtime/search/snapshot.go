@@ -146,7 +146,7 @@ func (ed *snapshot) reopen(o Options) {
 	}
 }
 
-// Mute returns why the artifact's vectors cannot be used, so that questions are
+// Mute returns why the artifact's vectors cannot be used, so questions are
 // answered by keyword only. It returns nil if the vectors are used or if there
 // are none.
 func (e *Engine) Mute() error {

@@ -130,7 +130,7 @@ func outcomeText(c setup.Outcome) string {
 	return c.Path + " (" + string(c.Status) + ")"
 }
 
-// firstIndex builds the index, so that the first agent does not have to wait for it.
+// firstIndex builds the index, so the first agent does not have to wait for it.
 func (w *Work) firstIndex(ctx context.Context, project string, d setup.Docs, records setup.Records) error {
 	if d.Dir == "" {
 		return nil

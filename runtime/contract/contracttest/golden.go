@@ -1,5 +1,5 @@
-// Package contracttest compares the schemas and texts of tools with golden files.
-// It is for tests.
+// Package contracttest compares the published definitions of tools with golden
+// files. It is for tests.
 package contracttest
 
 import (

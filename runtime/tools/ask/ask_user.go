@@ -245,7 +245,7 @@ func (d *Toolset) elsewhere(ctx context.Context, hub *elicit.Hub, caller contrac
 	}
 	if !reachable && !inView(&r) {
 		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: unreachable}
-		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // a fault means that the request has ended meanwhile
+		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // a fault means that the request has ended in the meantime
 			return contract.Result{}, err
 		}
 		return d.report(ctx, hub, caller, r.ID)

@@ -102,8 +102,8 @@ func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirm
 	return done, d.usedUp(ctx, hub, said, done.RequestID)
 }
 
-// usedUp records that a question's outcome was taken, so that no later call takes
-// it again.
+// usedUp records that a question's outcome was taken, so no later call takes it
+// again.
 func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result, id string) error {
 	if said.Delivered != nil {
 		said.Delivered(false) // delivery is recorded here, before anything else is done

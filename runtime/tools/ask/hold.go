@@ -18,7 +18,7 @@ type holding struct {
 	caller contract.Caller
 	// limit is the maximum time to hold the call; 0 means until wait returns.
 	limit time.Duration
-	// opened reports whether the request is in the store, so that its ID can be
+	// opened reports whether the request is in the store, so its ID can be
 	// returned. If nil, the request was there before the call.
 	opened func() bool
 	// total is the maximum time that wait may take, used to compute the remaining
@@ -64,8 +64,8 @@ func (d *Toolset) stopping() bool {
 // in the store. This takes long only if the store has problems.
 const openPoll = 50 * time.Millisecond
 
-// hold waits for a request, and sends progress to the caller meanwhile. If the
-// limit is reached or the server stops, done is false, and the function wait
+// hold waits for a request, and sends progress to the caller in the meantime. If
+// the limit is reached or the server stops, done is false, and the function wait
 // continues in the background, which shows others that the request still has a
 // waiting asker. If ctx ends, wait ends too, and the hub decides what happens to
 // the request.

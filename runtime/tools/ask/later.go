@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// For a client that fetches results later, a call of ask_user is its request in the
-// hub and has the request's ID. A call of await_answer consists of the request and
+// For a client that fetches results later, a call to ask_user is its request in the
+// hub and has the request's ID. A call to await_answer consists of the request and
 // how long to wait for it, and its ID contains both. No other state is kept: the
 // hub's store is enough to find a call again.
 
@@ -33,7 +33,7 @@ func (d *Toolset) later(start func(context.Context, contract.Caller, json.RawMes
 	return &contract.Later{Kind: kind, Start: start, Calls: pendingCalls{d}}
 }
 
-// startAsking opens the request of ask_user. If no person can be reached, there is
+// startAsking opens the request of ask_user. If nobody can be reached, there is
 // nothing to wait for, and the call ends immediately with its usual result.
 func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 	r, err := read(args, d.from(caller))
@@ -75,7 +75,7 @@ func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args 
 // call is the function of a held tool call.
 type call func(context.Context, contract.Caller, json.RawMessage) (contract.Result, error)
 
-// startAwaiting begins calls of await_answer. now is the held form. A call ends
+// startAwaiting begins calls to await_answer. now is the held form. A call ends
 // immediately if its answer is there, if it does not wait, or if it is refused.
 func (d *Toolset) startAwaiting(now call) func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error) {
 	return func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
@@ -226,7 +226,7 @@ func (k pendingCalls) Cancel(ctx context.Context, caller contract.Caller, id str
 		return err
 	}
 	_, err = hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: takenBack})
-	if fault.Of(err) != nil { // the request has ended meanwhile
+	if fault.Of(err) != nil { // the request has ended in the meantime
 		return nil
 	}
 	return err

@@ -52,7 +52,7 @@ func runID(by string, process *contract.UUID) string {
 	return kind + by + string(*process)
 }
 
-// lasting makes each call of a tool with result T last as long as the run that it
+// lasting makes each call to a tool with result T last as long as the run that it
 // starts. A call that starts no run ends immediately.
 func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 	tool.Later = &contract.Later{Kind: kind, Calls: pendingCalls{o},
