@@ -108,8 +108,8 @@ func (s *Server) Close() { s.stop() }
 // keepAlive is the interval between two comments on an idle stream.
 const keepAlive = 15 * time.Second
 
-// Mounts returns the call handlers by path. The handlers do not check the
-// agents' token, so the HTTP server that mounts them must.
+// Mounts returns the call handlers by path. The handlers do not check the agents'
+// token, so the HTTP server that mounts them must check it.
 func (s *Server) Mounts() map[string]http.Handler {
 	alive := a2asrv.WithTransportKeepAlive(keepAlive)
 	return map[string]http.Handler{

@@ -169,7 +169,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// untilChange waits until an event arrives or the duration most has passed.
+// untilChange waits until an event arrives or the given duration has passed.
 func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

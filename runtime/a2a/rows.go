@@ -59,8 +59,8 @@ func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
 	return t, nil
 }
 
-// list reads the newest tasks. If the parameter is a context's ID, it reads only
-// the tasks in that context; if it is empty, it reads all.
+// list reads the newest tasks. If a context ID is given, it reads only the tasks
+// in that context.
 func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	where, args := "", []any{}
 	if of != "" {

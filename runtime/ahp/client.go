@@ -277,8 +277,8 @@ func (c *Client) read(l *link) {
 	}
 }
 
-// call sends a request and waits for the response. Unless it is nil, the function
-// in the parameter then processes the result before the next message is read.
+// call sends a request and waits for the response. If a function is given, it
+// processes the result before the next message is read.
 func (c *Client) call(ctx context.Context, method string, params any, then func(json.RawMessage) error) error {
 	c.mu.Lock()
 	l := c.link

@@ -228,8 +228,8 @@ func InboxAddress(up []elicit.Station) string {
 	return ""
 }
 
-// AwaitInbox waits until the inbox is reachable, but no longer than the duration most.
-// It returns the address, or "" if there is none.
+// AwaitInbox waits until the inbox is reachable, but no longer than the given
+// duration. It returns the address, or "" if there is none.
 func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

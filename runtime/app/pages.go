@@ -78,7 +78,8 @@ func withNews(o *web.Options, path string, count func(context.Context) (int, err
 	o.Shell.Counts[path], o.Shell.Find = count, append(o.Shell.Find, find)
 }
 
-// atShutdown adds end to the front's shutdown, before the functions added earlier.
+// atShutdown makes the front's shutdown call the function end, before the
+// functions that were added earlier.
 func atShutdown(o *web.Options, end func()) {
 	others := o.OnShutdown
 	o.OnShutdown = func() {

@@ -29,8 +29,8 @@ type Libraries struct {
 
 // OpenLibraries opens the libraries on the shelf in dir: those with the given IDs or
 // names, or all if only is empty. A library that cannot be opened is logged and skipped.
-// OpenLibraries returns the fault "no_library" if there are no libraries, or if a library
-// named in only is missing.
+// OpenLibraries returns the fault "no_library" if there are no libraries, or if one of
+// the given libraries is missing.
 func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger) (*Libraries, error) {
 	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, options: o, log: log, open: map[string]*search.Engine{}}
 	l.opened = l.state()
@@ -173,7 +173,7 @@ func (l *docsServer) missing() error {
 }
 
 // appeared returns the shelf to serve if no docs were open so far and libraries now exist.
-// Otherwise, it returns "". last is the index that was opened.
+// Otherwise, it returns "". The parameter last is the index that was last opened.
 func (l *docsServer) appeared(last folderState) string {
 	if last != (folderState{}) {
 		return ""

@@ -30,8 +30,8 @@ type watcher struct {
 	// phrases is the path of the phrases file that builds read, if that file is
 	// outside the folder; otherwise it is empty.
 	phrases string
-	// why holds the reason why there is no index although a build has ended. It is nil
-	// if no build failed.
+	// why holds the reason for which there is no index even though a build has ended.
+	// It is nil if no build failed.
 	why atomic.Pointer[error]
 }
 

@@ -114,7 +114,7 @@ func New(o Options) *Server {
 func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 
 // Mounts returns the handlers by path. The handlers do not check the agents'
-// token, so the HTTP server that mounts them must.
+// token, so the HTTP server that mounts them must check it.
 func (s *Server) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{Path: s.posts(s.chat), AnswerPath: s.posts(s.answer)}
 }

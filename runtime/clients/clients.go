@@ -98,8 +98,8 @@ func Of(name string) Client {
 // person. meta is the _meta of the call that asked the question.
 func (c Client) Alone(meta map[string]any) bool { return c.alone != nil && c.alone(meta) }
 
-// codexAlone implements alone for codex. codex exec declares the same name and
-// the same dialogs as the interactive program, and declines each dialog
+// codexAlone implements alone for Codex. The command codex exec declares the same
+// name and the same dialogs as the interactive program, and declines each dialog
 // immediately. Since 0.169.0, a call's _meta contains what started the call's
 // turn. If that member is missing, the two programs cannot be distinguished, so
 // codexAlone returns true.

@@ -148,8 +148,8 @@ func foldedCase(name string) string {
 	}, name)
 }
 
-// object checks a schema's members. at is the schema's path, for errors. onPath
-// reports whether the path from the root contains only properties.
+// object checks a schema's members. The parameter at is the schema's path, for
+// errors. onPath reports whether the path from the root contains only properties.
 func (s *schemaCheck) object(fields []Field, at string, onPath bool) error {
 	for _, f := range fields {
 		check, known := keywords[f.Name]

@@ -86,7 +86,7 @@ func Healthy(all []Check) bool {
 }
 
 // failed returns a failed check with the error's message and hint. If the error has no
-// hint, next is used.
+// hint, the parameter next is used instead.
 func failed(name string, err error, next string) Check {
 	c := Check{Name: name, Status: Failed, Detail: text.OneLine(err.Error()), Next: next}
 	f := fault.Of(err)

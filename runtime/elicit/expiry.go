@@ -58,9 +58,8 @@ func (h *Hub) expect(in time.Duration) {
 	}
 }
 
-// expectEnd makes the sweeper check when a request's deadline passes, or its
-// held answer takes effect. at is the
-// store's current time.
+// expectEnd makes the sweeper check when a request's deadline passes, or its held
+// answer takes effect. The parameter at is the store's current time.
 func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Status == Open && !r.Deadline.IsZero() {
 		h.expect(r.Deadline.Sub(at.Time))

@@ -315,9 +315,9 @@ func withdraw(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
-// leave handles an asker that stops waiting. If the asker was already told that the
-// deadline has passed, it may check again as often as it wants, and the request's
-// position in the inbox does not change.
+// leave handles an asker that stops waiting. An asker that was already told that
+// the deadline has passed may check again as often as it wants. The request's
+// position in the inbox then does not change.
 func leave(next *Request, _ Action) (bool, error) {
 	changed := !next.AskerGone && next.Status == Open
 	next.AskerGone = true

@@ -245,8 +245,8 @@ func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) 
 	return ids, rows.Err()
 }
 
-// askedSince returns the number of a source's requests since the given time, by
-// their IDs.
+// askedSince returns the number of requests that a source has opened since the
+// given time, according to their IDs.
 func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n int, err error) {
 	if err = tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests WHERE id >= ? AND source = ?", idAt(since, [10]byte{}), s.Name).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count requests: %w", err)

@@ -132,8 +132,8 @@ func (h *Hub) EndAttempt(ctx context.Context, t AttemptTurn) error {
 	return h.db.Update(ctx, func(tx *store.Tx) error { return h.EndAttemptTurn(ctx, tx, t) })
 }
 
-// settle ends the turn of r if its agent has died, before a person's action on r is
-// applied.
+// settle ends r's turn if the turn's agent has died. It is called before a person's
+// action on r is applied.
 func (h *Hub) settle(ctx context.Context, r *Request) {
 	if h.options.Settle == nil || r.Context.AttemptID == "" || r.Status == Completed {
 		return

@@ -112,7 +112,7 @@ func pairs(base, current Report) []pair {
 	return both
 }
 
-// without returns the names of the cases that are not in known.
+// without returns the names of those cases that the second list does not contain.
 func without(cases, known []CaseResult) (names []string) {
 	in := map[string]bool{}
 	for _, c := range known {

@@ -250,8 +250,8 @@ func newObject(raw json.RawMessage) *object {
 	return &o
 }
 
-// take moves a field into a variable and reports whether the field was present.
-// null counts as absent.
+// take moves a field into a variable and reports whether the field was present. A
+// null value counts as absent.
 func (o *object) take(into any, want, field string) bool {
 	raw, ok := o.fields[field]
 	delete(o.fields, field)

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// sameMeaning is the minimum cosine of two questions that belong to the same
+	// sameMeaning is the minimum cosine at which two questions belong to the same
 	// gap. Of 106 pairs of a labelled question and an agent's version of it, 98 %
 	// reach this value. Of 31,956 pairs of different questions about one set of
 	// docs, 0.4 % do.

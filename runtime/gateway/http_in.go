@@ -110,7 +110,8 @@ type event struct {
 	why    error     // why the event is not forwarded; nil if it is forwarded
 }
 
-// next returns the next event to forward, or nothing if it is not forwarded.
+// next returns the next event to forward. It returns nothing for an event that is
+// not forwarded.
 func (e *events) next() (pieces, *place, error) {
 	ev := &event{data: e.in.gather(e.ctx)}
 	for starts, blank := true, false; ; {

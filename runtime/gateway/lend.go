@@ -100,8 +100,8 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 }
 
 // borrower returns the call that an upstream's request belongs to: the call that
-// the request names, or the newest in flight if all are from one client. Otherwise
-// the call is nil, and why gives the reason.
+// the request names, or the newest in flight if all are from one client.
+// Otherwise, the call is nil, and the result why gives the reason.
 func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c, ""

@@ -126,8 +126,8 @@ func (u *upstream) hold(s *session) (release func(), ok bool) {
 	}, true
 }
 
-// retire replaces a connection for which clients lent less. The connection is
-// closed when its calls have ended.
+// retire replaces a connection that was made when clients lent less. The
+// connection is closed when its calls have ended.
 func (u *upstream) retire(s *session) {
 	u.mu.Lock()
 	if u.live == s {

@@ -81,8 +81,8 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 	}
 }
 
-// pinned returns the pinned tools in the order of all, so calling one that is
-// already pinned changes nothing.
+// pinned returns the pinned tools in the order of the given tools, so calling a
+// tool that is already pinned changes nothing.
 func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	g.pins.mu.Lock()
 	names := slices.Clone(g.pins.names)

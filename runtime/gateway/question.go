@@ -153,8 +153,8 @@ func (s *conversing) Offer(ctx context.Context, hub *elicit.Hub, r elicit.Reques
 	})
 }
 
-// replied applies a client's reply to a request. again, if not nil, is the error
-// that makes the client show the request again.
+// replied applies a client's reply to a request. If the result again is not nil,
+// it is the error that makes the client show the request once more.
 func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (again, err error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil || r.Ended() {

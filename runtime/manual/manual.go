@@ -199,9 +199,9 @@ func within(p Page, anchor string) (Found, error) {
 
 var link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 
-// Linked returns text in which each link to another page is replaced. The function in
-// the parameter returns the new link for a page and an anchor. Other links are
-// unchanged. The text comes from the page with the given path.
+// Linked returns text in which each link to another page is replaced. The given
+// function returns the new link for a page and an anchor. Other links are unchanged.
+// The text comes from the page with the given path.
 func Linked(text, from string, to func(p Page, anchor string) string) string {
 	return link.ReplaceAllStringFunc(text, func(found string) string {
 		target := found[2 : len(found)-1]

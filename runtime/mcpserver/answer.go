@@ -29,8 +29,8 @@ type answer struct {
 	structured json.RawMessage // on one line; nil if there is none
 	meta       map[string]any
 	isError    bool
-	// again, if not nil, replaces the answer: the client must show something and
-	// call again.
+	// If again is not nil, it replaces the answer: the client must then show
+	// something and repeat the call.
 	again *inputRequired
 	// delivered, if not nil, is called when it is known whether the client received
 	// the answer.

@@ -123,8 +123,8 @@ func (p *peer) replies() map[string]*mcp.ElicitResult {
 	return replies
 }
 
-// Unasked reports whether this call's reply to r may not come from a person, or
-// must not end r because a person can be reached in another way.
+// Unasked reports whether this call's reply to r may come from the client instead
+// of a person, or must not end r because a person can be reached in another way.
 func (p *peer) Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error) {
 	return p.unasked(ctx, h, p.replies())
 }

@@ -56,7 +56,7 @@ func (c *calls) enter(u underway) (key string, leave func(written bool)) {
 	}
 }
 
-// drain waits until no tool call is running, but at most for the duration most.
+// drain waits until no tool call is running, but at most for the given duration.
 func (c *calls) drain(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -78,10 +78,10 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 	return p, nil
 }
 
-// announce updates the SDK's lists from the old catalog to the next. It registers
-// an entry again only if the part that clients see has changed, because the SDK
-// notifies clients of each registration. What an entry does is always looked up in
-// s.current.
+// announce updates the SDK's lists from the old catalog to the new one. It
+// registers an entry again only if the part that clients see has changed, because
+// the SDK notifies clients of each registration. What an entry does is always
+// looked up in s.current.
 func (s *Server) announce(old, next *published) {
 	for name, t := range next.tools {
 		if t.Unannounced {

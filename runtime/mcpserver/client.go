@@ -46,8 +46,8 @@ type RemoteTool struct {
 }
 
 // Dial starts or connects to the target and negotiates a protocol version. ctx
-// limits the connecting, not the session. If a command fails, the error includes
-// the end of its stderr.
+// limits only the time for connecting, not the session. If a command fails, the
+// error includes the end of its stderr.
 func Dial(ctx context.Context, target Target) (*Client, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: "dev"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, // without roots, sampling and elicitation

@@ -70,8 +70,9 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 // that reads of unlisted resources reach readElsewhere. No client sees it.
 const anyURI = "{+deskhand}"
 
-// announceElsewhere updates the SDK's lists of other servers' entries from old to
-// next, after those of our own.
+// announceElsewhere updates the SDK's lists of other servers' entries from the
+// old catalog to the new one. It runs after the lists of our own entries have
+// been updated.
 func (s *Server) announceElsewhere(old, next *published) {
 	was, is := old.elsewhere, next.elsewhere
 	for name, shown := range is.prompts {
@@ -113,7 +114,7 @@ func decoded[T any](raw json.RawMessage) *T {
 	return shown
 }
 
-// left returns the keys that are in the old map, but neither in the next one nor
+// left returns the keys that are in the old map, but neither in the new map nor
 // among our own.
 func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys []string) {
 	for key := range old {

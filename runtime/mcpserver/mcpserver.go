@@ -164,10 +164,10 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// Replace publishes c instead of the current catalog, also to running sessions.
-// Each client sees either all of the old catalog or all of the new one, and is
-// notified of the lists that changed. Running calls finish with the old tools. If
-// it fails, nothing changes.
+// Replace publishes c in place of the current catalog, including to running
+// sessions. Each client sees either all of the old catalog or all of the new one,
+// and is notified of the lists that changed. Running calls finish with the old
+// tools. If it fails, nothing changes.
 func (s *Server) Replace(c contract.Catalog) error {
 	next, err := publish(c, s.opts.Logger)
 	if err != nil {

@@ -74,7 +74,7 @@ type listening struct {
 
 type listeningKey struct{}
 
-// listen serves subscriptions/listen. next is the SDK's handler.
+// listen serves subscriptions/listen. The parameter next is the SDK's handler.
 func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest, next func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	wanted, _ := req.Params.Meta[carriedTasks].([]any)
 	if len(wanted) == 0 {

@@ -99,9 +99,9 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 	return (&peer{caller: v.caller}).signed(actions)
 }
 
-// Unattended reports whether an answer may not come from a person. Some clients
-// run without a user, decline by themselves, and do not report that. The server
-// cannot know how long they showed a question.
+// Unattended reports whether an answer may come from the client instead of a
+// person. Some clients run without a user, decline by themselves, and do not
+// report that. The server cannot know how long they showed a question.
 func (v *visitor) Unattended(r *elicit.Request) bool {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {

@@ -16,7 +16,7 @@ const (
 )
 
 // checked returns the usable phrases for s, and the reasons why the other phrases
-// are not usable. It returns at most most phrases.
+// are not usable. It returns no more phrases than the limit allows.
 func checked(given []string, s *Section, most int) (fit, why []string) {
 	docs := bare(s.Title + " " + s.Breadcrumb + " " + s.Text)
 	var seen []string

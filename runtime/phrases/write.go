@@ -231,8 +231,8 @@ func (w *writing) once(ctx context.Context, model *Remote, sections []*Section, 
 	return left, nil
 }
 
-// take sets a section's phrases to those in given that are usable. reason
-// describes why none are, or is "".
+// take sets a section's phrases to the usable ones among the given phrases. If
+// none is usable, reason says why; otherwise it is "".
 func (w *writing) take(s *Section, given []string) (reason string) {
 	fit, why := checked(given, s, w.Each)
 	w.mu.Lock()

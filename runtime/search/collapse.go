@@ -54,7 +54,7 @@ func (r *run) variants() (*variants, error) {
 }
 
 // of returns the index of the hit that a chunk is a variant of, or -1 if there is
-// none. If there is none and room is true, the chunk becomes the next hit.
+// none. If there is none and there is room, the chunk becomes the next hit.
 func (v *variants) of(chunk int, room bool) (of int, err error) {
 	if len(v.keys) == 0 {
 		return -1, nil

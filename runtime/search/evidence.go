@@ -150,8 +150,8 @@ const (
 	clauseEnds = ";\n\u2013\u2014"
 )
 
-// named is the position after the name that a query begins with, or 0 if it does
-// not begin with one or contains nothing else.
+// named is the position in a query after the name that the query begins with. It
+// is 0 if the query does not begin with a name, or contains only a name.
 type named int
 
 func nameFirst(query string) named {

@@ -59,8 +59,8 @@ func newMeaning(e embed.Embedder, dimensions int, o Options) *meaning {
 }
 
 // vector returns the vector of a question, which the caller must not change. If
-// there is no vector, why says in a sentence without a full stop why the index
-// cannot use its vectors. why is empty if the index has no vectors or if ctx ended.
+// there is no vector, the result why explains the cause, in a sentence without a
+// full stop. It is empty if the index has no vectors or if ctx ended.
 func (ed *snapshot) vector(ctx context.Context, text string) (v []float32, why string) {
 	switch e := ed.embedder.(type) {
 	case nil:
@@ -98,7 +98,7 @@ func (m *meaning) vector(ctx context.Context, text string) (v []float32, why str
 }
 
 // before returns a result that does not require the embedder: a remembered vector,
-// or the reason why the embedder is not asked now.
+// or the reason for not asking the embedder now.
 func (m *meaning) before(text string) (v []float32, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

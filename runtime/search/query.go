@@ -47,7 +47,7 @@ type run struct {
 	// meant is the text to embed: the query with its misspelt words corrected.
 	meant string
 	// sensible reports whether the embedder knows at least one word of meant. A
-	// vector built only from pieces of words is near anything.
+	// vector that is built only from pieces of words is near every other vector.
 	sensible bool
 	vector   []float32 // vector of the text in meant; nil if there is none
 	weigh    weights

@@ -80,9 +80,9 @@ func (r *run) each() int {
 	return poolSize / 2
 }
 
-// pool returns the best depth chunks by keyword and the best by meaning, in their
-// order. met is the number of chunks, at most depth, that contain a word of the
-// question.
+// pool returns the best chunks by keyword, up to depth, and the best by meaning,
+// in their final order. met is the number of chunks, at most depth, that contain
+// a word of the question.
 func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	if pool, met, err = r.gather(depth, keep); err != nil {
 		return nil, 0, err

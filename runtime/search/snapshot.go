@@ -81,8 +81,8 @@ func OpenWith(dir string, o Options) (*Engine, error) {
 }
 
 // OpenLater returns an engine for a folder that has no artifact yet. Until
-// [Engine.Reload] finds an artifact, queries fail with the error that why
-// returns.
+// [Engine.Reload] finds an artifact, queries fail with the error that the
+// function why returns.
 func OpenLater(dir string, o Options, why func() error) *Engine {
 	e := newEngine(dir, o, nil)
 	e.why = why

@@ -14,9 +14,9 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Nearest returns the entry in known for which word is most likely a misspelling
-// or a prefix, or "" if there is none. If several are equally likely, it returns
-// the first.
+// Nearest returns the known word of which word is most likely a misspelling or a
+// prefix, or "" if there is none. If several are equally likely, it returns the
+// first.
 func Nearest(word string, known []string) string {
 	word = strings.ReplaceAll(word, "-", "_")
 	best, least := "", 2*(1+min(2, len(word)/3)) // twice the maximum number of edits in a misspelling, plus 2

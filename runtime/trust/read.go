@@ -18,7 +18,7 @@ func (e TooLarge) Error() string { return fmt.Sprintf("%s has more than %d bytes
 // the file belongs to root or this process's user. Data and owner come from the
 // same open file, even if the path is replaced in the meantime. ReadFile returns
 // an error for pipes and devices, without waiting for them, and a [TooLarge] for
-// a file that is larger than most bytes.
+// a file that exceeds the given size in bytes.
 func ReadFile(path string, most int) (data []byte, owner string, err error) {
 	f, err := openNoWait(path)
 	if err != nil {

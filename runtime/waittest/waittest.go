@@ -21,9 +21,8 @@ const (
 )
 
 // Until calls look repeatedly until done is true. look runs on the test's
-// goroutine, so it may end the test. After Patience, the test fails with a
-// message that contains the string in what and, unless it is nil, the last value
-// of seen.
+// goroutine, so it may end the test. After Patience, the test fails. Its message
+// contains the given description and, unless it is nil, the last value of seen.
 func Until(t testing.TB, what string, look func() (done bool, seen any)) {
 	t.Helper()
 	pause := firstPause

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Add creates a task. given holds arguments of create_task. An empty project
-// means the only project.
+// Add creates a task. The map given holds arguments of create_task. An empty
+// project means the only project.
 func (c *Command) Add(ctx context.Context, project string, given map[string]any) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -84,7 +84,7 @@ func standing(t work.TaskSummary) string {
 	return "ended"
 }
 
-// Set changes a task. given holds arguments of update_task.
+// Set changes a task. The map given holds arguments of update_task.
 func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) (err error) {
 	if given["task_id"], err = c.task(ctx, prefix); err != nil {
 		return err

@@ -56,8 +56,8 @@ func Example(t contract.Tool) string {
 // Mistakes returns calls that differ from a correct call by one typical mistake.
 // The parameter right holds the arguments of the correct call. The mistakes are
 // values of the wrong type, JSON in strings, names in another spelling or from
-// other tools, nulls, and unknown fields. also maps fields to other names that
-// models use for them.
+// other tools, nulls, and unknown fields. The map also contains, for each field,
+// other names that models use for them.
 func Mistakes(t contract.Tool, right string, also map[string]string) (all []Mistake) {
 	var args map[string]json.RawMessage
 	var schema struct {

@@ -75,7 +75,7 @@ func valueOf(q *elicit.Question, given any) *elicit.Value {
 	return &elicit.Value{Kind: "object"}
 }
 
-// choose adds one option to v if given is true.
+// choose adds one option to v if the given value is true.
 func choose(v *elicit.Value, id string, given any) *elicit.Value {
 	chosen, ok := given.(bool)
 	if !ok {

@@ -5,7 +5,7 @@
 // person answers. A [Toolset] therefore chooses one of three ways for each call. If
 // the client has dialogs, it asks through them. If the client listens for progress,
 // it sends progress every few seconds. Otherwise it returns a handle, with which
-// the agent fetches the answer later. The answer is kept whatever happens to the
+// the agent fetches the answer later. The answer is kept, whatever happens to the
 // call.
 package ask
 

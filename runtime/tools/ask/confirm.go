@@ -116,9 +116,9 @@ func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Res
 }
 
 // Held waits for something other than a person, for as long as a client waits but
-// no longer than the duration most. Meanwhile, it sends the text that says
-// returns as progress. If done is false, the caller should wait again. wait must
-// return when its context ends.
+// no longer than the given duration. Meanwhile, it sends the text that the
+// function says returns, as progress. If done is false, the caller should wait
+// again. The function wait must return when its context ends.
 func (d *Toolset) Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error) {
 	limit := d.limit(caller)
 	if limit <= 0 || limit > most {

@@ -325,7 +325,7 @@ func delimiterLike(line string) bool {
 // at a line end if there is one in the second half of a piece.
 func cut(text string, n int) []string {
 	if strings.Contains(text, delimiterStart) {
-		n -= n / (len(delimiterStart) + 1) // one backslash for each line, which is at least this long
+		n -= n / (len(delimiterStart) + 1) // leaves room for one backslash per line; each line is at least this long
 	}
 	var pieces []string
 	for len(text) > n {

@@ -16,8 +16,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// Over a shelf, search_docs has one more argument, hits name their library, and IDs
-// are LIBRARY:ID. Otherwise the tools are the same as over one index.
+// For a shelf, search_docs has one more argument, hits name their library, and IDs
+// have the form LIBRARY:ID. Otherwise, the tools are the same as for a single
+// index.
 const (
 	// maxListedLibraries is the maximum number of libraries that the argument's
 	// schema lists. If there are more, a name is checked only when it is used.

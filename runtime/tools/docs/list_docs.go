@@ -24,8 +24,8 @@ type Listing struct {
 	Total   int           `json:"total_pages"`
 	Folders []FolderEntry `json:"folders"`
 	Pages   []PageEntry   `json:"pages"`
-	// Cut is the number of entries left out to keep the answer short. Next is the
-	// value for the argument after that continues the list with them.
+	// Cut is the number of entries left out to keep the answer short. Next
+	// continues the list with these entries; pass it in the argument "after".
 	Cut  int    `json:"cut,omitempty"`
 	Next string `json:"next,omitempty"`
 }
