@@ -279,8 +279,8 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	return after.task, after.view, nil
 }
 
-// errForPeople rejects an answer that comes with the agents' token: otherwise
-// an agent could answer its own question.
+// errForPeople rejects an answer that comes with the agents' token. Otherwise, an
+// agent could answer its own question.
 var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "only a person may answer this task: send the answer with this installation's person key instead of the agents' token, or wait until the person has answered")
 
 // begin handles a task's first message. metadata.skill selects the skill.

@@ -107,9 +107,9 @@ func textOf(m *a2a.Message) string {
 }
 
 // readAnswer converts a later message of a task to an action. A text part is
-// accepted if it is enough to answer. A data part has an action and, to accept,
-// content by question ID. readAnswer returns the same errors as readRequest, or
-// errPage.
+// accepted if text alone can answer the request. A data part has an action. If
+// the action is to accept, it also has content by question ID. readAnswer returns
+// the same errors as readRequest, or errPage.
 func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Channel: Channel}
 	fields := map[string][]string{}

@@ -1,7 +1,7 @@
 // Package access carries the identity of a request's caller: anyone, a program
 // with the agents' token, or a person. The HTTP server determines the identity
 // and stores it in the request's context, because the libraries in between pass
-// nothing else on.
+// on nothing else.
 package access
 
 import "context"

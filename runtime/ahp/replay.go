@@ -170,7 +170,7 @@ func (l located) project(left int) (Action, bool) {
 		if l.request.Status != elicit.Open || l.Action.Type == elicit.PresentedTo && l.request.Clock != elicit.FromPresentation {
 			return Action{}, false
 		}
-	case elicit.Outlived: // not sent if the deadline had passed before, or if the asker is back
+	case elicit.Outlived: // not sent if the deadline had already passed, or if the asker is back
 		if !outlived(l.request) {
 			return Action{}, false
 		}

@@ -1,5 +1,5 @@
 // Package app opens a deskhand installation and connects its parts. It opens the store,
-// the hub, the manager and the index once each and passes them to the servers.
+// the hub, the manager and the index, each only once, and passes them to the servers.
 //
 // [Open] is cheap. The store, the question hub, the attempt manager and the index
 // open on first use, and [App.Close] closes them in a fixed order. No other

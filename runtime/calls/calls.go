@@ -42,8 +42,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// The lease of a running call. A runner that has not renewed its leases for
-// leaseTime counts as dead.
+// The lease of a running call. A runner counts as dead if it has not renewed its
+// leases for leaseTime.
 const (
 	leaseTime = 40 * time.Second
 	leaseBeat = 10 * time.Second

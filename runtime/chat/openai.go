@@ -13,8 +13,8 @@ type encoder interface {
 	done() string
 }
 
-// chunks encodes events as chunks of OpenAI's chat.completions. Data that the
-// format has no field for is in the field event, which OpenAI's library passes
+// chunks encodes events as chunks of OpenAI's chat.completions. Data for which
+// the format has no field is in the field "event", which OpenAI's library passes
 // on. An open question is a JSON object in the content of its own chunk.
 type chunks struct {
 	id, model string

@@ -62,8 +62,8 @@ func OnTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Linewise reports whether to use the terminal line by line. plain reports
-// whether the user requested this.
+// Linewise reports whether to use the terminal line by line. The parameter plain
+// reports whether the user requested this mode.
 func Linewise(plain bool) bool {
 	return plain || Dumb() || os.Getenv("TERM") == "" && runtime.GOOS != "windows" || strings.TrimSpace(os.Getenv("ACCESSIBLE")) != ""
 }

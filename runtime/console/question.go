@@ -130,8 +130,8 @@ func optionLine(o elicit.Option) string {
 	return text
 }
 
-// By returns the given description with the person, channel, time and note of a
-// completion added.
+// By adds the person, channel, time and note of a completion to the given
+// description.
 func By(what string, c *elicit.Completion) string {
 	what += elicit.Who(c.By, c.Channel) + " at " + c.At.Local().Format(time.TimeOnly)
 	if c.Note != "" {

@@ -21,8 +21,8 @@ type Elsewhere struct {
 	// server has the prompt or template.
 	Complete func(ctx context.Context, caller Caller, c Completing) (json.RawMessage, error)
 	// Watch calls changed whenever the resource's server reports a change, until
-	// stop is called. stop is nil if no server both has the resource and reports
-	// its changes.
+	// stop is called. stop is nil if no server has the resource, or if its server
+	// does not report changes.
 	Watch func(ctx context.Context, caller Caller, uri string, changed func()) (stop func(), err error)
 }
 
@@ -31,8 +31,8 @@ type Entry struct {
 	// Key is a prompt's name, a resource's URI or a template, unique within its
 	// list.
 	Key string
-	// Published is the entry in the form in which it is published. Its name, URI
-	// or template is Key.
+	// Published is the entry in the form in which it is published. The name, URI
+	// or template in it is Key.
 	Published json.RawMessage
 }
 

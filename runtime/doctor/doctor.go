@@ -85,8 +85,8 @@ func Healthy(all []Check) bool {
 	return !slices.ContainsFunc(all, func(c Check) bool { return c.Status == Failed })
 }
 
-// failed returns a failed check with the error's message and hint. If the error has no
-// hint, the parameter next is used instead.
+// failed returns a failed check that has the error's message and hint. If the error
+// has no hint, the parameter next is used instead.
 func failed(name string, err error, next string) Check {
 	c := Check{Name: name, Status: Failed, Detail: text.OneLine(err.Error()), Next: next}
 	f := fault.Of(err)

@@ -226,8 +226,8 @@ const (
 	Abandoned Outcome = "abandoned" // the asker withdrew it, or nobody could be asked
 )
 
-// NoElicitation is the reason of a request that was withdrawn because its
-// conversation cannot show requests.
+// NoElicitation is the reason for withdrawing a request because its conversation
+// cannot show requests.
 const NoElicitation = "no_elicitation"
 
 // Ended reports whether the asker has an outcome: an answer or a timeout.

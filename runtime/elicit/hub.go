@@ -35,9 +35,9 @@ type Options struct {
 	// machine with a terminal. Asking then makes sense even if no surface is
 	// attached.
 	Attended bool
-	// Members lists the people that the settings let this installation reach.
-	// Surfaces add the people whom they announce. A request for anyone else is
-	// refused. If nil, any audience is accepted unchecked.
+	// Members lists the people whom this installation can reach according to its
+	// settings. Surfaces add the people that they announce. A request for anyone
+	// else is refused. If nil, any audience is accepted unchecked.
 	Members []Member
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
@@ -108,8 +108,8 @@ func (h *Hub) Close() {
 func (h *Hub) Retain() time.Duration { return h.options.Retain }
 
 // Open asks r without waiting; see [Hub.Wait]. If r's key was used before, Open
-// returns the earlier request, in any state. If that was a different question, it
-// fails. Open does not check whether a person can be reached.
+// returns the earlier request, in any state. If that request asked a different
+// question, Open fails. Open does not check whether a person can be reached.
 func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -243,8 +243,8 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 }
 
 // KeepDrafts stores the answers of a refused completion as drafts, because the
-// dialog they were typed in may be closed. It does not overwrite another
-// channel's drafts, and drops answers that fit no question.
+// dialog in which they were typed may be closed. It does not overwrite another
+// channel's drafts, and drops answers that belong to no question.
 func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 	r, err := h.Get(ctx, a.RequestID)
 	if err != nil {
@@ -267,7 +267,7 @@ func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 	update := h.db.Update
 	switch a.Type {
 	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, HandBack, Collected:
-		update = h.db.UpdateFast // they are frequent, and losing those of the last second in a crash is acceptable
+		update = h.db.UpdateFast // these changes are frequent, and losing those of the last second in a crash is acceptable
 	}
 	var changes []Change
 	err := update(ctx, func(tx *store.Tx) error {

@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// Proposal is an action that an agent asks permission for, as read from its tool
-// call. The agent's own words are in the request's Message. A surface either
-// shows Text in full, or states that it does not and offers no way to allow the
-// action.
+// Proposal is an action for which an agent asks permission. It is read from the
+// agent's tool call. The agent's own words are in the request's Message. A
+// surface either shows Text in full, or states that it does not and offers no way
+// to allow the action.
 type Proposal struct {
 	// Action is one of command, edit, delete, move, read, search, fetch and tool.
 	Action string `json:"action"`

@@ -334,8 +334,8 @@ func comeBack(next *Request, a Action) (bool, error) {
 }
 
 // handBack handles a call that ends with the request's ID. The request keeps its
-// position in the inbox, because its agent is likely to come back. From then on it
-// is not bound to the turn.
+// position in the inbox, because its agent is likely to come back. From then on,
+// the request is not bound to the turn.
 func handBack(next *Request, _ Action) (bool, error) {
 	changed := !next.HandedBack
 	next.HandedBack, next.OnTurnEnd = true, Keep

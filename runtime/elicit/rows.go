@@ -107,8 +107,9 @@ func milliseconds(t Time) sql.NullInt64 {
 // asking do not collide.
 func onceKey(r Request) string { return string(r.Trigger) + "/" + r.Key }
 
-// digest is equal for requests that ask the same from the same source. It does not
-// include question IDs, because they may have been generated.
+// digest returns the same string for requests that ask the same question from the
+// same source. It does not include question IDs, because they may have been
+// generated.
 func digest(r Request) string {
 	h := sha256.New()
 	parts := []string{r.Source.Kind, r.Source.Name, r.Title, r.Message, r.URL}

@@ -153,9 +153,10 @@ func (h *Hub) Settled(ctx context.Context, id string) (Request, error) {
 	return h.Get(ctx, id)
 }
 
-// EndTurn abandons the open requests of an ended turn, except those with OnTurnEnd
-// keep, and returns their number. Watchers see the reasons [TurnCompleted] and
-// [TurnFailed] as such, and any other as a cancellation.
+// EndTurn abandons the open requests of an ended turn, except requests whose
+// OnTurnEnd is keep, and returns their number. Watchers see the reasons
+// [TurnCompleted] and [TurnFailed] unchanged, and any other reason as a
+// cancellation.
 func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
 	if turnID == "" {
 		return 0, nil

@@ -168,9 +168,9 @@ func Who(by, channel string) (text string) {
 	return text + " in " + channel
 }
 
-// Final returns the answers to send when the person is done: it submits what
-// has an answer and skips optional questions without one. It leaves out
-// unanswered required questions, which [Reduce] then reports.
+// Final returns the answers to send when the person is done: it submits the
+// questions that have an answer and skips optional questions without an answer.
+// It leaves out unanswered required questions, which [Reduce] then reports.
 func (r *Request) Final(answers map[string]Answer) map[string]Answer {
 	final := map[string]Answer{}
 	for i := range r.Questions {

@@ -16,7 +16,7 @@ import (
 )
 
 // completeTime is the time limit for a completion. After that, the person has
-// already typed something else.
+// probably typed something else.
 const completeTime = 10 * time.Second
 
 // prompt gets a filled-in prompt from an upstream.

@@ -33,7 +33,8 @@ const (
 )
 
 // doneTime is how long a call waits for an upstream to report an opened page as
-// done. The report is optional for upstreams. It is a variable for tests.
+// done. The report is optional for upstreams. doneTime is a variable so that
+// tests can change it.
 var doneTime = 30 * time.Second
 
 // expect prepares for the report that a page is done. It returns nil if id is empty

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Upstreams []Upstream
 	// Open opens the request hub and its store, which must include [Schema]. The
-	// gateway does not close them; close them after it.
+	// gateway does not close them. The caller closes them after the gateway.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
 	// StateDir is the folder with the credentials' key.
 	StateDir string

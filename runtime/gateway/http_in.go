@@ -40,8 +40,8 @@ func (in *inflow) take(r *http.Request, answer *http.Response) error {
 	return nil
 }
 
-// wholeBody is a body that was read completely. place is its buffer space if it
-// belongs to no call; Close releases it.
+// wholeBody is a body that was read completely. If the body belongs to no call,
+// place is the body's buffer space, and Close releases it.
 type wholeBody struct {
 	*bytes.Reader
 	place *place

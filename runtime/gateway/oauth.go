@@ -158,8 +158,8 @@ func bearer(challenge string) map[string]string {
 	return nil
 }
 
-// document is an address that may describe a resource, and the resource that it
-// must describe.
+// document is the address of a possible description of a resource, together with
+// the resource that it must describe.
 type document struct{ address, resource string }
 
 func metadataOf(named, resource string) (all []document) {

@@ -362,8 +362,8 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// alias redirects the older form of the address. Only its ID is used: the sign-in
-// identifies the person, and returnUrl must be on this server.
+// alias redirects the older form of the address. Only the ID in it is used: the
+// sign-in identifies the person, and returnUrl must be on this server.
 func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 	back := r.FormValue("returnUrl")
 	if back != "" && origin(back) == "http://"+r.Host || origin(back) == "https://"+r.Host {

@@ -130,8 +130,8 @@ func (h *holder) leave() {
 	h.place.leave()
 }
 
-// gathered is a message that is being read. The upstream's limit and the available
-// places limit its size.
+// gathered is a message that is being read. Its size is limited by the upstream's
+// limit and the available places.
 type gathered struct {
 	in    *inflow
 	ctx   context.Context // the call's context; ends waiting for a place

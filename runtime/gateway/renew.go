@@ -22,8 +22,8 @@ import (
 const renewTime = 30 * time.Second
 
 // usable returns the upstream's credential, renewed if it is about to expire. It
-// returns nil if there is none or it cannot be renewed; then someone has to
-// connect.
+// returns nil if there is no credential or if it cannot be renewed. In both
+// cases, someone has to connect.
 func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	if u.Scope == NoScope {
 		return nil, nil

@@ -13,9 +13,8 @@ import (
 )
 
 // A URI is an upstream's own name for a resource, and the upstream's messages
-// mention it, so deskhand keeps it. It is shown as deskhand:UPSTREAM/URI only if
-// it would be ambiguous because another upstream, or this server, has the same
-// URI.
+// mention it, so deskhand keeps it. The URI is shown as deskhand:UPSTREAM/URI
+// only if another upstream, or this server, has the same URI.
 
 // ownScheme is the prefix of URIs that name the upstream that has the resource.
 const ownScheme = "deskhand:"

@@ -19,8 +19,8 @@ import (
 // Some upstream tools can only be called as a task: tools with
 // execution.taskSupport: required (2025-11-25), and tools that refuse a call
 // without the extension io.modelcontextprotocol/tasks (2026-07-28). Such a call is
-// made as a task and followed here until it ends, so for an agent it is an ordinary
-// call. All other tools are called without a task.
+// made as a task and followed here until the task ends. For an agent, it is an
+// ordinary call. All other tools are called without a task.
 
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
@@ -204,7 +204,7 @@ func (t *upstreamTask) follow(ctx context.Context, state taskState) (*mcp.CallTo
 // maxQuestions is how many questions one task may ask.
 const maxQuestions = 100
 
-// pass asks a person the questions that are new. Each answer is sent when it is
+// pass asks a person the new questions. Each answer is sent as soon as it is
 // available. A failure stops the call.
 func (t *upstreamTask) pass(ctx context.Context, stop context.CancelCauseFunc, id string, requests mcp.InputRequestMap) {
 	for key, request := range requests {

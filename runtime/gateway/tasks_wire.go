@@ -106,8 +106,8 @@ func outwardHTTP(r *http.Request) error {
 	return nil
 }
 
-// taskTools returns the names of the tools in a message that can only be called as
-// a task. The SDK does not read this setting.
+// taskTools returns the names of those tools in a message that can only be called
+// as a task. The SDK does not read this setting.
 func taskTools(message []byte) (names []string) {
 	if !bytes.Contains(message, []byte(`"taskSupport"`)) {
 		return nil

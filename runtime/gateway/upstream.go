@@ -30,7 +30,7 @@ type Upstream struct {
 	Pass    []string
 	Env     map[string]string
 	// URL is the address of a server that communicates over HTTP. Headers are sent
-	// with every request, and only to this server.
+	// with every request, but only to this server.
 	URL     string
 	Headers map[string]string
 	// Inside reports whether URL is on this machine or its network even though
@@ -40,8 +40,8 @@ type Upstream struct {
 	// "-" means no prefix.
 	Prefix string
 	// Allow and Deny are patterns for its tool and prompt names, as in
-	// path.Match. The gateway offers names that Allow matches (all if it is
-	// empty) and Deny does not.
+	// path.Match. The gateway offers a name if Allow matches it, or is empty, and
+	// Deny does not match it.
 	Allow, Deny []string
 	// NoResources hides its resources and resource templates.
 	NoResources bool

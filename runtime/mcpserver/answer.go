@@ -174,8 +174,8 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	return s.callResult(tool, a)
 }
 
-// tellDelivered arranges a call to delivered, which may be nil. It reports whether
-// the client received the answer.
+// tellDelivered arranges that delivered, which may be nil, is called to report
+// whether the client received the answer.
 func (s *Server) tellDelivered(ctx context.Context, key string, delivered func(ok bool)) {
 	switch {
 	case delivered == nil:

@@ -254,7 +254,7 @@ func (p *peer) dispatch(ctx context.Context, h *elicit.Hub, a elicit.Action) *el
 }
 
 // elicit sends the client one elicitation after another, and stops at the first
-// that is not accepted.
+// elicitation that is not accepted.
 func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.ElicitResult, error) {
 	replies := map[string]*mcp.ElicitResult{}
 	for _, e := range all {

@@ -160,8 +160,8 @@ func (d *httpDoor) inSession(w http.ResponseWriter, r *http.Request, id string, 
 	}
 }
 
-// settled answers messages that the SDK does not answer, or not over HTTP, and
-// reports whether it did.
+// settled answers messages that the SDK does not answer, or does not answer over
+// HTTP. It reports whether it answered.
 func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	kind, served := methods[f.method]
 	refusal := inexact(f)

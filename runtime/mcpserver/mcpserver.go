@@ -46,7 +46,8 @@ type Options struct {
 	// stdin or the server was told to stop. Zero means 5 seconds.
 	DrainTime time.Duration
 	// MaxSessions is the maximum number of HTTP sessions of clients that start with
-	// initialize. A new session replaces the one unused longest. Zero means 1024.
+	// initialize. A new session replaces the session that has been unused longest.
+	// Zero means 1024.
 	MaxSessions int
 	// SessionIdle is how long an HTTP session may be unused before it ends. Zero
 	// means 30 minutes.

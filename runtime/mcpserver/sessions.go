@@ -9,8 +9,8 @@ import (
 )
 
 // sessions holds the HTTP sessions of clients that started with initialize. The SDK
-// holds their state. This table limits their number and how long an unused one
-// lives. A session with a running request or open stream is in use.
+// holds their state. This table limits the number of sessions and how long an
+// unused session lives. A session with a running request or open stream is in use.
 type sessions struct {
 	max  int
 	idle time.Duration

@@ -28,8 +28,8 @@ import (
 type Section struct {
 	// IDs holds the chunk IDs, sorted. It has at least one.
 	IDs []string
-	// Title is the page's title, and Breadcrumb the headings from the page's
-	// top down to the section.
+	// Title is the page's title, and Breadcrumb lists the headings from the
+	// page's top down to the section.
 	Title, Breadcrumb, Heading string
 	// Text is the chunk's plain text.
 	Text string
@@ -66,9 +66,9 @@ type Plan struct {
 	Changed int `json:"changed"`
 	// Stale holds the sorted IDs in the file that belong to no chunk.
 	Stale []string `json:"stale"`
-	// Todo holds the sections without phrases and the changed ones. The sections
-	// nearest to questions with few results come first, then the sections that
-	// are hardest to reach.
+	// Todo holds the sections without phrases and the sections that have changed.
+	// The sections nearest to questions with few results come first, then the
+	// sections that are hardest to reach.
 	Todo []Section `json:"-"`
 }
 

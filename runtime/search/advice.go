@@ -30,7 +30,7 @@ const (
 	agreeAtLeast  = 0.6
 	foundAtLeast  = 0.5
 	adviseFrom    = 100 // minimum number of chunks: a smaller index was not measured, and an agent can read list_docs instead
-	adviseWords   = 3   // minimum number of words in a question: fewer are a name to look up
+	adviseWords   = 3   // minimum number of words in a question; fewer words are a name to look up
 	maxAdvised    = 8
 	advisedBytes  = 60
 	advisedCosine = 0.3
@@ -68,9 +68,9 @@ func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	return h, nil
 }
 
-// nearTerms returns terms of the corpus that are near the question and not in it:
-// first those of the corpus's representative terms that are nearest by vector,
-// then the headings and titles of the best hits.
+// nearTerms returns terms of the corpus that are near the question but not in it.
+// First come the corpus's representative terms that are nearest by vector, then
+// the headings and titles of the best hits.
 func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
 	type near struct {
 		term   string

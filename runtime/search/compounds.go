@@ -50,7 +50,7 @@ func joinedWith(before, word, between string) string {
 	return strings.ToLower(before + word)
 }
 
-// secondHalves holds the words that end a compound which English writes as one word
+// secondHalves holds the second words of compounds that English writes as one word
 // or as two. Joining any two neighbours would be wrong: docs are full of
 // identifiers, and "state management" is not about StateManagement.
 var secondHalves = func() map[string]bool {

@@ -19,7 +19,7 @@ type Evidence struct {
 	Meaning float64
 	// Near is the share of the question whose words are close together in the
 	// chunk's text, that is, within the length of a snippet. Each word is
-	// weighted by its rarity. It is computed only for the best chunks.
+	// weighted by its rarity. Near is computed only for the best chunks.
 	Near float64
 	// Path is the share of the question that is in the path of the chunk's page.
 	Path float64

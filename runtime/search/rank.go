@@ -10,8 +10,9 @@ import (
 )
 
 // poolSize is the number of the best chunks that are ranked against each other,
-// half of them by keyword and half by meaning if both are used. Twice as many find
-// nothing more (docs/ranking.md). Later pages continue by keyword only.
+// half of them by keyword and half by meaning if both are used. Ranking twice as
+// many chunks finds nothing more (docs/ranking.md). Later pages continue by
+// keyword only.
 const poolSize = 60
 
 // nearSize is the number of the pool's best chunks that are read to check whether
@@ -20,7 +21,7 @@ const poolSize = 60
 const nearSize = 16
 
 // leastCosine is the minimum cosine of a hit that shares no word with the question.
-// For questions about something else, cosines are mostly below it.
+// For questions about something else, most cosines are below it.
 const leastCosine = 0.35
 
 // phraseLimit is the maximum number of chunks that are read, best first, to check
@@ -121,8 +122,8 @@ func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, er
 	return pool, met, err
 }
 
-// lexical returns the best depth chunks by keyword in the question's language,
-// followed by the best depth in other languages.
+// lexical returns the best chunks by keyword in the question's language, followed
+// by the best in other languages. Each of the two lists has at most depth chunks.
 func (r *run) lexical(depth int, keep func(int) bool) ([]artifact.Scored, error) {
 	if r.spoken == nil {
 		return r.reader.Lexical(r.terms, depth, keep)
@@ -340,8 +341,8 @@ func (r *run) score(pool []ranked) {
 	}
 }
 
-// further returns the pool, followed by the other chunks that have a word of the
-// question, among the best depth chunks.
+// further returns the pool, followed by other chunks that have a word of the
+// question. It looks only at the best chunks by keyword, up to depth.
 func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []ranked, met int, err error) {
 	found, err := r.reader.Lexical(r.terms, depth, keep)
 	if err != nil {

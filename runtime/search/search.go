@@ -68,7 +68,7 @@ type Page struct {
 	// question.
 	Hint *Hint
 	// Cut reports whether only the best chunks were checked, because too many
-	// contain all words of a phrase.
+	// chunks contain all words of a phrase.
 	Cut bool
 	// Lexical explains, in a sentence without a full stop, why hits were ranked by
 	// keyword only even though the index has vectors. It is empty if hits were
@@ -89,7 +89,7 @@ type Hit struct {
 	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
-	// Variants holds other values of collapsing facets: those for which the same
+	// Variants holds those other values of collapsing facets for which the same
 	// section also ranked among the best chunks; see artifact.Facet. A search
 	// that filters by such a value finds that section. It is nil if there are
 	// none.

@@ -146,9 +146,9 @@ func (ed *snapshot) reopen(o Options) {
 	}
 }
 
-// Mute returns why the artifact's vectors cannot be used, so questions are
-// answered by keyword only. It returns nil if the vectors are used or if there
-// are none.
+// Mute returns an error that says why the artifact's vectors cannot be used.
+// Questions are then answered by keyword only. It returns nil if the vectors are
+// used or if there are none.
 func (e *Engine) Mute() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

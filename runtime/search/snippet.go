@@ -50,9 +50,9 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	return b.String(), near
 }
 
-// longEnough returns the line, which is the beginning of the text on one line,
-// extended so that enough for a snippet follows the given start. A Chinese
-// character, for example, takes three bytes.
+// longEnough extends the line, which is the beginning of the text on one line,
+// until enough for a snippet follows the given start. It returns the extended
+// line. A Chinese character, for example, takes three bytes.
 func (r *run) longEnough(text, line []byte, from int) []byte {
 	for r.taken < len(text) && forth(line, from, snippetBytes) == len(line) {
 		next := cutText(text[r.taken:], 4*snippetBytes)

@@ -80,7 +80,7 @@ func (c *Command) Undo(ctx context.Context, prefix string, dryRun bool) error {
 // allowing calls the function do. If do fails because of text that looks like a secret,
 // allowing shows that text at the terminal and asks whether to continue. If the person
 // says yes, it records the text that the person has seen in allowed, and calls do again.
-// Otherwise it returns the original error.
+// Otherwise, it returns the original error.
 func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun bool, do func() error) error {
 	for {
 		err := do()

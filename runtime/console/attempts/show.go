@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Show prints a task with its attempts, or an attempt's status. With follow, it prints
-// every change of an attempt until no process runs.
+// Show prints a task with its attempts, or an attempt's status. If follow is set, it
+// prints every change of an attempt until no process runs.
 func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 	if !follow {
 		id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)

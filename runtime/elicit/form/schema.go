@@ -188,8 +188,7 @@ func titleOf(q *elicit.Question) string {
 	return q.Message
 }
 
-// descriptionOf returns the parts of a question that have no place of their own in
-// a form.
+// descriptionOf returns the parts of a question for which a form has no field.
 func descriptionOf(q *elicit.Question) (lines []string) {
 	if q.Title != "" && q.Title != q.Message {
 		lines = append(lines, q.Message)

@@ -15,8 +15,8 @@ import (
 
 // A person's answer counts as delivered when the result was written to a client
 // that had neither disconnected nor given up. If a server is killed before that,
-// nothing was delivered. If it is killed immediately after, the answer may be
-// delivered twice: the second time, the result says when the answer was given.
+// nothing was delivered. If it is killed immediately after that, the answer may
+// be delivered twice: the second time, the result says when the answer was given.
 
 // posts holds the requests whose outcome is being sent to a client, or was sent a
 // moment ago. The agent may call again before the delivery is stored, or use store

@@ -18,8 +18,8 @@ type holding struct {
 	caller contract.Caller
 	// limit is the maximum time to hold the call; 0 means until wait returns.
 	limit time.Duration
-	// opened reports whether the request is in the store, so its ID can be
-	// returned. If nil, the request was there before the call.
+	// opened reports whether the request is in the store; its ID can then be
+	// returned. If opened is nil, the request was in the store before the call.
 	opened func() bool
 	// total is the maximum time that wait may take, used to compute the remaining
 	// time; 0 if it is unknown.

@@ -136,8 +136,8 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 	return questions
 }
 
-// spread reads a call that contains the members of its only question next to its
-// own. The title is the dialog's, as in the specification.
+// spread reads a call in which the members of the only question are next to the
+// call's own members. The title is that of the dialog, as in the specification.
 func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) []elicit.Question {
 	r.Title = in.text("title", fields, "title")
 	if inner := contract.Unwrap(raw); inner[0] == '[' || inner[0] == '{' {

@@ -19,8 +19,8 @@ func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
 }
 
 // owner returns the owner recorded in the caller's questions. It is empty in an
-// attempt, whose questions belong to the attempt, because each of its runs has a
-// different token.
+// attempt. There, questions belong to the attempt, because each of the attempt's
+// runs has a different token.
 func (d *Toolset) owner(caller contract.Caller) string {
 	if d.options.Context.AttemptID != "" {
 		return ""

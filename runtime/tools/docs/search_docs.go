@@ -75,8 +75,8 @@ type Hit struct {
 	Snippet    string            `json:"snippet"`
 	Filepath   string            `json:"filepath"`
 	Metadata   map[string]string `json:"metadata"`
-	// Title is the page's. Lines holds the chunk's first and last line in the file,
-	// or is empty if they are unknown.
+	// Title is the page's title. Lines holds the chunk's first and last line in the
+	// file, or is empty if they are unknown.
 	Title string `json:"title"`
 	Lines string `json:"lines,omitempty"`
 	// Variants is copied from search.Hit.

@@ -201,8 +201,8 @@ func toolNames() []string {
 // LandNames lists the tools that package land creates with [Define].
 var LandNames = []string{"land_attempt", "update_attempt", "discard_attempt", "open_pull_request", "wait_for_attempts"}
 
-// Named replaces tool names in text, both this package's and [LandNames], with
-// the names that the tools have under these options.
+// Named replaces tool names in text, both this package's names and [LandNames],
+// with the names that the tools have under these options.
 func (o Options) Named(text string) string { return o.named(text) }
 
 // named implements Named.

@@ -89,7 +89,7 @@ func Tools(o Options) []contract.Tool {
 }
 
 // AttemptTools returns the tools for the agent of the attempt o.AttemptID. The
-// agent may record further work, but not start or stop any.
+// agent may record further work, but may not start or stop work.
 func AttemptTools(o Options) []contract.Tool {
 	o.fewer = true
 	o = o.withDefaults()
