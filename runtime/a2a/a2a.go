@@ -62,9 +62,9 @@ type Options struct {
 	Runner Runner
 	// Skill handles messages that name no skill. If empty, it is AskSkill.
 	Skill string
-	// PushTo lists hosts, as HOST:PORT, that push notifications may go to even
-	// if they are on this machine or its network, and with the authentication
-	// that the client supplies.
+	// PushTo lists hosts, in the form HOST:PORT, to which push notifications may
+	// go even if the hosts are on this machine or its network. The notifications
+	// may contain the authentication that the client supplies.
 	PushTo []string
 	// MayAnswer reports whether a caller may answer a task's question in place
 	// of a person. If nil, every caller may.

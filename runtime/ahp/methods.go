@@ -10,8 +10,8 @@ import (
 )
 
 // methods lists the methods that a client may call. The field first reports
-// whether the method is allowed before initialize. The function answer sends
-// the reply itself; if it returns an error, that error is the reply.
+// whether the method is allowed before initialize. The function answer sends the
+// reply itself; if it returns an error, the error is sent as the reply.
 var methods = map[string]struct {
 	first  bool
 	answer func(*conn, context.Context, message) error

@@ -67,7 +67,8 @@ func (m *mirror) read(ctx context.Context, changes []elicit.Change, into map[str
 }
 
 // located is a change and its request. The request is the mirror's version, or
-// the stored one if it has ended. It is nil if the request no longer exists.
+// the stored version if the request has ended. It is nil if the request no longer
+// exists.
 type located struct {
 	elicit.Change
 	request *elicit.Request

@@ -42,8 +42,8 @@ func failed(code int, format string, args ...any) *rpcError {
 	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// decodeMessage parses a client's message. With an error, it still returns the
-// ID to reply to, if that could be parsed.
+// decodeMessage parses a client's message. If it returns an error, it also
+// returns the ID to reply to, if that could be parsed.
 func decodeMessage(data []byte) (m message, err *rpcError) {
 	var raw struct {
 		JSONRPC string          `json:"jsonrpc"`

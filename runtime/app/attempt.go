@@ -27,8 +27,8 @@ func (a *App) Runner(ctx context.Context) (*tasks.Manager, error) {
 	return a.Work(ctx)
 }
 
-// attemptDoor gives an attempt's agent access to deskhand: a separate loopback port and
-// token, both valid until the process ends.
+// attemptDoor gives an attempt's agent access to deskhand: a separate port on loopback
+// and a separate token, both valid until the process ends.
 type attemptDoor struct {
 	app *App
 	log *slog.Logger
@@ -213,8 +213,8 @@ func (t *attemptTools) close() {
 	}
 }
 
-// questions opens a hub for an attempt's tools on the first question. The hub closes with
-// the tools, before the manager that runs the attempt.
+// questions opens a hub for an attempt's tools when the first question is asked. The hub
+// closes with the tools, before the manager that runs the attempt.
 type questions struct {
 	app *App
 

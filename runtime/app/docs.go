@@ -192,8 +192,8 @@ func (l *docsServer) close() {
 }
 
 // folderState identifies the contents of an index folder by the sizes and
-// modification times of metadata.json and of the data files. metadata is empty if
-// there is no metadata.json.
+// modification times of metadata.json and the data files. The field metadata is
+// empty if there is no metadata.json.
 type folderState struct{ metadata, data string }
 
 func (l *docsServer) look() folderState {

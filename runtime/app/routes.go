@@ -12,7 +12,7 @@ import (
 // anyone who can reach it, a program with the agents' token, or a person. The front's own
 // routes are in a separate table. Agents may ask and read; only people may answer, sign
 // in and start attempts. The user can allow two exceptions: with --tools work, the tools
-// of /mcp start attempts, and if the setting a2a.project is set, /a2a runs tasks.
+// at /mcp can start attempts; with the setting a2a.project, /a2a can run tasks.
 var Routes = map[string]access.Level{
 	"/mcp":     access.Agents,
 	"/a2a":     access.Agents, // further messages, which answer a question, require a person: see agents.go

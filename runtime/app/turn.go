@@ -33,7 +33,8 @@ func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) erro
 }
 
 // endTurns implements [elicit.Options.Settle]. In a process that runs no attempts, it
-// ends the turns that other processes lost, once.
+// opens a manager for a moment, because that ends the turns that other processes
+// lost.
 func (a *App) endTurns(ctx context.Context) error {
 	a.working.Lock()
 	m := a.manager

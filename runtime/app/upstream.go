@@ -161,8 +161,8 @@ func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 }
 
 // servesConnect reports whether another process serves the pages at the address that is
-// meant for this process. Either process can serve them, because their data is in the
-// store.
+// meant for this process. Either process can serve the pages, because their data is in
+// the store.
 func servesConnect(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -31,8 +31,8 @@ type Options struct {
 	// Open returns the request hub and the store, which must have been opened
 	// with [Schema]. The runner closes neither.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// Patience is how long a request waits for its call. A call that takes longer
-	// is continued after the request. If zero, it is 1 second.
+	// Patience is how long a request waits for its call. A longer call continues
+	// after the request has ended. If zero, it is 1 second.
 	Patience time.Duration
 	// Retention is how long a call's result is stored. If zero, it is 24 hours.
 	Retention time.Duration

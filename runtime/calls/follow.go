@@ -27,7 +27,7 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// look reads a call. If the call's runner is dead, look first marks the call as
+// look reads a call. If the call's runner is dead, it first marks the call as
 // lost.
 func (k *Runner) look(ctx context.Context, id string) (*elicit.Hub, row, error) {
 	hub, db, err := k.open(ctx)

@@ -41,7 +41,7 @@ type Runner interface {
 	// Find returns one run of a session.
 	Find(ctx context.Context, session, process string) (Run, error)
 	// Log returns the run's log entries after a revision, in order of revision.
-	// If there are none, it waits up to the duration wait for new entries.
+	// If there are none, it waits for new entries, up to the given duration.
 	Log(ctx context.Context, r Run, after int64, wait time.Duration) (Page, error)
 }
 

@@ -50,9 +50,9 @@ func (t *tool) failed() bool {
 	return t.Status == "failed" || t.Status == "denied" || t.Status == "timed_out"
 }
 
-// place is a client's position in a run: a revision of the process's log, and how
-// many bytes of the last entry's text the client has. That text may still grow or
-// be replaced, so place also holds a checksum of these bytes.
+// place is a client's position in a run: a revision of the process's log, and the
+// number of bytes of the last entry's text that the client has. That text may
+// still grow or be replaced, so place also holds a checksum of these bytes.
 type place struct {
 	process  string
 	revision int64

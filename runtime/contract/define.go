@@ -33,8 +33,8 @@ type Spec struct {
 	// would not understand the error that a schema condition (if, not) gives. It
 	// may be nil.
 	Before func(Given) *fault.Fault
-	// Reword returns a replacement for a refusal's message. If it returns "" or is
-	// nil, the default stays.
+	// Reword returns a replacement for a refusal's message. If it is nil or
+	// returns "", the default message is used.
 	Reword func(Refusal) string
 }
 

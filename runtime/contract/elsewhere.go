@@ -41,8 +41,8 @@ type Entry struct {
 type Completing struct {
 	// Exactly one of Prompt and Template is set. It is an Entry.Key.
 	Prompt, Template string
-	// Argument is the argument to suggest values for, Value the text typed so far,
-	// and Others the values of the other arguments.
+	// Argument is the argument for which to suggest values, Value is the text
+	// typed so far, and Others holds the values of the other arguments.
 	Argument, Value string
 	Others          map[string]string
 }

@@ -37,7 +37,7 @@ type PendingCalls interface {
 	// on to the call. It returns a fault if an answer is not valid, and ignores
 	// answers to questions that are not open.
 	Answer(ctx context.Context, caller Caller, id string) error
-	// Cancel requests that the call end. The call may still end in another way.
+	// Cancel requests that the call end. The call may still end differently.
 	// Cancelling an ended call does nothing and returns no error.
 	Cancel(ctx context.Context, caller Caller, id string) error
 	// Watch starts watching a call for changes.

@@ -19,8 +19,9 @@ type Action struct {
 	Audience   *Audience         `json:"audience,omitempty"`   // Reassigned
 	Asker      string            `json:"asker,omitempty"`      // AskerReturned
 
-	// By is the acting principal, Roles its roles, Channel how the action
-	// arrived (web, terminal, slack), and Client the page or process.
+	// By is the acting principal, and Roles lists its roles. Channel is how the
+	// action arrived (web, terminal, slack), and Client is the page or process
+	// that sent it.
 	By      string   `json:"by,omitempty"`
 	Roles   []string `json:"roles,omitempty"`
 	Channel string   `json:"channel,omitempty"`

@@ -25,9 +25,9 @@ type Surface interface {
 //
 // An error means that r was not asked or that ctx ended first. If nobody can be
 // reached, the error is the fault no_surface; if r is invalid, it is a
-// *[Rejection]. If ctx ended, Ask withdraws a request that belongs to a turn and
-// leaves any other request open and marks its asker as gone; the request returned
-// with ctx's error has its ID.
+// *[Rejection]. If ctx ended and the request belongs to a turn, Ask withdraws the
+// request. Otherwise, Ask leaves the request open and marks its asker as gone.
+// The request returned with ctx's error has its ID.
 func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {

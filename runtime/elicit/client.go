@@ -10,7 +10,8 @@ type Client interface {
 	// r.
 	CanShow(r *Request) bool
 	// Rounds reports whether the client shows requests between two calls, not
-	// during one. Ending the call with Show's error shows the request.
+	// during one. To show a request, end the call with the error that Show
+	// returns.
 	Rounds() bool
 	// Show returns the error that ends the call and makes the client show r and
 	// call again. If why is not empty, it explains what was wrong with the
@@ -23,8 +24,9 @@ type Client interface {
 	// Actions returns the actions of the client's person on r, or nothing if the
 	// client has not reported anything.
 	Actions(r *Request) []Action
-	// Unasked reports whether the client's answer to r does not come from a
-	// person, or must not end r while a person can be reached in another way.
+	// Unasked reports whether the client's answer to r may come from the client
+	// instead of a person, or must not end r while a person can be reached in
+	// another way.
 	Unasked(ctx context.Context, h *Hub, r *Request) (bool, error)
 	// PageDone tells the client that the page it opened for a request is done.
 	PageDone(ctx context.Context, id string)

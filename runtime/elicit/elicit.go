@@ -36,8 +36,8 @@ type Request struct {
 	// URL is an http or https address. When the request is asked, [IDInURL] in it
 	// is replaced with the request's ID.
 	URL string `json:"url,omitempty"`
-	// Schema is the original form from another protocol, byte for byte, so it can
-	// be answered in that protocol's terms.
+	// Schema is the original form from another protocol, byte for byte, so the
+	// answer can use that protocol's terms.
 	Schema  json.RawMessage `json:"schema,omitempty"`
 	Context Context         `json:"context,omitzero"`
 
@@ -238,8 +238,8 @@ func (r *Request) Accepted() bool {
 	return r.Status == Completed && r.Completion.Outcome == Accept
 }
 
-// Undelivered reports whether a person ended the request, by an answer, a
-// decline or a cancel, and no live call of the asker has received that yet.
+// Undelivered reports whether a person ended the request, by an answer, a decline
+// or a cancel, and no live call of the asker has received the outcome yet.
 func (r *Request) Undelivered() bool {
 	if r.Status != Completed || !r.CollectedAt.IsZero() {
 		return false

@@ -58,8 +58,9 @@ func (h *Hub) expect(in time.Duration) {
 	}
 }
 
-// expectEnd makes the sweeper check when a request's deadline passes, or its held
-// answer takes effect. The parameter at is the store's current time.
+// expectEnd makes the sweeper check when a request's deadline passes, or when the
+// request's held answer takes effect. The parameter at is the store's current
+// time.
 func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Status == Open && !r.Deadline.IsZero() {
 		h.expect(r.Deadline.Sub(at.Time))
@@ -211,8 +212,8 @@ type work struct {
 }
 
 // Sweep applies held answers, ends requests past their deadline, marks requests whose asker
-// died, and deletes everything that is older than the history keeps. Any number of
-// processes may sweep concurrently: each step is applied only once.
+// died, and deletes everything that is too old for the history. Any number of processes may
+// sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
 	found, err := h.findWork(ctx)
 	if err != nil {

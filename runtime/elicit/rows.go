@@ -136,8 +136,8 @@ type Filter struct {
 	Statuses []Status
 	// If not empty, these must match.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
-	// Undelivered selects only requests that a person ended. No live call of the
-	// asker has received their outcome.
+	// Undelivered selects only requests that a person ended and whose outcome no
+	// live call of the asker has received.
 	Undelivered bool
 	// OfAttempts selects only requests that belong to an attempt.
 	OfAttempts bool
@@ -179,7 +179,7 @@ func (f Filter) where() (clause string, args []any) {
 	}
 	status := "status"
 	if slices.Contains(f.Statuses, Completed) {
-		status = "status || ''" // prevents the use of the index: nearly all rows have this status, so all would be read and sorted for one page
+		status = "status || ''" // prevents the use of the index: nearly all rows have this status, so all rows would be read and sorted for one page
 	}
 	where = append(where, status+" IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
 	for _, s := range f.Statuses {

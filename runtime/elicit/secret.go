@@ -24,8 +24,8 @@ var strongSecrets = phrases("password", "passwords", "passphrase", "passcode", "
 	"credit card", "credit card number", "credit card details", "card number", "cvv", "cvc", "pin code", "social security number",
 	"security code", "verification code", "one-time code", "2fa code", "mfa code", "otp", "recovery code", "recovery phrase", "seed phrase")
 
-// weakSecrets lists words that also have other meanings. They count if a person is
-// told to give one, or is asked for their own.
+// weakSecrets lists words that also have other meanings. Such a word counts if a
+// person is told to give the thing or is asked for their own.
 var weakSecrets = phrases("token", "tokens", "secret", "secrets", "pin", "credentials", "access key", "encryption key", "signing key", "license key")
 
 func phrases(list ...string) (all [][]string) {
@@ -45,8 +45,8 @@ var (
 	// asking lists the opening words of questions about a secret, unlike "can you",
 	// "what is" and imperatives.
 	asking = setOf("should shall do does did is are may must have has which where how why when who")
-	// follows lists words that may follow a secret. Any other word makes it part of
-	// a compound, as in "password policy".
+	// follows lists words that may follow a secret. Any other word makes the secret
+	// part of a compound, as in "password policy".
 	follows = setOf("for of to from in on with that so please here below as and or when before if which you at into now again")
 	whose   = setOf("your you")
 )

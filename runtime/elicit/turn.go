@@ -42,8 +42,9 @@ var endWords = map[string]string{
 	"unreachable": "no person could be asked",
 }
 
-// Standing returns what a person should know before answering a request that has
-// outlived its turn, or "" if it has not.
+// Standing returns a note that a person should read before answering a request
+// that has outlived its turn. If the request has not outlived it, Standing
+// returns "".
 func (r *Request) Standing() string {
 	if r.TurnEnd == nil || r.Status == Completed {
 		return ""

@@ -17,8 +17,8 @@ type Interval struct {
 // interval of ±0.03 differ by about 0.0005 between two seeds.
 const resamples = 10_000
 
-// Bootstrap returns the confidence interval of a mean difference between two
-// systems. It is a paired bootstrap over the differences between cases: each
+// Bootstrap returns the confidence interval of the mean difference between two
+// systems. It is a paired bootstrap over the differences, case by case: each
 // resample draws as many cases as there are, with replacement. Each group is
 // resampled separately, and the means of all groups have equal weight, as in a mean
 // over several sets. Bootstrap returns nil if a group is empty or no group has at

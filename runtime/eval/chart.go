@@ -102,8 +102,8 @@ func (c Chart) SVG() string {
 	return b.String()
 }
 
-// legend writes the columns' names in as many lines as they need, and returns the y
-// coordinate below them.
+// legend writes the columns' names, on as many lines as necessary, and returns the
+// y coordinate below them.
 func (c Chart) legend(b *strings.Builder) (bottom int) {
 	x, y := 8, chartTop
 	for i, name := range c.Columns {

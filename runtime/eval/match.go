@@ -108,7 +108,7 @@ func headingsIn(markdown string) map[string]bool {
 }
 
 // makeSlugs returns the slugs of the heading, of the breadcrumb and of the parts of
-// the chunk ID's fragment. Each is also returned without the number that
+// the chunk ID's fragment. Each slug is also returned without the number that
 // distinguishes repeated headings and the parts of a long section.
 func (p *place) makeSlugs() []string {
 	_, fragment, _ := strings.Cut(p.hit.ID, "#")

@@ -95,7 +95,7 @@ type messageLines struct {
 	in      *inflow
 	reader  *bufio.Reader
 	pending pieces
-	place   *place // buffer space of a message that belongs to no call, while it is read; nil if there is none
+	place   *place // buffer space of the message being read, if it belongs to no call; otherwise nil
 	err     error
 }
 

@@ -278,10 +278,10 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 	return contract.Result{Text: []string{text}}, nil
 }
 
-// credentialChanged checks whether someone connected in another way than through
-// the waiting request, for example on the command line, and then ends the request.
-// If the credential was only renewed, it is used for later requests and nothing
-// else happens.
+// credentialChanged checks whether someone has connected in another way, for
+// example on the command line. If so, it ends the waiting request. If the
+// credential was only renewed, it is used for later requests and nothing else
+// happens.
 func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	v, err := u.g.open(ctx)
 	if err != nil {

@@ -127,8 +127,8 @@ func New(o Options) (*Gateway, error) {
 }
 
 // Start connects to the upstreams and reconnects as needed until Close. It returns
-// when each upstream has answered or is remembered from an earlier run, or after
-// the given patience.
+// as soon as each upstream has answered or is remembered from an earlier run, but
+// no later than after the given patience.
 func (g *Gateway) Start(patience time.Duration) {
 	if g.options.Index != nil && g.options.Disclosure != DiscloseAll {
 		g.recallPins(g.ctx)

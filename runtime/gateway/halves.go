@@ -24,7 +24,7 @@ const textMember = "content_text"
 //   - If a client's model sees only the structured half, and the content says more,
 //     the client gets no structured half, and the model sees the content. These
 //     clients accept a missing structured half even if the tool has an output
-//     schema. What only the structured half says is added to the content.
+//     schema. Information that is only in the structured half is added to the content.
 //   - If a client's model sees only the content, what only the structured half says
 //     is added to the content. The structured half is kept because the client's
 //     SDK requires it.

@@ -244,7 +244,7 @@ func (g *gathered) taken() []byte {
 }
 
 // handTo gives the place to the call whose answer this is. If there is no call, it
-// returns the place, which the caller releases after forwarding the message.
+// returns the place, and the caller releases it after forwarding the message.
 func (g *gathered) handTo(c *call) *place {
 	if c == nil || g.place == nil {
 		return g.place

@@ -131,10 +131,10 @@ func (u *upstream) notRenewed(c *Credential) error {
 		Hint: "call again in a moment", Retryable: true}
 }
 
-// final reports whether an issuer will never renew a credential: it gives an error
-// code of RFC 6749 section 5.2, or at least one of its status codes. Other systems
-// along the way, for example a hotel's sign-in page or a firewall, may answer in
-// place of the issuer.
+// final reports whether an issuer will never renew a credential: the issuer
+// answered with an error code of RFC 6749 section 5.2, or at least with a status
+// code named there. Other systems along the way, for example a hotel's sign-in
+// page or a firewall, may answer in place of the issuer.
 func final(refused *oauth2.RetrieveError) bool {
 	switch refused.ErrorCode {
 	case "":

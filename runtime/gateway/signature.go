@@ -274,8 +274,8 @@ func (w *signer) deref(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// lookUp resolves a JSON pointer (RFC 6901) from the root. It returns nil if
-// nothing is there.
+// lookUp resolves a JSON pointer (RFC 6901) from the root. It returns nil if the
+// pointer leads to nothing.
 func (w *signer) lookUp(path string) json.RawMessage {
 	at := w.root
 	for part := range strings.SplitSeq(path, "/") {

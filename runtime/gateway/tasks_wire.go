@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// This file implements what the SDK lacks for tasks: additional members and
-// results of tools/call, the task methods, the tools' task settings, and the
+// This file implements the parts of tasks that the SDK lacks: additional members
+// and results of tools/call, the task methods, the tools' task settings, and the
 // headers.
 
 // rawCall is the method name under which the SDK sends tools/call with unsupported

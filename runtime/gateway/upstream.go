@@ -36,8 +36,8 @@ type Upstream struct {
 	// Inside reports whether URL is on this machine or its network even though
 	// its name does not show that. Its sign-in pages may then be there too.
 	Inside bool
-	// Prefix is put before its tool names, joined by "_". If empty, it is the name;
-	// "-" means no prefix.
+	// Prefix is put before the upstream's tool names, joined by "_". If empty, it
+	// is the upstream's name; "-" means no prefix.
 	Prefix string
 	// Allow and Deny are patterns for its tool and prompt names, as in
 	// path.Match. The gateway offers a name if Allow matches it, or is empty, and
@@ -52,8 +52,9 @@ type Upstream struct {
 	// counting the time during which a person is being asked. If zero, it is
 	// [DefaultTimeout].
 	Timeout time.Duration
-	// MaxBytes limits the size of one message from it (an answer, an event, a page
-	// of a list), and of a whole list. If zero, it is [DefaultMaxBytes].
+	// MaxBytes limits the size of one message from the upstream (an answer, an
+	// event, a page of a list), and that of a whole list. If zero, it is
+	// [DefaultMaxBytes].
 	MaxBytes int
 }
 

@@ -137,8 +137,9 @@ func (c *lineConn) cancelAll() {
 	}
 }
 
-// wake wakes the method end if only calls remain that do not end by themselves.
-// Subscriptions, for example, last as long as the session. The caller holds c.mu.
+// wake wakes the method end once all remaining calls are calls that do not end by
+// themselves. Subscriptions, for example, last as long as the session. The caller
+// holds c.mu.
 func (c *lineConn) wake() {
 	if c.idle == nil || c.writing > 0 {
 		return
@@ -215,7 +216,7 @@ func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
 }
 
 // takesFastPath returns the fast call that f makes, if any. Until the SDK has
-// initialized the session, there is none.
+// initialized the session, there is no fast call.
 func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 	caller := c.caller.Load()
 	if caller == nil {

@@ -2,8 +2,8 @@ package mcpserver
 
 // ping writes a comment, which clients ignore, to an open stream, because some
 // clients give up after minutes of silence (Node's fetch after five). If a tool's
-// answer takes long, ping also opens its stream, because the call can no longer be
-// refused by then. Other answers may still need a status.
+// answer takes long, ping also opens its stream, because by then the call can no
+// longer be refused. Other answers may still need a status.
 func (o *outgoing) ping() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

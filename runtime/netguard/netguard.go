@@ -4,9 +4,9 @@
 // address.
 //
 // It checks the address that is actually dialled, not its name, for each
-// connection and each redirect. The configuration decides which inside
-// addresses are allowed. A stranger's host name never does, because its DNS can
-// return any address and change a second later.
+// connection and each redirect. Only the configuration decides which inside
+// addresses are allowed. A stranger's host name never decides that, because its
+// DNS can return any address, and another one a second later.
 package netguard
 
 import (

@@ -62,7 +62,7 @@ func unfit(phrase string) string {
 }
 
 // wide reports whether a character is Chinese, Japanese or Korean: a few such
-// characters make a whole phrase.
+// characters are enough for a phrase.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }

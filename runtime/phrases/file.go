@@ -61,8 +61,8 @@ func Open(path string) (*File, error) {
 	return f, err
 }
 
-// PathIn returns the path of the phrases file that metadata.json in dir names,
-// or otherwise of phrases.jsonl in dir.
+// PathIn returns the path of the phrases file named in dir's metadata.json. If
+// that names none, it returns the path of phrases.jsonl in dir.
 func PathIn(dir string) string {
 	if docs, metadata, err := indexer.Find(dir); err == nil {
 		if path, err := indexer.PhrasesPath(indexer.Options{Dir: docs, MetadataPath: metadata}); err == nil && path != "" {

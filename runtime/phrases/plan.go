@@ -228,10 +228,11 @@ func digest(s Section) string {
 // rank sets the rank of each section: its position in a search by meaning for its
 // own first sentence, without title and headings. If a section's own words do not
 // find it, other words will not find it either. The order was measured with 188
-// sections that answer labelled questions. The probability that a section which
-// its questions missed has a higher rank than a section which they found is 0.71.
-// For an order by length it is 0.57, by the rarity of the words 0.63, and by the
-// rank of the heading 0.57.
+// sections that answer labelled questions. For some sections, a search with their
+// questions missed the section; for others, it found it. The probability that a
+// missed section has a higher rank than a found section is 0.71. For an order by
+// length it is 0.57, by the rarity of the words 0.63, and by the rank of the
+// heading 0.57.
 //
 // If a search by meaning is impossible or would send text to another program,
 // rank uses a keyword search.

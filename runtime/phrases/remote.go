@@ -90,9 +90,9 @@ func OpenRemote(spec string) (*Remote, error) {
 
 const (
 	// tries is the maximum number of attempts at a request. The pauses between
-	// them double up to longestPause. If the other side asks for a longer pause
-	// of up to longestWait, that pause applies. If the other side asks for an
-	// even longer pause, the request fails.
+	// the attempts double, up to longestPause. If the other side asks for a
+	// longer pause, up to longestWait, that pause applies. If the other side asks
+	// for an even longer pause, the request fails.
 	tries        = 5
 	longestPause = 20 * time.Second
 	longestWait  = 2 * time.Minute

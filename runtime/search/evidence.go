@@ -15,7 +15,7 @@ type Evidence struct {
 	Words float64
 	// Meaning is the similarity between the vectors of the chunk and the
 	// question: 1 for the nearest chunk of the corpus, 0 for the corpus average
-	// and below.
+	// and anything below it.
 	Meaning float64
 	// Near is the share of the question whose words are close together in the
 	// chunk's text, that is, within the length of a snippet. Each word is

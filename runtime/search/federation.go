@@ -180,8 +180,8 @@ const (
 // depthOf returns how many keyword matches to take from each of n libraries.
 func depthOf(n int) int { return max(shallowest, min(deepest, 8*poolSize/max(1, n))) }
 
-// kept is how many of all gathered chunks are ranked further, unless a later page
-// needs more.
+// kept is the number of gathered chunks that are ranked further, unless a later
+// page needs more.
 const kept = 4 * poolSize
 
 // Search searches the libraries in scope. library is an ID or a name; empty means

@@ -55,9 +55,9 @@ func (ed *snapshot) tongues() (*languageIndex, error) {
 // A question is in a language other than the index's main language if its words
 // are more frequent in that language's chunks than in those of the main language,
 // by at least leastLead in logarithms. One missing word must not rule out a
-// language with few chunks. So each language counts as having some additional
-// chunks (their number is smoothed). These contain the word as often as the
-// chunks of the language in which the word is most frequent.
+// language with few chunks. So each language counts as having additional chunks,
+// the number of which is the constant smoothed. In these, a word is as frequent
+// as in the language in which it is most frequent.
 const (
 	smoothed  = 0.5
 	leastLead = 2.0

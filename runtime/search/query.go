@@ -179,7 +179,7 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	if p.Chunks == 0 {
 		return true, nil // only another index has it
 	}
-	if r.all != nil || r.spoken != nil { // BM25 counts by this index, but the question counts by all indexes or by its language
+	if r.all != nil || r.spoken != nil { // BM25 uses the counts of this index; the question uses those of all indexes or of its language
 		weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
 	}
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})

@@ -159,8 +159,8 @@ func (e *Engine) Mute() error {
 }
 
 // use holds the current snapshot until release is called. Until then, a fault in
-// the mapped memory, for example because the file was truncated, is a panic and
-// does not crash the process.
+// the mapped memory, for example because the file was truncated, causes a panic
+// instead of crashing the process.
 func (e *Engine) use() (*snapshot, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -33,8 +33,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Edits returns the number of bytes by which two words differ, because they are
-// missing, added, wrong or swapped with the next byte (the optimal string
+// Edits returns the number of bytes that must be added, removed, changed or
+// swapped with the next byte to turn one word into the other (the optimal string
 // alignment distance).
 func Edits(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

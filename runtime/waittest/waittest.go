@@ -66,8 +66,8 @@ func Nothing[T any](t testing.TB, what string, from <-chan T) {
 }
 
 // Settled waits until value has returned the same result for the duration of
-// Quiet, and returns that result. It is for a process that continues on its own
-// until it cannot continue.
+// Quiet, and returns that result. It is for a process that runs on its own until
+// it can go no further.
 func Settled[T comparable](t testing.TB, what string, value func() T) T {
 	t.Helper()
 	last, since := value(), time.Now()

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Logs prints the last entries of an attempt's log, at most limit. With follow, it
-// continues until no process runs.
+// Logs prints the last entries of an attempt's log, at most limit. If follow is
+// set, it continues until no process runs.
 func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -39,8 +39,8 @@ func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, 
 	})
 }
 
-// followLogs prints the last limit entries of an attempt's newest process, or all if
-// limit is -1. It then prints every later entry until no process runs.
+// followLogs prints the last entries of an attempt's newest process, at most limit,
+// or all if limit is -1. It then prints every later entry until no process runs.
 func (c *Command) followLogs(ctx context.Context, id, channel string, limit int) error {
 	p, told := console.NewLogPrinter(c.Console), map[string]bool{}
 	args := map[string]any{"attempt_id": id, "channel": channel, "limit": limit}

@@ -53,10 +53,10 @@ type Confirmed struct {
 	Reach     string // how the person can answer; set while Verdict is Waiting
 }
 
-// Confirm asks a person whether a tool may do something, in the way of ask_user:
-// through the client if it has dialogs, and held for as long as the client waits. A
-// call with the same question joins the first one. A returned yes cannot be used
-// again.
+// Confirm asks a person whether a tool may do something, in the same way as
+// ask_user: through the client if it has dialogs, and held for as long as the
+// client waits. A call with the same question joins the first one. A returned yes
+// cannot be used again.
 func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirmation) (done Confirmed, err error) {
 	r := d.from(caller)
 	r.Trigger, r.Title, r.Message = elicit.TaskGate, textutil.Shorten(c.Title, 100), textutil.Shorten(c.Message, 4000)

@@ -19,8 +19,9 @@ import (
 // be delivered twice: the second time, the result says when the answer was given.
 
 // posts holds the requests whose outcome is being sent to a client, or was sent a
-// moment ago. The agent may call again before the delivery is stored, or use store
-// data from before it. Meanwhile, this process must not offer the outcome again.
+// moment ago. The agent may call again before the delivery is stored, or the call
+// may read the store as it was before the delivery. During this time, this process
+// must not offer the outcome again.
 type posts struct {
 	noting sync.WaitGroup // one per delivery being recorded
 

@@ -35,8 +35,8 @@ func (d *Toolset) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Req
 	return holding{hub: hub, caller: caller, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
 }
 
-// limit returns how long a call may be held for a client; 0 means for as long as
-// the question waits.
+// limit returns how long a call may be held for a client; 0 means as long as the
+// question waits.
 func (d *Toolset) limit(caller contract.Caller) time.Duration {
 	if d.options.Hold > 0 {
 		return d.options.Hold

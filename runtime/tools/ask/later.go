@@ -147,8 +147,8 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// find returns the request of a call. Requests of another attempt or token count as
-// missing.
+// find returns the request of a call. Requests from another attempt or token count
+// as missing.
 func (k pendingCalls) find(ctx context.Context, caller contract.Caller, id string) (*elicit.Hub, elicit.Request, waiting, error) {
 	w, err := parseWaiting(id)
 	if err != nil {

@@ -40,7 +40,7 @@ type Listed struct {
 	Deadline elicit.Time `json:"deadline,omitzero"`
 }
 
-// Limits of a list. A list of twenty entries with ten questions each takes at
+// Limits for a list. A list of twenty entries with ten questions each takes at
 // most 25,000 characters.
 const (
 	maxListed        = 20

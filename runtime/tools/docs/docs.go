@@ -33,8 +33,8 @@ func (o Options) name(tool string) string {
 	return o.Prefix + "_" + tool
 }
 
-// maxBytes returns the maximum size of an answer's text for caller, in bytes. A
-// client may truncate a longer answer before its model sees it.
+// maxBytes returns the maximum size, in bytes, of an answer's text for the
+// caller. A client may truncate a longer answer before its model sees it.
 func (o Options) maxBytes(caller contract.Caller) int {
 	most := 64 << 10
 	if o.MaxAnswerBytes > 0 {

@@ -43,7 +43,7 @@ type Desk interface {
 
 // Options configure the tools. Open and Desk are required to call a tool.
 type Options struct {
-	// Open returns the manager. Every tool call calls it. The first one may open
+	// Open returns the manager. Every tool call calls it. The first call may open
 	// the store.
 	Open func(context.Context) (Manager, error)
 	Desk Desk

@@ -121,7 +121,7 @@ func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id strin
 	return p, err
 }
 
-// result returns the result of the tool that started the run, updated, and a line
+// result returns an updated result of the tool that started the run, and a line
 // with the next step.
 func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) {
 	session, process := run.Newest.SessionID, run.Began.ID

@@ -54,7 +54,7 @@ type Options struct {
 	// only their number is returned.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
 	// Pauses lists the periods in which an attempt's agents waited for a person, in
-	// any order. If nil, none are returned.
+	// any order. If nil, no pauses are returned.
 	Pauses func(ctx context.Context, attemptID string) ([]Pause, error)
 	// Show lets a client that follows an attempt's run, the Client of a
 	// [contract.Caller], show the questions that are waiting for a person. Take
