@@ -1,11 +1,11 @@
 // Package a2a lets other agents ask people over the Agent2Agent protocol.
 //
-// A task is a view of a request in the hub, or of an attempt and the questions
-// of its agent. The only state that a task has of its own is the messages that
-// its client sent. While the request is open, the task requires input, or a
-// sign-in if the request has a page to open. The client may answer, and so may
-// a person on any other surface. A task therefore outlives every process, and
-// any process over the same store can serve it.
+// A task is a view of a request in the hub, or of an attempt and the questions of
+// its agent. A task has no other state than the messages that its client sent.
+// While the request is open, the task requires input, or a sign-in if the request
+// has a page to open. The client may answer, and so may a person on any other
+// surface. A task therefore outlives every process, and any process over the same
+// store can serve it.
 //
 // A library implements the protocol's transports, versions 1.0 and 0.3. This
 // package implements the methods.
@@ -64,9 +64,9 @@ type Options struct {
 	Runner Runner
 	// Skill handles messages that name no skill. If empty, it is AskSkill.
 	Skill string
-	// PushTo lists hosts, as HOST:PORT, that push notifications may go to even
-	// if they are on this machine or its network, and with the authentication
-	// that the client supplies.
+	// PushTo lists hosts, in the form HOST:PORT, to which push notifications may
+	// go even if the hosts are on this machine or its network. The notifications
+	// may contain the authentication that the client supplies.
 	PushTo []string
 	// MayAnswer reports whether a caller may answer a task's question in place
 	// of a person. If nil, every caller may.
@@ -104,14 +104,14 @@ func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 }
 
 // Close ends all streams, which otherwise last as long as their tasks. Clients
-// may subscribe again, here or at another process.
+// may subscribe again, in this or another process.
 func (s *Server) Close() { s.stop() }
 
 // keepAlive is the interval between two comments on an idle stream.
 const keepAlive = 15 * time.Second
 
-// Mounts returns the call handlers by path. The handlers do not check the
-// agents' token, so the HTTP server that mounts them must.
+// Mounts returns the call handlers by path. The handlers do not check the agents'
+// token, so the HTTP server that mounts them must check it.
 func (s *Server) Mounts() map[string]http.Handler {
 	alive := a2asrv.WithTransportKeepAlive(keepAlive)
 	return map[string]http.Handler{

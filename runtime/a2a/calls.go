@@ -32,8 +32,8 @@ type snapshot struct {
 	seq  int64
 }
 
-// look reads a task. It returns [a2a.ErrTaskNotFound] if the task does not
-// exist, or if its request or attempt has been deleted.
+// look reads a task. It returns [a2a.ErrTaskNotFound] if the task does not exist,
+// or if the task's request or attempt has been deleted.
 func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
@@ -158,9 +158,9 @@ func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2
 
 // SendMessage implements the protocol's method. It waits while an agent works,
 // but not for a person: it then returns the task, which requires input. A 1.0
-// client that does not want to wait sets returnImmediately. Calls of 0.3
-// clients never wait: their field has the opposite meaning and defaults to
-// false, and the library does not distinguish the default from true.
+// client that does not want to wait sets returnImmediately. Calls of 0.3 clients
+// never wait: their field has the opposite meaning and defaults to false, and the
+// library cannot tell the default from true.
 func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	v, err := c.send(ctx, req)
 	if err == nil && !c.legacy && (req.Config == nil || !req.Config.ReturnImmediately) {
@@ -279,8 +279,8 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	return after.task, after.view, nil
 }
 
-// errForPeople rejects an answer that comes with the agents' token: otherwise
-// an agent could answer its own question.
+// errForPeople rejects an answer that comes with the agents' token. Otherwise, an
+// agent could answer its own question.
 var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "only a person may answer this task: send the answer with this installation's person key instead of the agents' token, or wait until the person has answered")
 
 // begin handles a task's first message. metadata.skill selects the skill.
@@ -325,8 +325,8 @@ func (c *calls) ask(ctx context.Context, m *a2a.Message, t *task) error {
 	return err
 }
 
-// open opens a request, or returns an earlier one with the same question whose
-// answer came too late.
+// open opens a request, or returns an earlier request with the same question, if
+// that request was answered too late.
 func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Request, error) {
 	late, err := c.hub.Earlier(ctx, r)
 	if err != nil {

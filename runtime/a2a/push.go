@@ -145,9 +145,9 @@ func (c *calls) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPus
 	return nil
 }
 
-// Run sends push notifications until ctx is done, and deletes tasks whose
-// request or attempt is gone. Only one process sends at a time; the next one
-// continues where it stopped.
+// Run sends push notifications until ctx is done, and deletes tasks whose request
+// or attempt is gone. Only one process sends at a time; the next process
+// continues where the last one stopped.
 func (s *Server) Run(ctx context.Context) {
 	lease := store.Lease{Name: pushLeaseKey, Holder: rand.Text()}
 	tries := map[string]int{} // by task and config ID
@@ -169,7 +169,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// untilChange waits until an event arrives or the duration most has passed.
+// untilChange waits until an event arrives or the given duration has passed.
 func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -189,9 +189,9 @@ func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	<-ctx.Done()
 }
 
-// pushAll sends the notifications that are due. It sends several concurrently,
-// so that a slow receiver delays few others. It returns early if there are no
-// configs or another process holds the lease.
+// pushAll sends the notifications that are due. It sends several concurrently, so
+// a slow receiver delays few others. It returns early if there are no configs or
+// another process holds the lease.
 func (s *Server) pushAll(ctx context.Context, lease store.Lease, tries map[string]int) error {
 	if wanted, err := s.pushes(ctx, ""); err != nil || len(wanted) == 0 {
 		return err

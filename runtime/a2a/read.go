@@ -106,10 +106,10 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// readAnswer converts a later message of a task to an action. A text is
-// accepted if one text is enough to answer. A data part has an action and, to
-// accept, content by question ID. readAnswer returns the same errors as
-// readRequest, or errPage.
+// readAnswer converts a later message of a task to an action. A text part is
+// accepted if text alone can answer the request. A data part has an action. If
+// the action is to accept, it also has content by question ID. readAnswer returns
+// the same errors as readRequest, or errPage.
 func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Channel: Channel}
 	fields := map[string][]string{}
@@ -151,8 +151,8 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	return a, nil
 }
 
-// oneField returns a text as the answer to a question. If the question allows
-// free text, a text that matches no option is the person's own answer.
+// oneField returns text as the answer to a question. If the question allows free
+// text, text that matches no option is the person's own answer.
 func oneField(q *elicit.Question, text string) map[string][]string {
 	if q.AllowFreeform {
 		for _, o := range q.Options {

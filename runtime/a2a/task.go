@@ -36,7 +36,7 @@ func (t *task) view(r *elicit.Request) *a2a.Task {
 	return v
 }
 
-// as returns the task in a state. stage makes the ID of the status message
+// as returns the task in the given state. stage makes the status message's ID
 // unique among the task's states.
 func (t *task) as(state a2a.TaskState, stage string, at time.Time, parts []*a2a.Part) *a2a.Task {
 	v := &a2a.Task{ID: t.id, ContextID: t.context, History: t.history}
@@ -71,7 +71,7 @@ func (t *task) status(r *elicit.Request) (a2a.TaskState, []*a2a.Part) {
 	return state, []*a2a.Part{a2a.NewTextPart(text), a2a.NewDataPart(outcome(r))}
 }
 
-// unreachable is the reason for withdrawing a request that no person could see.
+// unreachable is the reason for withdrawing a request that nobody could see.
 const unreachable = "unreachable"
 
 // question returns a request as data.
@@ -93,7 +93,7 @@ func question(r *elicit.Request) map[string]any {
 	return q
 }
 
-// questionText returns a request as one complete text.
+// questionText returns the text of a request, complete with all its questions.
 func questionText(r *elicit.Request) string {
 	var b strings.Builder
 	b.WriteString(r.Message)
@@ -116,8 +116,8 @@ func questionText(r *elicit.Request) string {
 	return b.String()
 }
 
-// outcome returns how a request ended, as data. It omits answers that were
-// typed but not sent.
+// outcome returns data that describes how a request ended. It omits answers that
+// were typed but not sent.
 func outcome(r *elicit.Request) map[string]any {
 	o := map[string]any{"elicitationId": r.ID}
 	if r.Completion != nil {

@@ -1,7 +1,7 @@
 // Package access carries the identity of a request's caller: anyone, a program
 // with the agents' token, or a person. The HTTP server determines the identity
 // and stores it in the request's context, because the libraries in between pass
-// nothing else on.
+// on nothing else.
 package access
 
 import "context"
@@ -24,7 +24,7 @@ const (
 	ByLink   = "link"        // browser that signed in with a single-use link
 	ByKey    = "key"         // browser whose user typed the person's key
 	ByBearer = "bearer"      // program that sent the person's key
-	ByAnswer = "answer-link" // stranger with a link that can be used to give one answer
+	ByAnswer = "answer-link" // stranger with a link that is valid for one answer
 	ByToken  = "token"       // program that sent the agents' token
 	ByInvite = "invite"      // browser of a person who was invited
 	ByNamed  = "named-token" // program that sent a token created for a person

@@ -12,7 +12,7 @@ import (
 // The types of the actions on a session's channel. Clients may dispatch
 // AnswerChanged and Completed.
 const (
-	Requested     = "session/inputRequested" // a new request, or a new version of the request with the same ID
+	Requested     = "session/inputRequested" // a new request, or a new version of an open one with the same ID
 	AnswerChanged = "session/inputAnswerChanged"
 	Completed     = "session/inputCompleted"
 	TurnComplete  = "session/turnComplete"
@@ -132,8 +132,8 @@ func (s SessionState) Apply(a Action) SessionState {
 	return s
 }
 
-// waiting returns the number of requests that a turn waits for. It does not
-// count the request whose ID is but.
+// waiting returns the number of requests that a turn waits for, not counting the
+// request with the given ID.
 func (s SessionState) waiting(but string) (n int) {
 	for _, r := range s.InputRequests {
 		if r.Meta.TurnEnd == nil && r.ID != but {

@@ -79,8 +79,8 @@ func NewClient(o ClientOptions) *Client {
 }
 
 // Connect connects, replacing any existing connection. A client that was
-// connected before resumes: it receives what it missed and resends what the
-// server has not answered.
+// connected before resumes: it receives the actions that it missed and resends
+// those that the server has not answered.
 func (c *Client) Connect(ctx context.Context) error {
 	c.Disconnect()
 	socket, _, err := websocket.Dial(ctx, c.options.URL, &websocket.DialOptions{HTTPHeader: c.options.Header})
@@ -277,8 +277,8 @@ func (c *Client) read(l *link) {
 	}
 }
 
-// call sends a request and waits for the response. The function then, unless
-// nil, processes the result before the next message is read.
+// call sends a request and waits for the response. If a function is given, it
+// processes the result before the next message is read.
 func (c *Client) call(ctx context.Context, method string, params any, then func(json.RawMessage) error) error {
 	c.mu.Lock()
 	l := c.link

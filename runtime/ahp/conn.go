@@ -53,9 +53,9 @@ func ring(c chan struct{}) {
 	}
 }
 
-// push queues a message for a watcher of uri, unless the client already has it
-// or is too far behind. own reports whether the action is the client's own. The
-// client waits for such an action, so it is never dropped: it is sent after the
+// push queues a message for a watcher of uri, unless the client already has it or
+// is too far behind. own reports whether the action is the client's own. A client
+// waits for its own actions, so they are never dropped: they are sent after the
 // current state.
 func (c *conn) push(uri string, seq int64, data []byte, own bool) {
 	if seq <= c.watches[uri] && !own {

@@ -51,8 +51,8 @@ func (c *conn) dispatch(ctx context.Context, m message) error {
 }
 
 // echoUnchanged sends back an action that changed nothing. Another client may
-// have changed the same answer since, and this client applies what it receives.
-// So the echo carries the current answer.
+// have changed the same answer since. This client applies whatever it receives,
+// so the echo carries the current answer.
 func (c *conn) echoUnchanged(p dispatched) {
 	c.mirror.mu.Lock()
 	defer c.mirror.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *conn) echoUnchanged(p dispatched) {
 	c.echoLocked(p, nil, "")
 }
 
-// echo sends an action back to its client only.
+// echo sends an action back only to its client.
 func (c *conn) echo(p dispatched, why *Rejection, reason string) {
 	c.mirror.mu.Lock()
 	defer c.mirror.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 // methods lists the methods that a client may call. The field first reports
-// whether the method is allowed before initialize. The function answer sends
-// the reply itself; if it returns an error, that error is the reply.
+// whether the method is allowed before initialize. The function answer sends the
+// reply itself; if it returns an error, the error is sent as the reply.
 var methods = map[string]struct {
 	first  bool
 	answer func(*conn, context.Context, message) error
@@ -176,8 +176,8 @@ func (c *conn) pong(_ context.Context, m message) error {
 }
 
 // reconnect sends a client the changes it missed, or the current state if it
-// missed too many or the feed no longer has them. No change is lost between the
-// reply and the next message.
+// missed too many changes or the feed no longer has them. No change is lost
+// between the reply and the next message.
 func (c *conn) reconnect(ctx context.Context, m message) error {
 	var p struct {
 		ClientID      string   `json:"clientId"`

@@ -301,7 +301,7 @@ func (m *mirror) present(ctx context.Context) {
 	for {
 		select {
 		case id := <-m.seen:
-			// The request may have ended meanwhile, so errors are ignored.
+			// The request may have ended in the meantime, so errors are ignored.
 			_, _ = m.hub.Dispatch(ctx, elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: Channel})
 		case <-ctx.Done():
 			return

@@ -127,10 +127,10 @@ func (a Action) ofTurn(s Summary) Action {
 }
 
 // project returns the action to send to a session's watchers when one of its
-// requests changes from before to after, or false if there is nothing to send.
-// left is the number of requests that the turn still waits for. A session's
-// state contains only open requests, so for other requests project sends only
-// their answers.
+// requests changes, or false if there is nothing to send. before and after are
+// the old and the new request, and left is the number of requests that the turn
+// still waits for. A session's state contains only open requests, so for other
+// requests project sends only their answers.
 func project(a elicit.Action, before, after *elicit.Request, left int) (Action, bool) {
 	open := before != nil && before.Status == elicit.Open
 	switch a.Type {

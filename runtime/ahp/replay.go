@@ -18,9 +18,9 @@ const (
 	readTimes  = 5
 )
 
-// missed returns the changes after the given sequence number, up to the
-// mirror's position. It returns with the mirror's lock held, also on error, so
-// that no change can come in between.
+// missed returns the changes after the given sequence number, up to the mirror's
+// position. It returns with the mirror's lock held, also on error, so no change
+// can come in between.
 func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
 	m := c.mirror
 	var all []elicit.Change
@@ -67,7 +67,8 @@ func (m *mirror) read(ctx context.Context, changes []elicit.Change, into map[str
 }
 
 // located is a change and its request. The request is the mirror's version, or
-// the stored one if it has ended. It is nil if the request no longer exists.
+// the stored version if the request has ended. It is nil if the request no longer
+// exists.
 type located struct {
 	elicit.Change
 	request *elicit.Request
@@ -85,8 +86,8 @@ func (m *mirror) locate(changes []elicit.Change, rows map[string]*elicit.Request
 }
 
 // replay turns the missed changes into the result of a reconnect. It omits the
-// drafts of ended requests, and it sends the current version of a changed
-// request: the client's final state is correct. The caller must hold the
+// drafts of ended requests and sends only the current version of a changed
+// request. The client's final state is still correct. The caller must hold the
 // mirror's lock.
 func (c *conn) replay(h *handshake, subscriptions []string, missed []located, lastSeen int64) {
 	there := map[string]bool{}
@@ -170,7 +171,7 @@ func (l located) project(left int) (Action, bool) {
 		if l.request.Status != elicit.Open || l.Action.Type == elicit.PresentedTo && l.request.Clock != elicit.FromPresentation {
 			return Action{}, false
 		}
-	case elicit.Outlived: // not sent if the deadline had passed before, or if the asker is back
+	case elicit.Outlived: // not sent if the deadline had already passed, or if the asker is back
 		if !outlived(l.request) {
 			return Action{}, false
 		}
@@ -178,7 +179,7 @@ func (l located) project(left int) (Action, bool) {
 		if d := l.request.Deadline; l.request.TurnEnd != nil || !d.IsZero() && !l.Action.At.Before(d.Time) {
 			return Action{}, false
 		}
-		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen the request with one
+		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen the request with a TurnEnd
 	case elicit.CompletedBy, elicit.Withdrawn:
 		before.TurnEnd = l.request.TurnEnd
 		if l.late() {

@@ -42,8 +42,8 @@ func failed(code int, format string, args ...any) *rpcError {
 	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// decodeMessage parses a client's message. With an error, it still returns the
-// ID to reply to, if that could be parsed.
+// decodeMessage parses a client's message. If it returns an error, it also
+// returns the ID to reply to, if that could be parsed.
 func decodeMessage(data []byte) (m message, err *rpcError) {
 	var raw struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -82,9 +82,9 @@ func (m message) params(into any) error {
 	return nil
 }
 
-// encodeResponse encodes the response to a request: err, if not nil, otherwise
-// result. The message of an error that is neither an rpcError nor a fault is
-// replaced by "internal error".
+// encodeResponse encodes the response to a request: err if it is not nil,
+// otherwise result. The message of an error that is neither an rpcError nor a
+// fault is replaced by "internal error".
 func encodeResponse(id json.RawMessage, result any, err error) []byte {
 	if id == nil {
 		id = json.RawMessage("null")

@@ -1,14 +1,14 @@
 // Package ahp serves open requests as shared state over a WebSocket, with the
-// JSON-RPC of the Agent Host Protocol: its sessions and their requests for
-// input. Every client sees the open requests and what the other clients type,
-// and any of them may answer.
+// JSON-RPC of the Agent Host Protocol: its sessions and their requests for input.
+// Every client sees the open requests and the drafts that other clients type, and
+// any client may answer.
 //
-// The package holds no state of its own. A mirror follows the store's feed
-// while at least one client is connected. A position in the feed is the
-// protocol's serverSeq, so a client that reconnects, to this process or to
-// another one over the same store, receives what it missed. The hub's rules
-// apply: the server dispatches each action to the hub, and if the hub rejects
-// it, returns the hub's reason.
+// The package holds no state of its own. A mirror follows the store's feed while
+// at least one client is connected. A position in the feed is the protocol's
+// serverSeq, so a client that reconnects, to this process or to another one over
+// the same store, receives what it missed. The hub's rules apply: the server
+// dispatches each action to the hub. If the hub rejects an action, the server
+// returns the hub's reason.
 //
 // The package does not decide who may connect: the HTTP server that mounts a
 // [Server] checks Host, Origin and token before the upgrade.
@@ -84,8 +84,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave(c)
-	// The HTTP server has already checked the Origin against its own list,
-	// which the library does not know.
+	// The HTTP server has already checked the Origin against its own list, which
+	// the library cannot see.
 	c.socket, err = websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return // Accept has already replied
@@ -164,7 +164,7 @@ func (s *Server) lost(m *mirror, err error) {
 }
 
 // Close disconnects all clients and stops the mirror. Clients may continue with
-// another process over the same store.
+// another process that uses the same store.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true

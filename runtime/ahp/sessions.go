@@ -30,7 +30,7 @@ func buildSessions(state elicit.State) sessions {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
 	built := sessions{}
-	last := map[string]*elicit.Request{} // the last request of each session that its turn stopped waiting for
+	last := map[string]*elicit.Request{} // for each session, the last request that its turn stopped waiting for
 	for _, r := range all {
 		uri := channelOf(r)
 		s, ok := built[uri]

@@ -39,7 +39,7 @@ type Summary struct {
 	Title            string `json:"title"`
 	Status           Status `json:"status"`
 	CreatedAt        int64  `json:"createdAt"`                  // Unix milliseconds
-	ModifiedAt       int64  `json:"modifiedAt"`                 // Unix milliseconds of the last time that a request opened or ended
+	ModifiedAt       int64  `json:"modifiedAt"`                 // Unix milliseconds; when a request last opened or ended
 	WorkingDirectory string `json:"workingDirectory,omitempty"` // a file URI
 	Meta             *About `json:"_meta,omitempty"`
 }

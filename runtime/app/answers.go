@@ -19,8 +19,8 @@ import (
 // follow-up. Any process may deliver it, and several may try concurrently: the question's
 // ID is the follow-up's request_id.
 
-// answersFor is how long deskhand tries to deliver an answer. A day is longer than people
-// leave a server stopped, and shorter than request IDs are kept.
+// answersFor is how long deskhand tries to deliver an answer. People rarely leave a
+// server stopped for as long as a day, and request IDs are kept for longer than that.
 const answersFor = elicit.AnswersFor
 
 // followAnswers delivers late answers until ctx ends.
@@ -124,7 +124,7 @@ func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) e
 		Action: tasks.Queue, AttemptID: r.Context.AttemptID, Prompt: lateAnswer(&r), RequestID: "answer-" + r.ID, OfStarter: true,
 	})
 	if fault.Of(err) != nil {
-		return nil // the attempt no longer exists, or its agent takes no follow-ups
+		return nil // the attempt no longer exists, or its agent accepts no follow-ups
 	}
 	if err == nil {
 		var hub *elicit.Hub
@@ -135,14 +135,14 @@ func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) e
 	return err
 }
 
-// Tells reports whether r holds something the agent must act on: an answer, or
-// the reason why there is none.
+// Tells reports whether r holds something that the agent must act on: an answer,
+// or the reason why there is no answer.
 func Tells(r *elicit.Request) bool {
 	return r.Context.AttemptID != "" && r.Undelivered() && (r.Accepted() || r.Completion.Note != "")
 }
 
-// TellAttempt delivers a new answer to the attempt that asked for it, if any.
-// It needs no running server.
+// TellAttempt delivers a new answer to the attempt that asked the question, if an
+// attempt asked it. It needs no running server.
 func (a *App) TellAttempt(ctx context.Context, r elicit.Request) error {
 	if !Tells(&r) {
 		return nil

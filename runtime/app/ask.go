@@ -63,7 +63,8 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	return answerOf(q, &ended), nil
 }
 
-// theAnswer is the ID of a request's only question if the agent gives it none.
+// theAnswer is the ID of a request's only question if the agent gave that
+// question no ID.
 const theAnswer = "answer"
 
 // requestOf converts an agent's question to a request for a person. The error explains
@@ -109,8 +110,8 @@ func requestOf(q executor.Question) (elicit.Request, error) {
 	return r, nil
 }
 
-// formOf returns the questions of an agent that writes them in deskhand's own format. It
-// returns nil if they cannot be asked.
+// formOf returns an agent's questions if the agent wrote them in deskhand's own format.
+// It returns nil if they cannot be asked.
 func formOf(q executor.Question) []elicit.Question {
 	r := elicit.Request{Trigger: elicit.A2AInputRequired}
 	if len(q.Fields) == 0 || json.Unmarshal(q.Fields, &r.Questions) != nil || len(r.Questions) == 0 {
@@ -123,7 +124,7 @@ func formOf(q executor.Question) []elicit.Question {
 	return r.Questions
 }
 
-// answerOf converts a person's answer to the terms of the agent's question.
+// answerOf converts a person's answer to an answer to the agent's question.
 func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 	switch {
 	case r.Status == elicit.ExpiredOpen:
@@ -155,7 +156,7 @@ func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 	return a
 }
 
-// valueOf returns an answer's value as it is encoded in JSON.
+// valueOf returns an answer's value in the form that is encoded in JSON.
 func valueOf(v elicit.Value) any {
 	switch v.Kind {
 	case elicit.NumberValue:

@@ -27,8 +27,8 @@ func (a *App) Runner(ctx context.Context) (*tasks.Manager, error) {
 	return a.Work(ctx)
 }
 
-// attemptDoor gives an attempt's agent access to deskhand: a separate loopback port and
-// token, both valid until the process ends.
+// attemptDoor gives an attempt's agent access to deskhand: a separate port on loopback
+// and a separate token, both valid until the process ends.
 type attemptDoor struct {
 	app *App
 	log *slog.Logger
@@ -69,8 +69,8 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 	}
 }
 
-// attemptTools is the MCP server of one attempt. The first request creates it, so that an
-// agent that never asks opens neither an index nor a hub.
+// attemptTools is the MCP server of one attempt. The first request creates it, so for an
+// agent that never asks, neither an index nor a hub is opened.
 type attemptTools struct {
 	*attemptDoor
 	attempt tasks.Attempt
@@ -143,7 +143,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		lib.door.Start(upstreamPatience)
 	}
 	if err := lib.open(o); err != nil {
-		// Without the docs, the agent can still ask.
+		// Even without the docs, the agent can still ask.
 		t.log.Warn("cannot serve the docs to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
 		if err := lib.serve(o); err != nil {
 			toolset.Close()
@@ -186,7 +186,7 @@ func (t *attemptTools) context(ctx context.Context) (elicit.Context, error) {
 	}, err
 }
 
-// end closes the sessions, so that the front can shut down.
+// end closes the sessions, so the front can shut down.
 func (t *attemptTools) end(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,8 +213,8 @@ func (t *attemptTools) close() {
 	}
 }
 
-// questions opens a hub for an attempt's tools on the first question. The hub closes with
-// the tools, before the manager that runs the attempt.
+// questions opens a hub for an attempt's tools when the first question is asked. The hub
+// closes with the tools, before the manager that runs the attempt.
 type questions struct {
 	app *App
 

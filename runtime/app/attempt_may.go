@@ -10,8 +10,8 @@ import (
 )
 
 // The attempt's token gives access only to these routes on the attempt's own port, and
-// behind /mcp only to these tools. Every other route and server of deskhand refuses the
-// token. The tools of upstreams are served as well, as the user configured them.
+// at /mcp only to these tools. Every other route and server of deskhand refuses the
+// token. The attempt can also use the upstreams' tools that the user configured.
 
 // AttemptRoutes lists the routes of an attempt's server, in addition to the
 // front's own.
@@ -36,8 +36,8 @@ var AttemptMay = map[string]string{
 	"create_task":    "this attempt's project; a person decides who works on the task",
 }
 
-// onlyWhatAttemptsMay panics if AttemptMay lacks one of the tools, so that no tool is
-// served to attempts by accident.
+// onlyWhatAttemptsMay panics if one of the tools is missing from AttemptMay, so no
+// tool is served to attempts by accident.
 func onlyWhatAttemptsMay(prefix string, tools []contract.Tool) []contract.Tool {
 	for _, one := range tools {
 		name := one.Name

@@ -33,7 +33,7 @@ func (a *App) boardPage(o *web.Options, people *peoplePages) {
 }
 
 // needShell creates the shell that the pages share, unless the inbox has created it. The
-// front page then redirects to first.
+// front page then redirects to the given path.
 func needShell(o *web.Options, first string) {
 	if o.Shell != nil {
 		return

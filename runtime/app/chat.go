@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// mountChat adds the chat routes to the front's mounts. They find sessions even if the
-// server does not serve the work tools.
+// mountChat adds the chat routes to the front's mounts. The routes find sessions even
+// if the server does not serve the work tools.
 func (a *App) mountChat(o *web.Options) {
 	server := chat.New(chat.Options{Log: a.log, Open: func(ctx context.Context) (*elicit.Hub, chat.Runner, error) {
 		m, err := a.Work(ctx)
@@ -40,7 +40,7 @@ func (c chatRuns) Send(ctx context.Context, session, prompt, key string) (chat.R
 }
 
 // Newest implements [chat.Runner]. If the session's checkout has to be set up
-// again, the newest run may be a setup script; a cleanup script never is.
+// again, the newest run may be a setup script. It is never a cleanup script.
 func (c chatRuns) Newest(ctx context.Context, session string) (chat.Run, error) {
 	s, processes, err := c.processes(ctx, session)
 	if err != nil {
@@ -95,8 +95,8 @@ func (c chatRuns) Log(ctx context.Context, r chat.Run, after int64, wait time.Du
 	return c.ended(ctx, r, page, wait)
 }
 
-// ended adds to page how a run ended. The run's log ends shortly before its process row
-// does, so ended waits for the row.
+// ended records in page how a run ended. The run's log ends shortly before its
+// process row does, so ended waits for the row.
 func (c chatRuns) ended(ctx context.Context, r chat.Run, page chat.Page, wait time.Duration) (chat.Page, error) {
 	until, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

@@ -38,7 +38,7 @@ type Config struct {
 	Person string
 	// Members lists the people to whom questions can be addressed.
 	Members Part[[]elicit.Member]
-	// Spans configures where spans are exported. If nil, they are not exported.
+	// Spans configures where spans are exported. If nil, no spans are exported.
 	Spans Part[*telemetry.Options]
 	// Tasks configures the limits and agents of attempts. [App.Work] connects the
 	// manager to the questions.
@@ -63,16 +63,16 @@ type Config struct {
 	Visitors Part[web.People]
 	// Hosts and Origins are accepted in requests, in addition to the defaults.
 	Hosts, Origins []string
-	// PublicURL is the pages' public address. If empty, it is the address
-	// they are served at.
+	// PublicURL is the pages' public address. If empty, it is the address at
+	// which they are served.
 	PublicURL string
 	// BaseURL is the address of a server over HTTP behind a proxy. It may have a path,
 	// and is empty if there is none.
 	BaseURL string
 }
 
-// Part is a value read from the settings, or the error found in them: a fault that names
-// the setting to fix. Its zero value is the zero value of T.
+// Part is a value read from the settings, or the error found while reading it: a fault
+// that names the setting to fix. Its zero value is the zero value of T.
 type Part[T any] struct {
 	Value T
 	Err   error
@@ -117,11 +117,11 @@ type Docs struct {
 	// empty, all are served.
 	Shelf     string
 	Libraries []string
-	// ShelfLater returns the shelf that a server without an index begins to serve once
-	// it has libraries, or "". It may be nil.
+	// ShelfLater returns a shelf, or "". A server without an index begins to serve the
+	// shelf once it has libraries. It may be nil.
 	ShelfLater func() (string, error)
-	// Record stores in the state folder each question for which a search found little,
-	// for a report on what the docs lack. See package gaps.
+	// If Record is set, each question for which a search found little is stored in the
+	// state folder, for a report on what the docs lack. See package gaps.
 	Record bool
 }
 
@@ -130,7 +130,7 @@ type Upstreams struct {
 	All        []gateway.Upstream
 	Disclosure gateway.Disclosure
 	Prefix     string // prefix of the tool names
-	Many       string // why agents of several people call; empty if only one person's do
+	Many       string // why agents of several people call; empty if only one person's agents do
 	Addr, URL  string // address of the connect pages; may be empty
 }
 

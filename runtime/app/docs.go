@@ -29,27 +29,28 @@ type docsServer struct {
 	tools     docs.Options
 	searching search.Options
 	more      []contract.Tool // tools served in addition to the docs tools
-	advice    []string        // their instructions
+	advice    []string        // instructions for the tools in more
 	views     *views.Views    // shown by clients next to calls; nil if there are none
 	door      *upstreamDoor   // the upstreams, whose tools are also served; nil if there are none
 	publish   sync.Mutex      // held while a new catalog is published
 	log       *slog.Logger
 	engine    *search.Engine // nil until open
 	shelf     string         // served instead of dir; empty if there is none
-	only      []string       // the shelf's libraries to serve; empty: all
+	only      []string       // the shelf's libraries to serve; if empty, all of them
 	// shelfLater returns the shelf to serve if there is no index, or "". It may be nil.
 	shelfLater func() (string, error)
 	libraries  atomic.Pointer[Libraries] // nil until open, or if there is no shelf
 	server     *mcpserver.Server
-	// later returns why there are no docs yet. If nil, missing docs are an error.
+	// The function later returns an error that says why there are no docs yet. If
+	// it is nil, missing docs are an error.
 	later func() error
-	// opened is the folder's state before it was opened, so that a build that ends
-	// meanwhile is noticed.
+	// opened is the folder's state before it was opened, so the server notices a
+	// build that ends in the meantime.
 	opened folderState
 }
 
 // openEngine opens the index or the shelf. If neither exists and l.later is set, the docs
-// tools answer with its error until there is one.
+// tools answer with the error of l.later until an index or a shelf exists.
 func (l *docsServer) openEngine() (err error) {
 	if l.shelf != "" {
 		err = l.openShelf(l.shelf)
@@ -182,7 +183,7 @@ func (a *App) recorder(dir string) (func(query string, filters map[string]string
 	}, nil
 }
 
-// close closes the index. Call it after the last search.
+// close closes the index. Call close after the last search.
 func (l *docsServer) close() {
 	if libraries := l.libraries.Load(); libraries != nil {
 		libraries.Close()
@@ -196,8 +197,8 @@ func (l *docsServer) close() {
 }
 
 // folderState identifies the contents of an index folder by the sizes and
-// modification times of metadata.json and of the data files. metadata is empty if
-// there is no metadata.json.
+// modification times of metadata.json and the data files. The field metadata is
+// empty if there is no metadata.json.
 type folderState struct{ metadata, data string }
 
 func (l *docsServer) look() folderState {
@@ -221,9 +222,9 @@ func fileState(info os.FileInfo) string {
 // followEvery is how often the folder is checked for a new index.
 const followEvery = 500 * time.Millisecond
 
-// follow replaces the served index when the folder holds a new one. If the new index
-// cannot be opened, follow retries when any of its files changes, because a program that
-// copies an index may write metadata.json before the data file.
+// follow replaces the served index when the folder contains a new index. If the new
+// index cannot be opened, follow retries when any of its files changes, because a
+// program that copies an index may write metadata.json before the data file.
 func (l *docsServer) follow(ctx context.Context) {
 	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
 	shelved := ""

@@ -11,13 +11,13 @@ import (
 )
 
 // maxHello is the maximum number of bytes read from a client's first message. An
-// initialize request has less than a kilobyte.
+// initialize request is smaller than a kilobyte.
 const maxHello = 64 << 10
 
 // hello reads the capabilities that a stdio client announces in its first message, so
-// that upstreams are started only once, with those capabilities. rest returns the whole
-// input, including that message. hello returns when ctx ends, although the pending read
-// cannot be cancelled.
+// upstreams are started only once, with those capabilities. rest returns the whole
+// input, including that message. hello returns when ctx ends, even though the pending
+// read cannot be cancelled.
 func hello(ctx context.Context, in io.Reader) (l contract.Lends, rest io.Reader) {
 	read := bufio.NewReaderSize(in, maxHello)
 	first := make(chan []byte, 1)

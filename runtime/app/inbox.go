@@ -20,8 +20,9 @@ import (
 // has no earlier address.
 const InboxAddr = "127.0.0.1:20311"
 
-// inboxStation is the inbox that any one process of a store may serve, on loopback.
-// serverStation is a server that has pages next to MCP.
+// inboxStation is the inbox on loopback, which any one of the processes that share
+// a store may serve. serverStation is a server that serves pages in addition to
+// MCP.
 const (
 	inboxStation  = "inbox"
 	serverStation = "web"
@@ -36,7 +37,7 @@ const peerGlance = time.Second
 const peerGrace = time.Second
 
 // peer serves the inbox, or stands by to take over when the process that serves it is
-// gone. It takes over at the same address with the same token, so that an open page
+// gone. It takes over at the same address with the same token, so an open page
 // continues to work.
 type peer struct {
 	app  *App
@@ -282,8 +283,8 @@ func InboxAddress(up []elicit.Station) string {
 	return ""
 }
 
-// AwaitInbox waits until the inbox is reachable, but no longer than most. It returns the
-// address, or "" if there is none.
+// AwaitInbox waits until the inbox is reachable, but no longer than the given
+// duration. It returns the address, or "" if there is none.
 func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 // instructions returns the docs instructions of c combined with those of the other tool
-// groups. The purpose comes first, on its own line, because a Codex that defers tools
+// groups. The purpose comes first, on its own line, because Codex, if it defers tools,
 // shows its model only that line before a tool search. The corpus's instructions come
 // last, because Claude Code truncates at 2,048 characters. If the corpus has its own
 // instructions and no other group is served, only the docs instructions are returned.
@@ -22,7 +22,7 @@ func (l *docsServer) instructions(c contract.Catalog) string {
 	return strings.TrimSpace(strings.Join(append(texts, c.Instructions), "\n\n"))
 }
 
-// purpose returns one line about what the tools are for.
+// purpose returns one line that says what the tools are for.
 func (l *docsServer) purpose(c contract.Catalog) string {
 	corpus := "documentation"
 	if l.engine != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// An App is a [web.Ledger]. Its store holds a lease for each used link and each ended
-// session, which expires when the record is no longer needed.
+// App implements [web.Ledger]. Its store holds a lease for each used link and for
+// each ended session. A lease expires when the record is no longer needed.
 
 // Names of leases. endedSession is followed by a session ID. The data of signedOut is the
 // time from which sessions are valid, in Unix milliseconds.

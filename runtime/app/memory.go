@@ -15,17 +15,17 @@ const (
 	// leastMemory is the lowest soft memory limit of a server, in bytes. A server that
 	// uses less memory collects garbage at the usual rate.
 	leastMemory = 128 << 20
-	// memoryEvery is how often the limit is adjusted to the memory that the server keeps,
-	// which is the minimum of the last memoryLooks samples.
+	// memoryEvery is the interval at which the limit is adjusted to the memory that the
+	// server keeps. This memory is the minimum of the last memoryLooks samples.
 	memoryEvery = 2 * time.Second
 	memoryLooks = 5
 )
 
 // boundGarbage keeps a server's memory from growing with the garbage of a large call:
 // an answer of 15 MB is copied about 15 times on its way from an upstream to a client,
-// and [gcPercent] suits a heap of a few megabytes. Memory that is kept for longer may
-// still double. If the environment sets GOMEMLIMIT, boundGarbage does nothing. It
-// returns when ctx ends.
+// and [gcPercent] suits a heap of a few megabytes. Memory that stays in use may still
+// double. If the environment sets GOMEMLIMIT, boundGarbage does nothing. It returns
+// when ctx ends.
 func boundGarbage(ctx context.Context) {
 	if strings.TrimSpace(os.Getenv("GOMEMLIMIT")) != "" {
 		return
@@ -62,7 +62,7 @@ func live() uint64 {
 }
 
 // gcPercent is how much a server's heap may grow between two collections. The heap is a
-// few megabytes, which queries mostly keep and reuse. With the default of 100, eight HTTP
-// clients get 5 to 20 % fewer answers a second; 350 costs about 8 MiB more. GOGC in the
-// environment takes precedence. For a large heap, see [boundGarbage].
+// few megabytes. Most of it is kept and reused by queries. With the default of 100, eight
+// HTTP clients get 5 to 20 % fewer answers per second; 350 costs about 8 MiB more. GOGC
+// in the environment takes precedence. For a large heap, see [boundGarbage].
 const gcPercent = 350

@@ -1,5 +1,5 @@
 // Package app opens a deskhand installation and connects its parts. It opens the store,
-// the hub, the manager and the index once each and passes them to the servers.
+// the hub, the manager and the index, each only once, and passes them to the servers.
 //
 // [Open] is cheap. The store, the question hub, the attempt manager and the index
 // open on first use, and [App.Close] closes them in a fixed order. No other
@@ -58,8 +58,8 @@ func Open(c Config) *App {
 // they have ended. Calling it again has no effect.
 func (a *App) Close() { a.closing.Do(a.close) }
 
-// close holds no lock while it waits, because a closing part may still use a part
-// that closes after it.
+// close holds no lock while it waits, because a part that is closing may still
+// use another part that closes later.
 func (a *App) close() {
 	a.working.Lock()
 	m := a.manager
@@ -126,8 +126,8 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	return a.hub, db, nil
 }
 
-// ownHub returns a separate hub over the same store, for a caller that closes it before
-// the installation closes.
+// ownHub returns a separate hub that uses the same store, for a caller that closes the
+// hub before the installation closes.
 func (a *App) ownHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
 	_, db, err := a.open(ctx)
 	if err != nil {
@@ -172,9 +172,10 @@ func (a *App) newManager(ctx context.Context) (*tasks.Manager, error) {
 	return tasks.New(db, o), nil
 }
 
-// stateKey returns the key that authenticates the state clients carry between two calls.
-// It is the same for every server over one store. stateKey opens the store, because a
-// client may return to a restarted server before any other call has opened it.
+// stateKey returns the key that authenticates the state that clients carry from one call
+// to the next. It is the same for all servers that use the same store. stateKey opens
+// the store, because a client may return to a restarted server before any other call has
+// opened it.
 func (a *App) stateKey() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -194,8 +195,9 @@ func (a *App) stateKey() ([]byte, error) {
 	return a.key, nil
 }
 
-// sharedKey returns a secret that all processes over a store share. It is stored as the
-// data of a lease, which outlives its holder. The first holder of the lease generates it.
+// sharedKey returns a secret that all processes that use a store share. It is stored as
+// the data of a lease, which outlives its holder. The first holder of the lease generates
+// it.
 func sharedKey(ctx context.Context, db *store.DB, name string) (string, error) {
 	self := store.Lease{Name: name, Holder: rand.Text()}
 	for {

@@ -21,11 +21,11 @@ type peoplePages struct {
 	// ahp serves the same questions as shared state, for programs.
 	ahp *ahp.Server
 	in  web.People
-	// withWork reports that the server also has the pages about tasks.
+	// withWork reports whether the server also has the pages about tasks.
 	withWork bool
 }
 
-// peoplePages creates the pages. With withBoard, questions link to their
+// peoplePages creates the pages. If withBoard is set, questions link to their
 // attempt on the board.
 func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
 	p := &peoplePages{app: a, in: in, shell: newShell(in), withWork: withBoard}
@@ -78,7 +78,8 @@ func withNews(o *web.Options, path string, count func(context.Context) (int, err
 	o.Shell.Counts[path], o.Shell.Find = count, append(o.Shell.Find, find)
 }
 
-// atShutdown adds end to the front's shutdown, before the functions added earlier.
+// atShutdown makes the front's shutdown call the function end, before the
+// functions that were added earlier.
 func atShutdown(o *web.Options, end func()) {
 	others := o.OnShutdown
 	o.OnShutdown = func() {

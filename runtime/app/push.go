@@ -36,8 +36,9 @@ func (a *App) subscriptions(ctx context.Context) (webpush.Subscriptions, error) 
 	return webpush.Subscriptions{DB: db}, err
 }
 
-// sender returns the sender of push messages. Its key follows from the person's key.
-// The addresses come from browsers, so it reaches no address of this machine's network.
+// sender returns the sender of push messages. Its key is derived from the person's key.
+// The addresses come from browsers, so the sender connects to no address on this
+// machine's network.
 func (p *peoplePages) sender() (*webpush.Sender, error) {
 	s, err := webpush.New(web.Key(p.in.Key, "push"))
 	if err != nil {
@@ -48,7 +49,7 @@ func (p *peoplePages) sender() (*webpush.Sender, error) {
 	return s, nil
 }
 
-// push sends push messages of new questions and ended attempts until ctx ends.
+// push sends push messages about new questions and ended attempts until ctx ends.
 func (p *peoplePages) push(ctx context.Context) {
 	sender, err := p.sender()
 	if err != nil {
@@ -163,8 +164,8 @@ func (p *peoplePages) followEnds(ctx context.Context, m *tasks.Manager, sender *
 	}
 }
 
-// pushEnd sends a message if an event ended its attempt, once across all processes. A
-// person who stopped an attempt is not told.
+// If an event ended its attempt, pushEnd sends a message. Only one of all processes
+// sends it. A person who stopped an attempt is not told.
 func (p *peoplePages) pushEnd(ctx context.Context, m *tasks.Manager, sender *webpush.Sender, e tasks.Event) error {
 	s, err := m.Status(ctx, e.AttemptID)
 	if err != nil || !s.State.Ended() || s.Failure == string(tasks.Killed) {

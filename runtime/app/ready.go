@@ -11,7 +11,7 @@ import (
 )
 
 // readyTime is how long the store may take to answer before the server reports that it is
-// not ready. It is below the 5 seconds within which a probe must see this.
+// not ready. It is shorter than the 5 seconds within which a probe must see this.
 const readyTime = 2 * time.Second
 
 // readyFor is how long a result of checking the folder of the worktrees is reused, because

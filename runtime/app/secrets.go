@@ -21,8 +21,8 @@ func (a *App) token() (token, where string, err error) {
 	return token, " (token in " + filepath.Join(dir, "token") + ")", err
 }
 
-// Visitors returns how people sign in at this installation's servers. If there is no key
-// for the person, one is generated.
+// Visitors returns how people sign in at this installation's servers. If the person has
+// no key yet, one is generated.
 func (a *App) Visitors() (web.People, error) {
 	in, err := a.config.Visitors.Get()
 	if err != nil || in.Key != "" {

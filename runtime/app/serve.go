@@ -32,12 +32,12 @@ type Service struct {
 	Dir    string
 	Stdin  io.Reader
 	Stdout io.Writer
-	// Typed reports that Stdin is a terminal. Seen reports that only a person sees the
-	// text passed to Tell.
+	// Typed reports whether Stdin is a terminal. Seen reports whether only a person
+	// sees the text passed to Tell.
 	Typed, Seen bool
 	Tell        func(string)
-	// Alone reports that the process does nothing else. Garbage collection is then
-	// tuned for a server.
+	// Alone reports whether the process does nothing else. If so, garbage
+	// collection is tuned for a server.
 	Alone bool
 }
 
@@ -72,8 +72,8 @@ func (s *server) has(group string) bool { return slices.Contains(s.Groups, group
 // agent lands changes.
 func (s *server) asks() bool { return s.has("ask") || s.has("land") }
 
-// Serve checks o, opens what it needs and answers requests until ctx ends or
-// the client disconnects. It then closes the installation.
+// Serve checks o, opens everything that it needs, and answers requests until ctx
+// ends or the client disconnects. It then closes the installation.
 func (a *App) Serve(ctx context.Context, o Service) error {
 	s := &server{App: a, Service: o, leave: func() {}}
 	ctx, s.stop = context.WithCancel(ctx)
@@ -195,7 +195,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 }
 
 // begin starts the upstreams, the first build of a watched folder, and the server. The
-// returned stdin is Stdin including what begin has read from it.
+// returned stdin is Stdin, including the bytes that begin has already read.
 func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	stdin = s.Stdin
 	if d := s.lib.door; d != nil {
@@ -228,8 +228,8 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	return stdin, nil
 }
 
-// watch builds the index, now and whenever the folder changes. It returns when an index
-// can be served, or after firstWait, because clients do not wait long.
+// watch builds the index immediately and whenever the folder changes. It returns when
+// an index can be served, or after firstWait, because clients do not wait long.
 func (s *server) watch(ctx context.Context) error {
 	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
 	if err != nil {

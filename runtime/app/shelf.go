@@ -29,8 +29,8 @@ type Libraries struct {
 
 // OpenLibraries opens the libraries on the shelf in dir: those with the given IDs or
 // names, or all if only is empty. A library that cannot be opened is logged and skipped.
-// OpenLibraries returns the fault "no_library" if there are no libraries, or if one named
-// in only is missing.
+// OpenLibraries returns the fault "no_library" if there are no libraries, or if one of
+// the given libraries is missing.
 func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger) (*Libraries, error) {
 	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, options: o, log: log, open: map[string]*search.Engine{}}
 	l.opened = l.state()
@@ -160,8 +160,9 @@ func (l *docsServer) openShelf(shelf string) error {
 	return err
 }
 
-// missing returns the error of the docs tools while there is neither an index nor a
-// library. The agent reads it, because hosts do not show what a server logs.
+// missing returns the error that the docs tools give while there is neither an
+// index nor a library. The agent reads this error, because hosts do not show a
+// server's log.
 func (l *docsServer) missing() error {
 	if l.shelf != "" {
 		return fault.New("no_library", "There are no docs to search: "+l.shelf+" has no libraries.",
@@ -176,7 +177,7 @@ func (l *docsServer) missing() error {
 }
 
 // appeared returns the shelf to serve if no docs were open so far and libraries now exist.
-// Otherwise, it returns "". last is the index that was opened.
+// Otherwise, it returns "". The parameter last is the index that was last opened.
 func (l *docsServer) appeared(last folderState) string {
 	if last != (folderState{}) {
 		return ""
@@ -213,8 +214,8 @@ func (l *docsServer) useShelf(dir string) (state string) {
 	return libraries.opened
 }
 
-// followShelf reloads the shelf if its state is not before, and returns the state
-// that is now served.
+// followShelf reloads the shelf if its state differs from the given one, and
+// returns the state that is now served.
 func (l *docsServer) followShelf(before string) (now string) {
 	libraries := l.libraries.Load()
 	now = libraries.state()

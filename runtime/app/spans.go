@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/telemetry"
 )
 
-// hubOptions returns the options of every hub over the store. Each hub exports spans for
-// its questions. Call tell after closing the hub to send the last spans.
+// hubOptions returns the options of every hub that uses the store. Each hub exports
+// spans for its questions. Call tell after closing the hub to send the last spans.
 func (a *App) hubOptions() (o elicit.Options, tell func(), err error) {
 	p, err := a.config.People.Get()
 	if err != nil {

@@ -33,17 +33,18 @@ func NewToolFinder(tools []gateway.Described) (gateway.Finder, error) {
 }
 
 // aboutBytes is the maximum number of description bytes that are indexed, because longer
-// descriptions continue with examples and other tools. valuesBytes limits the possible
-// values of arguments. On the 60 requests in tuning.json (docs/tools.md), recall@5 is
-// 0.80. It is 0.77 with 400 bytes or all of the description, with argument descriptions,
-// or without the values.
+// descriptions continue with examples and other tools. valuesBytes is the maximum number
+// of bytes of the possible values of arguments. On the 60 requests in tuning.json
+// (docs/tools.md), recall@5 is 0.80. It is 0.77 with 400 bytes or all of the
+// description, with argument descriptions, or without the values.
 const (
 	aboutBytes  = 200
 	valuesBytes = 400
 )
 
-// toolText returns the text by which a tool is found: the names of the upstream and the
-// tool, the start of the description, and the names and values of the arguments.
+// toolText returns the text that is searched to find a tool: the names of the upstream
+// and the tool, the start of the description, and the names and values of the
+// arguments.
 func toolText(t gateway.Described) search.Text {
 	return search.Text{
 		Path:    t.Upstream + "/" + t.Tool,
@@ -53,7 +54,8 @@ func toolText(t gateway.Described) search.Text {
 	}
 }
 
-// beginning returns the first n bytes of a text, without a partial character.
+// beginning returns the first n bytes of text, without a partial character at the
+// end.
 func beginning(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -8,8 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// A question ends in the same transaction as the turn that asked it. A question that was
-// returned as pending stays open: its answer starts a follow-up.
+// A question ends in the same transaction as the turn that asked it. If a call
+// returned a question as pending, the question stays open, and its answer starts a
+// follow-up.
 
 // turnEnded implements [tasks.Options.TurnEnded].
 func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) error {
@@ -31,8 +32,9 @@ func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) erro
 	return hub.EndAttemptTurn(ctx, tx, t)
 }
 
-// endTurns implements [elicit.Options.Settle]. A process that runs no attempts ends the
-// lost turns of other processes once.
+// endTurns implements [elicit.Options.Settle]. In a process that runs no attempts, it
+// opens a manager for a moment, because that ends the turns that other processes
+// lost.
 func (a *App) endTurns(ctx context.Context) error {
 	a.working.Lock()
 	m := a.manager

@@ -21,13 +21,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// upstreamPatience is how long serve waits at startup for upstreams it has never
-// connected to. Their tools are added when they answer later.
+// upstreamPatience is how long serve waits at startup for upstreams that it has
+// never connected to. If such an upstream answers later, its tools are added
+// then.
 const upstreamPatience = 5 * time.Second
 
 // upstreamDoor holds this process's upstreams and serves the pages on which a person
 // connects to them. The pages are served by this process's HTTP server if it has one.
-// Otherwise they get a separate server that is started when a person is first asked.
+// Otherwise, a separate server is started for them when a person is first asked.
 type upstreamDoor struct {
 	*gateway.Gateway
 	app *App
@@ -51,9 +52,9 @@ type upstreamDoor struct {
 }
 
 // door creates the gateway without connecting to any upstream. It returns nil if no
-// upstream is configured. The gateway's questions belong to the context in. own means
-// that the process has no other HTTP pages. changed is called after an upstream's
-// tools have changed.
+// upstream is configured. The gateway's questions belong to the given context. own
+// reports whether the process has no other HTTP pages. changed is called after an
+// upstream's tools have changed.
 func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger, open func(context.Context) (*elicit.Hub, *store.DB, error)) (*upstreamDoor, error) {
 	c, err := a.config.Upstreams.Get()
 	if err != nil || c == nil {
@@ -198,7 +199,8 @@ func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	case !d.own:
 		return "", errors.New("the server is not listening yet")
 	case public != "" && addr == "":
-		// A proxy cannot find a random port, so only an HTTP server has the pages.
+		// A proxy cannot find a random port, so only an HTTP server serves the
+		// pages.
 	default:
 		err := d.listen(ctx, cmp.Or(addr, "127.0.0.1:0"))
 		if neighbour := "http://" + addr; err != nil && addr != "" && servesConnect(ctx, neighbour) {
@@ -211,8 +213,9 @@ func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	return cmp.Or(public, d.base), nil
 }
 
-// servesConnect reports whether another process serves the pages at the address meant for
-// this one. Either process can serve them, because their data is in the store.
+// servesConnect reports whether another process serves the pages at the address that is
+// meant for this process. Either process can serve the pages, because their data is in
+// the store.
 func servesConnect(ctx context.Context, base string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

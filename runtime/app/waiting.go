@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// glance is how long a change in an attempt's questions may go unnoticed if the feed
-// does not report it.
+// glance is the maximum time for which a change in an attempt's questions may go
+// unnoticed if the feed does not report the change.
 const glance = 30 * time.Second
 
 // followQuestions implements [tasks.Options.FollowQuestions].
@@ -69,16 +69,18 @@ func (o *openQuestions) untilConcerned(ctx context.Context, watch *elicit.Watche
 	}
 }
 
-// openQuestions holds the questions of a run that wait for a person. It excludes a
-// question from an earlier run, unless an agent waits for it again.
+// openQuestions holds those questions of a run that are waiting for a person. It
+// excludes a question from an earlier run, unless an agent is waiting for it
+// again.
 type openQuestions struct {
 	attemptID string
 	since     time.Time
 	known     map[string]bool // open questions of the attempt
-	returned  map[string]bool // from earlier runs, but waited for in this one
+	returned  map[string]bool // questions from earlier runs that this run is waiting for
 }
 
-// take records the open questions and reports whether the run waits for one of them.
+// take records the open questions and reports whether the run is waiting for one of
+// them.
 func (o *openQuestions) take(list elicit.List) (waits bool) {
 	o.known = map[string]bool{}
 	for _, r := range list.Requests {

@@ -20,18 +20,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// watcher builds an index from a folder whenever something in it changes.
+// watcher builds an index from a folder whenever something in the folder changes.
 type watcher struct {
 	options  indexer.Options
 	events   *fsnotify.Watcher
 	log      *slog.Logger
-	failed   string            // the last failure logged, so that it is logged only once
+	failed   string            // the last failure logged, so it is logged only once
 	problems []indexer.Problem // the last problems logged
-	// phrases is the phrases file that builds read, if it is outside the folder;
-	// otherwise it is empty.
+	// phrases is the path of the phrases file that builds read, if that file is
+	// outside the folder; otherwise it is empty.
 	phrases string
-	// why holds the reason why there is no index although a build has ended. It is nil
-	// if no build failed.
+	// why holds the reason for which there is no index even though a build has ended.
+	// It is nil if no build failed.
 	why atomic.Pointer[error]
 }
 
@@ -96,7 +96,7 @@ func (w *watcher) run(ctx context.Context, ready func(error)) {
 	w.loop(ctx)
 }
 
-// later returns why there is no index yet.
+// later returns an error that says why there is no index yet.
 func (w *watcher) later() error {
 	if err := w.why.Load(); err != nil {
 		hint := "fix the problem; the docs are checked again whenever they change"
@@ -152,7 +152,7 @@ func (w *watcher) followPhrases() {
 	w.phrases = file
 }
 
-// strange reports whether path is outside the docs and not the phrases file.
+// strange reports whether path is neither in the docs nor the phrases file.
 func (w *watcher) strange(path string) bool {
 	return !within(w.options.Dir, path) && resolved(path) != resolved(w.phrases)
 }

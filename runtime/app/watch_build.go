@@ -26,8 +26,8 @@ func (w *watcher) build(ctx context.Context) error {
 	return err
 }
 
-// inTurn builds when no other process is building into the folder. It waits for other
-// processes with increasing pauses.
+// inTurn builds as soon as no other process is building into the folder. It checks
+// for other processes with increasing pauses.
 func (w *watcher) inTurn(ctx context.Context) (indexer.Report, error) {
 	last := time.Now().Add(lockWait)
 	for pause := settle; ; pause = min(2*pause, 5*time.Second) {

@@ -53,7 +53,7 @@ func (a *App) waiting(ctx context.Context, attemptID string) ([]elicit.Request, 
 }
 
 // count returns how many questions of the attempt's current run wait for a person. A
-// question that has outlived its run does not block the attempt.
+// question that has outlived its run does not hold up the attempt.
 func (a *App) count(ctx context.Context, attemptID string) (n int, err error) {
 	requests, err := a.waiting(ctx, attemptID)
 	for _, r := range requests {
@@ -64,8 +64,8 @@ func (a *App) count(ctx context.Context, attemptID string) (n int, err error) {
 	return n, err
 }
 
-// Questions returns the attempt's open questions, including those that outlived
-// their run.
+// Questions returns the attempt's open questions, including questions that
+// outlived their run.
 func (a *App) Questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
 	requests, err := a.waiting(ctx, attemptID)
 	for _, r := range requests {
@@ -83,7 +83,8 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// show lets a client show the attempt's questions that wait for a person.
+// show lets a client show those of the attempt's questions that wait for a
+// person.
 func (a *App) show(ctx context.Context, attemptID string, client any) error {
 	v, ok := client.(visitor)
 	if !ok {

@@ -2,10 +2,10 @@
 // store nothing themselves, such as the tools of upstreams.
 //
 // A call runs in the process that started it. Its row in the store holds its
-// state, so that any process can report on it. After the call has ended, the
-// row also holds its result, by default for a day. If the process dies, the
-// call is lost and its row records that. No other process repeats the call,
-// because it may already have taken effect.
+// state, so any process can report on it. After the call has ended, the row also
+// holds its result, by default for a day. If the process dies, the call is lost
+// and its row records that. No other process repeats the call, because it may
+// already have taken effect.
 package calls
 
 import (
@@ -31,19 +31,19 @@ type Options struct {
 	// Open returns the request hub and the store, which must have been opened
 	// with [Schema]. The runner closes neither.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// Patience is the maximum duration of a call that is answered within its
-	// request. If zero, it is 1 second.
+	// Patience is how long a request waits for its call. A longer call continues
+	// after the request has ended. If zero, it is 1 second.
 	Patience time.Duration
 	// Retention is how long a call's result is stored. If zero, it is 24 hours.
 	Retention time.Duration
 	// MaxRunning limits the number of concurrent calls. If zero, it is 256.
 	MaxRunning int
-	// Log receives problems. If nil, they are discarded.
+	// Log receives messages about problems. If nil, they are discarded.
 	Log *slog.Logger
 }
 
-// The lease of a running call. A runner that has not renewed its leases for
-// leaseTime counts as dead.
+// The lease of a running call. A runner counts as dead if it has not renewed its
+// leases for leaseTime.
 const (
 	leaseTime = 40 * time.Second
 	leaseBeat = 10 * time.Second
@@ -52,8 +52,8 @@ const (
 // kind is the prefix of call IDs.
 const kind = "call_"
 
-// Runner runs calls, and follows the calls of all runners over the same store.
-// It implements [contract.PendingCalls]. Its methods may be called
+// Runner runs calls, and follows the calls of all runners that use the same
+// store. It implements [contract.PendingCalls]. Its methods may be called
 // concurrently.
 type Runner struct {
 	options Options
@@ -267,8 +267,8 @@ func oneLine(message string, p contract.Progress) string {
 	return message
 }
 
-// shower is the part of a door's client that this package needs while a call
-// runs.
+// shower lists the methods of a door's client that this package needs while a
+// call runs.
 type shower interface {
 	CanShow(r *elicit.Request) bool
 }
@@ -304,7 +304,7 @@ func (a *asker) Unasked(context.Context, *elicit.Hub, *elicit.Request) (bool, er
 	return false, nil
 }
 
-// PageDone does nothing, because the clients that follow the call see that it
+// PageDone does nothing, because clients that follow the call see that the call
 // is no longer waiting.
 func (a *asker) PageDone(context.Context, string) {}
 

@@ -18,8 +18,8 @@ import (
 // renewing the lease.
 const died = "The server crashed before the call's answer arrived. It is unknown whether the call took effect: check before you call again."
 
-// visitor is the part of a door's client that is needed to show and answer
-// requests while it follows a call.
+// visitor lists the methods of a door's client that are needed to show and answer
+// requests while the client follows a call.
 type visitor interface {
 	CanShow(r *elicit.Request) bool
 	Put(r *elicit.Request)
@@ -27,7 +27,7 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// look reads a call. If the call's runner is dead, look first marks the call as
+// look reads a call. If the call's runner is dead, it first marks the call as
 // lost.
 func (k *Runner) look(ctx context.Context, id string) (*elicit.Hub, row, error) {
 	hub, db, err := k.open(ctx)

@@ -18,7 +18,7 @@ type response struct {
 	Content       map[string]any `json:"content,omitempty"` // by question ID
 	Note          string         `json:"note,omitempty"`    // the person's additional note
 
-	unread bool // the response has the wrong form; the other fields hold what could be parsed
+	unread bool // the response has the wrong form; the other fields hold the parts that could be parsed
 }
 
 // result is the outcome of one response.
@@ -30,8 +30,8 @@ type result struct {
 	Error         map[string]any `json:"error,omitempty"`
 }
 
-// maxResponses is the maximum number of responses in a call. A session rarely
-// has even two open questions.
+// maxResponses is the maximum number of responses in a call. Even two open
+// questions in a session are rare.
 const maxResponses = 100
 
 // answer serves AnswerPath. It accepts one response, or several that do not

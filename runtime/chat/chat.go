@@ -2,10 +2,10 @@
 // model. A message goes to a session, and the agent's output comes back as a
 // stream in a format that the programs' libraries can read.
 //
-// The stream has no state of its own: it is derived from the agent's log and
-// from the agent's questions in the hub. An event's ID contains the client's
-// position in the log, so any process over the same store can continue from
-// there. When a client disconnects, the agent keeps running.
+// The stream has no state of its own: it is derived from the agent's log and from
+// the agent's questions in the hub. An event's ID contains the client's position
+// in the log, so any process that uses the same store can continue from there.
+// When a client disconnects, the agent keeps running.
 package chat
 
 import (
@@ -32,8 +32,8 @@ const (
 // concurrently. Faults that they return are shown to the client. The fault code
 // "not_found" means that the session does not exist.
 type Runner interface {
-	// Send starts a run of the session's agent with a prompt. Calls with the
-	// same key, unless empty, send it only once.
+	// Send starts a run of the session's agent with a prompt. Calls with the same
+	// non-empty key send the prompt only once.
 	Send(ctx context.Context, session, prompt, key string) (Run, error)
 	// Newest returns the session's most recent run, or the zero Run if it has
 	// none.
@@ -41,7 +41,7 @@ type Runner interface {
 	// Find returns one run of a session.
 	Find(ctx context.Context, session, process string) (Run, error)
 	// Log returns the run's log entries after a revision, in order of revision.
-	// If there are none, it waits up to the duration wait for new entries.
+	// If there are none, it waits for new entries, up to the given duration.
 	Log(ctx context.Context, r Run, after int64, wait time.Duration) (Page, error)
 }
 
@@ -52,7 +52,7 @@ type Run struct {
 	Began                     time.Time
 }
 
-// Page is a part of a run's log.
+// Page is one page of a run's log.
 type Page struct {
 	Entries []Entry
 	// Ended reports whether the log has nothing after this page.
@@ -109,12 +109,12 @@ func New(o Options) *Server {
 	return &Server{o: o, closing: make(chan struct{})}
 }
 
-// Close ends all streams. It does not wait for them. Clients can resume them at
+// Close ends all streams. It does not wait for them. Clients can resume them with
 // another process.
 func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 
 // Mounts returns the handlers by path. The handlers do not check the agents'
-// token, so the HTTP server that mounts them must.
+// token, so the HTTP server that mounts them must check it.
 func (s *Server) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{Path: s.posts(s.chat), AnswerPath: s.posts(s.answer)}
 }

@@ -16,8 +16,8 @@ type kind int
 
 const (
 	starts  kind = iota // the run started; nothing was said yet
-	says                // more of a text
-	thinks              // more of a thought
+	says                // more text
+	thinks              // more thinking
 	uses                // a tool call or its result
 	passes              // an entry of another kind, unchanged
 	asks                // a question or its new state
@@ -29,7 +29,7 @@ const (
 type event struct {
 	kind  kind
 	entry int64  // index of the log entry: says, thinks, uses, passes
-	first bool   // says, thinks: the start of a text
+	first bool   // says, thinks: the start of a new text block
 	text  string // says, thinks: the new part; ends: why the run failed, or ""
 	tool  tool
 	raw   json.RawMessage // passes
@@ -50,9 +50,9 @@ func (t *tool) failed() bool {
 	return t.Status == "failed" || t.Status == "denied" || t.Status == "timed_out"
 }
 
-// place is a client's position in a run: a revision of the process's log, and
-// the number of bytes of the last text that the client has. The text may still
-// grow or be replaced, so place also holds a checksum of these bytes.
+// place is a client's position in a run: a revision of the process's log, and the
+// number of bytes of the last entry's text that the client has. That text may
+// still grow or be replaced, so place also holds a checksum of these bytes.
 type place struct {
 	process  string
 	revision int64
@@ -129,9 +129,9 @@ func (r *reader) read(e Entry) (ev event, ok bool) {
 	return r.text(ev, c.Content)
 }
 
-// text returns the new part of a text. If the text was rewritten and not only
-// extended, a stream of text cannot express the change, so the entry passes
-// unchanged.
+// text returns the new part of an entry's text. If the text was rewritten instead
+// of extended, a stream of text cannot express the change, so the whole entry is
+// sent unchanged.
 func (r *reader) text(ev event, all string) (event, bool) {
 	switch sent := r.at.length; {
 	case ev.entry > r.at.entry:

@@ -13,13 +13,13 @@ type encoder interface {
 	done() string
 }
 
-// chunks encodes events as chunks of OpenAI's chat.completions. Data that the
-// format has no field for is in the field event, which OpenAI's library passes
+// chunks encodes events as chunks of OpenAI's chat.completions. Data for which
+// the format has no field is in the field "event", which OpenAI's library passes
 // on. An open question is a JSON object in the content of its own chunk.
 type chunks struct {
 	id, model string
 	created   int64
-	spoke     bool // whether a text was sent before; a new text then starts a paragraph
+	spoke     bool // whether text was sent before; new text then starts a paragraph
 }
 
 func newChunks(r Run, model string, resumed bool) *chunks {

@@ -28,7 +28,7 @@ const (
 // optIn is the header that a client sends if it shows questions to a person.
 const optIn = "X-Supports-Elicitation"
 
-// call is the body of a chat call and what was read from its last message.
+// call is the body of a chat call and the data read from the call's last message.
 type call struct {
 	ConversationID string            `json:"conversationId"`
 	Messages       []json.RawMessage `json:"messages"`

@@ -303,9 +303,9 @@ func (f *flow) watch(ctx context.Context, attempt string, ring chan<- struct{}) 
 	return fmt.Errorf("watch questions: %w", err)
 }
 
-// ask sends the questions whose state the client does not have yet: open ones,
-// and those that ended since the run started. If the client shows no questions,
-// ask calls withdraw for each instead.
+// ask sends the questions whose current state the client does not have yet: open
+// questions, and questions that ended after the run started. If the client shows
+// no questions, ask instead calls withdraw for each question.
 func (f *flow) ask(ctx context.Context, tell func([]placed) error) error {
 	list, err := f.hub.List(ctx, elicit.Filter{AttemptID: f.run.Attempt, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}})
 	if err != nil {
@@ -343,8 +343,8 @@ func (f *flow) ask(ctx context.Context, tell func([]placed) error) error {
 }
 
 // withdraw withdraws a request to sign in if the client shows no questions, so
-// that the tool reports this to the agent immediately. Other questions wait in
-// the inbox.
+// the tool reports this to the agent immediately. Other questions wait in the
+// inbox.
 func (f *flow) withdraw(ctx context.Context, r *elicit.Request) error {
 	if r.Trigger != elicit.CredentialRequired || r.Status != elicit.Open || r.CreatedAt.Before(f.run.Began) {
 		return nil
@@ -357,8 +357,8 @@ func (f *flow) present(ctx context.Context, r *elicit.Request) error {
 	return settled(f.hub.Dispatch(ctx, elicit.Action{Type: elicit.PresentedTo, RequestID: r.ID, Channel: Channel, Client: f.run.Session}))
 }
 
-// settled ignores a fault, which means that the request has changed meanwhile.
-// The next call of ask sees the change.
+// settled ignores a fault, which means that the request has changed in the
+// meantime. The next call to ask sees the change.
 func settled(_ elicit.Change, err error) error {
 	if fault.Of(err) != nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 type parts struct {
 	id   string
 	bare bool
-	open string // ID of the unfinished text or thought; empty if none
+	open string // ID of the unfinished part; empty if none
 	kind string // text or reasoning
 	used map[int64]bool
 }
@@ -47,8 +47,8 @@ func (p *parts) encode(e event) []any {
 	return append(all, object{"type": "finish-step"}, object{"type": "finish", "finishReason": reason})
 }
 
-// text continues a text. If the text is new, it first ends the previous one and
-// starts the new one.
+// text returns the chunks that continue a text part. If e starts a new part, they
+// first end the previous part and start the new one.
 func (p *parts) text(e event) (all []any) {
 	kind, id := "text", fmt.Sprintf("text-%d", e.entry)
 	if e.kind == thinks {
@@ -98,8 +98,8 @@ func resultOf(action json.RawMessage) any {
 	return a.Result
 }
 
-// question returns the part for a question. Its ID is always the same, so that
-// a client replaces its earlier state.
+// question returns the part for a question. Its ID is always the same, so a
+// client replaces the question's earlier state.
 func (p *parts) question(q question) any {
 	if !p.bare {
 		return object{"type": "data-elicitation-request", "id": q.ElicitationID, "data": q}

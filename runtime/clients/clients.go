@@ -1,6 +1,6 @@
 // Package clients holds what is known about the MCP clients that deskhand has
-// been tested with: how long each waits for a call, and which half of a result
-// its model receives.
+// been tested with: how long each client waits for a call, and which half of a
+// result its model receives.
 //
 // A client is identified by the name that it sends in initialize
 // (clientInfo.name). The values were measured with the real programs and a stub
@@ -15,12 +15,13 @@ import "time"
 type Client struct {
 	// Name is clientInfo.name, as the client sends it.
 	Name string
-	// Version is the release that was measured, or empty if none was.
+	// Version is the release that was measured, or empty if no release was
+	// measured.
 	Version string
-	// Hold is the maximum time that a call of this client is held while the
+	// Hold is the maximum time for which a call by this client is held while the
 	// client receives progress. After that, the call must be answered. If there
-	// is no result yet, the answer contains an ID for asking again. Without
-	// progress, the limit is [Unknown] for all clients.
+	// is no result yet, the answer contains an ID with which the agent can ask
+	// again. Without progress, the limit is [Unknown] for all clients.
 	Hold time.Duration
 	// alone reports, from the _meta of a call, whether the client may be
 	// running without a person and decline forms on its own. If nil, the client
@@ -31,11 +32,12 @@ type Client struct {
 	Closes bool
 	// Shows is the half of a result that the model receives.
 	Shows Half
-	// Renames maps tools that the client hides from its model because of their
-	// names to the names to list them under. Calls with either name work.
+	// Renames is for tools that the client hides from its model because of their
+	// names. It maps their names to the names under which they are listed. Calls
+	// with either name work.
 	Renames map[string]string
-	// MaxBytes is the size in bytes of the longest text that the model receives
-	// whole. The client drops part of a longer text without telling the server.
+	// MaxBytes is the maximum size, in bytes, of text that the model receives
+	// whole. The client drops part of any longer text without telling the server.
 	// Zero means unknown.
 	MaxBytes int
 }
@@ -53,7 +55,7 @@ const (
 	Structured
 	// Content means that the model receives only the content blocks.
 	Content
-	// Both means that the model receives both halves, so a text in both uses
+	// Both means that the model receives both halves, so text in both halves uses
 	// twice the tokens.
 	Both
 )
@@ -70,19 +72,19 @@ var known = []Client{
 	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Closes: true, Shows: Structured, MaxBytes: 48_000},
 	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured, MaxBytes: 32_000, alone: codexAlone},
 	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 540 * time.Second, Shows: Content, MaxBytes: 39_000,
-		// Without a terminal, the client excludes its own tool ask_user, and
-		// with it every server's tool of the same name.
+		// Without a terminal, the client excludes its own tool ask_user, and with
+		// it every server's tool with the same name.
 		Renames: map[string]string{"ask_user": "ask_person"}},
 	{Name: "opencode", Version: "1.18.33", Hold: 30 * time.Minute, Shows: Content, MaxBytes: 50_000},
 }
 
-// Unknown is the maximum time that a call is held for an unknown client, or for
-// a client that receives no progress. It is below the 60 seconds after which
+// Unknown is the maximum time for which a call is held for an unknown client, or
+// for a client that receives no progress. It is below the 60 seconds after which
 // the TypeScript SDK gives up by default, with or without progress.
 const Unknown = 50 * time.Second
 
 // Of returns the description of the client with the given name. For an unknown
-// name it returns a Client with values that are safe for all measured SDKs.
+// name, it returns a Client with values that are safe for all measured SDKs.
 func Of(name string) Client {
 	for _, c := range known {
 		if c.Name == name {
@@ -92,14 +94,15 @@ func Of(name string) Client {
 	return Client{Name: name, Hold: Unknown}
 }
 
-// Alone reports whether the client may have declined on its own, without asking
-// a person. meta is the _meta of the call that asked.
+// Alone reports whether the client may have declined on its own, without asking a
+// person. meta is the _meta of the call that asked the question.
 func (c Client) Alone(meta map[string]any) bool { return c.alone != nil && c.alone(meta) }
 
-// codexAlone implements alone for codex. codex exec declares the same name and
-// the same dialogs as the interactive program, and declines each dialog
-// immediately. Since 0.169.0 a call's _meta contains what started its turn. If
-// that is missing, the two cannot be distinguished, so codexAlone returns true.
+// codexAlone implements alone for Codex. The command codex exec declares the same
+// name and the same dialogs as the interactive program, and declines each dialog
+// immediately. Since 0.169.0, a call's _meta contains what started the call's
+// turn. If that member is missing, the two programs cannot be distinguished, so
+// codexAlone returns true.
 func codexAlone(meta map[string]any) bool {
 	turn, _ := meta["x-codex-turn-metadata"].(map[string]any)
 	trigger, _ := turn["turn_trigger"].(string)

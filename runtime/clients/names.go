@@ -1,7 +1,7 @@
 package clients
 
 // Called returns the tool's real name if name is a name from [Client.Renames],
-// and otherwise name unchanged.
+// and otherwise returns name unchanged.
 func Called(name string) string {
 	for _, c := range known {
 		for tool, listed := range c.Renames {

@@ -18,7 +18,8 @@ var Outputs = []string{"value", "json", "lines", "env", "nul", "full"}
 const OutputUsage = "output format: value, json, lines, env, nul or full (default: value; json for several questions)"
 
 // FormOf returns the output format from --output, or the default for this number of
-// questions. It returns an error if they do not fit.
+// questions. It returns an error if the format does not fit the number of
+// questions.
 func FormOf(given string, questions int) (string, error) {
 	switch {
 	case given == "" && questions > 1:

@@ -11,7 +11,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// explained holds what a model gets from a server.
+// explained holds everything that a model gets from a server.
 type explained struct {
 	Tokens       int             `json:"tokens"`
 	Counted      string          `json:"counted"`
@@ -24,8 +24,8 @@ type shownText struct {
 	Tokens int    `json:"tokens"`
 }
 
-// explainedTool also has the four hints, which a model does not get. Clients use them to
-// decide whether to ask before a call.
+// explainedTool also has the four hints, which a model does not get. A client uses the
+// hints to decide whether to ask its user before a call.
 type explainedTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -51,7 +51,8 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }
 
-// Catalog prints what a model gets from a server, as JSON or for people.
+// Catalog prints everything that a model gets from a server, as JSON or for
+// people.
 func (c *Console) Catalog(catalog contract.Catalog, asJSON bool) error {
 	e := explain(catalog)
 	if asJSON {

@@ -29,8 +29,8 @@ func Columns(b *strings.Builder, title string, rows [][2]string, width int) {
 	}
 }
 
-// Flow writes text wrapped to width. The current line is at column at, and the text of
-// every line starts at column.
+// Flow writes text wrapped to width. The parameter at is the column that the current
+// line has reached; column is the column at which the text of every line starts.
 func Flow(b *strings.Builder, text string, at, column, width int) {
 	for i, word := range strings.Fields(text) {
 		switch {

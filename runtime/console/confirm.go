@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Confirmed asks at the terminal and returns an error unless the answer is yes. With yes,
-// it does not ask. Without a terminal, a script must pass --yes.
+// Confirmed asks at the terminal and returns an error unless the answer is yes. If yes is
+// set, it does not ask. Without a terminal, a script must pass --yes.
 func (c *Console) Confirmed(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil

@@ -1,5 +1,5 @@
-// Package console handles what commands print for people, on a terminal or elsewhere, and
-// what they ask at a terminal. It does not depend on flags.
+// Package console prints the output of commands for people, on a terminal or elsewhere,
+// and asks questions at a terminal. It does not depend on flags.
 package console
 
 import (
@@ -44,7 +44,7 @@ func (c *Console) Tell(text string) {
 }
 
 // Device returns the terminal at which a person can be asked. It returns nil if there is
-// no terminal, or if none of the command's streams is one.
+// no terminal, or if none of the command's streams is a terminal.
 func (c *Console) Device() *terminal.Device {
 	if !OnTerminal(c.Stdin) && !OnTerminal(c.Stdout) && !OnTerminal(c.Stderr) {
 		return nil
@@ -62,16 +62,16 @@ func OnTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Linewise reports whether to use the terminal line by line. plain is the
-// user's request for this.
+// Linewise reports whether to use the terminal line by line. The parameter plain
+// reports whether the user requested this mode.
 func Linewise(plain bool) bool {
 	return plain || Dumb() || os.Getenv("TERM") == "" && runtime.GOOS != "windows" || strings.TrimSpace(os.Getenv("ACCESSIBLE")) != ""
 }
 
-// mostTyped is the maximum size in bytes of a text read from stdin.
+// mostTyped is the maximum size in bytes of text read from stdin.
 const mostTyped = 1 << 20
 
-// TextOf returns a text given as a flag or argument. For "-", it reads stdin.
+// TextOf returns the text given as a flag or argument. For "-", it reads stdin.
 func (c *Console) TextOf(given string) (string, error) {
 	if given != "-" {
 		return given, nil

@@ -7,7 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/gaps"
 )
 
-// Gaps prints at most limit of the gaps in the docs. path is the log they come from.
+// Gaps prints the gaps in the docs, at most limit. path is the log that they come
+// from.
 func (c *Console) Gaps(report gaps.Report, path string, limit int) error {
 	if report.Asked == 0 {
 		fmt.Fprintf(c.Stdout, "No questions are recorded in %s.\nTo record questions with poor results, set search.log to on and run \"deskhand serve\".\n", path)

@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// Hits prints search results with their places and snippets.
+// Hits prints search results with their locations and snippets.
 func (c *Console) Hits(r docs.SearchResult) {
 	paint := PainterFor(c.Stdout)
 	for i, h := range r.Hits {
@@ -61,8 +61,8 @@ func why(w *docs.Why) string {
 // a line that begins like this is escaped with a backslash.
 const delimiterStart = "--- Chunk: "
 
-// Document highlights the lines between chunks on a terminal, and adds to each the place
-// to open in an editor.
+// On a terminal, Document highlights the lines between chunks and adds to each line the
+// location to open in an editor.
 func (p Paint) Document(text string, doc docs.Doc) string {
 	if !p.terminal {
 		return text

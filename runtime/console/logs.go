@@ -66,8 +66,8 @@ func (p *LogPrinter) write(text string) {
 	}
 }
 
-// entryText returns an entry's text. raw reports that the text is the agent's
-// output line unchanged.
+// entryText returns an entry's text. raw reports whether the text is an unchanged
+// line of the agent's output.
 func entryText(entry json.RawMessage) (text string, raw bool) {
 	var e struct {
 		Type    string

@@ -15,8 +15,8 @@ import (
 )
 
 // Topic prints a page or section of the manual. On a terminal, the text is formatted and
-// followed by the topics that it links to. Elsewhere, it is Markdown. Topic returns the
-// fault no_topic if there is no such topic.
+// followed by a list of the topics that it links to. Elsewhere, it is Markdown. Topic
+// returns the fault no_topic if there is no such topic.
 func (c *Console) Topic(name string) error {
 	found, err := manual.Find(name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Console) more(f *fault.Fault, err error) {
 	}
 }
 
-// unlinked replaces links within the manual by their text, because a terminal
+// unlinked replaces links within the manual with their text, because a terminal
 // cannot follow them.
 func unlinked(text string) string {
 	for {
@@ -96,7 +96,7 @@ func unlinked(text string) string {
 }
 
 // style returns a style that uses the terminal's own 16 colours, which people can read on
-// the background they chose.
+// the background that they chose.
 func style(colours bool) ansi.StyleConfig {
 	text := func(s string) *string { return &s }
 	number := func(n uint) *uint { return &n }

@@ -35,8 +35,8 @@ func PainterFor(w io.Writer) Paint {
 	return Paint{terminal, terminal && !Dumb() && os.Getenv("NO_COLOR") == ""}
 }
 
-// Plain removes characters from text that could control a terminal or reorder its output,
-// because pages and questions may contain any character.
+// Plain removes those characters from text that could control a terminal or reorder its
+// output. Pages and questions may contain any character.
 func (p Paint) Plain(text string) string {
 	if !p.terminal {
 		return text

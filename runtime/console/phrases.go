@@ -15,8 +15,8 @@ type PhrasesPlan struct {
 	phrases.Plan
 	// Next lists the sections to write, in order.
 	Next []PhrasesNext `json:"next"`
-	// Estimate is the approximate usage of a model. Cost is in US dollars, or 0 if
-	// no price is known.
+	// Estimate is the approximate usage of the model. Cost is in US dollars, or 0
+	// if no price is known.
 	Estimate phrases.Usage `json:"estimate"`
 	Cost     float64       `json:"cost,omitempty"`
 }
@@ -24,8 +24,8 @@ type PhrasesPlan struct {
 // PhrasesNext is one section to write.
 type PhrasesNext struct {
 	ChunkID string `json:"chunk_id"`
-	// Rank is the section's rank as in [phrases.Section]. Asked is the number of
-	// recorded questions.
+	// Rank is the section's rank, as defined in [phrases.Section]. Asked is the
+	// number of recorded questions.
 	Rank  int `json:"rank"`
 	Asked int `json:"asked,omitempty"`
 	// Also lists the chunks with the same text.
@@ -41,7 +41,7 @@ func NewPhrasesPlan(file string, p phrases.Plan, u phrases.Usage, price phrases.
 	return shown
 }
 
-// mostNext is the maximum number of sections of a plan that are printed for people.
+// mostNext is the maximum number of a plan's sections that are printed for people.
 const mostNext = 20
 
 // PhrasesPlan prints a plan.
@@ -77,7 +77,8 @@ func (c *Console) PhrasesPlan(p PhrasesPlan, asJSON bool) error {
 	return nil
 }
 
-// dollars returns an amount of money after the string before, or "" if the amount is 0.
+// dollars returns the given string followed by an amount of money, or "" if the amount
+// is 0.
 func dollars(before string, amount float64) string {
 	if amount == 0 {
 		return ""
@@ -90,7 +91,8 @@ func (c *Console) PhrasesProgress(r phrases.Report) {
 	c.Tell(fmt.Sprintf("%d of %s, %d tokens", r.Written, textutil.Count(r.Todo, "section"), r.Usage.TokensIn+r.Usage.TokensOut))
 }
 
-// PhrasesReport prints what a run wrote into file. It returns err, the run's error.
+// PhrasesReport prints a report on the phrases that a run wrote to a file. It
+// returns err, the run's error.
 func (c *Console) PhrasesReport(file string, r phrases.Report, asJSON bool, err error) error {
 	if asJSON {
 		return errors.Join(c.JSON(r), err)

@@ -64,7 +64,7 @@ func (b *Bar) Show(p indexer.Progress) {
 	fmt.Fprintf(b.out, "\r\x1b[K%s", b.line(p))
 }
 
-// line returns the bar, shorter than a line of the terminal.
+// line returns the bar's text, which is shorter than a line of the terminal.
 func (b *Bar) line(p indexer.Progress) string {
 	name := phaseName(p.Phase)
 	line := name

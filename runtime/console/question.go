@@ -38,7 +38,8 @@ var OutcomeWords = map[elicit.Outcome]string{
 	elicit.Accept: "answered", elicit.Decline: "declined", elicit.Cancel: "cancelled", elicit.Abandoned: "withdrawn", elicit.Timeout: "expired",
 }
 
-// Heading returns the first line of a question's title or message, shortened.
+// Heading returns the first line of a question's title or message, shortened if
+// necessary.
 func Heading(r elicit.Request) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(r.Title, r.Message)), "\n")
 	return textutil.Shorten(first, 60)
@@ -129,7 +130,8 @@ func optionLine(o elicit.Option) string {
 	return text
 }
 
-// By adds to what the person, channel, time and note of a completion.
+// By adds the person, channel, time and note of a completion to the given
+// description.
 func By(what string, c *elicit.Completion) string {
 	what += elicit.Who(c.By, c.Channel) + " at " + c.At.Local().Format(time.TimeOnly)
 	if c.Note != "" {

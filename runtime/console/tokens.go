@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// tokenPieces matches the pieces into which the tokenizer o200k_base splits a text before
-// it looks up its vocabulary: words with a preceding character, up to three digits, runs
-// of symbols, line ends, and spaces.
+// tokenPieces matches the pieces into which the tokenizer o200k_base splits text before
+// it looks them up in its vocabulary: words with a preceding character, up to three
+// digits, runs of symbols, line ends, and spaces.
 var tokenPieces = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]*[\p{Ll}\p{Lm}\p{Lo}\pM]+('(?:s|t|re|ve|m|ll|d))?|[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]+|\pN{1,3}| ?[^\s\pL\pN]+[\r\n/]*|\s*[\r\n]+|\s+`)
 })
 
-// Tokens estimates the number of o200k_base tokens in a text. Most words of up to ten
-// letters are in its vocabulary, and so are most runs of up to four symbols. For the
-// texts of deskhand's own tools, the error is at most 10 %
+// Tokens estimates the number of o200k_base tokens in text. Most words of up to ten
+// letters are in the tokenizer's vocabulary, and so are most runs of up to four
+// symbols. For the text that deskhand's own tools publish, the error is at most 10 %
 // (TestTokensAreNearWhatTheTokenizerCounts).
 func Tokens(text string) (n int) {
 	for _, piece := range tokenPieces().FindAllString(text, -1) {

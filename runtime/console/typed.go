@@ -51,7 +51,8 @@ func readField(r *elicit.Request, arg string) (name, value string, err error) {
 	return "", "", fault.Misuse(fmt.Sprintf("there is no question %q", name), "use "+textutil.Some(ids, 30)+", or a number, for example '#"+strconv.Itoa(len(ids))+"'")
 }
 
-// fieldName returns the form field that a name stands for.
+// fieldName returns the name of the form field that a question's name or number
+// stands for.
 func fieldName(r *elicit.Request, name string) (string, bool) {
 	base, other := strings.CutSuffix(name, elicit.OtherSuffix)
 	for i, q := range r.Questions {

@@ -19,7 +19,7 @@ type Kind string
 // Kinds of refusal, in the order of the checks. Fields are checked in the order of
 // the schema's properties.
 const (
-	NotJSON    Kind = "not_json"    // not JSON, nested too deeply, or a duplicate name
+	NotJSON    Kind = "not_json"    // not JSON, nested too deeply, or with a duplicate name
 	NotObject  Kind = "not_object"  // JSON, but not an object
 	Unexpected Kind = "unexpected"  // a field that is not in the schema
 	Missing    Kind = "missing"     // a required field is absent
@@ -30,7 +30,7 @@ const (
 	Mismatch   Kind = "mismatch"    // any other violation of the schema
 )
 
-// Refusal describes bad arguments. Define turns it into an error.
+// Refusal describes bad arguments. Define turns a Refusal into an error.
 type Refusal struct {
 	Kind Kind
 	// Field is the property at fault, or "" if the whole call is.
@@ -44,8 +44,9 @@ type Refusal struct {
 }
 
 // check rejects arguments that the schema does not allow, and otherwise returns
-// them ready to decode. It writes integers without fraction or exponent. It removes
-// undeclared fields that the case-insensitive decoder would take for declared ones.
+// them ready to decode. It writes integers without a fraction or exponent. It
+// removes undeclared fields that the case-insensitive decoder would mistake for
+// declared fields.
 func (s *shape) check(args json.RawMessage) (json.RawMessage, *Refusal) {
 	fields, err := Fields(args)
 	if err != nil {
@@ -109,7 +110,7 @@ func notFields(err error) *Refusal {
 	}
 }
 
-// unexpected returns the alphabetically first field that is not declared.
+// unexpected returns the first undeclared field in alphabetical order.
 func (s *shape) unexpected(fields []Field) (first string, found bool) {
 	if s.open {
 		return "", false
@@ -122,7 +123,8 @@ func (s *shape) unexpected(fields []Field) (first string, found bool) {
 	return first, found
 }
 
-// instead returns a hint that names the field to use in place of an undeclared one.
+// instead returns a hint that names the field to use in place of an undeclared
+// field.
 func (s *shape) instead(name string) string {
 	if p := s.alike(name); p != nil {
 		return ": write " + quote(p.name)
@@ -162,8 +164,8 @@ func (s *shape) missing(name string) *Refusal {
 	return &Refusal{Kind: Missing, Field: name, Message: name + " is required"}
 }
 
-// check rejects a value, or returns the value as the decoder accepts it. nil means
-// that the decoder accepts it unchanged.
+// check rejects a value, or returns the value in a form that the decoder accepts.
+// nil means that the decoder accepts it unchanged.
 func (p *property) check(value json.RawMessage) (json.RawMessage, *Refusal) {
 	switch p.kind {
 	case "string":
@@ -271,8 +273,8 @@ func (p *property) wrongType(want string, given json.RawMessage) *Refusal {
 	return &Refusal{Kind: WrongType, Field: p.name, Message: p.name + " must be " + want + p.rewrite(given)}
 }
 
-// rewrite returns a hint on how to write a value of the wrong type, or "" if that
-// is not obvious.
+// rewrite returns a hint on how to write a value of the wrong type, or "" if
+// there is no obvious way.
 func (p *property) rewrite(given json.RawMessage) string {
 	inner := ""
 	switch {
@@ -329,7 +331,7 @@ func (p *property) notAllowed(given string) *Refusal {
 }
 
 // maxListed is the maximum number of values that AllowedList names. With names of
-// about 20 characters the message stays near 4 KiB; a facet may have 512 values.
+// about 20 characters, the message stays near 4 KiB; a facet may have 512 values.
 const maxListed = 200
 
 // AllowedList formats an enum's values, and notes how many it leaves out.
@@ -340,8 +342,8 @@ func AllowedList(values []string) string {
 	return fmt.Sprintf("%s, ... (%d more)", strings.Join(values[:maxListed], ", "), len(values)-maxListed)
 }
 
-// checkRest validates with the schema library whatever the quick checks do not
-// cover: arrays, nested objects, conditions.
+// checkRest uses the schema library to validate everything that the quick checks
+// do not cover: arrays, nested objects, conditions.
 func (s *shape) checkRest(args json.RawMessage) *Refusal {
 	if name, ok := repeatedBelow(args); ok {
 		return &Refusal{Kind: NotJSON, Message: duplicate(name).Message}
@@ -377,7 +379,7 @@ func reworded(err error) (field, message string) {
 	}
 	reason, _, _ = strings.Cut(reason, "\n")
 	if i := strings.LastIndex(reason, " has type "); i >= 0 && strings.HasPrefix(reason, "type: ") {
-		reason = reason[i+1:] // drop the value in Go syntax that precedes it
+		reason = reason[i+1:] // drop the value in Go syntax that precedes the reason
 	}
 	if field == "" {
 		return "", "Invalid arguments: " + textutil.Excerpt(reason, maxQuoted)
@@ -419,7 +421,8 @@ func join(fields []Field) json.RawMessage {
 	return append(b, '}')
 }
 
-// maxQuoted is how many bytes of the caller's input a message repeats at most.
+// maxQuoted is the maximum number of bytes of the caller's input that a message
+// repeats.
 const maxQuoted = 200
 
 func quote(s string) string { return "'" + textutil.Excerpt(s, maxQuoted) + "'" }

@@ -12,8 +12,8 @@ type Catalog struct {
 	Tools     []Tool
 	Prompts   []Prompt
 	Resources []Resource
-	// Elsewhere holds what other servers publish besides tools; nil if there is
-	// nothing.
+	// Elsewhere holds everything that other servers publish besides tools; nil if
+	// there is nothing.
 	Elsewhere *Elsewhere
 	// Instructions tells the model how to use the tools together. It may be empty.
 	Instructions string
@@ -30,7 +30,7 @@ type Prompt struct {
 	// Scope is required of callers with names, as in [Tool].
 	Scope access.Scope
 	// Render fills in the template. A door refuses calls that lack a required
-	// argument. Optional ones may be missing from args.
+	// argument. Optional arguments may be missing from args.
 	Render func(args map[string]string) ([]PromptMessage, error)
 }
 
@@ -54,12 +54,12 @@ type Resource struct {
 	URI string
 	// Name is the short name; Title and Description are for people.
 	Name, Title, Description string
-	// MIMEType is the type of what Read returns, for example text/markdown. Empty
-	// means unspecified.
+	// MIMEType is the type of the content that Read returns, for example
+	// text/markdown. Empty means unspecified.
 	MIMEType string
-	// View reports that Read returns the HTML of a view: a complete page that
-	// loads nothing from the network. Only clients that show views see it, and
-	// the door sets its type.
+	// View reports whether Read returns the HTML of a view: a complete page that
+	// loads nothing from the network. Only clients that show views see such a
+	// resource, and the door sets its MIME type.
 	View bool
 	// Scope is required of callers with names, as in [Tool].
 	Scope access.Scope

@@ -24,32 +24,33 @@ type Tool struct {
 	// Input and Output are JSON Schemas (draft 2020-12) of type object. Output
 	// is nil if the tool publishes none.
 	Input, Output json.RawMessage
-	// ReadOnly reports that a call changes nothing and never calls back to the
-	// client while it runs, so a door may use a fast path.
+	// ReadOnly reports whether a call changes nothing and never calls back to the
+	// client while it runs. A door may then use a fast path.
 	ReadOnly bool
-	// Additive reports that a call may add data but never removes any.
+	// Additive reports whether a call may add data but never removes any.
 	Additive bool
-	// Idempotent reports that repeating a call changes nothing more. Read-only
-	// tools are always idempotent.
+	// Idempotent reports whether repeating a call has no further effect.
+	// Read-only tools are always idempotent.
 	Idempotent bool
-	// Envelope reports that failures are objects with code, message, retryable,
-	// hint and details, as text and as structured content. Other tools fail
-	// with a sentence.
+	// Envelope reports whether failures are objects with code, message,
+	// retryable, hint and details, as text and as structured content. Other tools
+	// fail with a sentence.
 	Envelope bool
 	// Scope is required of callers with names. Without one, the tool is closed to them.
 	Scope access.Scope
 	// Unannounced reports that clients are not notified when the tool is added or
 	// removed. They find it by listing the tools.
 	Unannounced bool
-	// Published is the tool as another server publishes it, an MCP Tool in JSON.
-	// Members that the fields above do not cover, such as annotations and icons,
-	// are published unchanged. It is nil for our own tools.
+	// Published is the tool in the form in which another server publishes it, an
+	// MCP Tool in JSON. Members that the fields above do not cover, such as
+	// annotations and icons, are published unchanged. It is nil for our own
+	// tools.
 	Published json.RawMessage
 	// View is the URI of the view in which clients show calls of this tool, or ""
 	// if there is none.
 	View string
-	// OnlyViews reports that only views call this tool, never models. A client that
-	// does not show views neither sees it nor can call it.
+	// OnlyViews reports whether only views call this tool, never models. A client
+	// that does not show views neither sees such a tool nor can call it.
 	OnlyViews bool
 	// Call runs the tool with args, a JSON object (nil, empty or null means {}). If
 	// the error is a *fault.Fault, it is shown to the caller.
@@ -65,15 +66,16 @@ type Caller struct {
 	// Session distinguishes clients that are connected concurrently. It is empty if
 	// the door cannot distinguish them.
 	Session string
-	// Views reports that the client shows views next to calls; see [Tool].View.
+	// Views reports whether the client shows views next to calls; see
+	// [Tool].View.
 	Views bool
 	// Principal is the token or person that the client acts for. It outlives
 	// connections. Empty means the user of this machine.
 	Principal string
-	// Waits reports that the client once waited longer than a minute for a call
-	// that sent progress.
+	// Waits reports whether the client once waited longer than a minute for a
+	// call that sent progress.
 	Waits bool
-	// Progress tells the client that its call is still running, so that it keeps
+	// Progress tells the client that its call is still running, so it keeps
 	// waiting. It is nil if the client did not request progress.
 	Progress func(context.Context, Progress)
 	// Log passes another server's log message to the client, with an RFC 5424 level
@@ -83,9 +85,9 @@ type Caller struct {
 	// client, or when it is certain that it never will be. Written is nil if the
 	// door cannot tell.
 	Written func(func())
-	// Client is what the door can do with the client itself, for example show
-	// something to its user. A tool asserts the interface that it needs. Client is
-	// nil if there is nothing.
+	// Client gives access to the client itself, for example to show something to
+	// its user. A tool asserts the interface that it needs. Client is nil if the
+	// door offers no such access.
 	Client any
 }
 
@@ -106,14 +108,15 @@ type Progress struct {
 }
 
 // Result is a tool's answer: text blocks, and the same facts as a value that
-// marshals to a JSON object (nil if there is none).
+// marshals to a JSON object (nil if there is no such value).
 type Result struct {
 	Text       []string
 	Structured any
 	// Content, if not nil, replaces Text with another server's answer: an array
 	// of MCP content blocks, which may include images and links.
 	Content json.RawMessage
-	// Refused reports that the tool failed and the text is its own error message.
+	// Refused reports whether the tool failed and the text is the tool's own
+	// error message.
 	Refused bool
 	// Meta is for programs and not part of the answer. Its keys have a prefix and a
 	// slash, for example "deskhand/lexical". It may be nil.

@@ -12,12 +12,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Spec describes a tool as published, and how it refuses bad arguments. Name,
-// Description and Input are required.
+// Spec describes a tool as it is published, and how the tool refuses bad
+// arguments. Name, Description and Input are required.
 type Spec struct {
 	Name, Title, Description string
 	// Input and Output are JSON Schemas of type object, as returned by Freeze. If
-	// Output is nil, none is published.
+	// Output is nil, no output schema is published.
 	Input, Output json.RawMessage
 	// NonBlank names string properties that must contain a visible character,
 	// unless the schema's minLength already requires one.
@@ -29,12 +29,12 @@ type Spec struct {
 	Exact bool
 	// ReadOnly, Additive, Idempotent and Envelope are copied to the Tool.
 	ReadOnly, Additive, Idempotent, Envelope bool
-	// Before runs before all other checks. It refuses calls for which the error of
-	// a schema condition (if, not) would be incomprehensible to models. It may be
-	// nil.
+	// Before runs before all other checks. It refuses those calls for which models
+	// would not understand the error that a schema condition (if, not) gives. It
+	// may be nil.
 	Before func(Given) *fault.Fault
-	// Reword returns a replacement for a refusal's message. If it returns "" or is
-	// nil, the default stays.
+	// Reword returns a replacement for a refusal's message. If it is nil or
+	// returns "", the default message is used.
 	Reword func(Refusal) string
 }
 
@@ -133,7 +133,7 @@ func parseObjectSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if schema.Type != "object" {
 		return nil, fmt.Errorf("type is %q, want object", schema.Type)
 	}
-	// Resolve a copy, because resolving ties a schema to its root.
+	// Resolve a copy, because resolving ties a schema to its root schema.
 	if _, err := schema.CloneSchemas().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
 		return nil, err
 	}

@@ -48,8 +48,8 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	return &Checker{s}, err
 }
 
-// Check returns nil if the schema allows args, otherwise why not. The other server
-// gets the arguments unchanged.
+// Check returns nil if the schema allows args. Otherwise, it returns the reason
+// why not. The other server gets the arguments unchanged.
 func (c *Checker) Check(args json.RawMessage) *Refusal {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")

@@ -15,11 +15,12 @@ type Later struct {
 	// Kind is the prefix of the calls' IDs, for example "elc_". It must be unique
 	// within a catalog.
 	Kind string
-	// Only reports that the tool can be called only this way. Its Call fails.
+	// Only reports whether the tool can be called only this way. If so, its Call
+	// fails.
 	Only bool
-	// Start begins a call and returns without waiting for its end. It fails as Call
-	// does. If the returned Pending has no ID, the call has already ended and only
-	// Result is set.
+	// Start begins a call and returns without waiting for its end. Its errors are
+	// those of Call. If the returned Pending has no ID, the call has already ended
+	// and only Result is set.
 	Start func(ctx context.Context, caller Caller, args json.RawMessage) (Pending, error)
 	// Calls tracks the calls that Start started.
 	Calls PendingCalls
@@ -29,14 +30,14 @@ type Later struct {
 // see [Caller.Owner]. An unknown ID is a fault with code [UnknownCall]. All methods
 // may be called concurrently.
 type PendingCalls interface {
-	// Look returns the call's current state. caller.Client is what the door can do
-	// with the client, for example record a question that it can show.
+	// Look returns the call's current state. caller.Client gives access to the
+	// client, for example to record a question that the client can show.
 	Look(ctx context.Context, caller Caller, id string) (Pending, error)
 	// Answer passes the user's answers to the call's questions, in caller.Client,
 	// on to the call. It returns a fault if an answer is not valid, and ignores
 	// answers to questions that are not open.
 	Answer(ctx context.Context, caller Caller, id string) error
-	// Cancel requests that the call end. The call may still end in another way.
+	// Cancel requests that the call end. The call may still end differently.
 	// Cancelling an ended call does nothing and returns no error.
 	Cancel(ctx context.Context, caller Caller, id string) error
 	// Watch starts watching a call for changes.
@@ -46,7 +47,7 @@ type PendingCalls interface {
 // Watcher waits for changes. It is for one goroutine.
 type Watcher interface {
 	// Wait returns nil when the call may have changed since Watch or the last Wait.
-	// Otherwise it returns ctx's error, or why it cannot watch.
+	// Otherwise it returns ctx's error, or an error that says why it cannot watch.
 	Wait(ctx context.Context) error
 	Close()
 }
@@ -71,10 +72,10 @@ type Pending struct {
 	Created, Updated time.Time
 	// TTL is how long the call is kept after Created. Zero means forever.
 	TTL time.Duration
-	// Poll is the suggested time between two calls of Look.
+	// Poll is the suggested time between two calls to Look.
 	Poll time.Duration
-	// Result and Err are what Call would have returned. They are set if State is
-	// Ended.
+	// Result and Err are the values that Call would have returned. They are set
+	// if State is Ended.
 	Result Result
 	Err    error
 	// Envelope is copied from the tool. It decides the form of Err.
@@ -97,5 +98,5 @@ const (
 
 // Owner returns the identity that owns the caller's pending calls: only callers
 // with the same owner may follow them. It consists of the client's name and the
-// token or person it acts for.
+// token or person that the client acts for.
 func (c Caller) Owner() string { return c.Name + "\n" + c.Principal }

@@ -27,7 +27,7 @@ func integer(number string) (digits string, value int64, ok bool) {
 	if point < len(all) && strings.Trim(all[max(point, 0):], "0") != "" {
 		return "", 0, false
 	}
-	if point > 20 { // outside int64 whatever the digits are
+	if point > 20 { // outside int64, whatever the digits are
 		if sign != "" {
 			return sign + number, math.MinInt64, true
 		}
@@ -43,7 +43,7 @@ func integer(number string) (digits string, value int64, ok bool) {
 }
 
 // clampedInt parses an exponent and clamps it to ±2^30, which is more than the
-// digits of any number.
+// number of digits in any number.
 func clampedInt(s string) int {
 	n, err := strconv.Atoi(s)
 	const limit = 1 << 30

@@ -50,7 +50,7 @@ func duplicate(name string) *fault.Fault {
 }
 
 // repeatedBelow returns a name that appears twice in one object anywhere inside
-// value. value must be part of a text that has passed Fields.
+// value. value must be part of data that has passed Fields.
 func repeatedBelow(value []byte) (string, bool) {
 	w := walker{data: value}
 	w.space()

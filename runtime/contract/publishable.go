@@ -15,18 +15,18 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Clients read a whole list of tools or none of it: one invalid tool makes them
-// drop all others, and some model services then refuse the conversation. This file
-// therefore defines, in one place, what a list may contain, for doors and for the
-// code that fills them.
+// Clients accept a list of tools as a whole or not at all: one invalid tool makes
+// them drop all others, and some model services then refuse the conversation. This
+// file therefore defines, in one place, what a list may contain. Doors and the
+// code that fills them use it.
 
 // MaxDefinition is the maximum size in bytes of a published tool, prompt or
-// resource. Real tools have a few thousand bytes (docs/tools.md).
+// resource. Real tools take a few thousand bytes (docs/tools.md).
 const MaxDefinition = 1 << 20
 
-// Publishable returns why a door cannot publish t, or nil if it can. It refuses
-// schemas with a duplicate member, or with a member that differs from a known one
-// only in case, because parsers disagree about them.
+// Publishable returns an error that says why a door cannot publish t, or nil if
+// it can. It refuses schemas with a duplicate member, or with a member that
+// differs from a known member only in case, because parsers disagree about them.
 func Publishable(t *Tool) error {
 	if !ValidName(t.Name) {
 		return errors.New("a name must have 1 to 64 characters from a-z, A-Z, 0-9, _ and -")
@@ -50,8 +50,8 @@ func Publishable(t *Tool) error {
 	return nil
 }
 
-// checkObjectSchema returns why raw is not a JSON Schema of type object, or nil if
-// it is.
+// checkObjectSchema returns an error that says why raw is not a JSON Schema of
+// type object, or nil if it is.
 func checkObjectSchema(raw json.RawMessage) error {
 	fields, err := Fields(raw)
 	if err != nil {
@@ -65,7 +65,8 @@ func checkObjectSchema(raw json.RawMessage) error {
 	return s.object(fields, "", true)
 }
 
-// SchemaError returns why raw is not a JSON Schema, of any type, or nil if it is.
+// SchemaError returns an error that says why raw is not a JSON Schema of any
+// type, or nil if it is one.
 func SchemaError(raw json.RawMessage) error {
 	fields, err := Fields(raw)
 	if err != nil {
@@ -85,7 +86,7 @@ type schemaCheck struct {
 // all drafts from 4 on, because servers publish any of them.
 var keywords map[string]func(s *schemaCheck, value json.RawMessage, at string, onPath bool) error
 
-// alike maps the [foldedCase] of each keyword to the keyword.
+// alike maps the result of [foldedCase] for each keyword to that keyword.
 var alike = map[string]string{}
 
 func init() { // the table's functions read both maps
@@ -135,8 +136,8 @@ func init() { // the table's functions read both maps
 	}
 }
 
-// foldedCase returns name as a case-insensitive parser such as encoding/json sees
-// it.
+// foldedCase returns name in the form in which a case-insensitive parser, for
+// example encoding/json, compares it.
 func foldedCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -147,8 +148,8 @@ func foldedCase(name string) string {
 	}, name)
 }
 
-// object checks a schema's members. at is the schema's path, for errors. onPath
-// reports that the path from the root contains only properties.
+// object checks a schema's members. The parameter at is the schema's path, for
+// errors. onPath reports whether the path from the root contains only properties.
 func (s *schemaCheck) object(fields []Field, at string, onPath bool) error {
 	for _, f := range fields {
 		check, known := keywords[f.Name]
@@ -302,7 +303,7 @@ func (s *schemaCheck) count(value json.RawMessage, at string, _ bool) error {
 	return nil
 }
 
-// brokenPatterns lists the errors that are errors in every dialect of regular
+// brokenPatterns lists the mistakes that are errors in every dialect of regular
 // expressions. Patterns that only Go rejects, for example with a lookahead, are
 // accepted.
 var brokenPatterns = []syntax.ErrorCode{syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash}
@@ -330,7 +331,7 @@ func (s *schemaCheck) ref(value json.RawMessage, at string, _ bool) error {
 	return nil
 }
 
-// leads reports whether a JSON pointer resolves to something in the root.
+// leads reports whether a JSON pointer resolves to a value in the root schema.
 func (s *schemaCheck) leads(pointer string) bool {
 	fields, value := s.root, json.RawMessage(nil)
 	for token := range strings.SplitSeq(pointer, "/") {
@@ -381,8 +382,8 @@ func unescaped(token string) string {
 }
 
 // header checks the x-mcp-header of a property, which names the HTTP header that
-// repeats the property's value (MCP 2026-07-28). If it is invalid, a door would
-// reject the whole tool.
+// repeats the property's value (MCP 2026-07-28). If the header's name is invalid,
+// a door would reject the whole tool.
 func (s *schemaCheck) header(fields []Field, at string) error {
 	i := index(fields, "x-mcp-header")
 	if i < 0 {
@@ -411,7 +412,8 @@ func isToken(name string) bool {
 	})
 }
 
-// members maps known members to the characters that their values may begin with.
+// members maps the names of known members to the characters that their values may
+// begin with.
 type members map[string]string
 
 // Members of MCP definitions. n stands for null.
@@ -432,7 +434,8 @@ const (
 	TemplateEntry EntryKind = "resource template"
 )
 
-// PublishableEntry returns why a door cannot publish e, or nil if it can.
+// PublishableEntry returns an error that says why a door cannot publish e, or nil
+// if it can.
 func PublishableEntry(kind EntryKind, e Entry) error {
 	if len(e.Published) > MaxDefinition {
 		return fmt.Errorf("its definition is %d bytes long; the maximum is %d", len(e.Published), MaxDefinition)

@@ -11,10 +11,10 @@ import (
 )
 
 // Schema derives the schema of a tool's arguments, or of its answer, from the
-// exported fields of struct T, in their order. Each field needs the tags json
-// and doc (its description); fields of embedded structs count as T's own. The
-// schema type follows the Go type: pointers may be null, [UUID] and [Time] have
-// their formats, json.RawMessage allows anything. Further tags:
+// exported fields of struct T, in their order. Each field needs the tags json and doc
+// (its description); fields of embedded structs count as fields of T. The schema type
+// follows the Go type: pointers may be null, [UUID] and [Time] have their formats,
+// json.RawMessage allows anything. Further tags:
 //
 //	required:"true"   required argument; in an answer, all fields without omitempty are
 //	enum:"a,b"        allowed strings, which the description then lists; a type with

@@ -29,9 +29,9 @@ func Object(required []string, properties ...Property) *jsonschema.Schema {
 	return s
 }
 
-// Freeze encodes a schema. The same schema gives the same bytes, with its
-// properties in order. Freeze panics if the schema contradicts itself, for example
-// by naming a property twice.
+// Freeze encodes a schema. The output is deterministic, and properties keep their
+// order. Freeze panics if the schema contradicts itself, for example by naming a
+// property twice.
 func Freeze(s *jsonschema.Schema) json.RawMessage {
 	raw, err := json.Marshal(s)
 	if err != nil {

@@ -14,13 +14,13 @@ type shape struct {
 	properties []property // in source order
 	required   []string
 	open       bool // additional properties are allowed
-	exact      bool // refuse whatever the schema refuses, even if the meaning is clear
-	// rest validates what the quick checks do not cover; nil if they cover
-	// everything.
+	exact      bool // refuse everything that the schema refuses, even if the meaning is clear
+	// rest validates everything that the quick checks do not cover; it is nil if
+	// they cover everything.
 	rest *jsonschema.Resolved
 }
 
-// property holds what the quick checks need about one property.
+// property holds the facts about one property that the quick checks need.
 type property struct {
 	name                 string
 	kind                 string // JSON Schema type; any if empty
@@ -70,8 +70,8 @@ func quickRoot(schema *jsonschema.Schema) bool {
 	return sameSchema(&known, schema)
 }
 
-// quickProperty extracts from schema what the quick checks cover, and reports
-// whether they cover all of it.
+// quickProperty extracts the parts of schema that the quick checks cover, and
+// reports whether they cover all of it.
 func quickProperty(name string, schema *jsonschema.Schema) (property, bool) {
 	known := jsonschema.Schema{
 		Type: schema.Type, Title: schema.Title, Description: schema.Description,

@@ -6,13 +6,14 @@ import (
 	"unicode"
 )
 
-// Models write arguments from memory. Often the meaning is clear although the
+// Models write arguments from memory. Often the meaning is clear even though the
 // schema does not allow the arguments: null for an omitted field, attemptId for
-// attempt_id, JSON inside a string. respell accepts these so that the model does
-// not waste a turn on them. It never guesses: a field with an unknown name, or a
-// number in quotes, is refused in one line that says what to write.
+// attempt_id, JSON inside a string. respell accepts such arguments, so the model
+// does not waste a turn on correcting them. It never guesses: a field with an
+// unknown name, or a number in quotes, is refused in one line that says what to
+// write.
 
-// respell returns the fields as the schema spells them, and whether anything
+// respell returns the fields in the spelling of the schema, and whether anything
 // changed.
 func (s *shape) respell(fields []Field) (respelled []Field, changed bool) {
 	respelled = make([]Field, 0, len(fields))
@@ -50,8 +51,8 @@ func (s *shape) alike(name string) *property {
 	return nil
 }
 
-// respell returns the value as the schema spells it, or nil if the value need not
-// change.
+// respell returns the value in the spelling of the schema, or nil if the value
+// need not change.
 func (p *property) respell(value json.RawMessage) json.RawMessage {
 	if value[0] != '"' {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// uuidPattern matches a UUID, and visiblePattern a text with a visible character.
-// Both are in published schemas, so that a client's validator rejects what Define
-// refuses.
+// uuidPattern matches a UUID, and visiblePattern matches text with a visible
+// character. Both are in published schemas, so a client's validator rejects the
+// same values as Define.
 const (
 	uuidPattern    = `^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`
 	visiblePattern = `\S`

@@ -48,7 +48,7 @@ type Options struct {
 	Env     setup.Env
 	Version string
 	// Settings returns an error if the settings are invalid. Ignored lists the settings
-	// of an untrusted file, and Trust is the command that allows them.
+	// in an untrusted file, and Trust is the command that allows them.
 	Settings       func() error
 	Ignored, Trust string
 	Index          string // folder
@@ -64,7 +64,7 @@ type Options struct {
 // timeout of a client.
 const patience = 25 * time.Second
 
-// Run performs all checks and calls tell after each.
+// Run performs all checks and calls tell after each check.
 func Run(ctx context.Context, o Options, tell func(Check)) (all []Check) {
 	add := func(list ...Check) {
 		for _, c := range list {
@@ -85,8 +85,8 @@ func Healthy(all []Check) bool {
 	return !slices.ContainsFunc(all, func(c Check) bool { return c.Status == Failed })
 }
 
-// failed returns a failed check with the error's message and hint. next is the hint if
-// the error has none.
+// failed returns a failed check that has the error's message and hint. If the error
+// has no hint, the parameter next is used instead.
 func failed(name string, err error, next string) Check {
 	c := Check{Name: name, Status: Failed, Detail: text.OneLine(err.Error()), Next: next}
 	f := fault.Of(err)
@@ -204,7 +204,7 @@ func (o Options) ports(ctx context.Context) []Check {
 	return list
 }
 
-// clients starts the server as each client's entry specifies, and lists the tools.
+// clients starts the server as each client's entry specifies, and lists its tools.
 func (o Options) clients(ctx context.Context, add func(Check)) {
 	connections, without := o.Env.Connections()
 	type answer struct {

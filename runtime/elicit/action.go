@@ -19,8 +19,9 @@ type Action struct {
 	Audience   *Audience         `json:"audience,omitempty"`   // Reassigned
 	Asker      string            `json:"asker,omitempty"`      // AskerReturned
 
-	// By is the acting principal, Roles its roles, Channel how the action
-	// arrived (web, terminal, slack), and Client the page or process.
+	// By is the acting principal, and Roles lists its roles. Channel is how the
+	// action arrived (web, terminal, slack), and Client is the page or process
+	// that sent it.
 	By      string   `json:"by,omitempty"`
 	Roles   []string `json:"roles,omitempty"`
 	Channel string   `json:"channel,omitempty"`
@@ -45,16 +46,16 @@ const (
 	Extended      ActionType = "extended"      // a new deadline
 	Reassigned    ActionType = "reassigned"    // someone else may answer
 	Withdrawn     ActionType = "withdrawn"     // the asker withdraws it
-	AskerLeft     ActionType = "askerLeft"     // no process is waiting for it any more
-	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
+	AskerLeft     ActionType = "askerLeft"     // no process is waiting for the request any more
+	AskerReturned ActionType = "askerReturned" // a process is waiting for the request again
 	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
-	Collected     ActionType = "collected"     // the person's answer reached the asker
-	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, and can take it back for HoldTime
-	TakenBack     ActionType = "takenBack"     // the person takes back what is held
+	Collected     ActionType = "collected"     // the person's answer has reached the asker
+	AnswerHeld    ActionType = "held"          // the person is done, as in CompletedBy, but can take the answer back for HoldTime
+	TakenBack     ActionType = "takenBack"     // the person takes back the held answer
 
 	// Only the hub creates these.
 	TimeUp         ActionType = "expired"        // the deadline passed
-	HoldOver       ActionType = "holdOver"       // what is held takes effect, as CompletedBy
+	HoldOver       ActionType = "holdOver"       // the held answer takes effect, as in CompletedBy
 	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays open
 	Removed        ActionType = "removed"        // deleted from the history
 	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was deleted with the drafts

@@ -35,7 +35,7 @@ type AnswerMeta struct {
 // Value is the content of an answer. Kind selects which field is used.
 type Value struct {
 	Kind     ValueKind
-	Text     string   // for text; for selected, the option's ID, empty if only Freeform is set
+	Text     string   // for text: the text; for selected: the option's ID, or empty if only Freeform is set
 	Number   float64  // for number
 	Boolean  bool     // for boolean
 	Options  []string // for selected-many: IDs

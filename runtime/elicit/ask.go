@@ -23,11 +23,11 @@ type Surface interface {
 // answer, a decline or cancel, its deadline, or its withdrawal. These are
 // outcomes, not errors. The request has answers only if it was accepted.
 //
-// An error means that r was not asked or that ctx ended first. If no person can
-// be reached, the error is the fault no_surface; if r is invalid, it is a
-// *[Rejection]. If ctx ended, Ask withdraws a request that belongs to a turn
-// and leaves any other one open with its asker gone; the request returned with
-// ctx's error has its ID.
+// An error means that r was not asked or that ctx ended first. If nobody can be
+// reached, the error is the fault no_surface; if r is invalid, it is a
+// *[Rejection]. If ctx ended and the request belongs to a turn, Ask withdraws the
+// request. Otherwise, Ask leaves the request open and marks its asker as gone.
+// The request returned with ctx's error has its ID.
 func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -72,7 +72,7 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 	return ended.ForAsker(), nil
 }
 
-// unreachable records r as withdrawn because no person can be reached, and returns
+// unreachable records r as withdrawn because nobody can be reached, and returns
 // the fault no_surface.
 func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 	r, found, err := h.open(ctx, r)
@@ -90,7 +90,7 @@ func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 		Hint: "continue without an answer and say so, or have someone open the inbox and ask again", Retryable: true}
 }
 
-// leaveTime bounds recording that an asker left.
+// leaveTime is the time limit for recording that an asker has left.
 const leaveTime = 5 * time.Second
 
 // left records that r's asker is gone, and returns cause.
@@ -116,8 +116,8 @@ func (h *Hub) Wait(ctx context.Context, id string) (Request, error) {
 	return h.rejoin(ctx, id, (*Request).Ended)
 }
 
-// WaitLate waits until a request is completed, even past its deadline, for a
-// late answer.
+// WaitLate waits until a request is completed, even after its deadline, in case a
+// late answer arrives.
 func (h *Hub) WaitLate(ctx context.Context, id string) (Request, error) {
 	return h.rejoin(ctx, id, func(r *Request) bool { return r.Status == Completed })
 }
@@ -175,7 +175,7 @@ func (h *Hub) Delivered(ctx context.Context, r Request) error {
 func (h *Hub) HandedBack(ctx context.Context, id string) error {
 	_, err := h.dispatch(ctx, Action{Type: HandBack, RequestID: id})
 	if fault.Of(err) != nil {
-		return nil // it ended meanwhile
+		return nil // it ended in the meantime
 	}
 	return err
 }

@@ -25,9 +25,9 @@ const (
 	maxRequestBytes     = 256 << 10
 )
 
-// Timeouts of ask_user in its specification: 5 minutes by default, and 10
-// seconds to 30 minutes if the caller sets it. The ask_user door enforces them;
-// an installation may configure a different default, even a shorter one.
+// Timeouts of ask_user in its specification: 5 minutes by default; a caller may
+// set 10 seconds to 30 minutes. The ask_user door enforces them; an installation
+// may configure a different default, even a shorter one.
 const (
 	MinWait     = 10 * time.Second
 	MaxWait     = 30 * time.Minute
@@ -71,7 +71,7 @@ func Prepare(r Request) (Request, error) {
 }
 
 // CleanName normalizes the name that a client or other source gives for itself,
-// to compare or show it: one line, no control characters, at most 100
+// so it can be compared or shown: one line, no control characters, at most 100
 // characters.
 func CleanName(name string) string {
 	const most = 100 // characters
@@ -198,7 +198,8 @@ func (r *Request) check() (problems []Problem) {
 	return problems
 }
 
-// maxWaitMS is a hundred years. The sum of it and any date can still be encoded.
+// maxWaitMS is a hundred years. Added to any date, it still gives a time that can
+// be encoded.
 const maxWaitMS = 100 * 365 * 24 * 3600 * 1000
 
 func (r *Request) checkMode(add func(code, format string, args ...any)) {

@@ -10,21 +10,23 @@ type Client interface {
 	// r.
 	CanShow(r *Request) bool
 	// Rounds reports whether the client shows requests between two calls, not
-	// during one. Ending the call with Show's error shows the request.
+	// during one. To show a request, end the call with the error that Show
+	// returns.
 	Rounds() bool
-	// Show returns the error that ends a call so that the client shows r and
-	// calls again. why, if not empty, explains what was wrong with the previous
-	// answers.
+	// Show returns the error that ends the call and makes the client show r and
+	// call again. If why is not empty, it explains what was wrong with the
+	// previous answers.
 	Show(r *Request, why string) error
 	// Shown returns the ID of the request that the client was to show before this
 	// call, or "" if this is the first call. It fails with a fault if the request
 	// belongs to another call.
 	Shown() (id string, err error)
-	// Actions returns what the client's person did with r, or nothing if the client
-	// has not reported anything.
+	// Actions returns the actions of the client's person on r, or nothing if the
+	// client has not reported anything.
 	Actions(r *Request) []Action
-	// Unasked reports whether the client's answer to r does not come from a
-	// person, or must not end r while another way can reach one.
+	// Unasked reports whether the client's answer to r may come from the client
+	// instead of a person, or must not end r while a person can be reached in
+	// another way.
 	Unasked(ctx context.Context, h *Hub, r *Request) (bool, error)
 	// PageDone tells the client that the page it opened for a request is done.
 	PageDone(ctx context.Context, id string)

@@ -8,12 +8,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// An agent whose call ended before its answer came can only ask again. deskhand
-// then uses the earlier request: the person's answer, if no live call received it,
-// or otherwise the request that is still open and that no call is waiting for.
+// If an agent's call ends before the answer comes, the agent can only ask again.
+// deskhand then uses the earlier request. It returns the person's answer if no
+// live call has received it. Otherwise, it continues the earlier request, if that
+// is still open and no call is waiting for it.
 
 // AnswersFor is how long an answer is reused when the same question is asked again.
-// A day is longer than people leave an agent or a server stopped.
+// People rarely leave an agent or a server stopped for as long as a day.
 const AnswersFor = 24 * time.Hour
 
 // Earlier returns an earlier request with the same question as r and the same
@@ -63,8 +64,9 @@ func (r *Request) past(now time.Time) bool {
 	return !r.Deadline.IsZero() && !now.Before(r.Deadline.Time)
 }
 
-// sameAsker compares what the digest does not contain. An answer for one project is
-// not valid for another, so without an attempt the folder must be the same.
+// sameAsker compares those properties of the asker that the digest does not
+// contain. An answer for one project is not valid for another, so without an
+// attempt the folder must be the same.
 func sameAsker(a, b *Request) bool {
 	if a.Source.Owner != b.Source.Owner || a.Context.AttemptID != b.Context.AttemptID {
 		return false
@@ -73,8 +75,9 @@ func sameAsker(a, b *Request) bool {
 }
 
 // Rejoin makes this hub the asker of the open request old, and extends its
-// deadline by r's wait. It holds the asker's lease meanwhile, as [Hub.Wait] does
-// after it: a sweep in between would mark the asker gone again.
+// deadline by r's wait. During the call it holds the asker's lease, and
+// [Hub.Wait] holds it afterwards. Otherwise a sweep in between would mark the
+// asker as gone again.
 func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
 	if err := h.sweeper.wait(ctx, h); err != nil {
 		return err
@@ -89,7 +92,7 @@ func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
 	}
 	_, err := h.dispatch(ctx, Action{Type: Extended, RequestID: old.ID, Deadline: until, By: old.Audience.Principal, Roles: old.Audience.Roles})
 	if fault.Of(err) != nil {
-		return nil // it ended meanwhile, and the waiting call learns that anyway
+		return nil // it ended in the meantime, and the waiting call learns that anyway
 	}
 	return err
 }

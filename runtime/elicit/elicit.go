@@ -36,8 +36,8 @@ type Request struct {
 	// URL is an http or https address. When the request is asked, [IDInURL] in it
 	// is replaced with the request's ID.
 	URL string `json:"url,omitempty"`
-	// Schema is the original form from another protocol, byte for byte, for
-	// answering in its terms.
+	// Schema is the original form from another protocol, byte for byte, so the
+	// answer can use that protocol's terms.
 	Schema  json.RawMessage `json:"schema,omitempty"`
 	Context Context         `json:"context,omitzero"`
 
@@ -57,21 +57,22 @@ type Request struct {
 	// Asker is the process that is waiting for the outcome; empty if none is
 	// waiting.
 	Asker string `json:"asker,omitempty"`
-	// AskerGone reports that no process is waiting any more. The request stays
-	// open, sorted after all others, so that an impatient client does not lose the
+	// AskerGone reports whether the asker has stopped waiting. The request stays
+	// open, sorted after all others, so an impatient client does not lose the
 	// answer.
 	AskerGone bool `json:"askerGone,omitempty"`
 
-	// HandedBack reports that the asking call returned the request's ID without
-	// an outcome. The agent may come back with the ID; until then a repeated
-	// question joins this request.
+	// HandedBack reports whether the asking call returned the request's ID
+	// without an outcome. The agent may come back with the ID; until then a
+	// repeated question joins this request.
 	HandedBack bool `json:"handedBack,omitempty"`
 
 	// TurnEnd records when and how the asker's turn ended, if the request outlived
 	// it; an answer then starts a follow-up. It is nil if the turn has not ended.
 	TurnEnd *TurnEnd `json:"turnEnd,omitempty"`
 
-	// Key makes a repeated request return this one.
+	// Key identifies the request: asking again with the same key returns this
+	// request.
 	Key string `json:"key,omitempty"`
 
 	Answers    map[string]Answer `json:"answers,omitempty"` // by question ID
@@ -92,7 +93,7 @@ type Request struct {
 // IDInURL is a placeholder in the URL of a request without an ID.
 const IDInURL = "-request-id-"
 
-// Mode is what the person has to do.
+// Mode determines what the person has to do.
 type Mode string
 
 const (
@@ -100,7 +101,7 @@ const (
 	URL  Mode = "url"  // open Request.URL, and answer questions if there are any
 )
 
-// Trigger is what caused the request. Other values are allowed and kept.
+// Trigger is the cause of the request. Other values are allowed and kept.
 type Trigger string
 
 const (
@@ -129,7 +130,8 @@ type Source struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// Context is what the request belongs to. Unknown keys are kept unchanged.
+// Context identifies what the request belongs to, for example an attempt. Unknown
+// keys are kept unchanged.
 type Context struct {
 	ProjectID      string
 	Project        string // project name
@@ -166,7 +168,7 @@ const (
 // priorities lists the priorities by rank, which the store sorts by.
 var priorities = []Priority{Low, Normal, High, Urgent}
 
-// OnTurnEnd is what happens to a request when its turn ends first.
+// OnTurnEnd determines what happens to a request whose turn ends first.
 type OnTurnEnd string
 
 const (
@@ -194,8 +196,8 @@ type Status string
 
 const (
 	Open Status = "open"
-	// ExpiredOpen is the state after the deadline: the asker got a timeout, but
-	// a late answer is still accepted.
+	// ExpiredOpen is the state after the deadline: the asker received a timeout,
+	// but a late answer is still accepted.
 	ExpiredOpen Status = "expired-open"
 	Completed   Status = "completed"
 )
@@ -209,7 +211,7 @@ type Completion struct {
 	Channel string  `json:"channel,omitempty"`
 	Client  string  `json:"client,omitempty"` // the page or process that By used
 	At      Time    `json:"at"`
-	Late    bool    `json:"late,omitempty"` // after the asker got a timeout
+	Late    bool    `json:"late,omitempty"` // the person answered after the asker received a timeout
 }
 
 // Outcome is one of five distinct results. A "no" is an answer, so it is an
@@ -221,11 +223,11 @@ const (
 	Decline   Outcome = "decline"   // the person refused to answer
 	Cancel    Outcome = "cancel"    // the person closed the request
 	Timeout   Outcome = "timeout"   // no answer in time
-	Abandoned Outcome = "abandoned" // the asker withdrew it, or no person could be asked
+	Abandoned Outcome = "abandoned" // the asker withdrew it, or nobody could be asked
 )
 
-// NoElicitation is the reason of a request that was withdrawn because its
-// conversation cannot show requests.
+// NoElicitation is the reason for withdrawing a request because its conversation
+// cannot show requests.
 const NoElicitation = "no_elicitation"
 
 // Ended reports whether the asker has an outcome: an answer or a timeout.
@@ -236,8 +238,8 @@ func (r *Request) Accepted() bool {
 	return r.Status == Completed && r.Completion.Outcome == Accept
 }
 
-// Undelivered reports whether a person ended the request, by an answer, a
-// decline or a cancel, and no live call of the asker has received that yet.
+// Undelivered reports whether a person ended the request, by an answer, a decline
+// or a cancel, and no live call of the asker has received the outcome yet.
 func (r *Request) Undelivered() bool {
 	if r.Status != Completed || !r.CollectedAt.IsZero() {
 		return false

@@ -12,13 +12,13 @@ import (
 )
 
 // A sweep checks everything and repairs what a killed process left behind. In
-// between, the sweeper sleeps until the next known deadline, but never for long. A
-// machine that was asleep, or a clock that was changed, changes how far away a
-// deadline is, and timers do not notice.
+// between, the sweeper sleeps until the next known deadline, but never for long.
+// If the machine sleeps or its clock is changed, a deadline comes sooner or later
+// than expected, and timers do not notice.
 const (
 	sweepEvery = 2 * time.Minute
 	glanceAt   = 5 * time.Second
-	leaseTime  = 20 * time.Second // after this time without a sign of life, a process counts as dead
+	leaseTime  = 20 * time.Second // a process that shows no sign of life for this long counts as dead
 	renewEvery = 5 * time.Second
 )
 
@@ -58,9 +58,9 @@ func (h *Hub) expect(in time.Duration) {
 	}
 }
 
-// expectEnd makes the sweeper check when a request's deadline passes, or its
-// held answer takes effect. at is the
-// store's current time.
+// expectEnd makes the sweeper check when a request's deadline passes, or when the
+// request's held answer takes effect. The parameter at is the store's current
+// time.
 func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Status == Open && !r.Deadline.IsZero() {
 		h.expect(r.Deadline.Sub(at.Time))
@@ -140,7 +140,7 @@ func (k *sweeper) due(now time.Time) bool {
 	return true
 }
 
-// pause returns how long there is nothing to do.
+// pause returns how long the sweeper can sleep because there is nothing to do.
 func (k *sweeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -200,19 +200,19 @@ func (h *Hub) letGo() {
 	}
 }
 
-// sweepAtOnce is how many requests of each kind one sweep handles. The next sweep
-// handles the rest.
+// sweepAtOnce is the maximum number of requests of each kind that one sweep
+// handles. The next sweep handles the rest.
 const sweepAtOnce = 500
 
 // work lists what a sweep has to do.
 type work struct {
 	held, due, orphans, old []string
-	next                    time.Duration // time until the next deadline or end of a hold; 0 if there is none
+	next                    time.Duration // time until the next deadline passes or hold ends; 0 if there is none
 	now                     time.Time
 }
 
-// Sweep applies held answers, ends requests past their deadline, marks those whose
-// asker died, and deletes what is older than the history keeps. Any number of processes may
+// Sweep applies held answers, ends requests past their deadline, marks requests whose asker
+// died, and deletes everything that is too old for the history. Any number of processes may
 // sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
 	found, err := h.findWork(ctx)
@@ -258,8 +258,7 @@ func (h *Hub) prune(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// orphans returns open requests whose asker is a process that no longer shows that
-// it is alive.
+// orphans returns open requests whose asker no longer shows that it is alive.
 func orphans(ctx context.Context, tx *store.Tx) ([]string, error) {
 	leases, err := tx.Leases(ctx, askerPrefix)
 	if err != nil {

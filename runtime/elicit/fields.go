@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Fields parses answers from named texts, for example from a command line or a
-// plain form. A field is named after its question, or with [OtherSuffix] for free
-// text. Options are given by ID or label, and several options as several texts;
-// booleans are yes, no, true and false. A field without texts counts as absent,
-// except that for a multi-select it selects nothing. Blank texts count only for
-// text questions. The returned answers are submitted; [Reduce] checks them. The
-// error is a *[Rejection] that names every field that cannot be parsed.
+// Fields parses answers from the strings of named fields, for example from a
+// command line or a plain form. A field is named after its question, or with
+// [OtherSuffix] for free text. Options are given by ID or label, and several
+// options as several strings; booleans are yes, no, true and false. A field
+// without strings counts as absent, except that for a multi-select it selects
+// nothing. Blank strings count only for text questions. The returned answers are
+// submitted; [Reduce] checks them. The error is a *[Rejection] that names every
+// field that cannot be parsed.
 func (r *Request) Fields(fields map[string][]string) (map[string]Answer, error) {
 	answers := map[string]Answer{}
 	var problems []Problem
@@ -57,7 +58,8 @@ func notBlank(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// read converts texts to a value. code, if not empty, is the reason why it cannot.
+// read converts a field's strings to a value. If that fails, code is the reason;
+// otherwise code is empty.
 func (q *Question) read(texts []string) (v *Value, code, text string) {
 	v = &Value{Kind: valueKinds[q.Kind]}
 	if q.Kind != MultiSelect && len(texts) > 1 {
@@ -109,7 +111,7 @@ func (q *Question) choose(s string) string {
 
 // Content returns the answers as JSON values by question ID. Free text in
 // addition to a list has a key with [OtherSuffix]. Skipped questions and drafts
-// are left out. [TextsOf] and [Request.Fields] parse it again.
+// are left out. [TextsOf] and [Request.Fields] parse the result again.
 func (r *Request) Content() map[string]any {
 	content := map[string]any{}
 	for _, q := range r.Questions {
@@ -139,9 +141,9 @@ func (r *Request) Content() map[string]any {
 	return content
 }
 
-// TextsOf returns a decoded JSON value as the texts of a field for
-// [Request.Fields]: none, one, or a list's. ok is false for objects and nested
-// lists.
+// TextsOf returns a decoded JSON value as the strings of a field for
+// [Request.Fields]: none, one, or one for each item of a list. ok is false for
+// objects and nested lists.
 func TextsOf(v any) (texts []string, ok bool) {
 	switch v := v.(type) {
 	case nil:

@@ -13,8 +13,8 @@ import (
 const HoldTime = 10 * time.Second
 
 // Held is an ending that a person has chosen and can still take back. The asker
-// learns nothing of it before Until; then the hub of any process applies it as a
-// [CompletedBy] action, also if the process that accepted it was killed.
+// does not learn of it before Until. Then the hub of any process applies it as a
+// [CompletedBy] action, even if the process that accepted it was killed.
 type Held struct {
 	Until Time `json:"until"` // never after the deadline of an open request
 	// The rest is the action that follows.
@@ -28,8 +28,9 @@ type Held struct {
 	Origin   *Origin           `json:"origin,omitempty"`
 }
 
-// hold checks an ending as [complete] does, and keeps it for HoldTime. A repeated
-// press does not start the time again; another one replaces what was held.
+// hold checks an ending as [complete] does, and keeps it for HoldTime. Pressing
+// the same button again does not restart the time; a different ending replaces
+// the held one.
 func hold(next *Request, a Action) (bool, error) {
 	ended := *next
 	if _, err := complete(&ended, a); err != nil {
@@ -47,25 +48,26 @@ func hold(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
-// takeBack drops what is held.
+// takeBack drops the held ending.
 func takeBack(next *Request, _ Action) (bool, error) {
 	had := next.Held != nil
 	next.Held = nil
 	return had, nil
 }
 
-// action returns the ending that follows.
+// action returns the action that applies the held ending.
 func (h *Held) action(id string) Action {
 	return Action{Type: CompletedBy, RequestID: id, Response: h.Response, Answers: h.Answers, Note: h.Note, By: h.By, Roles: h.Roles,
 		Channel: h.Channel, Client: h.Client, Origin: h.Origin}
 }
 
-// holdOver reports whether what is held takes effect now.
+// holdOver reports whether the held ending takes effect now.
 func (r *Request) holdOver(now time.Time) bool {
 	return r != nil && r.Held != nil && !now.Before(r.Held.Until.Time)
 }
 
-// heldUntil returns when the sweeper has to apply what is held, or zero.
+// heldUntil returns when the sweeper has to apply the held ending, or zero if
+// there is none.
 func (r *Request) heldUntil() Time {
 	if r.Held == nil {
 		return Time{}
@@ -73,8 +75,9 @@ func (r *Request) heldUntil() Time {
 	return r.Held.Until
 }
 
-// release applies what is held. If that has become impossible, for example because
-// the request is now for someone else, it is dropped, and the request stays open.
+// release applies the held ending. If that has become impossible, for example
+// because the request is now for someone else, the held ending is dropped, and the
+// request stays open.
 func (h *Hub) release(ctx context.Context, tx *store.Tx, r *Request) (Change, error) {
 	c, err := h.apply(ctx, tx, r, r.Held.action(r.ID))
 	if rejected := new(Rejection); errors.As(err, &rejected) {
@@ -95,7 +98,8 @@ func (h *Hub) settleOne(ctx context.Context, id string) {
 	}
 }
 
-// nextHold returns when the next held answer takes effect, or zero.
+// nextHold returns when the next held answer takes effect, or zero if there is
+// none.
 func nextHold(ctx context.Context, tx *store.Tx) (time.Time, error) {
 	return earliest(ctx, tx, "SELECT MIN(held) FROM requests WHERE held IS NOT NULL")
 }

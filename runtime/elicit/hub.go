@@ -35,12 +35,13 @@ type Options struct {
 	// Principal is the acting principal of actions that name none. If empty, it is
 	// [Local].
 	Principal string
-	// Attended reports that a person can open the inbox, for example on a machine
-	// with a terminal. Asking then makes sense even if no surface is attached.
+	// Attended reports whether a person can open the inbox, for example on a
+	// machine with a terminal. Asking then makes sense even if no surface is
+	// attached.
 	Attended bool
-	// Members lists the people that the settings let this installation reach.
-	// Surfaces add the people whom they announce. A request for anyone else is
-	// refused. If nil, any audience is accepted unchecked.
+	// Members lists the people whom this installation can reach according to its
+	// settings. Surfaces add the people that they announce. A request for anyone
+	// else is refused. If nil, any audience is accepted unchecked.
 	Members []Member
 	// People lists the people with names. They need no surface of their own, because
 	// any server has pages for them. It may be nil, and is empty if there are none.
@@ -104,8 +105,8 @@ func New(db *store.DB, o Options) *Hub {
 	return h
 }
 
-// Close ends the hub's goroutines and releases what it holds in the store.
-// Requests stay unchanged. It does not close the store.
+// Close ends the hub's goroutines and releases the leases that it holds in the
+// store. Requests stay unchanged. It does not close the store.
 func (h *Hub) Close() {
 	h.stop()
 	h.background.Wait()
@@ -115,8 +116,8 @@ func (h *Hub) Close() {
 func (h *Hub) Retain() time.Duration { return h.options.Retain }
 
 // Open asks r without waiting; see [Hub.Wait]. If r's key was used before, Open
-// returns the earlier request, in any state. If that was a different question, it
-// fails. Open does not check whether a person can be reached.
+// returns the earlier request, in any state. If that request asked a different
+// question, Open fails. Open does not check whether a person can be reached.
 func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -250,8 +251,8 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 }
 
 // KeepDrafts stores the answers of a refused completion as drafts, because the
-// dialog they were typed in may be closed. It does not overwrite another
-// channel's drafts, and drops answers that fit no question.
+// dialog in which they were typed may be closed. It does not overwrite another
+// channel's drafts, and drops answers that belong to no question.
 func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 	r, err := h.Get(ctx, a.RequestID)
 	if err != nil {
@@ -377,7 +378,7 @@ func (a *Action) event(next *Request) ([]byte, error) {
 	return data, nil
 }
 
-// forgetDrafts removes what people typed from a request's events.
+// forgetDrafts removes the text that people typed from a request's events.
 func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	data, err := json.Marshal(Action{Type: AnswerRedacted, RequestID: id})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // idDigits is Crockford's alphabet, without I, L, O and U, in byte order.
 const idDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// NewID returns a new request ID: 48 bits of milliseconds and 80 random bits,
-// so that IDs sort by time and cannot be guessed.
+// NewID returns a new request ID: 48 bits of milliseconds and 80 random bits, so
+// IDs sort by time and cannot be guessed.
 func NewID(now time.Time) string {
 	var random [10]byte
 	rand.Read(random[:]) // never fails

@@ -19,7 +19,7 @@ type Member struct {
 const maxNamed = 12
 
 // addressable refuses an audience that no surface reaches. Such a request would
-// stay open forever, because no one could answer it.
+// stay open forever, because nobody could answer it.
 func (h *Hub) addressable(ctx context.Context, who Audience) error {
 	if h.options.Members == nil || who.Principal == "" && len(who.Roles) == 0 {
 		return nil

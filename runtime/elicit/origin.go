@@ -14,9 +14,9 @@ import (
 // caller had proved to be the person. It is kept as evidence and has no other
 // effect.
 type Origin struct {
-	// SignedIn is the proof, as in [access.Caller]. "token" means a client with the
-	// agents' token that answers in its own dialog, and [Local] means a process on
-	// this machine, which needs no proof.
+	// SignedIn is the proof, as in [access.Caller]. "token" means a client that has
+	// the agents' token and answers in its own dialog, and [Local] means a process
+	// on this machine, which needs no proof.
 	SignedIn string `json:"signedIn"`
 	// Address is the other end of the connection, or "" if there is none.
 	Address string `json:"address,omitempty"`
@@ -66,7 +66,8 @@ func (h *Hub) origin(ctx context.Context) *Origin {
 }
 
 // elsewhere reports whether another process accepted the action and logged it only
-// in its own log. It is false for nil, which means that the origin is unknown.
+// in its own log. For nil, which means that the origin is unknown, it returns
+// false.
 func (o *Origin) elsewhere() bool {
 	return o != nil && (o.Process.PID != here().PID || o.Process.Host != here().Host)
 }

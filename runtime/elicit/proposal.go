@@ -6,20 +6,22 @@ import (
 	"unicode"
 )
 
-// Proposal is an action that an agent asks permission for, as read from its
-// tool call. The agent's own words are in the request's Message. A surface
-// shows Text in full, or states that it does not and offers no way to allow it.
+// Proposal is an action for which an agent asks permission. It is read from the
+// agent's tool call. The agent's own words are in the request's Message. A
+// surface either shows Text in full, or states that it does not and offers no way
+// to allow the action.
 type Proposal struct {
 	// Action is one of command, edit, delete, move, read, search, fetch and tool.
 	Action string `json:"action"`
 	// Text is the command, the paths and diffs, the address or the arguments:
 	// at most [MaxProposal] bytes, escaped by [Visible].
 	Text string `json:"text"`
-	// Marks lists what is notable, for example "network" or "outside the folder".
+	// Marks lists notable properties of the action, for example "network" or
+	// "outside the folder".
 	Marks []string `json:"marks,omitempty"`
 }
 
-// Warning describes on one line what is notable, or returns "" if nothing is.
+// Warning returns the marks as one line for people, or "" if there are none.
 func (p *Proposal) Warning() string {
 	if len(p.Marks) == 0 {
 		return ""
@@ -45,9 +47,9 @@ func (p *Proposal) fit() *Proposal {
 	return &fitted
 }
 
-// Visible escapes what a reader cannot see or sees in a different order than a
-// program does: control characters except line ends and tabs, characters that
-// change the text direction, and zero-width characters.
+// Visible escapes characters that a reader cannot see, or sees in a different
+// order than a program does: control characters except line ends and tabs,
+// characters that change the text direction, and zero-width characters.
 func Visible(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if !strings.ContainsFunc(text, unseen) {

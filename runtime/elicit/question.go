@@ -11,8 +11,8 @@ type Question struct {
 	Placeholder string `json:"placeholder,omitempty"`
 	Multiline   bool   `json:"multiline,omitempty"`
 	Format      Format `json:"format,omitempty"` // of a text answer
-	// Min and Max limit the number of characters of a text, a number's value,
-	// or how many options are chosen, free text included.
+	// Min and Max limit the number of characters in a text answer, the value of a
+	// number, or the number of chosen options (free text counts as one).
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
 	// Default is shown but never counts as an answer.

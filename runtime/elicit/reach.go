@@ -27,9 +27,9 @@ type Station struct {
 const stationPrefix = "station/"
 
 // Attach announces a station until detach is called or this process exits. If
-// s.Alone is set and another process has that kind, held is false and other is its
-// station. When that process exits, Attach may be called again; if s has no
-// address, other then has the previous one.
+// s.Alone is set and another process has a station of that kind, held is false and
+// other is that station. When that process exits, Attach may be called again; if s
+// has no address, other then has the previous address.
 func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, detach func(), err error) {
 	name := stationPrefix + s.Kind
 	if !s.Alone {
@@ -89,7 +89,8 @@ func (h *Hub) Reachable(ctx context.Context) (bool, error) {
 	return len(up) > 0, err
 }
 
-// station decodes what Attach wrote. The kind is also in the lease's name.
+// station decodes a lease that Attach wrote. The kind is also in the lease's
+// name.
 func station(l store.Lease) Station {
 	var s Station
 	if json.Unmarshal([]byte(l.Data), &s) != nil || s.Kind == "" {

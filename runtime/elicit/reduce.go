@@ -9,8 +9,8 @@ import (
 
 // Reduce returns the request that results from an action, or nil if the request is
 // deleted. It is pure: the same request and action give the same result everywhere,
-// and r does not change. If the action's type is unknown or it changes nothing,
-// Reduce returns r itself. An error is a *[Rejection].
+// and r does not change. If the action's type is unknown or the action changes
+// nothing, Reduce returns r itself. An error is a *[Rejection].
 func Reduce(r *Request, a Action) (*Request, error) {
 	if a.Type == Requested {
 		return request(r, a)
@@ -58,7 +58,7 @@ var rules = map[ActionType]struct {
 	CompletedBy:    {apply: complete, person: true},
 	AnswerHeld:     {apply: hold, person: true},
 	TakenBack:      {apply: takeBack, person: true},
-	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied what was held
+	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied the held answer
 	Extended:       {apply: extend, person: true},
 	Reassigned:     {apply: reassign, person: true},
 	Withdrawn:      {apply: withdraw},
@@ -261,8 +261,8 @@ func (r *Request) end(a Action, outcome Outcome) {
 }
 
 // endedBy reports whether a is the action that ended r, from the same person and
-// client. A page repeats an action if it did not receive the confirmation, and so
-// does a hub whose commit was not acknowledged.
+// client. A page repeats an action if it did not receive the confirmation. A hub
+// does the same if its commit was not acknowledged.
 func (r *Request) endedBy(a Action) bool {
 	c := r.Completion
 	if c.Outcome != a.Response || c.By != a.By || c.Channel != a.Channel || c.Client != a.Client || c.Note != a.Note || c.Reason != a.Reason {
@@ -315,9 +315,9 @@ func withdraw(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
-// leave handles an asker that stops waiting. If the asker was already told that the
-// deadline has passed, it may check again as often as it wants, and the request's
-// position in the inbox does not change.
+// leave handles an asker that stops waiting. An asker that was already told that
+// the deadline has passed may check again as often as it wants. The request's
+// position in the inbox then does not change.
 func leave(next *Request, _ Action) (bool, error) {
 	changed := !next.AskerGone && next.Status == Open
 	next.AskerGone = true
@@ -334,8 +334,8 @@ func comeBack(next *Request, a Action) (bool, error) {
 }
 
 // handBack handles a call that ends with the request's ID. The request keeps its
-// position in the inbox, because its agent is likely to come back. From then on it
-// is not bound to the turn.
+// position in the inbox, because its agent is likely to come back. From then on,
+// the request is not bound to the turn.
 func handBack(next *Request, _ Action) (bool, error) {
 	changed := !next.HandedBack
 	next.HandedBack, next.OnTurnEnd = true, Keep

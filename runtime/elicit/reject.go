@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Rejection is why an action or a request was refused. As an error it is also a
-// [fault.Fault].
+// Rejection describes why an action or a request was refused. As an error, it is
+// also a [fault.Fault].
 type Rejection struct {
 	fault.Fault
 	// Problems lists every invalid question, in question order.

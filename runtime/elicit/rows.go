@@ -109,17 +109,18 @@ func bit(b bool) int {
 	return 0
 }
 
-// milliseconds returns NULL for the zero time.
+// milliseconds returns t in Unix milliseconds, or NULL for the zero time.
 func milliseconds(t Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
-// onceKey returns a key that is unique for each trigger, so that different ways of
+// onceKey returns a key that is unique for each trigger, so different ways of
 // asking do not collide.
 func onceKey(r Request) string { return string(r.Trigger) + "/" + r.Key }
 
-// digest is equal for requests that ask the same from the same source. It does not
-// include question IDs, because they may have been generated.
+// digest returns the same string for requests that ask the same question from the
+// same source. It does not include question IDs, because they may have been
+// generated.
 func digest(r Request) string {
 	h := sha256.New()
 	parts := []string{r.Source.Kind, r.Source.Name, r.Title, r.Message, r.URL}
@@ -138,15 +139,16 @@ func digest(r Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Filter selects requests. The zero value selects what is waiting for a person:
-// open requests, and expired ones whose asker is still waiting or may come back.
+// Filter selects requests. The zero value selects the requests that are waiting
+// for a person: open requests, and expired requests whose asker is still waiting
+// or may come back.
 type Filter struct {
 	// Statuses to list. If nil: Open, and ExpiredOpen unless its asker is gone.
 	Statuses []Status
 	// If not empty, these must match.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
-	// Undelivered selects only requests that a person ended and no live call of
-	// the asker has received.
+	// Undelivered selects only requests that a person ended and whose outcome no
+	// live call of the asker has received.
 	Undelivered bool
 	// OfAttempts selects only requests that belong to an attempt.
 	OfAttempts bool
@@ -167,8 +169,9 @@ type List struct {
 const mostListed = 1000
 
 // query converts a filter to clauses. Requests that are waiting for a person come
-// in the order in which to answer them: open before expired, askers that are
-// waiting before those that left, urgent first, old first. History is newest first.
+// in the order in which to answer them: open before expired, then requests whose
+// asker is waiting before those whose asker left, then by urgency, then oldest
+// first. History is newest first.
 func (f Filter) query() (clauses string, args []any) {
 	order := "asked DESC"
 	if f.Statuses == nil {
@@ -187,7 +190,7 @@ func (f Filter) where() (clause string, args []any) {
 	}
 	status := "status"
 	if slices.Contains(f.Statuses, Completed) {
-		status = "status || ''" // prevents the use of the index: nearly all rows have this status, so all would be read and sorted for one page
+		status = "status || ''" // prevents the use of the index: nearly all rows have this status, so all rows would be read and sorted for one page
 	}
 	where = append(where, status+" IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
 	for _, s := range f.Statuses {
@@ -254,8 +257,8 @@ func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) 
 	return ids, rows.Err()
 }
 
-// askedSince returns the number of a source's requests since the given time, by
-// their IDs.
+// askedSince returns the number of requests that a source has opened since the
+// given time, according to their IDs.
 func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n int, err error) {
 	if err = tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests WHERE id >= ? AND source = ?", idAt(since, [10]byte{}), s.Name).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count requests: %w", err)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A form is no place for a secret. What is typed there passes through clients and
-// models, is shown to everyone who shares the inbox, and is stored. So a question
-// that asks for a secret is refused unless the hub allows it. Only English words
-// are recognized. A question about a secret, for example where it is stored, is
-// allowed; what counts is that the secret itself is requested.
+// A form is no place for a secret. Text typed into a form passes through clients
+// and models, is shown to everyone who shares the inbox, and is stored. So a
+// question that asks for a secret is refused unless the hub allows it. Only
+// English words are recognized. A question about a secret, for example where it
+// is stored, is allowed; what counts is that the secret itself is requested.
 
 // AsksForSecret is the problem code of a question that asks for a secret.
 const AsksForSecret = "asks_for_secret"
@@ -24,8 +24,8 @@ var strongSecrets = phrases("password", "passwords", "passphrase", "passcode", "
 	"credit card", "credit card number", "credit card details", "card number", "cvv", "cvc", "pin code", "social security number",
 	"security code", "verification code", "one-time code", "2fa code", "mfa code", "otp", "recovery code", "recovery phrase", "seed phrase")
 
-// weakSecrets lists words that also have other meanings. They count if a person is
-// told to give one, or is asked for their own.
+// weakSecrets lists words that also have other meanings. Such a word counts if a
+// person is told to give the thing or is asked for their own.
 var weakSecrets = phrases("token", "tokens", "secret", "secrets", "pin", "credentials", "access key", "encryption key", "signing key", "license key")
 
 func phrases(list ...string) (all [][]string) {
@@ -38,15 +38,15 @@ func phrases(list ...string) (all [][]string) {
 
 var (
 	gives = setOf("enter paste provide give type share send tell supply input insert submit set choose")
-	// about lists words for something other than the secret next to them, for
-	// example its name or location.
+	// about lists words that show that a question is about something other than
+	// the secret next to them, for example its name or location.
 	about = setOf("where how which whether when why if who name names path file folder variable var env environment location place header " +
 		"length format type kind field column policy scope id identifier lifetime expiry example uses use used using holds with without that no not of")
 	// asking lists the opening words of questions about a secret, unlike "can you",
 	// "what is" and imperatives.
 	asking = setOf("should shall do does did is are may must have has which where how why when who")
-	// follows lists words that may follow a secret. Any other word makes it part of
-	// a compound, as in "password policy".
+	// follows lists words that may follow a secret. Any other word makes the secret
+	// part of a compound, as in "password policy".
 	follows = setOf("for of to from in on with that so please here below as and or when before if which you at into now again")
 	whose   = setOf("your you")
 )
@@ -90,7 +90,7 @@ func (q *Question) secret() string {
 // typed reports whether an answer is typed instead of selected.
 func (q *Question) typed() bool { return q.Kind == Text || q.Kind == Number || q.Kind == Integer }
 
-// secretIn returns the secret that a text asks for. A label asks for a secret by
+// secretIn returns the secret that text asks for. A label asks for a secret by
 // naming it.
 func secretIn(text string, label bool) string {
 	all := clauses(text)
@@ -110,7 +110,7 @@ func secretIn(text string, label bool) string {
 	return ""
 }
 
-// clauses splits a text into the words between punctuation marks.
+// clauses splits text into the words between punctuation marks.
 func clauses(text string) (all [][]string) {
 	marks := func(r rune) bool { return strings.ContainsRune(".,;:?!()[]{}\n", r) }
 	plain := strings.NewReplacer("’", "'", "_", " ", "*", " ", "`", " ", `"`, " ", "api-key", "api key")

@@ -7,10 +7,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Take applies what a client reports that its person did with a request, one
-// action after another. A client may close a question that no one has read, so
-// Take ignores a cancel while another way can reach a person; with unattended
-// it then ignores every other action too. If the answers are not valid, Take
+// Take applies a person's actions on a request, as the client reports them, one
+// after another. A client may close a question that nobody has read, so Take
+// ignores a cancel while a person can be reached in another way. If unattended is
+// set, it then ignores every other action too. If the answers are not valid, Take
 // keeps them as drafts and returns a fault that explains what is wrong. It
 // ignores actions that come too late.
 func (h *Hub) Take(ctx context.Context, actions []Action, unattended bool) error {

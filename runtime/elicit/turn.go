@@ -8,10 +8,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// If a call is waiting for a request, the request ends with the turn, because no
-// one would receive the answer. If the asker was told that the request is pending
-// or that its deadline has passed, the request stays open, and its answer starts a
-// follow-up. See [Request.bound].
+// If a call is waiting for a request, the request ends with the turn, because
+// nobody would receive the answer. If the asker was told that the request is
+// pending or that its deadline has passed, the request stays open, and its answer
+// starts a follow-up. See [Request.bound].
 
 // TurnEnd records when and how a turn ended.
 type TurnEnd struct {
@@ -42,8 +42,9 @@ var endWords = map[string]string{
 	"unreachable": "no person could be asked",
 }
 
-// Standing returns what a person should know before answering a request that has
-// outlived its turn, or "" if it has not.
+// Standing returns a note that a person should read before answering a request
+// that has outlived its turn. If the request has not outlived it, Standing
+// returns "".
 func (r *Request) Standing() string {
 	if r.TurnEnd == nil || r.Status == Completed {
 		return ""
@@ -52,14 +53,14 @@ func (r *Request) Standing() string {
 }
 
 // bound reports whether the request ends with its turn. A request for permission
-// always does, because the action will not be done any more.
+// always does, because the action will no longer be performed.
 func (r *Request) bound() bool {
 	return r.OnTurnEnd == Abandon && (r.Status == Open || r.Status == ExpiredOpen && r.Trigger == ACPPermission)
 }
 
 // awaitsTurn reports whether a request whose call has ended stays open until its
-// turn ends. An attempt's agent may ask the same again; if it does not, it is told
-// the answer.
+// turn ends. An attempt's agent may ask the same question again; if it does not,
+// it is told the answer.
 func (r *Request) awaitsTurn() bool { return r.Trigger == AskUser && r.Context.AttemptID != "" }
 
 func outlive(next *Request, a Action) (bool, error) {
@@ -74,21 +75,21 @@ func outlive(next *Request, a Action) (bool, error) {
 type AttemptTurn struct {
 	AttemptID string
 	Reason    string
-	// Over reports that answers can no longer start a follow-up, so every
+	// Over reports whether answers can no longer start a follow-up, so every
 	// request ends.
 	Over bool
 }
 
 // EndAttemptTurn ends the requests of an attempt's turn in tx, the transaction that
-// ends the turn, so that nothing can happen in between. Requests that stay open are
-// marked as having outlived it.
+// ends the turn, so nothing can happen in between. Requests that stay open are
+// marked as having outlived the turn.
 func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) error {
 	requests, err := queryRequests(ctx, tx, "WHERE attempt = ? AND status <> ? ORDER BY asked", t.AttemptID, Completed)
 	if err != nil {
 		return err
 	}
-	// Passed deadlines are recorded first, so that the feed is in chronological
-	// order: a turn that has ended is not waiting for any of these requests.
+	// Passed deadlines are recorded first, so the feed is in chronological order:
+	// a turn that has ended is not waiting for any of these requests.
 	for i := range requests {
 		if err := h.expireIfPast(ctx, tx, &requests[i]); err != nil {
 			return fmt.Errorf("end question %s at its deadline: %w", requests[i].ID, err)
@@ -132,8 +133,8 @@ func (h *Hub) EndAttempt(ctx context.Context, t AttemptTurn) error {
 	return h.db.Update(ctx, func(tx *store.Tx) error { return h.EndAttemptTurn(ctx, tx, t) })
 }
 
-// settle ends the turn of r if its agent has died, before a person's action on r is
-// applied.
+// settle ends r's turn if the turn's agent has died. It is called before a person's
+// action on r is applied.
 func (h *Hub) settle(ctx context.Context, r *Request) {
 	if h.options.Settle == nil || r.Context.AttemptID == "" || r.Status == Completed {
 		return
@@ -153,9 +154,10 @@ func (h *Hub) Settled(ctx context.Context, id string) (Request, error) {
 	return h.Get(ctx, id)
 }
 
-// EndTurn abandons the open requests of an ended turn, except those with OnTurnEnd
-// keep, and returns their number. Watchers see the reasons [TurnCompleted] and
-// [TurnFailed] as such, and any other as a cancellation.
+// EndTurn abandons the open requests of an ended turn, except requests whose
+// OnTurnEnd is keep, and returns their number. Watchers see the reasons
+// [TurnCompleted] and [TurnFailed] unchanged, and any other reason as a
+// cancellation.
 func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
 	if turnID == "" {
 		return 0, nil

@@ -6,12 +6,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// mostTwins is the maximum number of requests that Twins returns. One client rarely
-// has one question open twice.
+// mostTwins is the maximum number of requests that Twins returns. It is rare for a
+// client to have the same question open twice.
 const mostTwins = 20
 
-// Twins returns the requests that ask the same as r from the same source and
-// that a person can still answer: newest first, at most 20.
+// Twins returns the requests from the same source that ask the same question as r
+// and can still be answered: newest first, at most 20.
 func (h *Hub) Twins(ctx context.Context, r Request) (twins []Request, err error) {
 	if r, err = h.prepare(ctx, r); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // If a connection breaks after a commit, the acknowledgement is lost: the answer is
 // in the store, but its person gets an error. A repeated answer must not be refused
-// because of the first.
+// because of the first one.
 
 // unsure records the completions whose commit was not acknowledged.
 type unsure struct {
@@ -20,11 +20,12 @@ type unsure struct {
 	known map[[sha256.Size]byte]bool
 }
 
-// mostUnsure far exceeds what people answer while a database restarts.
+// mostUnsure far exceeds the number of requests that people answer while a
+// database restarts.
 const mostUnsure = 1000
 
-// complete dispatches a completion. If it is not acknowledged, complete retries it
-// once and recognizes it when its person sends it again.
+// complete dispatches a completion. If the completion is not acknowledged,
+// complete retries it once, and recognizes it when the person sends it again.
 func (h *Hub) complete(ctx context.Context, a Action) (Change, error) {
 	key := keyOf(a)
 	a.Origin = h.origin(ctx) // not part of the key, because a repeated action may come over another connection

@@ -11,19 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Limits for what a person can enter. They far exceed what people type, and keep
-// one request from filling a store.
+// Limits for the answers that a person can enter. They far exceed what people
+// type, and keep one request from filling a store.
 const (
 	maxTextBytes = 64 << 10
 	maxFreeform  = 16
 )
 
-// maxInteger is the limit up to which a float64 distinguishes all integers.
+// maxInteger is the largest number up to which a float64 represents every integer
+// exactly.
 const maxInteger = 1 << 53
 
-// problem returns what is wrong with an answer to q, or nil if it is valid. Drafts
-// need only have the right kind, because people are still typing. Submitted answers
-// are checked completely.
+// problem returns a description of what is wrong with an answer to q, or nil if the
+// answer is valid. Drafts need only have the right kind, because people are still
+// typing. Submitted answers are checked completely.
 func (q *Question) problem(a *Answer) *Problem {
 	var code, text string
 	switch a.State {

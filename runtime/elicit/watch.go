@@ -27,8 +27,8 @@ type State struct {
 	Requests map[string]Request
 }
 
-// Apply returns the state after a change. It ignores changes that are not newer
-// than the state, or whose request it does not hold.
+// Apply returns the state after a change. It ignores a change that is not newer
+// than the state, or that concerns a request that the state does not contain.
 func (s State) Apply(c Change) State {
 	if c.Seq <= s.Seq {
 		return s
@@ -120,7 +120,7 @@ func (h *Hub) Watch(ctx context.Context, seq int64, id string) (*Watcher, error)
 func (w *Watcher) Close() { w.events.Close() }
 
 // Next waits for changes and returns them in order. The caller must not modify
-// what they point to. Its errors are those of [store.Watcher.Next].
+// data that they point to. Its errors are those of [store.Watcher.Next].
 func (w *Watcher) Next(ctx context.Context) ([]Change, error) {
 	events, err := w.events.Next(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// People read the same texts in the terminal and on the web. The texts returned
+// People read the same text in the terminal and on the web. The strings returned
 // here contain the askers' words unchanged; each surface cleans them in its own
 // way.
 
@@ -70,8 +70,8 @@ func (q *Question) Asks() string {
 	return q.Message
 }
 
-// Beside returns the question's text for display below heading: only its header
-// if heading is the question itself.
+// Beside returns the question's text for display below heading: if heading is the
+// question itself, this is only the question's header.
 func (q *Question) Beside(heading string) string {
 	if q.Message == heading {
 		return q.Header()
@@ -80,7 +80,7 @@ func (q *Question) Beside(heading string) string {
 }
 
 // Says returns the full text of an option: "Postgres (recommended): runs
-// already". A recommended option is not preselected.
+// already". Recommended options are not preselected.
 func (o *Option) Says() string {
 	text := o.Label
 	if o.Recommended {
@@ -142,9 +142,9 @@ func (c *Completion) why() string {
 	return endWords[c.Reason]
 }
 
-// Who returns by whom and where something was done, as text to append: " by ada in
-// the browser". It does not name the user of this machine, because that is the
-// usual case.
+// Who describes the person and the channel of an action, as text to append: " by
+// ada in the browser". It does not name the user of this machine, because that is
+// the usual case.
 func Who(by, channel string) (text string) {
 	if by != "" && by != Local && by != ByLink {
 		text = " by " + by
@@ -168,9 +168,9 @@ func Who(by, channel string) (text string) {
 	return text + " in " + channel
 }
 
-// Final returns the answers to send when the person is done: it submits what
-// has an answer and skips optional questions without one. It leaves out
-// unanswered required questions, which [Reduce] then reports.
+// Final returns the answers to send when the person is done: it submits the
+// questions that have an answer and skips optional questions without an answer.
+// It leaves out unanswered required questions, which [Reduce] then reports.
 func (r *Request) Final(answers map[string]Answer) map[string]Answer {
 	final := map[string]Answer{}
 	for i := range r.Questions {
@@ -186,8 +186,8 @@ func (r *Request) Final(answers map[string]Answer) map[string]Answer {
 	return final
 }
 
-// Fields returns the value as the texts of a plain form, which [Request.Fields]
-// parses. question is the question's ID.
+// Fields returns the value as the strings of a plain form's fields, which
+// [Request.Fields] parses. question is the question's ID.
 func (v *Value) Fields(question string) map[string][]string {
 	fields := map[string][]string{}
 	if v == nil {

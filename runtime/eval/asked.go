@@ -17,8 +17,8 @@ func Readers(cases []Case) []string {
 	return slices.Sorted(maps.Keys(readers))
 }
 
-// AskedBy returns cases with reader's queries. Cases that reader did not
-// rephrase keep their own.
+// AskedBy returns cases with reader's queries. Cases that reader did not rephrase
+// keep their own queries.
 func AskedBy(cases []Case, reader string) []Case {
 	asked := slices.Clone(cases)
 	for i, c := range asked {

@@ -21,11 +21,11 @@ type Delta struct {
 	// fewer than two cases.
 	Interval *Interval `json:"ndcg_interval,omitempty"`
 	// Regressions and Improvements list the cases whose NDCG changed, largest
-	// change first, followed by those where only the rank of the first good hit
-	// changed.
+	// change first, followed by the cases in which only the rank of the first
+	// good hit changed.
 	Regressions  []CaseChange `json:"regressions"`
 	Improvements []CaseChange `json:"improvements"`
-	// Added and Removed name the cases that only one report has.
+	// Added and Removed name the cases that are in only one of the reports.
 	Added   []string `json:"added,omitempty"`
 	Removed []string `json:"removed,omitempty"`
 	// Notes say why the reports may not be comparable.
@@ -63,8 +63,8 @@ type CaseChange struct {
 // written with nine decimals.
 const changed = 1e-8
 
-// Compare compares current with base, matching cases by name. It lists the
-// cases that only one report has and otherwise ignores them.
+// Compare compares current with base, matching cases by name. Cases that are in
+// only one report are listed and otherwise ignored.
 func Compare(base, current Report) Delta {
 	d := Delta{Baseline: base.Name, Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	if base.K != current.K {
@@ -79,8 +79,8 @@ func Compare(base, current Report) Delta {
 		if pair.was.Query != pair.now.Query {
 			d.Notes = append(d.Notes, fmt.Sprintf("%s has a different query now", pair.now.Name))
 		}
-		// A case may have moved to another category. Both sides count in its
-		// current one.
+		// A case may have moved to another category. Both results count in the
+		// current category.
 		pair.was.Category = pair.now.Category
 		oldCases, newCases = append(oldCases, pair.was), append(newCases, pair.now)
 	}
@@ -112,7 +112,7 @@ func pairs(base, current Report) []pair {
 	return both
 }
 
-// without returns the names of the cases that are not in known.
+// without returns the names of those cases that the second list does not contain.
 func without(cases, known []CaseResult) (names []string) {
 	in := map[string]bool{}
 	for _, c := range known {
@@ -138,8 +138,8 @@ func differencesIn(category string, before, after []CaseResult) []float64 {
 }
 
 // Against compares each report with the first and sets its field Against. Cases
-// differ in difficulty, so compare two systems by their differences case by
-// case, not by their means.
+// differ in difficulty, so two systems should be compared case by case, not by
+// their means.
 func Against(reports []Report) {
 	for i := range reports[min(1, len(reports)):] {
 		d := Compare(reports[0], reports[i+1])
@@ -147,7 +147,7 @@ func Against(reports []Report) {
 	}
 }
 
-// only returns the report as if it had only these cases.
+// only returns the report reduced to the given cases.
 func (r Report) only(cases []CaseResult) Report {
 	part := newReport(Options{Name: r.Name, K: r.K, Collapse: r.Collapse}, cases)
 	part.Timing = r.Timing
@@ -182,7 +182,7 @@ func (c CaseChange) direction() int {
 	if math.Abs(c.NDCG-c.BaselineNDCG) > changed {
 		return cmp.Compare(c.NDCG, c.BaselineNDCG)
 	}
-	last := func(rank int) int { // rank 0 (no good hit) is after every other rank
+	last := func(rank int) int { // rank 0 (no good hit) sorts after every other rank
 		if rank <= 0 {
 			return math.MaxInt
 		}
@@ -206,8 +206,8 @@ func (d *Delta) compareScores(base, current Report) {
 	}
 }
 
-// Gate returns a fault if current is not good enough: "score_too_low" if its
-// NDCG is below minNDCG (0 disables the check), "score_dropped" if it fell by
+// Gate returns a fault if current is not good enough: "score_too_low" if its NDCG
+// is below minNDCG (0 disables the check), "score_dropped" if the NDCG fell by
 // more than maxDrop according to delta. A nil delta or a negative maxDrop
 // disables that check; 0 allows no drop at all.
 func Gate(current Report, delta *Delta, minNDCG, maxDrop float64) error {

@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// Interval holds the middle 95 % of a mean difference over many resamples of
-// the cases. If it contains zero, these cases do not show a difference.
+// Interval is the range of the middle 95 % of the mean differences in many
+// resamples of the cases. If it contains zero, these cases do not show a
+// difference.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// resamples is the number of resamples. With 10,000, the ends of an interval of
-// ±0.03 differ by about 0.0005 between two seeds.
+// resamples is the number of resamples. With 10,000 resamples, the ends of an
+// interval of ±0.03 differ by about 0.0005 between two seeds.
 const resamples = 10_000
 
-// Bootstrap returns the confidence interval of a mean difference between two
-// systems. It is a paired bootstrap over the differences case by case: each
+// Bootstrap returns the confidence interval of the mean difference between two
+// systems. It is a paired bootstrap over the differences, case by case: each
 // resample draws as many cases as there are, with replacement. Each group is
-// resampled separately, and all groups' means have equal weight, as for a mean over
-// several sets. Bootstrap returns nil if a group is empty or no group has at least
-// two cases.
+// resampled separately, and the means of all groups have equal weight, as in a mean
+// over several sets. Bootstrap returns nil if a group is empty or no group has at
+// least two cases.
 //
 // Its random numbers are always the same, and the order of the differences does not
 // matter.
@@ -54,8 +55,8 @@ func Bootstrap(groups ...[]float64) *Interval {
 	return &Interval{Low: roundTo(means[resamples*25/1000], 9), High: roundTo(means[resamples*975/1000-1], 9)}
 }
 
-// Differences returns the NDCG of current minus that of base, over the cases
-// that both have, in the order of current.
+// Differences returns the NDCG of current minus that of base, over the cases that
+// are in both reports, in the order of current.
 func Differences(base, current Report) []float64 {
 	var differences []float64
 	for _, pair := range pairs(base, current) {

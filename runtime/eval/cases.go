@@ -14,21 +14,22 @@ import (
 
 // Case is one graded query.
 type Case struct {
-	// Name is unique among the cases of one Load; Compare matches cases by it.
+	// Name is unique among the cases that one call to Load returns; Compare
+	// matches cases by it.
 	Name string
 	// Category groups cases in a report; "other" if the file sets none.
 	Category string
 	// Query is the query; never blank.
 	Query string
 	// Asked holds, by reader, the query that this reader would send after reading
-	// search_docs' description. It is nil if there are none.
+	// the description of search_docs. It is nil if there are no readers.
 	Asked map[string]string
 	// Filters holds facet values by facet; nil means none.
 	Filters map[string]string
 	// Limit is the number of hits per page, 1 to 50; 0 uses Options.Limit.
 	Limit int
 	// MaxRounds is how many pages may be read to find a good hit, 1 to 100. Zero
-	// means one page, and rounds are not counted.
+	// means one page; rounds are then not counted.
 	MaxRounds int
 	// Expected is never empty.
 	Expected []Entry
@@ -37,7 +38,7 @@ type Case struct {
 	Good int
 }
 
-// Entry is one place that answers a query. If ChunkID is set, only that chunk
+// Entry is one location that answers a query. If ChunkID is set, only that chunk
 // matches. Otherwise a hit matches if its file is Filepath or one of AltFilepaths,
 // and if one of these is true:
 //
@@ -58,8 +59,8 @@ type Entry struct {
 	// Grade is 3 for the full answer, 2 for a large part of it, 1 for a weak
 	// match, 0 for none. A missing grade means 1.
 	Grade int
-	// Same numbers a group of entries that are the same answer in several
-	// languages; see Options.Collapse. Zero means no group.
+	// Same is the number of a group of entries that are the same answer in
+	// several languages; see Options.Collapse. Zero means no group.
 	Same int
 
 	ChunkID      string
@@ -82,7 +83,7 @@ func (e Entry) files() []string {
 	return append([]string{e.Filepath}, e.AltFilepaths...)
 }
 
-// label returns a name of the entry for people to read.
+// label returns a readable name for the entry.
 func (e Entry) label() string {
 	part := cmp.Or(e.Heading, e.Slug, e.Contains)
 	switch {
@@ -109,15 +110,15 @@ const maxFileBytes = 64 << 20
 //	{"filepath", "heading_slug"?, "contains"?, "grade"?}
 //	{"chunk_id", "grade"?}
 //
-// The first two may have "alt_filepaths". Instead of "expected", a case may
-// have "expectedChunkId" (or "expected_chunk_id"): one chunk to find within
-// "maxRounds" pages (3) of "limit" hits (5). A file may mix these forms. A case
-// without a name is named by its query.
+// The first two may have "alt_filepaths". Instead of "expected", a case may have
+// "expectedChunkId" (or "expected_chunk_id"): one chunk to find within "maxRounds"
+// pages (3) of "limit" hits (5). A file may mix these forms. A case without a name
+// gets its query as the name.
 //
-// Warnings are sentences about probable mistakes: unknown fields, duplicate
-// names (the later case gets a number), a case that no hit can answer well. The
-// error is fault "bad_cases", which names file, case and reason, or "no_cases"
-// if a file does not exist.
+// Warnings are sentences about probable mistakes: unknown fields, duplicate names
+// (the later case gets a number), a case that no hit can answer well. The error is
+// the fault "bad_cases", which names the file, the case and the reason, or
+// "no_cases" if a file does not exist.
 func Load(paths ...string) (cases []Case, warnings []string, err error) {
 	l := loader{names: map[string]int{}, unknown: map[string]*mention{}}
 	for _, path := range paths {

@@ -36,8 +36,8 @@ const (
 	chartLetter = 7  // approximate width of a character
 )
 
-// chartInk is the text color: a grey that is readable on white and on black, as an
-// image does not know its page's background.
+// chartInk is the text color: a grey that is readable on white and on black,
+// because an image does not know the background of its page.
 const chartInk = "#737b84"
 
 // chartColours distinguishes columns on light and dark pages. If there are more
@@ -67,9 +67,9 @@ func CategoryChart(reports ...Report) Chart {
 	return c
 }
 
-// SVG returns the chart as an image of text and rectangles, without scripts or its
-// own fonts. It is readable on light and dark pages. The same values give the same
-// bytes.
+// SVG returns the chart as an image of text and rectangles, with no scripts or
+// embedded fonts. The image is readable on light and dark pages. The output is
+// deterministic.
 func (c Chart) SVG() string {
 	var b strings.Builder
 	var legend strings.Builder
@@ -102,8 +102,8 @@ func (c Chart) SVG() string {
 	return b.String()
 }
 
-// legend writes the columns' names in as many lines as they need, and returns the y
-// coordinate below them.
+// legend writes the columns' names, on as many lines as necessary, and returns the
+// y coordinate below them.
 func (c Chart) legend(b *strings.Builder) (bottom int) {
 	x, y := 8, chartTop
 	for i, name := range c.Columns {

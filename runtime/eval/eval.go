@@ -1,9 +1,10 @@
 // Package eval measures a search engine with graded queries.
 //
-// Load reads the queries. Run sends each to an Engine and measures the answers
-// (NDCG@5 as defined in ndcg.go, and MRR, hit rate, recall, facet leaks and
-// time). Compare compares two reports. Run uses only the interface Engine, so
-// it measures a server behind a protocol like an engine in this process.
+// Load reads the queries. Run sends each query to an Engine and measures the
+// answers (NDCG@5 as defined in ndcg.go, and MRR, hit rate, recall, facet leaks
+// and time). Compare compares two reports. Run uses only the interface Engine, so
+// it measures a server behind a protocol in the same way as an engine in this
+// process.
 package eval
 
 import (
@@ -19,18 +20,18 @@ import (
 // Engine is the engine to measure. If Options.Workers is over 1, it is called
 // concurrently.
 type Engine interface {
-	// Search returns at most limit hits, best first, and the cursor of the next
-	// page, empty on the last one. cursor is empty for the first page. filters
-	// holds facet values by facet; nil means none.
+	// Search returns at most limit hits, best first, and the cursor for the next
+	// page, which is empty on the last page. The parameter cursor is empty for
+	// the first page. filters holds facet values by facet; nil means none.
 	Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) (hits []Hit, next string, err error)
-	// Text returns the full Markdown of a chunk, without a delimiter line. It
-	// is called only for hits that cannot be judged without their text.
+	// Text returns the full Markdown of a chunk, without delimiter lines. It is
+	// called only for hits that cannot be judged without their text.
 	Text(ctx context.Context, chunkID string) (string, error)
 }
 
 // Hit is one search result as an agent sees it.
 type Hit struct {
-	// ID is the chunk ID. An ID without '#' is a whole file.
+	// ID is the chunk ID. An ID without '#' stands for a whole file.
 	ID string
 	// Path is the file, relative to the indexed folder, with slashes.
 	Path string
@@ -50,13 +51,13 @@ type Options struct {
 	// K is the cut-off rank of NDCG, MRR and the hit rate. Zero means 5.
 	K int
 	// Limit is how many hits to request if a case sets no limit. Zero means 10,
-	// or K if that is more: Recall@10 needs 10.
+	// or K if K is larger; Recall@10 needs 10 hits.
 	Limit int
 	// Collapse counts entries with the same Same as one answer, for engines
 	// that return one language of a page when there is no filter.
 	Collapse bool
 	// Warmup is how many queries to send before the measured ones. They are the
-	// cases' own, starting with the first.
+	// queries of the cases, starting with the first.
 	Warmup int
 	// Workers is how many queries run concurrently. Zero means 1, which is best for
 	// measuring latency.
@@ -64,16 +65,17 @@ type Options struct {
 	// Timeout limits one Search or Text. Zero means 30 seconds.
 	Timeout time.Duration
 	// Title returns a file's front matter title (not its first heading), or "". A
-	// hit whose heading is that title is the text before the first heading. Nil
-	// means that no file has a title. The file's own name always counts as one.
+	// hit whose heading is that title stands for the text before the first
+	// heading. Nil means that no file has a title. The file's name always counts
+	// as a title.
 	Title func(path string) string
 	// Has reports whether the corpus has a file. If it is not nil, the report
 	// lists entries that name a missing file.
 	Has func(path string) bool
-	// Leaks reports whether the filters should have excluded a hit. Nil means
-	// the function Leaks.
+	// Leaks reports whether the filters should have excluded a hit. If nil, the
+	// function Leaks is used.
 	Leaks func(hit Hit, filters map[string]string) bool
-	// PID is the process whose peak memory is reported. Zero means this one.
+	// PID is the process whose peak memory is reported. Zero means this process.
 	PID int
 	// Progress, if not nil, is called after each case, never concurrently.
 	Progress func(done, total int)
@@ -135,7 +137,8 @@ type run struct {
 	opts   Options
 }
 
-// each calls do for 0 to n-1 from the workers, and stops early if ctx ends.
+// each calls the function do with 0 to n-1 from the workers, and stops early if
+// ctx ends.
 func (r *run) each(ctx context.Context, n int, do func(i int)) {
 	var (
 		workers sync.WaitGroup
@@ -160,8 +163,8 @@ func (r *run) each(ctx context.Context, n int, do func(i int)) {
 	workers.Wait()
 }
 
-// ask sends one case to the engine. It reads page after page until a good hit comes
-// or the case allows no more, and judges all hits as one ranking.
+// ask sends one case to the engine. It reads page after page until it finds a good
+// hit or the case allows no more pages. It judges all hits as one ranking.
 func (r *run) ask(ctx context.Context, c Case, watch *stopwatch) CaseResult {
 	result := CaseResult{Name: c.Name, Category: c.Category, Query: c.Query, Filters: c.Filters}
 	if c.MaxRounds > 0 {
@@ -227,10 +230,10 @@ func (r *run) text(ctx context.Context, id string, watch *stopwatch) (string, er
 	return text, nil
 }
 
-// Leaks reports whether filters should have excluded hit because a filtered facet
-// has another value or none. By the contract of search_docs, two kinds of page may
-// pass a filter on "language" if "scope" is not filtered: pages with scope
-// "global-guide", and pages of other scopes without a language.
+// Leaks reports whether filters should have excluded hit because the hit has
+// another value, or none, for a filtered facet. By the contract of search_docs,
+// two kinds of page may pass a filter on "language" if "scope" is not filtered:
+// pages with scope "global-guide", and pages of other scopes without a language.
 func Leaks(hit Hit, filters map[string]string) bool {
 	if hit.Metadata == nil {
 		return false

@@ -14,7 +14,7 @@ import (
 type grid struct {
 	head []string
 	rows [][]string
-	// total reports that the last row sums up the others.
+	// total reports whether the last row sums up the others.
 	total bool
 }
 
@@ -98,7 +98,7 @@ func (s section) text(width int) []string {
 }
 
 // atMost truncates the list to n lines and adds a line with the number of omitted
-// ones.
+// lines.
 func (s section) atMost(n int) section {
 	if more := len(s.lines) - n; more > 0 {
 		s.lines = append(s.lines[:n:n], fmt.Sprintf("and %d more", more))
@@ -118,8 +118,8 @@ var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*"
 
 func markdownCell(s string) string { return markdownEscapes.Replace(printable(s)) }
 
-// printable replaces control characters, so that an engine's answer cannot control
-// the terminal.
+// printable replaces control characters, so an engine's answer cannot control the
+// terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

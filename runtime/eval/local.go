@@ -9,7 +9,8 @@ import (
 // Local measures a deskhand engine in this process.
 type Local struct {
 	Engine *search.Engine
-	// By is the kind of evidence to rank by, for comparison. Empty means all.
+	// By is the kind of evidence to rank by, for comparison. Empty means all
+	// kinds.
 	By search.By
 }
 
@@ -45,9 +46,9 @@ func (l Local) Has(path string) bool {
 	return ok && err == nil
 }
 
-// RunLocal runs the cases against an index: once for each of kinds, or once with
-// all evidence if kinds is empty. If asked is set, it runs them again for each
-// reader who rephrased questions, with the first of kinds.
+// RunLocal runs the cases against an index: once for each kind of evidence in
+// kinds, or once with all evidence if kinds is empty. If asked is set, it runs
+// them again with the first kind, for each reader who rephrased questions.
 func RunLocal(ctx context.Context, engine *search.Engine, kinds []search.By, cases []Case, o Options, asked bool) (reports []Report, err error) {
 	o.Has = Local{Engine: engine}.Has
 	if len(kinds) == 0 {

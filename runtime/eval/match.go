@@ -11,8 +11,9 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// space matches Unicode white space. A word is letters, digits and underscores of
-// any script. Headings in all languages therefore compare alike.
+// space matches Unicode white space. A word consists of letters, digits and
+// underscores of any script, so headings in all languages are compared in the
+// same way.
 const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]`
 
 // unmarked lists the patterns that remove markup from a heading, in this order.
@@ -20,9 +21,9 @@ var unmarked = []struct {
 	pattern func() *regexp.Regexp
 	keep    string
 }{
-	{lazily(space + `*\{:?` + space + `*#[^}]*\}` + space + `*$`), ""}, // {#explicit-anchor}
+	{lazily(space + `*\{:?` + space + `*#[^}]*\}` + space + `*$`), ""}, // matches {#explicit-anchor}
 	{lazily(`^` + space + `*#{1,6}` + space + `+`), ""},
-	{lazily(space + `+#+` + space + `*$`), ""}, // closing hashes
+	{lazily(space + `+#+` + space + `*$`), ""}, // matches closing hashes
 	{lazily(`<[^>]+>`), ""},
 	{lazily(`!?\[([^\]]*)\]\([^)]*\)`), "$1"},
 	{lazily("[`*\\\\~]"), ""},
@@ -39,8 +40,8 @@ var (
 	pathStart  = lazily(`^(\./|/)+`)
 )
 
-// lazily compiles a pattern on first use. Most deskhand processes judge nothing,
-// and compiling all patterns takes 0.2 ms.
+// lazily compiles a pattern on first use. Most deskhand processes never run an
+// evaluation, and compiling all patterns takes 0.2 ms.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
@@ -69,10 +70,11 @@ func cleanPath(p string) string { return pathStart().ReplaceAllString(p, "") }
 type place struct {
 	hit     Hit
 	path    string
-	heading string   // plain
-	trail   []string // the breadcrumb's non-empty parts, plain
-	// text returns the chunk's Markdown, headings the plain headings in it, and
-	// slugs the slugs that name the place. Each is computed on first use.
+	heading string   // plain heading
+	trail   []string // the breadcrumb's non-empty parts, as plain headings
+	// The function text returns the chunk's Markdown, headings returns the plain
+	// headings in the chunk, and slugs returns the slugs that name the place.
+	// Each result is computed on first use.
 	text     func() string
 	headings func() map[string]bool
 	slugs    func() []string
@@ -106,7 +108,7 @@ func headingsIn(markdown string) map[string]bool {
 }
 
 // makeSlugs returns the slugs of the heading, of the breadcrumb and of the parts of
-// the chunk ID's fragment. Each is also returned without the number that
+// the chunk ID's fragment. Each slug is also returned without the number that
 // distinguishes repeated headings and the parts of a long section.
 func (p *place) makeSlugs() []string {
 	_, fragment, _ := strings.Cut(p.hit.ID, "#")
@@ -133,11 +135,11 @@ func (p *place) under(parent string) bool {
 // target is an expected entry, in the form that the rules compare.
 type target struct {
 	Entry
-	heading string // plain
-	// parent is the heading above, plain, if the entry names it.
+	heading string // plain heading
+	// parent is the plain parent heading, if the entry names it.
 	parent    string
 	hasParent bool
-	titles    []string // plain
+	titles    []string // plain titles
 }
 
 func newTarget(e Entry, title func(string) string) target {
@@ -155,8 +157,8 @@ func newTarget(e Entry, title func(string) string) target {
 	return t
 }
 
-// coveredBy reports whether a hit at p answers what t expects, by the rules of
-// Entry.
+// coveredBy reports whether a hit at p matches the expected entry t, by the rules
+// of Entry.
 func (t *target) coveredBy(p *place) bool {
 	switch {
 	case t.ChunkID != "":

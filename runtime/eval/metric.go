@@ -12,7 +12,8 @@ import (
 type metric struct {
 	name   string // with %d in place of K
 	digits int    // decimals shown
-	// of returns the figure, and false if the report does not have it.
+	// of returns a report's value of the metric, or false if the report does not
+	// have it.
 	of func(Report) (float64, bool)
 }
 

@@ -12,31 +12,33 @@ import (
 //
 //	DCG@k = sum over r = 1..k of (2^g(r) - 1) / log2(r + 1)
 //
-// NDCG@k is the DCG@k of the ranking over that of the best possible ranking,
-// so 1 is perfect and 0 is nothing found. The grade g(r) of a hit is the best
-// one among the entries that it covers (see Entry) and that no hit above it
-// covered. Three rules make engines comparable that split files differently:
+// NDCG@k is the DCG@k of the ranking divided by the DCG@k of the best possible
+// ranking, so 1 is perfect, and 0 means that nothing was found. The grade g(r) of a
+// hit is the best grade among the entries that the hit covers (see Entry) and that no
+// hit above it covered. Three rules make engines comparable even if they split files
+// differently:
 //
 //   - An entry that a hit covers is used up: a second chunk of the same section earns
 //     nothing.
 //   - Entries that one hit covers are one answer: they count once, with their
-//     best grade, in the ranking and in the ideal, so that a coarse chunk can
+//     best grade, in the ranking and in the ideal, so a coarse chunk can
 //     still reach 1.
 //   - With Options.Collapse, entries with the same Same are one answer too.
 //     Whichever is found uses up the others, and the ideal has the best of them.
 //
-// MRR@k is 1 / rank of the first good hit, or 0 if the first k hits have none; the
-// hit rate counts the queries that have one; Recall@n is the share of the good
-// entries that the first n hits cover. Good is Case.Good or better. Means are
-// over queries, and a query without hits or with an error is 0 in all of them.
+// MRR@k is 1 / rank of the first good hit, or 0 if there is no good hit among the
+// first k. The hit rate is the share of the queries with such a hit. Recall@n is the
+// share of the good entries that the first n hits cover. A good grade is Case.Good or
+// better. Means are over queries, and a query without hits or with an error counts as
+// 0 in all of them.
 
-// credit is what one hit earns.
+// credit is the credit that one hit earns.
 type credit struct {
-	// grade is the best grade of the entries that this hit is the first to cover,
-	// or 0.
+	// grade is the best grade among the entries that this hit is the first to
+	// cover, or 0 if there are none.
 	grade int
-	// uses holds the indexes of those entries and, with Collapse, of the entries
-	// with the same Same.
+	// uses holds the indexes of those entries. If Collapse is set, it also holds
+	// the indexes of the entries with the same value of Same.
 	uses []int
 }
 

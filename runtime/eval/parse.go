@@ -15,7 +15,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// loader collects cases over the files of one Load.
+// loader collects the cases from all files of one call to Load.
 type loader struct {
 	cases    []Case
 	names    map[string]int // how often each name was used
@@ -29,8 +29,8 @@ type mention struct {
 	count int
 }
 
-// file reads one file. It checks all cases before it returns an error, so that the
-// hint can say how many more need fixing.
+// file reads one file. It checks all cases before it returns an error, so the hint
+// can say how many more cases need fixing.
 func (l *loader) file(path string, data []byte) error {
 	list, err := caseList(data)
 	if err != nil {
@@ -117,8 +117,8 @@ func caseList(data []byte) ([]json.RawMessage, error) {
 	return wrapped.Cases, nil
 }
 
-// readCase also returns the names of unknown fields. If it fails, the case has its
-// name if that could be read.
+// readCase also returns the names of unknown fields. If it fails, the returned
+// case still has its name, if that could be read.
 func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
 	o := newObject(raw)
 	var entries []json.RawMessage
@@ -149,7 +149,7 @@ func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
 		return c, nil, errors.New("has both expected and expectedChunkId; keep one")
 	case chunk != "":
 		c.Expected = []Entry{{ChunkID: chunk, Grade: 1}}
-		// The defaults of this form.
+		// These are the defaults of this form.
 		c.Limit, c.MaxRounds = orDefault(c.Limit, 5), orDefault(c.MaxRounds, 3)
 	}
 	for i, raw := range entries {
@@ -250,8 +250,8 @@ func newObject(raw json.RawMessage) *object {
 	return &o
 }
 
-// take moves a field into a variable and reports whether the field was present.
-// null counts as absent.
+// take moves a field into a variable and reports whether the field was present. A
+// null value counts as absent.
 func (o *object) take(into any, want, field string) bool {
 	raw, ok := o.fields[field]
 	delete(o.fields, field)

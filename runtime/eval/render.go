@@ -36,7 +36,8 @@ const (
 )
 
 // Markdown renders reports for a page: one report with all its scores, or several
-// as columns with their differences from the first. Without reports it returns "".
+// reports as columns with their differences from the first. Without reports, it
+// returns "".
 func Markdown(reports ...Report) string {
 	var out strings.Builder
 	for i, g := range tables(reports) {
@@ -87,7 +88,7 @@ func tables(reports []Report) []grid {
 	return []grid{ndcgTable(reports), metricTable(reports)}
 }
 
-// scoreTable returns a table with a row per category and one for all cases.
+// scoreTable returns a table with a row for each category and one for all cases.
 func scoreTable(r Report) grid {
 	g := grid{head: []string{"category", "n"}, total: true}
 	for _, m := range metrics[:scoreCount] {
@@ -106,7 +107,7 @@ func scoreTable(r Report) grid {
 
 // ndcgTable returns a table with a row per category and a column per report. Each
 // column after the first is followed by the difference from the first and, if the
-// reports were compared, its interval.
+// reports were compared, that difference's interval.
 func ndcgTable(reports []Report) grid {
 	first := reports[0]
 	g := grid{head: []string{metrics[0].title(first.K), "n", first.Name}, total: true}
@@ -138,9 +139,9 @@ func ndcgTable(reports []Report) grid {
 // overall names the row of all cases.
 const overall = "all"
 
-// eachRow calls row for every category of the reports, by name, and then for all
-// cases. of returns a report's scores in that row, and false if the report has
-// none.
+// eachRow calls the function row for every category in the reports, by name, and
+// then for all cases. The function of returns a report's scores for that row, or
+// false if the report has none.
 func eachRow(reports []Report, row func(name string, of func(Report) (Scores, bool))) {
 	for _, name := range allCategories(reports) {
 		row(name, func(r Report) (Scores, bool) { return r.category(name) })
@@ -238,8 +239,9 @@ func chart(reports []Report, style Style) []string {
 	return lines
 }
 
-// notes returns what a reader needs to know in addition to the scores. It includes
-// the figures if there is only one report; for several they are in metricTable.
+// notes returns the facts that a reader needs in addition to the scores. It
+// includes the figures if there is only one report; for several reports, they are
+// in metricTable.
 func notes(reports []Report) []section {
 	var all []section
 	if len(reports) == 1 {

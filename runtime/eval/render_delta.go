@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Markdown renders the difference for a page: metrics, categories, and the
-// cases that got worse and better.
+// Markdown renders the difference for a page: metrics, categories, and the cases
+// that got worse or better.
 func (d Delta) Markdown() string {
 	var out strings.Builder
 	out.WriteString(d.metricGrid().markdown() + "\n" + d.categoryGrid().markdown())
@@ -30,8 +30,8 @@ func (d Delta) Terminal(style Style) string {
 
 func (d Delta) metricGrid() grid { return changeGrid("Metric", d.Metrics) }
 
-// categoryGrid adds the intervals to the differences, if there are any. A delta
-// without cases, for example from a scores file, has none.
+// categoryGrid adds the intervals to the differences, if there are intervals. A
+// delta without cases, for example from a scores file, has none.
 func (d Delta) categoryGrid() grid {
 	g := changeGrid("NDCG by category", d.Categories)
 	if d.Interval == nil {

@@ -23,12 +23,12 @@ type Report struct {
 	// name.
 	Summary    Scores     `json:"summary"`
 	Categories []Category `json:"categories"`
-	// MissingFiles lists the entries that the corpus cannot answer.
+	// MissingFiles lists the entries whose files are missing from the corpus.
 	MissingFiles []MissingFile `json:"missing_files,omitempty"`
 	// Cases holds the results in the order of the files.
 	Cases  []CaseResult `json:"cases"`
 	Timing *Timing      `json:"timing,omitempty"`
-	// Against is the difference from a baseline, or from the first of several
+	// Against is the difference from a baseline or from the first of several
 	// reports; nil if nothing is compared.
 	Against *Delta `json:"against,omitempty"`
 }
@@ -36,8 +36,8 @@ type Report struct {
 // Scores are means over a number of cases, 0 to 1 unless stated otherwise.
 // ndcg.go defines them.
 type Scores struct {
-	// Cases counts all cases, Failed those whose query returned an error, Empty
-	// those without hits.
+	// Cases is the number of all cases, Failed the number of cases whose query
+	// returned an error, and Empty the number of cases without hits.
 	Cases  int `json:"cases"`
 	Failed int `json:"failed"`
 	Empty  int `json:"empty"`
@@ -50,7 +50,7 @@ type Scores struct {
 	// FacetLeaks counts hits that the filters should have excluded.
 	FacetLeaks int `json:"facet_leaks"`
 	// AvgRounds is the mean number of pages until a good hit, or one more than
-	// allowed if none came; 0 if no case counts rounds.
+	// the allowed number if there was none; 0 if no case counts rounds.
 	AvgRounds float64 `json:"avg_rounds,omitempty"`
 }
 
@@ -76,15 +76,16 @@ type CaseResult struct {
 	// Hits is how many hits were returned on all pages read.
 	Hits       int `json:"hits"`
 	FacetLeaks int `json:"facet_leaks,omitempty"`
-	// Rounds is what the case adds to Scores.AvgRounds; 0 if rounds are not
-	// counted.
+	// Rounds is the number that the case contributes to Scores.AvgRounds; 0 if
+	// rounds are not counted.
 	Rounds int `json:"rounds,omitempty"`
 	// Top holds the first K hits.
 	Top []Ranked `json:"top,omitempty"`
 	// Missed names the good entries that no hit matches.
 	Missed []string `json:"missed,omitempty"`
-	// Error is why the query failed; all its scores are then 0. TextError is why a
-	// hit could not be opened; the hit was judged without its text.
+	// Error describes why the query failed; all scores are then 0. TextError
+	// describes why a hit could not be opened; that hit was judged without its
+	// text.
 	Error     string `json:"error,omitempty"`
 	TextError string `json:"text_error,omitempty"`
 }
@@ -147,8 +148,8 @@ func average(results []CaseResult) Scores {
 	return s
 }
 
-// JSON renders one report as an object and several as a list, with nine
-// decimals, so that rounding differences between machines do not show.
+// JSON renders one report as an object and several reports as a list. Numbers
+// have nine decimals, so rounding differences between machines do not show.
 func JSON(reports ...Report) ([]byte, error) {
 	rounded := make([]Report, len(reports))
 	for i, r := range reports {
@@ -193,7 +194,7 @@ func round9(values ...*float64) {
 	}
 }
 
-// ReadReport reads a report written by JSON. The error is fault "bad_report",
+// ReadReport reads a report written by JSON. The error is the fault "bad_report",
 // or "no_report" if the file does not exist.
 func ReadReport(path string) (Report, error) {
 	data, err := readFile(path, "report")

@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Agreed is the search quality last agreed on, as read from a scores file. Only the
-// values in the file are set: Cases and the five means.
+// Agreed is the search quality that was last agreed on, read from a scores file.
+// Only the values that such a file contains are set: Cases and the five means.
 type Agreed struct {
 	K          int
 	Collapse   bool
@@ -24,8 +24,9 @@ const scoresPreamble = `# The quality of search last agreed on, by category. No 
 # answers give the same lines, and a changed line is a change to review.
 `
 
-// WriteScores writes the scores of r as a short text, one line per category and
-// one for all, with four decimals. Equal answers give equal text.
+// WriteScores writes the scores of r as a few lines of text, one for each
+// category and one for all cases, with four decimals. Equal answers give equal
+// text.
 func WriteScores(w io.Writer, r Report) error {
 	g := scoreTable(r)
 	g.head[0] = "# category"
@@ -49,8 +50,8 @@ func (s *Scores) means() []*float64 {
 	return []*float64{&s.NDCG, &s.MRR, &s.HitRate, &s.Recall5, &s.Recall10}
 }
 
-// ReadScores reads what WriteScores wrote. The error is fault "bad_scores" and
-// names the line.
+// ReadScores reads the output of WriteScores. The error is the fault "bad_scores"
+// and names the line.
 func ReadScores(r io.Reader) (Agreed, error) {
 	var a Agreed
 	lines := bufio.NewScanner(r)
@@ -119,8 +120,9 @@ func readScoreLine(fields []string) (Category, error) {
 	return c, nil
 }
 
-// CompareScores compares current with the scores last agreed on, at their four
-// decimals. A scores file has no cases, so the delta lists none.
+// CompareScores compares current with the scores that were last agreed on,
+// rounded to four decimals like those. A scores file has no cases, so the delta
+// lists none.
 func CompareScores(base Agreed, current Report) Delta {
 	d := Delta{Baseline: "agreed", Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	was := Report{K: base.K, Collapse: base.Collapse, Summary: base.Total, Categories: base.Categories}

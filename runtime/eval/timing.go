@@ -18,7 +18,7 @@ type Timing struct {
 	// TextP50 is the median latency of Text, in milliseconds; 0 if no hit had
 	// to be opened.
 	TextP50 float64 `json:"text_p50_ms"`
-	// Seconds is the total time of all cases.
+	// Seconds is the total time for all cases.
 	Seconds float64 `json:"elapsed_s"`
 	// PeakRSS is the process's peak memory, in MiB; 0 on systems without /proc.
 	PeakRSS    float64           `json:"peak_rss_mib"`

@@ -1,5 +1,5 @@
-// Package fault defines expected failures: those the caller can do something
-// about.
+// Package fault defines expected failures: failures that the caller can do
+// something about.
 //
 // The packages that hold the logic ("rooms") return a *Fault, and the packages
 // that serve a protocol ("doors") express it in that protocol. Any other error
@@ -19,11 +19,11 @@ type Fault struct {
 	Code string
 	// Message is one sentence that states what is wrong and names the value.
 	Message string
-	// Hint describes the next step. It is empty if Message already does. A
-	// room's hint must fit every door, so it names no tool and no command.
+	// Hint describes the next step. It is empty if Message already describes it.
+	// A room's hint must fit every door, so it names no tool and no command.
 	Hint string
-	// Case distinguishes faults with the same Code if a door has a separate
-	// hint for each; see [Hints]. It is a constant of the package that returns
+	// Case distinguishes faults with the same Code if a door has a separate hint
+	// for each of them; see [Hints]. It is a constant of the package that returns
 	// the fault, and callers do not see it. It is empty if Code is enough.
 	Case string `json:"-"`
 	// Values are the values that a door's hint can refer to, for example an
@@ -47,8 +47,8 @@ func (f *Fault) With(name string, value any) *Fault {
 	return &own
 }
 
-// WithCase returns a copy of f with Case set to which. pairs are alternating
-// names and values for the hint.
+// WithCase returns a copy of f with Case set to the given value. The pairs are
+// alternating names and values for the hint.
 func (f *Fault) WithCase(which string, pairs ...string) *Fault {
 	own := *f
 	own.Case, own.Values = which, maps.Clone(f.Values)

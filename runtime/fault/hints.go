@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Hints holds a door's hints: one for each case of a fault, and one for each
-// code without cases. In a hint, {name} is replaced by the fault's value with
-// that name, or by NAME if it has none, and {hint} by the fault's own hint.
+// Hints holds a door's hints: one for each case of a fault, and one for each code
+// without cases. In a hint, {name} is replaced by the fault's value with that
+// name, or by NAME if the fault has no such value, and {hint} by the fault's own
+// hint.
 type Hints map[string]string
 
 // Key returns the key of f in a door's [Hints]: its case if set, otherwise its
 // code.
 func (f *Fault) Key() string { return cmp.Or(f.Case, f.Code) }
 
-// Of returns the door's hint for f, or false if the door has none. more holds
-// additional values from the door. The fault's values take precedence.
+// Of returns the door's hint for f, or false if the door has none. The map more
+// holds additional values from the door. The fault's values take precedence.
 func (h Hints) Of(f *Fault, more map[string]string) (string, bool) {
 	text, ok := h[f.Key()]
 	if !ok {

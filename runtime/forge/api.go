@@ -66,7 +66,8 @@ const mostAnswer = 8 << 20
 // errExists means that a pull request already exists.
 var errExists = errors.New("a pull request already exists")
 
-// call sends in, if it is not nil, and decodes the answer into out.
+// call sends a request with the body in, if that is not nil, and decodes the
+// answer into out.
 func (w wire) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {

@@ -3,7 +3,7 @@
 // forge's REST API with a token.
 //
 // The package never runs git, and runs those programs in an empty folder, because an
-// agent can write a repository's configuration.
+// agent can change a repository's configuration.
 package forge
 
 import (
@@ -37,7 +37,8 @@ const (
 	ForgeUnknown = "forge_unknown"
 	// ForgeNoToken means that neither a program nor a token is available.
 	ForgeNoToken = "forge_no_token"
-	// ForgeRefused means that the forge or its program refused, with its reason.
+	// ForgeRefused means that the forge or its program refused the request. The
+	// fault contains the reason.
 	ForgeRefused = "forge_refused"
 	// ForgeAway means that the forge did not answer.
 	ForgeAway = "forge_away"
@@ -52,7 +53,7 @@ type Place struct {
 	Host string `json:"host"` // empty for a remote on this disk, which requires API
 	Path string `json:"path"` // owner and name, after any groups on GitLab
 	// API is the URL of the REST API, without a slash at the end. If Own is set, no
-	// program is used.
+	// program is used for this place.
 	API string `json:"api"`
 	Own bool   `json:"own,omitempty"` // API was configured
 }
@@ -67,7 +68,8 @@ const (
 	Closed State = "closed"
 )
 
-// Results of checks and reviews. Empty means that there is none, or that it is unknown.
+// Results of checks and reviews. Empty means that there is no result or that the result
+// is unknown.
 const (
 	Passing          = "passing"
 	Failing          = "failing"
@@ -105,8 +107,8 @@ type Client struct {
 }
 
 // PlaceOf parses the address of a remote: https, ssh, scp's short form, or a path on
-// this disk. kind and api are a person's configuration. If kind is empty, it is
-// determined from the host. Fault: forge_unknown.
+// this disk. kind and api come from the user's configuration. If kind is empty, it
+// is determined from the host. Fault: forge_unknown.
 func PlaceOf(remote string, kind Kind, api string) (p Place, err error) {
 	p = Place{Kind: kind, API: strings.TrimRight(api, "/"), Own: api != ""}
 	full := remote
@@ -183,7 +185,7 @@ func (c *Client) Open(ctx context.Context, p Place, r Request) (Pull, error) {
 
 // Look returns the current state of a pull request. Faults: those of Open.
 func (c *Client) Look(ctx context.Context, p Place, was Pull) (Pull, error) {
-	if program := c.program(p); program != "" && p.Kind != Gitea { // tea cannot print one as JSON
+	if program := c.program(p); program != "" && p.Kind != Gitea { // tea cannot print a single pull request as JSON
 		return c.lookBy(ctx, program, p, was)
 	}
 	f, err := c.api(ctx, p)

@@ -149,7 +149,7 @@ func (c *Client) lookBy(ctx context.Context, program string, p Place, was Pull) 
 	return now, nil
 }
 
-// runProgram runs a program in an empty folder, so that no file there can configure the
+// runProgram runs a program in an empty folder, so no file there can configure the
 // program.
 func runProgram(ctx context.Context, program string, args []string) (out, said string, err error) {
 	dir, err := os.MkdirTemp("", "deskhand-forge-")

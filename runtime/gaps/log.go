@@ -1,4 +1,4 @@
-// Package gaps records questions that searches found little for, if the
+// Package gaps records questions for which a search found little, if the
 // installation's owner agrees. It reports what the docs lack: the questions
 // grouped by meaning, the nearest section, and a draft for the author.
 //
@@ -30,7 +30,7 @@ const (
 	// replacing the previous FILE.1. At about 200 bytes per question, the two
 	// files hold 40,000 questions.
 	maxBytes = 4 << 20
-	// maxQuestion is the maximum number of bytes recorded of a question.
+	// maxQuestion is the maximum number of a question's bytes that are recorded.
 	maxQuestion = 2000
 )
 

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// sameMeaning is the minimum cosine of two questions that belong to the
-	// same gap. Of 106 labelled questions and an agent's versions of them, 98 %
-	// of the pairs reach it. Of 31,956 pairs of different questions about one
-	// set of docs, 0.4 % do.
+	// sameMeaning is the minimum cosine at which two questions belong to the same
+	// gap. Of 106 pairs of a labelled question and an agent's version of it, 98 %
+	// reach this value. Of 31,956 pairs of different questions about one set of
+	// docs, 0.4 % do.
 	sameMeaning = 0.5
 	// maxDrafted is the maximum number of questions that a draft includes.
 	maxDrafted = 5
@@ -31,9 +31,9 @@ const (
 
 // Report compares the recorded questions with the current index.
 type Report struct {
-	// Asked is the number of recorded questions, and Distinct their number
-	// without repetitions. Answered is the number of distinct questions that
-	// now find something and so belong to no gap.
+	// Asked is the number of recorded questions, and Distinct is their number
+	// without repetitions. Answered is the number of distinct questions for which
+	// a search now finds something, so they belong to no gap.
 	Asked    int `json:"asked"`
 	Distinct int `json:"distinct"`
 	Answered int `json:"answered"`
@@ -41,16 +41,17 @@ type Report struct {
 	Gaps []Gap `json:"gaps"`
 }
 
-// Gap is a group of questions with the same meaning that find little.
+// Gap is a group of questions with the same meaning for which a search finds
+// little.
 type Gap struct {
-	// Count is how often the questions were asked, and Last the time of the
-	// latest.
+	// Count is how often the questions were asked, and Last is when one of them
+	// was last asked.
 	Count int       `json:"count"`
 	Last  time.Time `json:"last"`
 	// Found is the current result of the first question.
 	Found search.Found `json:"found"`
-	// Questions holds the distinct questions, most asked first. It has at least
-	// one.
+	// Questions holds the distinct questions, most asked first. It contains at
+	// least one question.
 	Questions []Question `json:"questions"`
 	// Nearest is the top-ranked section, or nil if there is none.
 	Nearest *Section `json:"nearest"`
@@ -80,8 +81,8 @@ type Section struct {
 	Lines      string `json:"lines"`
 }
 
-// Find reruns every recorded question. It groups those that still have poor results
-// by meaning, using the built-in model.
+// Find reruns every recorded question. It groups the questions that still have poor
+// results by meaning, using the built-in model.
 func Find(ctx context.Context, engine *search.Engine, entries []Entry) (Report, error) {
 	e, err := embed.Open(embed.Default)
 	if err != nil {
@@ -170,8 +171,8 @@ func grouped(questions []*Question) (groups [][]*Question) {
 	return groups
 }
 
-// cosine returns the cosine of two unit vectors. A text without any word that
-// the model knows has the zero vector, and its cosine with every vector is 0.
+// cosine returns the cosine of two unit vectors. For text without any word that
+// the model knows, the vector is zero, and the cosine with every vector is 0.
 func cosine(a, b []float32) (sum float64) {
 	for i := range min(len(a), len(b)) {
 		sum += float64(a[i]) * float64(b[i])
@@ -192,9 +193,9 @@ func gapOf(group []*Question) Gap {
 	return g
 }
 
-// draft returns a line for the phrases file if the hits may answer the
-// question, because the section then exists and only lacks the words. Otherwise
-// it returns the start of a new section.
+// draft returns a line for the phrases file if the hits may answer the question,
+// because in that case the section exists and only lacks the words. Otherwise it
+// returns the start of a new section.
 func (g Gap) draft() string {
 	if phrases := g.Phrases(); phrases != nil {
 		b, _ := json.Marshal(struct { // strings never fail to marshal

@@ -39,7 +39,7 @@ type call struct {
 	waiting context.Context // context of the client's waiting request; nil while no request is waiting
 	resumed bool            // the client has been asked and has called again
 	told    float64         // last progress value; must increase
-	lent    int             // number of times that the client did something for the upstream
+	lent    int             // number of requests that the client has fulfilled for the upstream
 	clock   *clock          // nil until the upstream has the call
 
 	place holder // the answer's share of the buffer
@@ -110,8 +110,8 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 	return err
 }
 
-// unwelcome returns the error for an upstream that accepts no credential, or not
-// the one that was just connected.
+// unwelcome returns the error for an upstream that accepts no credential, or
+// rejects the credential that was just connected.
 func (u *upstream) unwelcome(connected bool) error {
 	if connected {
 		return fault.New("credential_refused", fmt.Sprintf("%s refused the credential that was just connected", u.Title),
@@ -201,7 +201,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 	}
 }
 
-// make makes the call on connection s.
+// make performs the call on connection s.
 func (u *upstream) make(ctx context.Context, s *session, c *call, params *mcp.CallToolParams) (contract.Result, error) {
 	if c.get != nil {
 		raw, err := c.get(ctx, s)

@@ -35,8 +35,8 @@ func (g *Gateway) callTool() contract.Tool {
 	return t
 }
 
-// callByName makes the same call as the listed tool with that name. A refusal says
-// what to change.
+// callByName calls a tool by name. The effect is the same as calling the listed
+// tool. A refusal says what to change.
 func (g *Gateway) callByName(ctx context.Context, caller contract.Caller, name string, args json.RawMessage) (contract.Result, error) {
 	s, done, err := g.shelf()
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 // maximum regardless of progress (2025-11-25, basic/lifecycle).
 const DefaultTimeout = 10 * time.Minute
 
-// longestCall is that maximum. It equals the time for which an upstream is asked to
-// keep a task.
+// longestCall is the maximum duration of a call, regardless of progress. It equals
+// the time for which an upstream is asked to keep a task.
 const longestCall = taskTTL
 
 // clock ends a call that is silent for too long. It is paused while a person or the
-// client is being asked something.
+// client is being asked.
 type clock struct {
 	limit time.Duration
 	end   func()
@@ -91,7 +91,7 @@ func (u *upstream) holdFor(c *call) (release func()) {
 	}
 }
 
-// clockNow returns a call's clock, or nil if the call is not being made.
+// clockNow returns a call's clock, or nil if the call is not in progress.
 func (c *call) clockNow() *clock {
 	c.mu.Lock()
 	defer c.mu.Unlock()

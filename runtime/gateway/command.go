@@ -95,7 +95,7 @@ type messageLines struct {
 	in      *inflow
 	reader  *bufio.Reader
 	pending pieces
-	place   *place // buffer space of a message that belongs to no call, while it is read; nil if there is none
+	place   *place // buffer space of the message being read, if it belongs to no call; otherwise nil
 	err     error
 }
 
@@ -154,8 +154,8 @@ func (l *messageLines) next() (pieces, *place, error) {
 
 var newLine = []byte("\n")
 
-// whole returns a line as it is forwarded. If the line is the answer to a call, the
-// call takes over its buffer space.
+// whole returns a line in the form in which it is forwarded. If the line is the
+// answer to a call, the call takes over its buffer space.
 func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) {
 	taken, id, isAnswer := []byte(nil), []byte(nil), false
 	if text := bytes.TrimSpace(line.taken()); len(text) > 0 {
@@ -172,7 +172,7 @@ func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) 
 	return pieces{taken, newLine}, line.handTo(c), err
 }
 
-// pieces holds data to forward, without joining it.
+// pieces holds data to forward in several slices, so it need not be joined.
 type pieces [][]byte
 
 func (p *pieces) empty() bool {

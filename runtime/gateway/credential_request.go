@@ -36,7 +36,7 @@ func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.R
 	if err != nil {
 		return nil, contract.Result{}, err
 	}
-	if err := hub.Delivered(ctx, r); err != nil { // this call got the outcome, so no one else needs to be told
+	if err := hub.Delivered(ctx, r); err != nil { // this call got the outcome, so nobody else needs to be told
 		return nil, contract.Result{}, err
 	}
 	if !r.Accepted() {
@@ -84,7 +84,7 @@ func refusal(sentence, detail string) contract.Result {
 	return result
 }
 
-// errNobody is returned if no person can be asked to connect.
+// errNobody is returned if nobody can be asked to connect.
 var errNobody = errors.New("no person can be asked to connect")
 
 // requested asks the person and returns the ended request. The error is errNobody
@@ -179,7 +179,8 @@ func (u *upstream) opened(ctx context.Context, hub *elicit.Hub, r elicit.Request
 	return r, true, err
 }
 
-// wait waits for a request to end and reports progress to the client meanwhile.
+// wait waits for a request to end and reports progress to the client in the
+// meantime.
 func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
 	since := time.Now()
 	telling, stop := context.WithCancel(ctx)
@@ -205,9 +206,9 @@ func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.
 	return ended, err
 }
 
-// shown continues with a request that the client was to show between two calls.
-// That the person opened the page does not mean that they connected; only the page
-// can tell.
+// shown continues with a request that the client was to show between two calls. A
+// person who opened the page has not necessarily connected; only the page can
+// tell.
 func (u *upstream) shown(ctx context.Context, hub *elicit.Hub, c *call, asked client, id string) (elicit.Request, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
@@ -277,10 +278,10 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 	return contract.Result{Text: []string{text}}, nil
 }
 
-// credentialChanged checks whether someone connected in another way than through
-// the waiting request, for example on the command line, and then ends the request.
-// If the credential was only renewed, it is used for later requests and nothing
-// else happens.
+// credentialChanged checks whether someone has connected in another way, for
+// example on the command line. If so, it ends the waiting request. If the
+// credential was only renewed, it is used for later requests and nothing else
+// happens.
 func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	v, err := u.g.open(ctx)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 
 // An upstream may lead back to this server: its URL may be this server's address,
 // or its command may start deskhand with the same configuration. Each round would
-// add tools or start another process. So tools and processes carry the marks of the
-// upstreams that they came through.
+// add tools or start another process. To prevent this, tools and processes carry
+// the marks of the upstreams that they came through.
 
 // viaKey is the member of a tool's _meta that holds its marks. viaVariable is the
 // environment variable that holds a process's marks, separated by commas.
@@ -28,8 +28,8 @@ const (
 	viaVariable = "DESKHAND_VIA"
 )
 
-// mark returns a value that is the same for an upstream wherever it has the same
-// configuration.
+// mark returns a value that identifies the upstream's configuration. It is the
+// same wherever that configuration is used.
 func (u *Upstream) mark() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", u.Name, u.Command, u.Dir, u.URL)))
 	return hex.EncodeToString(sum[:6])
@@ -69,7 +69,7 @@ func (u *upstream) marked(raw json.RawMessage, meta mcp.Meta) (json.RawMessage, 
 }
 
 // marksWith returns the marks of this process and of u, for u's command. It fails
-// if this process was itself started for u.
+// if this process itself was started for u.
 func (u *Upstream) marksWith() (string, error) {
 	marks := strings.FieldsFunc(os.Getenv(viaVariable), func(c rune) bool { return c == ',' })
 	if slices.Contains(marks, u.mark()) {

@@ -34,8 +34,8 @@ type Described struct {
 	Upstream, Tool string
 	// Title and Description are the tool's own. Either may be empty.
 	Title, Description string
-	// Arguments are the names of the arguments; Values are the values that the
-	// schema lists for them.
+	// Arguments lists the names of the arguments; Values lists the values that
+	// the schema allows for them.
 	Arguments, Values []string
 }
 
@@ -75,8 +75,9 @@ type toolShelf struct {
 	checks map[string]*contract.Checker // by name, created when first needed; nil if deskhand cannot check the arguments
 }
 
-// shelf returns the shelf with the current tools. It is created when first needed
-// after a change. The caller must call the returned function when done.
+// shelf returns the shelf with the current tools. The shelf is created when it is
+// first needed after a change. When done, the caller must call the returned
+// function.
 func (g *Gateway) shelf() (*toolShelf, func(), error) {
 	g.shelving.Lock()
 	defer g.shelving.Unlock()
@@ -92,8 +93,8 @@ func (g *Gateway) shelf() (*toolShelf, func(), error) {
 	return g.current, g.borrowed.Done, nil
 }
 
-// dropShelf closes the current finder when it is no longer in use. g.shelving must
-// be held.
+// dropShelf closes the current finder as soon as the finder is no longer in use.
+// The caller must hold g.shelving.
 func (g *Gateway) dropShelf() {
 	if g.current == nil {
 		return

@@ -15,8 +15,8 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// completeTime bounds a completion. Later, the person has already typed something
-// else.
+// completeTime is the time limit for a completion. After that, the person has
+// probably typed something else.
 const completeTime = 10 * time.Second
 
 // prompt gets a filled-in prompt from an upstream.
@@ -53,7 +53,7 @@ func (r *routes) read(ctx context.Context, caller contract.Caller, uri string) (
 			return nil, err
 		}
 		contents := make([]*mcp.ResourceContents, len(result.Contents))
-		for i, c := range result.Contents { // the SDK may keep what it returned
+		for i, c := range result.Contents { // the SDK may keep the data that it returned
 			shown := *c
 			if shown.URI == original {
 				shown.URI = uri

@@ -11,14 +11,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits of find_tools answers. With the definitions of both tools, an answer has
-// at most 1,200 tokens, whatever the limit argument is (docs/tools.md).
+// Limits for the answers of find_tools. With the definitions of both tools, an
+// answer takes at most 1,200 tokens, regardless of the limit argument
+// (docs/tools.md).
 const (
 	foundByDefault = 8
 	foundAtMost    = 20
 	answerBytes    = 2800
-	// wholeBytes limits the answer to an exact tool name, which shows all of the
-	// tool's arguments.
+	// wholeBytes is the size limit of the answer to an exact tool name. Such an
+	// answer shows all of the tool's arguments.
 	wholeBytes = 8000
 )
 

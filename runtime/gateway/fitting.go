@@ -8,9 +8,9 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// fitting returns o without what cannot be published, and logs everything that it
-// leaves out. Lists come from third parties and from a store that an earlier
-// version may have filled.
+// fitting returns o without the entries that cannot be published, and logs every
+// entry that it leaves out. Lists come from third parties and from a store that
+// an earlier version may have filled.
 func (u *upstream) fitting(o offered) offered {
 	var tools []remote
 	for _, r := range o.Tools {

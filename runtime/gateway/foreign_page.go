@@ -12,8 +12,8 @@ import (
 )
 
 // foreignPages holds an upstream's pages that people were asked to open, by the
-// upstream's own ID. A person who opens a page says so immediately; the upstream
-// may report later that the page is done.
+// upstream's own ID. The reply that a person opened a page comes immediately; the
+// upstream may report later that the page is done.
 type foreignPages struct {
 	mu  sync.Mutex
 	all map[string]*foreignPage
@@ -33,7 +33,8 @@ const (
 )
 
 // doneTime is how long a call waits for an upstream to report an opened page as
-// done. The report is optional for upstreams. It is a variable for tests.
+// done. The report is optional for upstreams. doneTime is a variable so that
+// tests can change it.
 var doneTime = 30 * time.Second
 
 // expect prepares for the report that a page is done. It returns nil if id is empty

@@ -11,10 +11,11 @@ import (
 )
 
 // An upstream of version 2026-07-28 asks by ending a call with its questions. Then
-// the call is made again with the replies. The SDK can do this too, but only with
-// one list of roots for all calls.
+// deskhand repeats the call with the replies. The SDK can do this too, but only
+// with one list of roots for all calls.
 
-// maxRounds is how often an upstream may ask in one call. It is the SDK's limit.
+// maxRounds is how many times an upstream may ask in one call. It is the SDK's
+// limit.
 const maxRounds = 10
 
 // rounds repeats calls as long as the upstream asks for input.

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Upstreams []Upstream
 	// Open opens the request hub and its store, which must include [Schema]. The
-	// gateway does not close them; close them after it.
+	// gateway does not close them. The caller closes them after the gateway.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
 	// StateDir is the folder with the credentials' key.
 	StateDir string
@@ -51,9 +51,9 @@ type Options struct {
 	Many string
 	// Base returns the address at which a person's browser finds [Gateway.Mounts],
 	// for example http://127.0.0.1:20310. It may start the HTTP server at that
-	// address. If nil, there is no such server and no one is asked to connect.
+	// address. If nil, there is no such server and nobody is asked to connect.
 	Base func(ctx context.Context) (string, error)
-	// Context is what requests belong to, for example an attempt.
+	// Context is the context of requests, for example an attempt.
 	Context elicit.Context
 	// Wait is how long a call waits for a person to connect. If zero, it is
 	// [elicit.CredentialWait].
@@ -131,8 +131,8 @@ func New(o Options) (*Gateway, error) {
 }
 
 // Start connects to the upstreams and reconnects as needed until Close. It returns
-// when each upstream has answered or is remembered from an earlier run, or after
-// the given patience.
+// as soon as each upstream has answered or is remembered from an earlier run, but
+// no later than after the given patience.
 func (g *Gateway) Start(patience time.Duration) {
 	if g.options.Index != nil && g.options.Disclosure != DiscloseAll {
 		g.recallPins(g.ctx)

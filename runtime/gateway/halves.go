@@ -11,20 +11,20 @@ import (
 
 // A result has two halves: content and structuredContent. Some clients give their
 // model only one of them (package clients), so what an upstream says in the other
-// half would be lost. Such a result is changed as little as possible. A result
-// whose halves say the same is not changed.
+// half would be lost. Such a result is changed as little as possible. If both
+// halves say the same, the result is not changed.
 
 // textMember is the member that carries the text to clients we do not recognize.
 const textMember = "content_text"
 
-// delivered returns r as the client with that name gets it, so that its model
-// misses nothing. output is the schema published for r.Structured, or nil if there
-// is none.
+// delivered returns r in the form for the client with that name, so the client's
+// model misses nothing. output is the schema published for r.Structured, or nil if
+// there is none.
 //
 //   - If a client's model sees only the structured half, and the content says more,
 //     the client gets no structured half, and the model sees the content. These
 //     clients accept a missing structured half even if the tool has an output
-//     schema. What only the structured half says is added to the content.
+//     schema. Information that is only in the structured half is added to the content.
 //   - If a client's model sees only the content, what only the structured half says
 //     is added to the content. The structured half is kept because the client's
 //     SDK requires it.
@@ -130,9 +130,9 @@ func (b blocks) says(value json.RawMessage) bool {
 	return all
 }
 
-// saysText reports whether a value has everything that a text says. The text must
-// be JSON of the value or a part of it, or each of its lines must occur in one of
-// the value's strings.
+// saysText reports whether a value contains everything that the given text says.
+// That text must be the JSON of the value or of part of it, or each of its lines
+// must occur in one of the value's strings.
 func saysText(value json.RawMessage, said string) bool {
 	if strings.TrimSpace(said) == "" {
 		return true
@@ -158,8 +158,8 @@ func saysText(value json.RawMessage, said string) bool {
 	return true
 }
 
-// holds reports whether part is value or a part of it. Objects may have additional
-// members.
+// holds reports whether the value equals or contains part. Objects may have
+// additional members.
 func holds(value, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:
@@ -198,7 +198,7 @@ func eachLeaf(value any, visit func(any)) {
 // squeezed returns text with each run of white space replaced by one space.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hasWord reports whether a number occurs in a text and is not part of a longer
+// hasWord reports whether a number occurs in text other than as part of a longer
 // number.
 func hasWord(text, number string) bool {
 	digit := func(at int) bool { return at >= 0 && at < len(text) && text[at] >= '0' && text[at] <= '9' }

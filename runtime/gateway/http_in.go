@@ -40,8 +40,8 @@ func (in *inflow) take(r *http.Request, answer *http.Response) error {
 	return nil
 }
 
-// wholeBody is a body that was read completely. place is its buffer space if it
-// belongs to no call; Close releases it.
+// wholeBody is a body that was read completely. If the body belongs to no call,
+// place is the body's buffer space, and Close releases it.
 type wholeBody struct {
 	*bytes.Reader
 	place *place
@@ -70,8 +70,8 @@ func idOf(r *http.Request) []byte {
 	return m.ID
 }
 
-// events is an event stream in which each event is a message. It ends with the
-// answer to its request.
+// events reads an event stream, in which each event is a message. The stream ends
+// with the answer to its request.
 type events struct {
 	in      *inflow
 	from    io.Closer
@@ -107,10 +107,11 @@ type event struct {
 	isData bool      // whether the current line is data
 	lines  int       // number of data lines
 	size   int       // total size in bytes
-	why    error     // why it is not forwarded; nil if it is
+	why    error     // why the event is not forwarded; nil if it is forwarded
 }
 
-// next returns the next event to forward, or nothing if it is not forwarded.
+// next returns the next event to forward. It returns nothing for an event that is
+// not forwarded.
 func (e *events) next() (pieces, *place, error) {
 	ev := &event{data: e.in.gather(e.ctx)}
 	for starts, blank := true, false; ; {
@@ -158,9 +159,9 @@ func (ev *event) add(part []byte, starts bool) {
 	}
 }
 
-// whole returns an event as it is forwarded, and its buffer space if its call does
-// not hold it. The returned error ends the stream; err, if not nil, ends it as
-// well.
+// whole returns an event in the form in which it is forwarded, and its buffer
+// space unless the event's call holds that space. The returned error ends the
+// stream; so does err, if it is not nil.
 func (e *events) whole(ev *event, err error) (pieces, *place, error) {
 	if ev.why != nil {
 		data := e.in.instead(e.id, ev.why)

@@ -22,7 +22,7 @@ import (
 // event, or a page of a list.
 const DefaultMaxBytes = 16 << 20
 
-// inflow checks what an upstream sends.
+// inflow checks the data that an upstream sends.
 type inflow struct {
 	u     *upstream
 	flood flood
@@ -39,7 +39,7 @@ func (in *inflow) most() int {
 	return DefaultMaxBytes
 }
 
-// maxSeen is the maximum size of a message whose field order is kept, in bytes.
+// maxSeen is the maximum size, in bytes, of a message whose field order is kept.
 // Keeping the order takes several times as much memory.
 const maxSeen = 4 << 20
 
@@ -69,7 +69,7 @@ func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	return raw, head.ID, head.Method == nil
 }
 
-// instead returns the answer that replaces an answer that is not forwarded, with
+// instead returns the answer to send in place of one that is not forwarded, with
 // the reason. It returns nil if the answer's call is unknown or has ended.
 func (in *inflow) instead(id []byte, why error) []byte {
 	switch {
@@ -87,8 +87,8 @@ func (in *inflow) instead(id []byte, why error) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%s}}`, id, data)
 }
 
-// callOf returns the call that an ID was sent for. The call is nil if the ID
-// belongs to none or the call has ended.
+// callOf returns the call for which a message with this ID was sent. The call is
+// nil if there is none or it has ended.
 func (in *inflow) callOf(id []byte) (context.Context, *call) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -100,7 +100,7 @@ func (in *inflow) callOf(id []byte) (context.Context, *call) {
 	return ctx, c
 }
 
-// notes records the call that a message was sent for, until the call ends.
+// notes records which call a message was sent for, until the call ends.
 func (in *inflow) notes(ctx context.Context, message jsonrpc.Message) {
 	r, ok := message.(*jsonrpc.Request)
 	if !ok || !r.IsCall() || ctx.Value(callKey{}) == nil {
@@ -147,8 +147,8 @@ func idIn(head, tail []byte) []byte {
 }
 
 // Limits for messages other than answers. The SDK keeps these notifications and
-// requests in memory until they are handled. floodCost is the cost of one in
-// addition to its size.
+// requests in memory until they are handled. Each costs floodCost in addition to
+// its size.
 const (
 	floodBurst = 4 << 20
 	floodRate  = 1 << 20 // bytes per second
@@ -175,7 +175,7 @@ func (f *flood) lets(size int, now time.Time) bool {
 	return true
 }
 
-// tell calls say, at most once a minute.
+// tell calls the function say at most once a minute.
 func (f *flood) tell(say func()) {
 	f.mu.Lock()
 	due := time.Since(f.toldAt) > time.Minute

@@ -20,12 +20,14 @@ import (
 
 // lender makes a client do something for an upstream.
 type lender interface {
-	// Lends reports whether the client has declared that it supports this.
+	// Lends reports whether the client has declared that it supports this kind of
+	// request.
 	Lends(what mcp.InputRequest) bool
-	// Lend makes the client do it while the call is held.
+	// Lend makes the client fulfil the request while the call is held.
 	Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error)
-	// Borrow returns the error that ends the call so that the client can do it.
-	// Lent returns the result from the client's next call, or nil if it has none.
+	// Borrow returns the error that ends the call so that the client can fulfil
+	// the request. Lent returns the result from the client's next call, or nil if
+	// that call has none.
 	Borrow(id string, what mcp.InputRequest) error
 	Lent() mcp.InputResponse
 	// Conversation returns a value that is the same for all calls from one client,
@@ -33,10 +35,10 @@ type lender interface {
 	Conversation() any
 }
 
-// maxLent is how often one call may use what its client lends.
+// maxLent is how many times one call may use the features that its client lends.
 const maxLent = 50
 
-// lend makes a call's client do what the upstream asks for.
+// lend makes a call's client fulfil the upstream's request.
 func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
 	refuse := func(format string, args ...any) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
@@ -98,8 +100,8 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 }
 
 // borrower returns the call that an upstream's request belongs to: the call that
-// the request names, or the newest in flight if all are from one client. Otherwise
-// the call is nil, and why gives the reason.
+// the request names, or the newest in flight if all are from one client.
+// Otherwise, the call is nil, and the result why gives the reason.
 func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c, ""

@@ -15,15 +15,16 @@ import (
 // Upstreams are told the most that any client so far has offered to lend. When a
 // client lends more, the connection is replaced.
 
-// lending records what clients lend.
+// lending records the features that clients lend.
 type lending struct {
 	mu    sync.Mutex
 	all   contract.Lends
 	until time.Time // until when clients wait for upstreams to learn of it; zero if they do not wait
 }
 
-// add records what a client lends. isNew reports whether no earlier client lent as
-// much; then clients wait up to patience for the upstreams.
+// add records the features that a client lends. isNew reports whether no earlier
+// client lent as much. In that case, clients wait up to patience for the
+// upstreams.
 func (l *lending) add(more contract.Lends, patience time.Duration) (all contract.Lends, isNew bool, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +42,8 @@ func (l *lending) get() contract.Lends {
 	return l.all
 }
 
-// declare adds what clients lend to the capabilities that an upstream is told.
+// declare adds the features that clients lend to the capabilities that are
+// declared to an upstream.
 func (u *upstream) declare(o *mcp.ClientOptions, l contract.Lends) {
 	if l.Sampling {
 		o.Capabilities.Sampling = &mcp.SamplingCapabilities{}
@@ -55,12 +57,12 @@ func (u *upstream) declare(o *mcp.ClientOptions, l contract.Lends) {
 	}
 }
 
-// Expect sets what the first client lends. Call it before Start.
+// Expect sets the features that the first client lends. Call it before Start.
 func (g *Gateway) Expect(l contract.Lends) { g.lends.add(l, 0) }
 
-// Met tells upstreams what a client lends, unless an earlier one lent as much.
-// It returns when they have listed what they offer to such a client, or when
-// patience has passed since the first such client.
+// Met tells upstreams which features a client lends, unless an earlier client
+// lent as much. It returns when the upstreams have listed what they offer to such
+// a client, or when patience has passed since the first such client.
 func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Duration) {
 	all, isNew, until := g.lends.add(l, patience)
 	if l == (contract.Lends{}) || !time.Now().Before(until) {
@@ -90,8 +92,8 @@ func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Durat
 	}
 }
 
-// lastLook returns what was lent when the upstream was last checked, and a channel
-// that is closed at the next check.
+// lastLook returns the features that were lent when the upstream was last checked,
+// and a channel that is closed at the next check.
 func (u *upstream) lastLook() (again <-chan struct{}, with contract.Lends) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -124,8 +126,8 @@ func (u *upstream) hold(s *session) (release func(), ok bool) {
 	}, true
 }
 
-// retire replaces a connection for which clients lent less. The connection is
-// closed when its calls have ended.
+// retire replaces a connection that was made when clients lent less. The
+// connection is closed when its calls have ended.
 func (u *upstream) retire(s *session) {
 	u.mu.Lock()
 	if u.live == s {

@@ -11,7 +11,7 @@ import (
 func (u *upstream) hearLogs(o *mcp.ClientOptions) { o.LoggingMessageHandler = u.logged }
 
 // askForLogs asks a server for everything that it logs. The client's own transport
-// leaves out what the client does not want.
+// leaves out messages that the client does not want.
 func (s *session) askForLogs(ctx context.Context) {
 	opened := s.InitializeResult()
 	if opened != nil && opened.Capabilities != nil && opened.Capabilities.Logging != nil && opened.ProtocolVersion < modernVersion {

@@ -18,13 +18,13 @@ type Connection struct {
 	At    string   `json:"at"` // host, or the command
 	Scope Scope    `json:"credential_scope"`
 	Kind  AuthKind `json:"auth"`
-	// Connected reports that there is a credential.
+	// Connected reports whether there is a credential.
 	Connected bool      `json:"connected"`
 	Since     time.Time `json:"since,omitzero"`
 	By        string    `json:"by,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty"`
-	// Expires is when the token ends; Renews reports that it is then renewed
-	// automatically.
+	// Expires is when the token expires; Renews reports whether it is then
+	// renewed automatically.
 	Expires time.Time `json:"expires,omitzero"`
 	Renews  bool      `json:"renews,omitempty"`
 	Tools   int       `json:"tools"` // number when last seen
@@ -118,8 +118,8 @@ func (g *Gateway) Ask(ctx context.Context, name string) (elicit.Request, error) 
 	return r, err
 }
 
-// Disconnect deletes an upstream's credential and revokes it at its issuer. was
-// reports whether there was one.
+// Disconnect deletes an upstream's credential and revokes it at its issuer. The
+// result was reports whether there was a credential.
 func (g *Gateway) Disconnect(ctx context.Context, name string) (was bool, err error) {
 	u, err := g.connectable(name)
 	if err != nil {

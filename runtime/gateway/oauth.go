@@ -58,9 +58,10 @@ func hostOf(address string) string {
 	return "the authorization server"
 }
 
-// discover asks the upstream where its users sign in (RFC 9728), and that server
-// for its addresses (RFC 8414). challenge is the header with which the upstream
-// last refused a call, or empty if it was not called. The error is a fault.
+// discover asks the upstream for the server at which its users sign in (RFC
+// 9728), and asks that server for its addresses (RFC 8414). challenge is the
+// header with which the upstream last refused a call, or empty if it was not
+// called. The error is a fault.
 func (u *upstream) discover(ctx context.Context, challenge string) (*provider, error) {
 	failed := func(err error) (*provider, error) {
 		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: u.clean(fmt.Sprintf("cannot determine where to sign in for %s: %v", u.Title, err)),
@@ -114,7 +115,7 @@ func (u *upstream) discover(ctx context.Context, challenge string) (*provider, e
 // knownFor is how long a discovered provider is cached.
 const knownFor = time.Minute
 
-// signsInAt is discover with a cache.
+// signsInAt works like discover, but caches the result.
 func (u *upstream) signsInAt(ctx context.Context) (*provider, error) {
 	challenge := ""
 	if last := u.challenge.Load(); last != nil {
@@ -157,8 +158,8 @@ func bearer(challenge string) map[string]string {
 	return nil
 }
 
-// document is an address that may describe a resource, and the resource that it
-// must describe.
+// document is the address of a possible description of a resource, together with
+// the resource that it must describe.
 type document struct{ address, resource string }
 
 func metadataOf(named, resource string) (all []document) {
@@ -178,9 +179,9 @@ func metadataOf(named, resource string) (all []document) {
 	return append(all, document{root + place, root + "/"})
 }
 
-// clientAt returns deskhand's client registration with a provider: the one
-// registered manually, the one described by a client metadata document, or one that
-// is registered now and stored.
+// clientAt returns deskhand's client registration with a provider: a manual
+// registration, one that a client metadata document describes, or a new
+// registration, which it stores.
 func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect string) (*oauthClient, error) {
 	switch {
 	case u.Auth.ClientID != "":

@@ -87,7 +87,7 @@ func (g *Gateway) ComesBack(r *http.Request) bool {
 	return err == nil && begun
 }
 
-// view holds what the page shows.
+// view holds the data that the page shows.
 type view struct {
 	State    string // open, done, ended, or empty if there is nothing to connect
 	At       string // the request's path, to which the form is sent wherever it is shown
@@ -98,7 +98,7 @@ type view struct {
 	Key      bool     // whether a key is to be pasted
 	Provider string   // host to sign in at
 	Scopes   []string // scopes to request
-	Trouble  string   // empty if there is none
+	Trouble  string   // error to show; empty if there is none
 	Hint     string
 	Return   string // path to return to; if empty, the tab may be closed
 }
@@ -249,7 +249,7 @@ func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// again redirects to the page, so that reloading it sends nothing twice.
+// again redirects to the page, so reloading it sends nothing twice.
 func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Request) error {
 	to := Path + request.ID
 	if back := page.Local(r.FormValue("return")); back != "" {
@@ -367,8 +367,8 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// alias redirects the older form of the address. Only its ID is used: the sign-in
-// identifies the person, and returnUrl must be on this server.
+// alias redirects the older form of the address. Only the ID in it is used: the
+// sign-in identifies the person, and returnUrl must be on this server.
 func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 	back := r.FormValue("returnUrl")
 	if back != "" && origin(back) == "http://"+r.Host || origin(back) == "https://"+r.Host {

@@ -9,12 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// The tools that were called last are listed next to find_tools, so that the next
+// The tools that were called last are listed next to find_tools, so the next
 // conversation need not search for them. They are kept in the store, for all
-// processes that use it. A client is not told when one is added. It would read the
-// list again in the middle of a conversation, and when a model's tools change, it
-// reads the whole conversation again without its prompt cache (docs/tools.md has
-// the cost).
+// processes that use it. A client is not told when a tool is added, because it
+// would read the list again in the middle of a conversation. When a model's tools
+// change, the model reads the whole conversation again without its prompt cache
+// (docs/tools.md has the cost).
 
 // Limits for the pinned tools: their number and the total size of their
 // definitions, about 1,000 tokens.
@@ -81,8 +81,8 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 	}
 }
 
-// pinned returns the pinned tools in the order of all, so that calling one that is
-// already pinned changes nothing.
+// pinned returns the pinned tools in the order of the given tools, so calling a
+// tool that is already pinned changes nothing.
 func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	g.pins.mu.Lock()
 	names := slices.Clone(g.pins.names)
@@ -105,7 +105,7 @@ func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	return tools
 }
 
-// size returns how many bytes of a tool a model reads.
+// size returns the number of bytes that a model reads about a tool.
 func size(t contract.Tool) int { return len(t.Name) + len(t.Description) + len(t.Input) }
 
 // counted returns a copy of t whose successful calls pin the tool.

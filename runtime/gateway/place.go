@@ -14,8 +14,8 @@ import (
 
 // An answer of 15 MB is copied about ten times on its way from an upstream to a
 // client, and many calls may be answered concurrently. So large answers share a
-// limited buffer space. Each holds a place, from before most of it was read until
-// it was written to the client.
+// limited buffer space. Each answer holds a place. It takes the place before most
+// of the answer is read, and keeps it until the answer is written to the client.
 
 const (
 	// smallAnswer is the maximum size of a message without a place, in bytes. Such
@@ -35,7 +35,7 @@ const (
 type places struct {
 	bytes *semaphore.Weighted
 	most  int64
-	// wait and time are placeWait and placeTime, except in tests.
+	// The fields wait and time hold placeWait and placeTime, except in tests.
 	wait, time time.Duration
 }
 
@@ -77,7 +77,7 @@ type place struct {
 	end  *time.Timer
 }
 
-// keep releases what exceeds size bytes.
+// keep releases the part of the place that exceeds size bytes.
 func (p *place) keep(size int) {
 	if p == nil {
 		return
@@ -130,8 +130,8 @@ func (h *holder) leave() {
 	h.place.leave()
 }
 
-// gathered is a message that is being read. The upstream's limit and the available
-// places limit its size.
+// gathered is a message that is being read. Its size is limited by the upstream's
+// limit and the available places.
 type gathered struct {
 	in    *inflow
 	ctx   context.Context // the call's context; ends waiting for a place
@@ -152,9 +152,9 @@ func (in *inflow) gather(ctx context.Context) *gathered {
 	return &gathered{in: in, ctx: ctx, most: in.most()}
 }
 
-// need waits for a place if the message will have size bytes, growing to at most
-// expected. The error is the reason why the message is not forwarded: errTooMuch,
-// errNoPlace, errTooSlow, or the context's error.
+// need waits for a place if a message of size bytes, which may grow to expected
+// bytes, requires one. The error is the reason why the message is not forwarded:
+// errTooMuch, errNoPlace, errTooSlow, or the context's error.
 func (g *gathered) need(size, expected int) (err error) {
 	if size > g.most {
 		return errTooMuch
@@ -203,8 +203,8 @@ func (g *gathered) wrote(n int) {
 	g.size += n
 }
 
-// all reads r to its end. length is the total number of bytes, or negative if it is
-// unknown. The errors are those of need and of r.
+// all reads everything from r. length is the total number of bytes, or negative if
+// it is unknown. The errors are those of need and of r.
 func (g *gathered) all(r io.Reader, length int64) ([]byte, error) {
 	expected := g.most
 	if length >= 0 {
@@ -244,7 +244,7 @@ func (g *gathered) taken() []byte {
 }
 
 // handTo gives the place to the call whose answer this is. If there is no call, it
-// returns the place, which the caller releases after forwarding the message.
+// returns the place, and the caller releases it after forwarding the message.
 func (g *gathered) handTo(c *call) *place {
 	if c == nil || g.place == nil {
 		return g.place

@@ -98,7 +98,7 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 const maxPages = 5
 
 // only returns the call for a question that does not name one: the only call in
-// flight, or nil if there are none or several.
+// flight, or nil if no call is in flight or several are.
 func (u *upstream) only() *call {
 	if all := u.inFlight(); len(all) == 1 {
 		return all[0]
@@ -131,7 +131,7 @@ func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r el
 	if err != nil {
 		return ended, err
 	}
-	return ended, hub.Delivered(ctx, ended) // the upstream has it, so no one else needs to be told
+	return ended, hub.Delivered(ctx, ended) // the upstream has it, so nobody else needs to be told
 }
 
 // conversing is a call's client as a surface. It shows a request on the stream of
@@ -153,8 +153,8 @@ func (s *conversing) Offer(ctx context.Context, hub *elicit.Hub, r elicit.Reques
 	})
 }
 
-// replied applies a client's reply to a request. again, if not nil, is the error
-// that makes the client show the request again.
+// replied applies a client's reply to a request. If the result again is not nil,
+// it is the error that makes the client show the request once more.
 func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (again, err error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil || r.Ended() {

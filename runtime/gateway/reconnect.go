@@ -32,7 +32,7 @@ type upstream struct {
 	current   atomic.Pointer[Credential] // sent with requests; nil if there is none
 	challenge atomic.Pointer[string]     // from the last refusal
 	renewing  sync.Mutex                 // held during a renewal
-	dialing   chan struct{}              // holds one token, so that there is one dial at a time
+	dialing   chan struct{}              // holds one token, so there is one dial at a time
 	woken     chan struct{}              // signals that the connection must be checked again
 	settled   chan struct{}              // closed after the first attempt to connect, successful or not
 	settle    func()
@@ -45,14 +45,14 @@ type upstream struct {
 
 	mu       sync.Mutex
 	live     *session // nil if not connected
-	offered           // what it offers or last offered
+	offered           // what the upstream offers, or offered when it was last connected
 	known    bool     // whether offered was read from the upstream or the store
 	guarded  bool     // whether it shows its tools only to callers with a credential
 	trouble  error    // why it is not connected; nil if connected or not tried
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	// looked is closed at the next check of the upstream. lookedWith holds what the
-	// clients provided at the last check.
+	// looked is closed at the next check of the upstream. lookedWith holds the
+	// features that clients lent at the last check.
 	looked     chan struct{}
 	lookedWith contract.Lends
 	lastCall   int64
@@ -173,7 +173,7 @@ func (u *upstream) look(ctx context.Context) error {
 		return err
 	}
 	release, ok := u.hold(s)
-	if !ok { // it was just replaced, so look at the new one
+	if !ok { // the connection was just replaced; check the new one
 		return u.look(ctx)
 	}
 	defer release()
@@ -235,7 +235,7 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 	return tools, nil
 }
 
-// size returns how many bytes of a list a tool takes.
+// size returns the number of bytes that a tool takes in a list.
 func (r *remote) size() int {
 	return len(r.Name) + len(r.Title) + len(r.Description) + len(r.Input) + len(r.Output) + len(r.Published)
 }
@@ -310,7 +310,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 		}
 	})
 	if u.g.ctx.Err() != nil {
-		_ = s.Close() // the gateway was closed meanwhile
+		_ = s.Close() // the gateway was closed in the meantime
 	}
 	return s, nil
 }
@@ -345,7 +345,7 @@ func (u *upstream) unreachable(err error) error {
 		Hint: "call again in a moment; if that does not help, tell the server's operator " + u.host(), Retryable: true}
 }
 
-// clean replaces in a text what only the upstream may know.
+// clean replaces everything in text that only the upstream may know.
 func (u *upstream) clean(text string) string {
 	secrets := append(u.secrets.list(), u.current.Load().known()...)
 	for _, value := range u.Headers {

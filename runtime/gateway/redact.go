@@ -17,7 +17,8 @@ import (
 // from every message. This protects against accidents only: an upstream that wants
 // to leak the credential can do so in many ways, for example reversed.
 
-// secrets holds what an upstream was given and no one else may see.
+// secrets holds the values that an upstream was given and that nobody else may
+// see.
 type secrets struct {
 	mu  sync.Mutex
 	all []string // longest first
@@ -106,7 +107,7 @@ func without(text string, all []string) string {
 	return text
 }
 
-// eachText applies change to all strings in a JSON text, including member names. It
+// eachText applies change to all strings in raw JSON, including member names. It
 // copies nothing if no string changes.
 func eachText(raw []byte, change func(string) string) []byte {
 	var out []byte

@@ -18,12 +18,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// renewTime bounds a renewal and how long others wait for it.
+// renewTime is the time limit for a renewal, and how long other callers wait for
+// the renewal.
 const renewTime = 30 * time.Second
 
 // usable returns the upstream's credential, renewed if it is about to expire. It
-// returns nil if there is none or it cannot be renewed; then someone has to
-// connect.
+// returns nil if there is no credential or if it cannot be renewed. In both
+// cases, someone has to connect.
 func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	if u.Scope == NoScope {
 		return nil, nil
@@ -134,10 +135,10 @@ func (u *upstream) notRenewed(c *Credential) error {
 		Hint: "call again in a moment", Retryable: true}
 }
 
-// final reports whether an issuer will never renew a credential: it gives an error
-// code of RFC 6749 section 5.2, or at least one of its status codes. Other systems
-// on the way, for example a hotel's sign-in page or a firewall, may answer too and
-// are not the issuer.
+// final reports whether an issuer will never renew a credential: the issuer
+// answered with an error code of RFC 6749 section 5.2, or at least with a status
+// code named there. Other systems along the way, for example a hotel's sign-in
+// page or a firewall, may answer in place of the issuer.
 func final(refused *oauth2.RetrieveError) bool {
 	switch refused.ErrorCode {
 	case "":

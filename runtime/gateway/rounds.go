@@ -17,7 +17,8 @@ import (
 // The upstream must not notice, so its call continues in between, parked under the
 // question's ID.
 
-// round is a call to an upstream whose client is asked between its own calls.
+// round is a call to an upstream. Its client is asked questions between the
+// client's own calls.
 type round struct {
 	call   *call
 	cancel func()

@@ -12,9 +12,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// A URI is an upstream's own name for a resource, and its texts mention it, so it
-// is kept. It is shown as deskhand:UPSTREAM/URI only if it would be ambiguous
-// because another upstream, or this server, has the same URI.
+// A URI is an upstream's own name for a resource, and the upstream's messages
+// mention it, so deskhand keeps it. The URI is shown as deskhand:UPSTREAM/URI
+// only if another upstream, or this server, has the same URI.
 
 // ownScheme is the prefix of URIs that name the upstream that has the resource.
 const ownScheme = "deskhand:"
@@ -153,8 +153,8 @@ func (r *routes) to(uri string) (*upstream, string) {
 	return only, uri
 }
 
-// owner returns the upstream that serves a URI unchanged: the one that lists it,
-// has linked to it, or has the first matching template.
+// owner returns the upstream that serves a URI unchanged: the upstream that lists
+// the URI, has linked to it, or has the first matching template.
 func (r *routes) owner(uri string) *upstream {
 	if u := r.listed[uri]; u != nil {
 		return u

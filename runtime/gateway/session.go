@@ -16,7 +16,8 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// connectTime bounds starting or reaching a server, including initialization.
+// connectTime is the time limit for starting or reaching a server, including
+// initialization.
 const connectTime = 20 * time.Second
 
 // session is one connection to an upstream.
@@ -141,7 +142,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer.Body.Close()
 		c.u.challenge.Store(&challenge)
 		c.u.mu.Lock()
-		c.u.provider = providerThen{} // it may have changed
+		c.u.provider = providerThen{} // the provider may have changed
 		c.u.mu.Unlock()
 		return nil, &unauthorized{challenge}
 	}

@@ -16,11 +16,12 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// offered is what an upstream offers, as it is stored.
+// offered holds the tools and other entries that an upstream offers, in the form
+// in which they are stored.
 type offered struct {
 	Tools []remote `json:"tools"`
 	shelf
-	// Lends is what the upstream was told that clients lend.
+	// Lends holds the client features that were declared to the upstream.
 	Lends contract.Lends `json:"lends,omitzero"`
 }
 
@@ -120,7 +121,7 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 	return all, nil
 }
 
-// literal returns what every URI of a template begins with.
+// literal returns the text with which every URI of a template begins.
 func literal(template string) string {
 	for i, c := range template {
 		if c == '{' {

@@ -118,11 +118,12 @@ type signer struct {
 	detail detail
 	b      strings.Builder
 	values int                        // written so far
-	refs   map[string]json.RawMessage // resolved references; nil for one that resolves to nothing
+	refs   map[string]json.RawMessage // resolved references; nil for a reference that resolves to nothing
 }
 
-// maxSigned is how many levels of nested objects are written, and maxValues how
-// many values. A schema whose parts refer to each other would otherwise never end.
+// maxSigned is the maximum number of levels of nested objects to write, and
+// maxValues the maximum number of values. Without these limits, writing a schema
+// whose parts refer to each other would never end.
 const (
 	maxSigned = 3
 	maxValues = 2000
@@ -273,8 +274,8 @@ func (w *signer) deref(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// lookUp resolves a JSON pointer (RFC 6901) from the root. It returns nil if
-// nothing is there.
+// lookUp resolves a JSON pointer (RFC 6901) from the root. It returns nil if the
+// pointer leads to nothing.
 func (w *signer) lookUp(path string) json.RawMessage {
 	at := w.root
 	for part := range strings.SplitSeq(path, "/") {

@@ -16,11 +16,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Some upstream tools can only be called as a task: those with
-// execution.taskSupport: required (2025-11-25), and those that refuse a call
+// Some upstream tools can only be called as a task: tools with
+// execution.taskSupport: required (2025-11-25), and tools that refuse a call
 // without the extension io.modelcontextprotocol/tasks (2026-07-28). Such a call is
-// made as a task and followed here until it ends, so for an agent it is an ordinary
-// call. All other tools are called without a task.
+// made as a task and followed here until the task ends. For an agent, it is an
+// ordinary call. All other tools are called without a task.
 
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
@@ -40,7 +40,7 @@ func (u *upstream) callTool(ctx context.Context, s *session, c *call, params *mc
 	return t.run(ctx, params)
 }
 
-// wantsTask reports whether a call was refused for not being a task.
+// wantsTask reports whether a call was refused because it was not a task.
 func wantsTask(err error) bool {
 	said := new(jsonrpc.Error)
 	var data struct {
@@ -82,7 +82,7 @@ func (t *upstreamTask) send(ctx context.Context, method string, p *taskParams) (
 	return answer.raw, nil
 }
 
-// taskState is what an upstream reports about a task, in either version.
+// taskState is an upstream's report about a task, in either version.
 type taskState struct {
 	ResultType    string
 	TaskID        string
@@ -204,7 +204,7 @@ func (t *upstreamTask) follow(ctx context.Context, state taskState) (*mcp.CallTo
 // maxQuestions is how many questions one task may ask.
 const maxQuestions = 100
 
-// pass asks a person the questions that are new. Each answer is sent when it is
+// pass asks a person the new questions. Each answer is sent as soon as it is
 // available. A failure stops the call.
 func (t *upstreamTask) pass(ctx context.Context, stop context.CancelCauseFunc, id string, requests mcp.InputRequestMap) {
 	for key, request := range requests {
@@ -241,7 +241,8 @@ func (t *upstreamTask) answers(ctx context.Context, requests mcp.InputRequestMap
 	return answers, nil
 }
 
-// cancelTime bounds telling an upstream that a task is no longer needed.
+// cancelTime is the time limit for telling an upstream that a task is no longer
+// needed.
 const cancelTime = 5 * time.Second
 
 func (t *upstreamTask) cancel(ctx context.Context, id string) {

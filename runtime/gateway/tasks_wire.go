@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// This file has what the SDK does not support about tasks: additional members and
-// results of tools/call, the task methods, the tools' task settings, and the
+// This file implements the parts of tasks that the SDK lacks: additional members
+// and results of tools/call, the task methods, the tools' task settings, and the
 // headers.
 
 // rawCall is the method name under which the SDK sends tools/call with unsupported
@@ -74,8 +74,9 @@ func outward(message jsonrpc.Message) jsonrpc.Message {
 // maxHead exceeds the number of bytes before a request's method.
 const maxHead = 256
 
-// outwardHTTP does the same over HTTP. It also sets the headers that name a
-// request's method and target, which the SDK does not set for unsupported methods.
+// outwardHTTP replaces the method name of a raw call, for HTTP. It also sets the
+// headers that name a request's method and target, which the SDK does not set for
+// unsupported methods.
 func outwardHTTP(r *http.Request) error {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return nil
@@ -105,8 +106,8 @@ func outwardHTTP(r *http.Request) error {
 	return nil
 }
 
-// taskTools returns the names of the tools in a message that can only be called as
-// a task. The SDK does not read this setting.
+// taskTools returns the names of those tools in a message that can only be called
+// as a task. The SDK does not read this setting.
 func taskTools(message []byte) (names []string) {
 	if !bytes.Contains(message, []byte(`"taskSupport"`)) {
 		return nil

@@ -30,37 +30,38 @@ type Upstream struct {
 	Pass    []string
 	Env     map[string]string
 	// URL is the address of a server that communicates over HTTP. Headers are sent
-	// with every request, and only to this server.
+	// with every request, but only to this server.
 	URL     string
 	Headers map[string]string
-	// Inside reports whether URL is on this machine or its network although its
-	// name does not show it. Its sign-in pages may then be there too.
+	// Inside reports whether URL is on this machine or its network even though
+	// its name does not show that. Its sign-in pages may then be there too.
 	Inside bool
-	// Prefix is put before its tool names, joined by "_". If empty, it is the name;
-	// "-" means no prefix.
+	// Prefix is put before the upstream's tool names, joined by "_". If empty, it
+	// is the upstream's name; "-" means no prefix.
 	Prefix string
 	// Allow and Deny are patterns for its tool and prompt names, as in
-	// path.Match. The gateway offers names that Allow matches (all if it is
-	// empty) and Deny does not.
+	// path.Match. The gateway offers a name if Allow matches it, or is empty, and
+	// Deny does not match it.
 	Allow, Deny []string
 	// NoResources hides its resources and resource templates.
 	NoResources bool
-	// Scope decides whose credential a call uses.
+	// Scope determines whose credential a call uses.
 	Scope Scope
 	Auth  Auth
 	// Timeout is how long a call may take without an answer or progress, not
 	// counting the time during which a person is being asked. If zero, it is
 	// [DefaultTimeout].
 	Timeout time.Duration
-	// MaxBytes limits the size of one message from it (an answer, an event, a page
-	// of a list), and of a whole list. If zero, it is [DefaultMaxBytes].
+	// MaxBytes limits the size of one message from the upstream (an answer, an
+	// event, a page of a list), and that of a whole list. If zero, it is
+	// [DefaultMaxBytes].
 	MaxBytes int
 }
 
 // noPrefix is the Prefix for tools that keep their upstream's names.
 const noPrefix = "-"
 
-// Scope is whose credential a call uses.
+// Scope determines whose credential a call uses.
 type Scope string
 
 const (
@@ -79,20 +80,20 @@ type Auth struct {
 	// variable in which a command gets the key. If empty, it is <NAME>_TOKEN.
 	Header, Format, Env string
 
-	// Issuer is the authorization server. If empty, it is the one that the upstream
-	// names.
+	// Issuer is the authorization server. If empty, it is the server that the
+	// upstream names.
 	Issuer string
 	// ClientID and ClientSecret identify a manually registered client. The
 	// secret may be empty. ClientURL is the https address of a client metadata
 	// document. Without either, a client is registered when needed.
 	ClientID, ClientSecret, ClientURL string
-	// Scopes are the scopes to request. If nil, they are those that the upstream
-	// requests.
+	// Scopes are the scopes to request. If nil, they are the scopes that the
+	// upstream requests.
 	Scopes []string
 	// OmitResource omits the parameter "resource", for servers that reject it.
 	OmitResource bool
-	// Style is how the client sends its secret: header, params, or empty for what
-	// the server supports.
+	// Style is how the client sends its secret: header, params, or empty for a
+	// style that the server supports.
 	Style string
 	// Params are extra parameters of the authorization request, for example
 	// prompt.

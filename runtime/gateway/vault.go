@@ -19,14 +19,14 @@ import (
 var migrations embed.FS
 
 // Schema returns the schema of the gateway's tables: encrypted credentials and
-// unfinished sign-ins, and what upstreams offered when last seen.
+// unfinished sign-ins, and the upstreams' offers when they were last seen.
 func Schema() store.Schema { return store.NewSchema("gateway", migrations) }
 
 // topic is the topic of the gateway's events in the feed. An event's key is the
 // upstream whose credential changed. The event does not contain the credential.
 const topic = "gateway"
 
-// Credential is what authenticates a caller to an upstream.
+// Credential authenticates a caller to an upstream.
 type Credential struct {
 	Kind AuthKind  `json:"kind"`
 	At   time.Time `json:"at"` // when someone connected
@@ -34,7 +34,7 @@ type Credential struct {
 
 	Key string `json:"key,omitempty"` // for kind header
 
-	// The rest is for OAuth: a token, and what is needed to renew it.
+	// The other fields are for OAuth: a token, and everything needed to renew it.
 	Access    string      `json:"access,omitempty"`
 	Refresh   string      `json:"refresh,omitempty"`
 	Got       time.Time   `json:"got,omitzero"`     // when the issuer issued the token
@@ -49,7 +49,7 @@ type Credential struct {
 	rev int64 // revision in the store
 }
 
-// secret returns what is sent with a request.
+// secret returns the key or token that is sent with a request.
 func (c *Credential) secret() string {
 	if c.Kind == OAuth {
 		return c.Access
@@ -57,10 +57,9 @@ func (c *Credential) secret() string {
 	return c.Key
 }
 
-// stale reports whether the token must be renewed before use. That is shortly
-// before it expires, so that it does not expire in transit. It is never in the
-// first three quarters of the token's lifetime, so that a short-lived token is used
-// at all.
+// stale reports whether the token must be renewed before use. A token is renewed
+// shortly before it expires, so it does not expire in transit. It is never renewed
+// in the first three quarters of its lifetime, so even a short-lived token is used.
 func (c *Credential) stale(now time.Time) bool {
 	margin := min(renewBefore, c.Expires.Sub(c.Got)/4)
 	return c.Kind == OAuth && !c.Expires.IsZero() && !now.Add(margin).Before(c.Expires)
@@ -160,7 +159,8 @@ func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64)
 	return dropped, nil
 }
 
-// signIn holds what is needed when a person returns from an authorization server.
+// signIn holds the data that is needed when a person returns from an
+// authorization server.
 type signIn struct {
 	Request   string      `json:"request"` // empty if no request is waiting
 	Upstream  string      `json:"upstream"`

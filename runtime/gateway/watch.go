@@ -66,7 +66,8 @@ func (s *session) tellsChanges() bool {
 	return opened != nil && opened.Capabilities != nil && opened.Capabilities.Resources != nil && opened.Capabilities.Resources.Subscribe
 }
 
-// add adds a watcher for a URI. begun reports whether the URI already had one.
+// add adds a watcher for a URI. begun reports whether the URI already had a
+// watcher.
 func (w *watchers) add(uri string, changed func()) (id int, begun bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +86,8 @@ func (w *watchers) add(uri string, changed func()) (id int, begun bool, err erro
 	return w.last, begun, nil
 }
 
-// remove removes a watcher. last reports whether it was the URI's last.
+// remove removes a watcher. The result last reports whether it was the URI's last
+// watcher.
 func (w *watchers) remove(uri string, id int) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +127,7 @@ func (u *upstream) unsubscribe(uri string) {
 }
 
 // resubscribe subscribes on a new connection to everything that is watched, and
-// notifies all watchers, because the resources may have changed meanwhile.
+// notifies all watchers, because the resources may have changed in the meantime.
 func (u *upstream) resubscribe(ctx context.Context, s *session) {
 	if !s.tellsChanges() {
 		return

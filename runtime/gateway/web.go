@@ -9,17 +9,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
-// webTime bounds one request to an authorization server.
+// webTime is the time limit for one request to an authorization server.
 const webTime = 15 * time.Second
 
 // maxWeb is the maximum size of an answer from an authorization server, in bytes.
 const maxWeb = 1 << 20
 
-// web returns a client for authorization servers. It never sends what belongs to an
-// upstream, never redirects a token request, and never connects where the guard
-// refuses. The guard is needed because the upstream names the authorization server,
-// and that server may redirect: a server on the internet must not send deskhand to
-// addresses that only this machine or its network can reach.
+// web returns a client for authorization servers. It never sends anything that
+// belongs to an upstream, never redirects a token request, and never connects where
+// the guard refuses. The guard is needed because the upstream names the
+// authorization server, and that server may redirect: a server on the internet must
+// not send deskhand to addresses that only this machine or its network can reach.
 func (u *upstream) web(extra extraFields) *http.Client {
 	return &http.Client{
 		Timeout:   webTime,
@@ -60,8 +60,8 @@ func (s signingIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// mayNotReach returns the error for a refused address, with what to do if the
-// address is correct.
+// mayNotReach returns the error for a refused address, which says what to do if
+// the address is correct.
 func (u *upstream) mayNotReach(r *netguard.Refused) error {
 	if r.Ever {
 		return fmt.Errorf("%w, and %s may not point there", r, u.Title)

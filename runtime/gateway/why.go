@@ -33,8 +33,8 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.error }
 
-// why describes what kept an upstream from answering. The log has the original
-// error, which names calls and packages.
+// why describes the reason why an upstream did not answer. The log has the
+// original error, which names calls and packages.
 func (u *upstream) why(err error) string {
 	dns, wrongCert, said := new(net.DNSError), new(tls.CertificateVerificationError), new(commandError)
 	command := "its command"

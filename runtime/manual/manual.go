@@ -199,9 +199,9 @@ func within(p Page, anchor string) (Found, error) {
 
 var link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 
-// Linked returns text with each link to another page replaced by the result of to for
-// its page and anchor. Other links are unchanged. from is the path of the page that
-// contains the text.
+// Linked returns text in which each link to another page is replaced. The given
+// function returns the new link for a page and an anchor. Other links are unchanged.
+// The text comes from the page with the given path.
 func Linked(text, from string, to func(p Page, anchor string) string) string {
 	return link.ReplaceAllStringFunc(text, func(found string) string {
 		target := found[2 : len(found)-1]
@@ -242,7 +242,8 @@ func Place(dir string) (files, index string) {
 }
 
 // Unpack writes the manual's files into a folder that does not exist yet. It writes all
-// files or none. If another process has created the folder meanwhile, Unpack succeeds.
+// files or none. If another process creates the folder in the meantime, Unpack
+// succeeds.
 func Unpack(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

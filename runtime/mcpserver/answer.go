@@ -23,17 +23,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// answer is a tool's answer in terms of the protocol.
+// answer is a tool's answer in the protocol's terms.
 type answer struct {
 	text       []string
 	content    json.RawMessage // replaces text; nil if text is used
 	structured json.RawMessage // on one line; nil if there is none
 	meta       map[string]any
 	isError    bool
-	// again, if not nil, replaces the answer: the client must show something and
-	// call again.
+	// If again is not nil, it replaces the answer: the client must then show
+	// something and repeat the call.
 	again *inputRequired
-	// delivered, if not nil, is called with whether the client received the answer.
+	// delivered, if not nil, is called when it is known whether the client received
+	// the answer.
 	delivered func(ok bool)
 }
 
@@ -176,8 +177,8 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	return s.callResult(tool, a)
 }
 
-// tellDelivered arranges for delivered, which may be nil, to be called with whether
-// the client received the call's answer.
+// tellDelivered arranges that delivered, which may be nil, is called to report
+// whether the client received the answer.
 func (s *Server) tellDelivered(ctx context.Context, key string, delivered func(ok bool)) {
 	switch {
 	case delivered == nil:
@@ -282,8 +283,8 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
-// notFound returns the error with the code of the request's era. Up to 2025-11-25
-// it has a separate code.
+// notFound returns the error with the code for the request's era. Up to
+// 2025-11-25, the error has a code of its own.
 func notFound(p *mcp.ReadResourceParams) error {
 	code := int64(jsonrpc.CodeInvalidParams)
 	if p.Meta[mcp.MetaKeyProtocolVersion] == nil {
@@ -305,10 +306,9 @@ func (s *Server) protocolError(doing string, err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.internal(doing, err)}
 }
 
-// middleware changes the results that the SDK cannot provide as we need them: it
-// sets the current instructions, returns lists that are never half replaced, sorts
-// tools in the catalog's order and adds unannounced ones, and names the URI in "not
-// found".
+// middleware changes those results of the SDK that do not meet our needs. It sets
+// the current instructions, returns lists that are never half replaced, sorts tools
+// in the catalog's order, adds unannounced tools, and names the URI in "not found".
 func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		ctx = s.from(ctx, req)

@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// callerOn returns the caller of req, including what can be done with its client
-// during the call.
+// callerOn returns the caller of req, with access to the caller's client during
+// the call.
 func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 	caller := callerOf(req.ClientInfo())
 	p := s.peerOn(req, caller)
@@ -52,8 +52,8 @@ func sessionName(id string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// peer is a call's client, in the role of showing requests to its user. Its methods
-// are those that tools assert from a contract.Caller's Client.
+// peer represents a call's client, which shows requests to its user. Tools assert
+// its methods from a contract.Caller's Client.
 type peer struct {
 	server    *Server
 	req       *mcp.CallToolRequest
@@ -87,7 +87,7 @@ func (p *peer) CanShow(r *elicit.Request) bool {
 // Rounds reports whether the client shows requests between two calls.
 func (p *peer) Rounds() bool { return p.revision >= modernVersion }
 
-// Show returns the error that ends a call so that the client shows r.
+// Show returns the error that ends the call and makes the client show r.
 func (p *peer) Show(r *elicit.Request, why string) error {
 	state, err := p.server.sign(p.binding(r))
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *peer) Shown() (id string, err error) {
 	return p.server.verify(p.req.Params.RequestState, p.binding(nil))
 }
 
-// Actions returns the user's actions according to this call's replies.
+// Actions returns the user's actions that this call's replies report.
 func (p *peer) Actions(r *elicit.Request) []elicit.Action {
 	return p.signed(actionsOf(r, p.revision, p.replies()))
 }
@@ -125,8 +125,8 @@ func (p *peer) replies() map[string]*mcp.ElicitResult {
 	return replies
 }
 
-// Unasked reports whether this call's reply to r may not come from a person, or
-// must not end r because a person can be reached in another way.
+// Unasked reports whether this call's reply to r may come from the client instead
+// of a person, or must not end r because a person can be reached in another way.
 func (p *peer) Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error) {
 	return p.unasked(ctx, h, p.replies())
 }
@@ -144,7 +144,7 @@ func (p *peer) signed(actions []elicit.Action) []elicit.Action {
 const maxOffers = 3
 
 // Offer shows r during the call. If the client fails to show it or returns no
-// usable answers, r stays open in the inbox. If no person can open the inbox, r is
+// usable answers, r stays open in the inbox. If nobody can open the inbox, r is
 // withdrawn.
 func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	why := ""
@@ -182,9 +182,10 @@ var errNobodyAsked = errors.New("the client closed the dialog on its own")
 // unasked reports whether replies must not end a request. A client may close a
 // dialog by itself, and a headless client may decline by itself. On a busy machine,
 // the response time does not reveal this. If a person can be reached in another
-// way, a cancel leaves the request open there. Otherwise a cancel ends the request,
-// because no other reply will come, unless the client is known to close dialogs
-// unseen. A decline that may be the client's own never ends a request.
+// way, a cancel leaves the request open for that person. Otherwise no other reply
+// will come, so a cancel ends the request unless the client is known to close
+// dialogs that nobody has seen. A decline that may come from the client itself
+// never ends a request.
 func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*mcp.ElicitResult) (bool, error) {
 	cancelled, declined := false, false
 	for _, reply := range replies {
@@ -203,7 +204,7 @@ func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*m
 }
 
 // tellDone notifies a client that has opened a link when the link's page is done,
-// so that the client can close what it shows. 2026-07-28 has no such notification.
+// so the client can close its dialog. 2026-07-28 has no such notification.
 func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	<-ctx.Done()
 	const patience = 2 * time.Second // for a client that does not read
@@ -255,7 +256,7 @@ func (p *peer) dispatch(ctx context.Context, h *elicit.Hub, a elicit.Action) *el
 }
 
 // elicit sends the client one elicitation after another, and stops at the first
-// that is not accepted.
+// elicitation that is not accepted.
 func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.ElicitResult, error) {
 	replies := map[string]*mcp.ElicitResult{}
 	for _, e := range all {
@@ -278,8 +279,8 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 // contentKey is the Meta key that carries a reply's content past the SDK.
 const contentKey = "deskhand/content"
 
-// unjudged hides the content of replies from the SDK, which drops the content if it
-// does not fit the form. The hub says what is wrong instead, and the user is asked
+// unjudged hides the content of replies from the SDK, which drops content that does
+// not fit the form. Instead, the hub says what is wrong, and the user is asked
 // again.
 func unjudged(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -11,9 +11,9 @@ import (
 )
 
 // calls holds the running calls that the SDK answers, by a key that travels through
-// the SDK with each of them. It tells a tool what the SDK does not: whether the
-// client of an HTTP call is gone, which principal called, and whether the answer
-// was written.
+// the SDK with each call. It gives a tool the information that the SDK does not:
+// whether the client of an HTTP call is gone, which principal called, and whether
+// the answer was written.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[string]*underway
@@ -31,8 +31,8 @@ type underway struct {
 // overwritten.
 const callHeader = "Deskhand-Call"
 
-// enter records a call until leave is called. The argument of leave reports whether
-// the answer was written.
+// enter records a call until leave is called. leave takes whether the answer was
+// written.
 func (c *calls) enter(u underway) (key string, leave func(written bool)) {
 	key = rand.Text()
 	c.mu.Lock()
@@ -56,7 +56,7 @@ func (c *calls) enter(u underway) (key string, leave func(written bool)) {
 	}
 }
 
-// drain waits until no tool call is running, for at most the time most.
+// drain waits until no tool call is running, but at most for the given duration.
 func (c *calls) drain(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -102,8 +102,8 @@ func carrying(key string) *mcp.RequestExtra {
 	return &mcp.RequestExtra{Header: http.Header{callHeader: {key}}}
 }
 
-// whenWritten registers f to be called with whether the answer was written. If the
-// call is over, f is called with false immediately.
+// whenWritten registers f, which is called when it is known whether the answer was
+// written. If the call is over, f is called with false immediately.
 func (c *calls) whenWritten(key string, f func(ok bool)) {
 	c.mu.Lock()
 	u := c.byKey[key]
@@ -127,8 +127,8 @@ func (c *calls) principal(key string) string {
 
 // untilGone returns a context that also ends when the call's client is gone. The
 // SDK continues a session's call after its connection is lost, because some servers
-// let the client fetch the answer later. Ours does not, and a call that is waiting
-// for a person would wait in vain. done must be called when the call ends.
+// let the client fetch the answer later. Our server does not, so a call that is
+// waiting for a person would wait in vain. done must be called when the call ends.
 func (c *calls) untilGone(ctx context.Context, key string) (_ context.Context, done func()) {
 	c.mu.Lock()
 	u := c.byKey[key]

@@ -20,7 +20,7 @@ type published struct {
 	prompts      map[string]*contract.Prompt
 	resources    map[string]*contract.Resource
 	toolOrder    map[string]int
-	unannounced  []*mcp.Tool // in order; unknown to the SDK
+	unannounced  []*mcp.Tool // in order; not registered with the SDK
 	standIn      string      // a tool that the SDK knows; empty if there is none
 	elsewhere    *elsewhere
 	later        []*contract.Later // one per kind
@@ -78,9 +78,10 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 	return p, nil
 }
 
-// announce updates the SDK's lists from old to next. It registers an entry again
-// only if what clients see of it changed, because the SDK notifies clients of each
-// registration. What an entry does is always looked up in s.current.
+// announce updates the SDK's lists from the old catalog to the new one. It
+// registers an entry again only if the part that clients see has changed, because
+// the SDK notifies clients of each registration. What an entry does is always
+// looked up in s.current.
 func (s *Server) announce(old, next *published) {
 	for name, t := range next.tools {
 		if t.Unannounced {

@@ -46,8 +46,8 @@ type RemoteTool struct {
 }
 
 // Dial starts or connects to the target and negotiates a protocol version. ctx
-// limits the connecting, not the session. If a command fails, the error includes
-// the end of its stderr.
+// limits only the time for connecting, not the session. If a command fails, the
+// error includes the end of its stderr.
 func Dial(ctx context.Context, target Target) (*Client, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: "dev"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, // without roots, sampling and elicitation
@@ -134,8 +134,8 @@ func (c *Client) ListTools(ctx context.Context) ([]RemoteTool, error) {
 	return tools, nil
 }
 
-// Call calls a tool. isError reports that the tool refused, and text is then its
-// reason. err is set if there was no answer at all. Text blocks are joined by
+// Call calls a tool. isError reports whether the tool refused; text is then its
+// reason. err is not nil if there was no answer at all. Text blocks are joined by
 // newlines. structured is nil if the server sent none.
 func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (text string, structured json.RawMessage, isError bool, err error) {
 	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})

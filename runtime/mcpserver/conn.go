@@ -17,10 +17,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// lineConn is a connection with one message per line, between the bytes and the
-// SDK. Only well-formed messages reach the SDK. lineConn itself answers everything
-// else, and the calls that take the fast path. It reports the end of input to the
-// SDK only after the running calls are answered.
+// lineConn is a connection that carries one message per line. It sits between the
+// raw byte stream and the SDK, and passes only well-formed messages on to the SDK.
+// It answers malformed input and calls on the fast path itself. It reports the end
+// of input to the SDK only after all running calls have been answered.
 type lineConn struct {
 	server *Server
 	opts   Options
@@ -137,8 +137,9 @@ func (c *lineConn) cancelAll() {
 	}
 }
 
-// wake tells end if the only remaining calls do not end by themselves, like
-// subscriptions, which last as long as the session. The caller holds c.mu.
+// wake wakes the method end once all remaining calls are calls that do not end by
+// themselves. Subscriptions, for example, last as long as the session. The caller
+// holds c.mu.
 func (c *lineConn) wake() {
 	if c.idle == nil || c.writing > 0 {
 		return
@@ -215,7 +216,7 @@ func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
 }
 
 // takesFastPath returns the fast call that f makes, if any. Until the SDK has
-// initialized the session, there is none.
+// initialized the session, there is no fast call.
 func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 	caller := c.caller.Load()
 	if caller == nil {
@@ -228,8 +229,9 @@ func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) bool {
 	c.mu.Lock()
 	_, used := c.pending[id]
-	// Answers that wait to be read count too, against twice the limit, because an
-	// answer that the client has read may not be recorded as written yet.
+	// There is a second limit, twice as high, that also counts answers whose
+	// writing has not been recorded. The client may already have read such an
+	// answer.
 	full := len(c.pending) >= c.opts.MaxCalls || len(c.pending)+c.writing >= 2*c.opts.MaxCalls
 	if !used && !full {
 		c.pending[id] = call
@@ -250,8 +252,9 @@ func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) boo
 const tooManyCalls = -32000
 
 // acceptNotification passes f on. It handles the cancellation of a fast call
-// itself. Any other cancellation names its call by ID, so it encodes the ID as it
-// encoded the call's: the SDK would round the ID, or cancel another call.
+// itself. Any other cancellation names its call by ID, so acceptNotification
+// encodes that ID in the same way as the call's. Otherwise the SDK would round
+// the ID, or cancel another call.
 func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	if f.method != "notifications/cancelled" {
 		return &jsonrpc.Request{Method: f.method, Params: f.params}
@@ -264,7 +267,7 @@ func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	c.mu.Lock()
 	target := c.pending[id]
 	known := target != nil && target.method != "initialize" // MCP forbids cancelling initialize
-	if known && target.method != "subscriptions/listen" {   // a subscription is answered at its end
+	if known && target.method != "subscriptions/listen" {   // a subscription is answered when it ends
 		target.cancelled = true
 	}
 	c.mu.Unlock()
@@ -357,7 +360,7 @@ func (c *lineConn) named(data []byte) []byte {
 // noteClient records the client's identity once the SDK has initialized the
 // session. It runs with c.write held, just before that answer is written. Calls
 // that the client makes after reading the answer take the fast path, and calls that
-// were sent along with initialize are not answered before it.
+// were sent together with initialize are not answered before the client is known.
 func (c *lineConn) noteClient() {
 	session := c.session.Load()
 	if session == nil || c.caller.Load() != nil {
@@ -388,8 +391,8 @@ func (c *lineConn) answer(id jsonrpc.ID, call fastCall, a answer) {
 
 // take ends a call before its answer is written, because the client may reuse the
 // ID as soon as it has read the answer. It reports whether the client still wants
-// the answer. The caller must call leave with whether the answer was written, and
-// then answered.
+// the answer. The caller must tell leave whether the answer was written, and then
+// call answered.
 func (c *lineConn) take(id jsonrpc.ID) (wanted bool, leave func(written bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -410,8 +413,8 @@ func (c *lineConn) answered() {
 	c.wake()
 }
 
-// writeLine writes one message. It calls before first, unless before is nil. If
-// writing fails, it ends the connection.
+// writeLine writes one message. If the function before is not nil, it is called
+// first. If writing fails, it ends the connection.
 func (c *lineConn) writeLine(data []byte, before func()) error {
 	c.write.Lock()
 	if before != nil {

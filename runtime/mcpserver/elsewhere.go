@@ -22,8 +22,9 @@ type elsewhere struct {
 	prompts, resources, templates map[string]json.RawMessage
 }
 
-// publishElsewhere indexes e, which may be nil, in addition to what p already
-// contains. Entries that cannot be published are left out with a log message.
+// publishElsewhere indexes e, which may be nil, in addition to the entries that p
+// already contains. Entries that cannot be published are left out with a log
+// message.
 func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *elsewhere {
 	if e == nil {
 		return &elsewhere{}
@@ -65,12 +66,13 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 	return all
 }
 
-// anyURI is a template that matches every URI. The SDK gets it so that reads of
-// unlisted resources reach readElsewhere. No client sees it.
+// anyURI is a template that matches every URI. It is registered with the SDK so
+// that reads of unlisted resources reach readElsewhere. No client sees it.
 const anyURI = "{+deskhand}"
 
-// announceElsewhere updates the SDK's lists of other servers' entries from old to
-// next, after those of our own.
+// announceElsewhere updates the SDK's lists of other servers' entries from the
+// old catalog to the new one. It runs after the lists of our own entries have
+// been updated.
 func (s *Server) announceElsewhere(old, next *published) {
 	was, is := old.elsewhere, next.elsewhere
 	for name, shown := range is.prompts {
@@ -112,7 +114,8 @@ func decoded[T any](raw json.RawMessage) *T {
 	return shown
 }
 
-// left returns the keys of old that are in neither next nor own.
+// left returns the keys that are in the old map, but neither in the new map nor
+// among our own.
 func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys []string) {
 	for key := range old {
 		if next[key] == nil && own[key] == nil {
@@ -122,7 +125,7 @@ func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys 
 	return keys
 }
 
-// lacks reports whether no server can have a resource.
+// lacks reports whether a resource cannot exist on any server.
 func (p *published) lacks(uri string) bool {
 	return p.resources[uri] == nil && p.elsewhere.Elsewhere == nil
 }
@@ -133,8 +136,8 @@ func (s *Server) announceCompletion(c *mcp.ServerCapabilities) {
 	}
 }
 
-// foreignResult is an SDK result in which some members are replaced by another
-// server's.
+// foreignResult is an SDK result in which another server's members replace some
+// members.
 type foreignResult struct {
 	mcp.Result
 	members map[string]json.RawMessage
@@ -159,8 +162,8 @@ func (f foreignResult) MarshalJSON() ([]byte, error) {
 	return raw, err
 }
 
-// listedElsewhere lists other servers' entries unchanged. The SDK would drop
-// unknown members, and members that are false.
+// listedElsewhere adds other servers' entries to a list, unchanged. The SDK would
+// drop unknown members, and members that are false.
 func (s *Server) listedElsewhere(req mcp.Request, result mcp.Result) mcp.Result {
 	e := s.current.Load().elsewhere
 	if e.Elsewhere == nil {
@@ -278,8 +281,8 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": answer.Completion}), nil
 }
 
-// asCall wraps a request that is not a tool call in one, so that the user can be
-// asked and the client can get progress.
+// asCall presents a request that is not a tool call as one, so the user can be
+// asked and the client can receive progress.
 func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[string]string, replies mcp.InputResponseMap, state string) *mcp.CallToolRequest {
 	raw, err := json.Marshal(args)
 	if err != nil || args == nil {
@@ -290,8 +293,8 @@ func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[strin
 	return &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
 }
 
-// elsewhereError returns the client's error if another server returned no prompt or
-// resource.
+// elsewhereError returns the error for the client if another server did not return
+// a prompt or resource.
 func (s *Server) elsewhereError(ctx context.Context, doing string, err error) error {
 	switch f := fault.Of(err); {
 	case f != nil && f.Code == "not_found":

@@ -14,9 +14,9 @@ import (
 // The fast path answers tools/call of a read-only tool without the SDK, which
 // processes an answer several times. An answer of 12 KB costs 0.05 instead of 0.3
 // ms of CPU over stdio (BenchmarkStdioCall), and 0.1 instead of 0.5 to 0.9 ms over
-// HTTP (BenchmarkHTTP). Only fully regular requests take the fast path. All others
-// go to the SDK, so that it words the errors. TestBothWaysAnswerAlike ensures that
-// both give the same answers.
+// HTTP (BenchmarkHTTP). Only fully regular requests take the fast path. All other
+// requests go to the SDK, which then words the errors. TestBothWaysAnswerAlike
+// ensures that both paths give the same answers.
 
 // fastCall is a call that can take the fast path.
 type fastCall struct {
@@ -28,7 +28,7 @@ type fastCall struct {
 }
 
 // fast returns the call that f makes, if it can take the fast path. known is the
-// caller according to the session. A request may name another one.
+// caller that the session recorded. A request may name another caller.
 func (s *Server) fast(f *frame, known contract.Caller) (fastCall, bool) {
 	c := fastCall{id: f.id, caller: known}
 	if f.kind != call || f.method != "tools/call" {

@@ -9,7 +9,7 @@ import (
 
 // An MCP client shows a request of elicit as a form, as a link, or as both. Package
 // elicit/form defines the forms. The functions in this file are pure. They return
-// what the client claims, and the hub decides whether that is an answer.
+// what the client claims, and the hub decides whether the claim is an answer.
 
 // Protocol revisions that changed how a user is asked.
 const (
@@ -52,7 +52,7 @@ func messageOf(r *elicit.Request) string {
 	return r.Title + "\n\n" + r.Message
 }
 
-// actionsOf returns the user's actions according to the client's replies by key. It
+// actionsOf returns the user's actions that the client's replies report, by key. It
 // returns none if replies are missing or violate the protocol. Opening a link does
 // not complete it: the link's page reports that. Only an upstream that requested to
 // have a link opened is answered immediately.

@@ -38,8 +38,8 @@ const (
 	reply                         // to one of our requests, and never answered
 )
 
-// maxMethod is the maximum length of a method name in bytes. The longest in use has
-// 36.
+// maxMethod is the maximum length of a method name in bytes. The longest name in
+// use has 36.
 const maxMethod = 200
 
 func invalidRequest(format string, args ...any) *jsonrpc.Error {
@@ -50,8 +50,8 @@ func invalidParams(format string, args ...any) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: " + fmt.Sprintf(format, args...)}
 }
 
-// parseFrame parses one message. The error is what JSON-RPC 2.0 section 5.1
-// requires as the answer, with the frame's ID if it has one. If the frame is a
+// parseFrame parses one message. The error is the answer that JSON-RPC 2.0
+// section 5.1 requires, with the frame's ID if there is one. If the frame is a
 // notification or a reply, the error is not sent. A leading byte-order mark is
 // ignored, as RFC 8259 section 8.1 allows.
 func parseFrame(data []byte) (frame, *jsonrpc.Error) {
@@ -136,11 +136,11 @@ func isInteger(raw json.RawMessage) bool {
 
 // carried marks an ID that the SDK cannot keep as written. The SDK parses integers
 // as float64, which is exact only up to 2^53. Such an ID travels through the SDK as
-// a string that begins with this mark. So does a string that already begins with
-// the mark, or that contains escapes.
+// a string that begins with this mark. The same goes for a string that already
+// begins with the mark or contains escapes.
 const carried = "\x00raw:"
 
-// maxExact is the bound below which float64 represents every integer.
+// maxExact is the number below which float64 represents every integer exactly.
 const maxExact = 1 << 53
 
 // toID returns the SDK's form of an ID that validID accepts. wireID is the inverse.
@@ -181,7 +181,7 @@ func wireID(id jsonrpc.ID) (json.RawMessage, error) {
 }
 
 // wireError converts an SDK error for the wire. It sets a code if the SDK set none,
-// and removes Go types and the caller's own bytes.
+// and removes Go types and the caller's input from the message.
 func wireError(err error) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if !errors.As(err, &e) {

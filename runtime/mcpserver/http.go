@@ -24,12 +24,12 @@ const (
 
 // Handler returns the handler for the streamable HTTP transport, which works at
 // any path. One path serves both eras: requests of version 2026-07-28 and later
-// without sessions, older ones with sessions. The front that mounts it decides
-// who may connect (Host, Origin, token). Every refusal has a JSON-RPC error in
-// its body.
+// are served without sessions, older requests with sessions. The front that
+// mounts it decides who may connect (Host, Origin, token). Every refusal has a
+// JSON-RPC error in its body.
 func (s *Server) Handler() http.Handler { return s.http }
 
-// httpDoor checks what arrives over HTTP before the SDK sees it.
+// httpDoor checks HTTP requests before the SDK sees them.
 type httpDoor struct {
 	server   *Server
 	modern   http.Handler
@@ -162,8 +162,8 @@ func (d *httpDoor) inSession(w http.ResponseWriter, r *http.Request, id string, 
 	}
 }
 
-// settled answers messages that the SDK does not answer, or not over HTTP, and
-// reports whether it did.
+// settled answers messages that the SDK does not answer, or does not answer over
+// HTTP. It reports whether it answered.
 func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	kind, served := methods[f.method]
 	refusal := inexact(f)

@@ -27,7 +27,7 @@ func (d *httpDoor) fastModern(w http.ResponseWriter, r *http.Request, f *frame) 
 func (d *httpDoor) fastLegacy(w http.ResponseWriter, r *http.Request, f *frame, s *session) bool {
 	if f.method == "notifications/cancelled" {
 		d.sessions.cancel(s, string(f.member("requestId")))
-		return false // the SDK may have that call
+		return false // the SDK may have a call with that ID
 	}
 	c, ok := d.server.fast(f, s.caller)
 	if !ok || c.modern {

@@ -61,8 +61,9 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
-// readAll is [io.ReadAll] for a known length, or -1 if the length is unknown. It
-// allocates once, while growing a buffer takes five times as much memory.
+// readAll works like [io.ReadAll] for a body of the given length, or -1 if the
+// length is unknown. It allocates once; growing a buffer takes five times as much
+// memory.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	if length < 0 {
 		return io.ReadAll(r)

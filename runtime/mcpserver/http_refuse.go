@@ -27,9 +27,9 @@ func refuseCall(w http.ResponseWriter, f *frame, modern bool, err *jsonrpc.Error
 	refuseHTTP(w, refusedStatus(f, modern, err.Code), f.id, err)
 }
 
-// refusedStatus returns 200 for calls of the era with sessions, whose clients then
-// show the error in the body, but otherwise only the status. The era without
-// sessions requires 404 for unknown methods.
+// refusedStatus returns 200 for calls of the era with sessions. With this status,
+// clients of that era show the error in the body; with any other, they show only
+// the status. The era without sessions requires 404 for unknown methods.
 func refusedStatus(f *frame, modern bool, code int64) int {
 	switch {
 	case !modern && f.kind == call:
@@ -41,8 +41,8 @@ func refusedStatus(f *frame, modern bool, code int64) int {
 }
 
 // misnamed reports whether the header of a request about a task names another task
-// or none, so that a proxy may have sent it to the wrong server. The SDK checks
-// this header only for the methods that it knows.
+// or none. A proxy may then have sent the request to the wrong server. The SDK
+// checks this header only for the methods that it knows.
 func misnamed(r *http.Request, f *frame) bool {
 	var task string
 	return taskMethods[f.method] != nil && (json.Unmarshal(f.member("taskId"), &task) != nil || r.Header.Get(nameHeader) != task)

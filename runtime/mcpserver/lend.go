@@ -15,8 +15,8 @@ import (
 // something for another server.
 const lentKey = "lend"
 
-// Lends reports whether the call's client has declared that it handles requests
-// like what.
+// Lends reports whether the call's client has declared that it can handle
+// requests of this kind.
 func (p *peer) Lends(what mcp.InputRequest) bool {
 	l := lends(p.req.ClientCapabilities())
 	switch r := what.(type) {
@@ -30,7 +30,7 @@ func (p *peer) Lends(what mcp.InputRequest) bool {
 	return false
 }
 
-// Lend sends the request what to the client during its call and returns the
+// Lend sends a request to the client during the client's call and returns the
 // client's response.
 func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
 	switch r := what.(type) {
@@ -45,7 +45,7 @@ func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRespon
 }
 
 // Borrow returns the error that ends the call so that the client handles the
-// request what. Shown then returns id.
+// request. In the client's next call, Shown returns id.
 func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	state, err := p.server.sign(p.binding(&elicit.Request{ID: id}))
 	if err != nil {

@@ -46,7 +46,7 @@ func readLines(r io.Reader, max int, lines chan<- line, stop <-chan struct{}) {
 				return
 			}
 		}
-		held, skipping = nil, false // the receiver keeps the line it got
+		held, skipping = nil, false // the receiver keeps the line that it received
 		if err != nil {
 			send(line{err: err})
 			return

@@ -4,10 +4,10 @@
 // themselves on each request (2026-07-28).
 //
 // The MCP SDK implements the protocol. Our own readers run before it, because input
-// is treated as hostile until checked. Our own answers come after it, so that a
-// tool's refusal reaches the model in the tool's words. Dial is the client side,
-// for measurements and the demo. The only other user of the SDK is gateway, a
-// client of other servers.
+// is treated as hostile until checked. Our own answers come after it, so a tool's
+// refusal reaches the model in the tool's words. Dial is the client side, for
+// measurements and the demo. The only other user of the SDK is gateway, a client of
+// other servers.
 package mcpserver
 
 import (
@@ -46,31 +46,32 @@ type Options struct {
 	// stdin or the server was told to stop. Zero means 5 seconds.
 	DrainTime time.Duration
 	// MaxSessions is the maximum number of HTTP sessions of clients that start with
-	// initialize. A new session replaces the one unused longest. Zero means 1024.
+	// initialize. A new session replaces the session that has been unused longest.
+	// Zero means 1024.
 	MaxSessions int
 	// SessionIdle is how long an HTTP session may be unused before it ends. Zero
 	// means 30 minutes.
 	SessionIdle time.Duration
 	// PingEvery is the interval between comment lines on each open HTTP stream, so
-	// that clients do not mistake silence for the end. Zero means 1 minute. Node's
-	// fetch gives up after 5 minutes.
+	// clients do not mistake silence for the end of the stream. Zero means 1
+	// minute. Node's fetch gives up after 5 minutes.
 	PingEvery time.Duration
 	// Expected converts an expected error that is not a fault, such as a full disk,
 	// to a fault, and returns nil for other errors. If Expected is nil, nothing is
 	// converted.
 	Expected func(error) *fault.Fault
-	// Logs reports that tools send log messages to clients; see
+	// Logs reports whether tools send log messages to clients; see
 	// [contract.Caller].
 	Logs bool
-	// Watches reports that clients may subscribe to other servers' resources.
+	// Watches reports whether clients may subscribe to other servers' resources.
 	Watches bool
 	// Met, if not nil, is called with the features that a client lends, before each
-	// list that the client gets. The list waits for it.
+	// list that is sent to the client. The list waits until Met returns.
 	Met func(context.Context, contract.Lends)
 	// StateKey returns the key, of any length, that authenticates the state that
-	// clients carry between two calls that belong together. It is called on first
-	// use. If it is nil, a random key is used that other processes do not have, so
-	// they cannot continue the call.
+	// clients carry from one call to the call that continues it. It is called on
+	// first use. If it is nil, the key is random. Other processes then do not have
+	// the key, so they cannot continue the call.
 	StateKey func() ([]byte, error)
 }
 
@@ -155,7 +156,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 
 // cacheable lets clients of 2026-07-28 cache lists for a minute. Clients that
 // subscribe are notified of changes immediately. Resources are not cached, because
-// their text may be as new as the index. The scope is private, because a token may
+// their text changes with the index. The scope is private, because a token may
 // guard the content.
 func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	c.CacheScope = "private"
@@ -164,10 +165,10 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// Replace publishes c instead of the current catalog, also to running sessions.
-// Each client sees either all of the old catalog or all of the new one, and is
-// notified of the lists that changed. Running calls finish with the old tools. If
-// it fails, nothing changes.
+// Replace publishes c in place of the current catalog, including to running
+// sessions. Each client sees either all of the old catalog or all of the new one,
+// and is notified of the lists that changed. Running calls finish with the old
+// tools. If it fails, nothing changes.
 func (s *Server) Replace(c contract.Catalog) error {
 	next, err := publish(c, s.opts.Logger)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // met passes the features that a client lends to [Options.Met] before the client
-// gets a list. The list can then include what other servers offer only to such
-// clients.
+// gets a list. The list can then include entries that other servers offer only to
+// such clients.
 func (s *Server) met(ctx context.Context, method string, req mcp.Request) {
 	r, ok := req.(interface {
 		ClientCapabilities() *mcp.ClientCapabilities

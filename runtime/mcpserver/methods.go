@@ -41,8 +41,8 @@ var methods = map[string]frameKind{
 // bygone lists the methods that 2026-07-28 removed.
 var bygone = map[string]bool{"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true}
 
-// param is one member of a method's params, with what is checked here. The SDK
-// checks the rest, but its errors contain Go types.
+// param is one member of a method's params, with the rules that are checked here.
+// The SDK checks the rest, but its errors contain Go types.
 type param struct {
 	name     string
 	want     byte // first byte of the JSON: '"' a string, '{' an object

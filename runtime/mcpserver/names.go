@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/clients"
 )
 
-// Some clients hide a tool from their model because of its name. Such a client is
-// told another name for the tool in everything it reads. Package clients holds the
+// Some clients hide a tool from their model because of its name. In everything
+// that such a client reads, the tool has another name. Package clients holds the
 // names. Every client may call the tool by either name.
 
 // renaming replaces tool names for each client. It wraps all other middleware.
@@ -36,8 +36,8 @@ func (s *Server) renaming(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// names maps tools to the names that one client is told instead. If nil, nothing is
-// renamed.
+// names maps tool names to the names that one client sees instead. If nil, nothing
+// is renamed.
 type names map[string]string
 
 // namesFor returns the names for the caller of req. It skips a name that another
@@ -59,7 +59,7 @@ func (s *Server) namesFor(req mcp.Request) (n names) {
 	return n
 }
 
-// in replaces the tool names in a text where they are whole words.
+// in replaces tool names in text where they are whole words.
 func (n names) in(text string) string {
 	for tool, listed := range n {
 		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(tool)+`\b`).ReplaceAllLiteralString(text, listed)
@@ -84,7 +84,7 @@ func (n names) tools(all []*mcp.Tool) []*mcp.Tool {
 	return other
 }
 
-// called returns our name of a tool that a client calls by another name.
+// called returns our name for a tool that a client calls by another name.
 func (s *Server) called(name string) string {
 	tools := s.current.Load().tools
 	if ours := clients.Called(name); tools[name] == nil && tools[ours] != nil {

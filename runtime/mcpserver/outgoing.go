@@ -15,8 +15,8 @@ import (
 
 // outgoing is an answer on its way from the SDK to an HTTP client. It replaces the
 // SDK's errors with our wording and the status that the client's era expects, and
-// keeps a silent stream alive (ping.go). It sends nothing until the first byte,
-// because the SDK sets its own header and status.
+// keeps a silent stream alive (ping.go). It sends nothing before the SDK writes
+// the first byte, because until then the SDK changes the header and the status.
 type outgoing struct {
 	w      http.ResponseWriter
 	f      frame // the message being answered; zero for GET, which opens a stream
@@ -166,7 +166,7 @@ func (o *outgoing) errorStatus(code int64) int {
 	return http.StatusOK
 }
 
-// finish sends what is left: a header without a body, or our error in place of the
+// finish sends the rest: a header without a body, or our error in place of the
 // SDK's text.
 func (o *outgoing) finish() {
 	o.mu.Lock()
@@ -181,7 +181,7 @@ func (o *outgoing) finish() {
 	}
 }
 
-// worded converts the SDK's plain-text error.
+// worded converts the SDK's plain-text error to a JSON-RPC error.
 func (o *outgoing) worded() (status int, err *jsonrpc.Error) {
 	switch {
 	case o.status == http.StatusNotFound:

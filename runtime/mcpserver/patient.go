@@ -8,8 +8,8 @@ import (
 )
 
 // Most clients that we do not know end a call after a minute, even if they get
-// progress. A client that has waited longer counts as patient until the server
-// exits.
+// progress. A client that has waited longer than that counts as patient until the
+// server exits.
 
 // patience exceeds the minute after which SDKs end a call by default.
 const patience = 65 * time.Second

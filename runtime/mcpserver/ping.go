@@ -1,9 +1,9 @@
 package mcpserver
 
 // ping writes a comment, which clients ignore, to an open stream, because some
-// clients give up after minutes of silence (Node's fetch after five). ping also
-// opens the stream of a tool's answer, which may take long and is no longer refused
-// by then. Other answers may still need a status.
+// clients give up after minutes of silence (Node's fetch after five). If a tool's
+// answer takes long, ping also opens its stream, because by then the call can no
+// longer be refused. Other answers may still need a status.
 func (o *outgoing) ping() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -25,7 +25,7 @@ func (o *outgoing) ping() {
 	}
 }
 
-// stop ends the pings. It returns when none is being written.
+// stop ends the pings. It returns when no ping is being written.
 func (o *outgoing) stop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 )
 
 // sessions holds the HTTP sessions of clients that started with initialize. The SDK
-// holds their state. This table limits their number and how long an unused one
-// lives. A session with a running request or open stream is in use.
+// holds their state. This table limits the number of sessions and how long an
+// unused session lives. A session with a running request or open stream is in use.
 type sessions struct {
 	max  int
 	idle time.Duration
@@ -26,7 +26,7 @@ type session struct {
 	caller contract.Caller
 	end    func() // ends it in the SDK; may take as long as the session's calls
 
-	// Guarded by sessions.mu.
+	// sessions.mu guards these fields.
 	used   time.Time
 	users  int
 	expiry *time.Timer
@@ -51,8 +51,8 @@ func (t *sessions) add(s *session) {
 }
 
 // leastUsed returns the session to remove, preferably one that is not in use. The
-// caller holds t.mu, and the table is not empty. It scans all sessions: with the
-// maximum number that takes microseconds, once per new client.
+// caller holds t.mu, and the table is not empty. It scans all sessions. Even with
+// the maximum number of sessions this takes microseconds, once per new client.
 func (t *sessions) leastUsed() *session {
 	var least *session
 	for _, s := range t.byID {

@@ -18,7 +18,7 @@ import (
 
 // In 2026-07-28 a call that needs a person ends with a question, and the client
 // repeats the call with the answer. The state that connects the two is in a string
-// that the client carries between them. As anyone could forge this string, it is
+// that the client carries between them. Anyone could forge this string, so it is
 // authenticated and bound to the call. Its request completes only once: another
 // call with the same state gets the request's outcome and changes nothing.
 
@@ -38,14 +38,14 @@ func (i *inputRequired) result() *mcp.CallToolResult {
 type binding struct {
 	Request string `json:"r"`
 	Tool    string `json:"t"`
-	Digest  string `json:"d"` // of the arguments
+	Digest  string `json:"d"` // digest of the arguments
 	Client  string `json:"c"`
 	Until   int64  `json:"u"` // seconds since 1970
 	Person  string `json:"p,omitempty"`
 }
 
 // stateLife is how long a state stays valid after the deadline, while a user may
-// still have the dialog open. Hardly any user returns to a client later.
+// still have the dialog open. Users rarely return to a client later than that.
 const stateLife = 24 * time.Hour
 
 // binding returns the binding of this call to r, which may be nil.

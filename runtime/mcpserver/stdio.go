@@ -11,16 +11,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServeStdio serves one client, one message per line, until the client closes in or
-// ctx ends. Both are a normal end and return nil after the running calls have ended
-// or Options.DrainTime has passed. It answers or ignores all input as JSON-RPC
-// requires; no input stops the server. An error means that reading from in or
-// writing to out failed.
+// ServeStdio serves one client, one message per line, until the client closes its
+// end or ctx ends. Both are a normal end and return nil after the running calls
+// have ended or Options.DrainTime has passed. It answers or ignores all input as
+// JSON-RPC requires; nothing in the input stops the server. An error means that
+// reading the input or writing the output failed.
 //
-// Only messages are written to out. The goroutine that reads from in outlives the
-// call if in does not end, and so does the goroutine that writes to out if the
-// other side does not read, because reads and writes of terminals and pipes cannot
-// be interrupted.
+// Only messages are written to the output. Reads and writes of terminals and pipes
+// cannot be interrupted. So the goroutine that reads the input outlives the call if
+// the input does not end, and the goroutine that writes the output does if the
+// other side does not read.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := newLineConn(s, in, out, ctx.Done())
 	defer conn.Close()

@@ -17,8 +17,8 @@ import (
 )
 
 // The extension io.modelcontextprotocol/tasks (SEP-2663, protocol 2026-07-28): a
-// client that declares it on a call of a tool with a contract.Later gets a task
-// instead of waiting for the call. The server keeps no state of a task: tasks/get,
+// client that declares it when calling a tool with a contract.Later gets a task
+// instead of waiting for the call. The server keeps no state for a task: tasks/get,
 // tasks/update and tasks/cancel pass its ID to the tool's PendingCalls, whose state
 // is in the store. Any server with the same store can therefore answer them.
 
@@ -32,8 +32,8 @@ type taskParams struct {
 	InputResponses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 }
 
-// taskResult is a Task as created (resultType task), or as returned by tasks/get,
-// with the additional members of its status (resultType complete).
+// taskResult is a newly created Task (resultType task), or a Task that tasks/get
+// returns, with the additional members for its status (resultType complete).
 type taskResult struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
@@ -81,8 +81,8 @@ var taskMethods = map[string]func(*Server, context.Context, *visitor, contract.P
 }
 
 // serveTasks registers the methods with the SDK. The middleware answers them
-// (serveTask), because it gets the whole request and a function registered here
-// does not.
+// (serveTask), because it gets the whole request, unlike a function registered
+// here.
 func (s *Server) serveTasks() error {
 	for method := range taskMethods {
 		err := mcp.AddReceivingCustomMethod(s.sdk, method, func(context.Context, *mcp.ServerSession, *taskParams) (*ack, error) {
@@ -203,8 +203,8 @@ var statuses = map[contract.PendingState]string{
 	contract.Working: "working", contract.Ended: "completed", contract.Cancelled: "cancelled", contract.Lost: "failed",
 }
 
-// detailed returns the task with the members of its status. A working task becomes
-// one that requires input if there is a question that the client can show.
+// detailed returns the task with the members of its status. If there is a question
+// that the client can show, a working task becomes a task that requires input.
 func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 	t, err := s.task(v.caller, p)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 
 // taskID returns the ID of a task that caller may follow: the call's own ID, and a
 // code for this owner and call, computed with the secret state key. Other owners
-// cannot find the task with this ID.
+// cannot use this ID to find the task.
 func (s *Server) taskID(id string, caller contract.Caller) (string, error) {
 	mac, err := s.mac([]byte("task\n" + caller.Owner() + "\n" + id))
 	if err != nil {

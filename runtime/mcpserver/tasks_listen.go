@@ -19,8 +19,8 @@ import (
 // with notifications.taskIds. The SDK serves that method, but it does not know this
 // member and cannot send notifications/tasks. The member therefore passes the SDK
 // in _meta (carryTasks), and is put back into the acknowledgement (acknowledging).
-// A notification leaves the SDK under the name of one that 2026-07-28 no longer
-// has, and is renamed (rename).
+// A notification leaves the SDK under the name of a notification that 2026-07-28 no
+// longer has. It is then renamed (rename).
 
 const (
 	// carriedTasks is the _meta key that carries taskIds.
@@ -67,14 +67,14 @@ func (f *frame) carryTasks() *jsonrpc.Error {
 // listening is a subscription to tasks.
 type listening struct {
 	ids   []string      // the client's task IDs
-	meta  mcp.Meta      // of every message sent for it
+	meta  mcp.Meta      // sent as the meta of every message for the subscription
 	acked chan struct{} // closed when the client has the acknowledgement
 	once  sync.Once
 }
 
 type listeningKey struct{}
 
-// listen serves subscriptions/listen. next is the SDK's handler.
+// listen serves subscriptions/listen. The parameter next is the SDK's handler.
 func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest, next func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
 	wanted, _ := req.Params.Meta[carriedTasks].([]any)
 	if len(wanted) == 0 {

@@ -11,16 +11,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// visitor is the client of a request about a task, in the role of showing questions
-// and bringing answers. Its methods are those that a PendingCalls asserts from a
-// contract.Caller's Client.
+// visitor represents the client of a request about a task, which shows questions
+// and returns answers. A PendingCalls asserts its methods from a contract.Caller's
+// Client.
 type visitor struct {
 	caller    contract.Caller
 	revision  string
 	form, url bool // declared by the client
 	replies   map[string]*mcp.ElicitResult
 	requests  mcp.InputRequestMap // recorded by Put
-	meta      map[string]any      // of the request
+	meta      map[string]any      // meta of the request
 	key       string              // of the request, see calls
 }
 
@@ -57,7 +57,8 @@ func newVisitor(caller contract.Caller, version string, can *mcp.ClientCapabilit
 	return v
 }
 
-// canElicit returns what a client has declared that it can show.
+// canElicit reports what a client can show, according to its declared
+// capabilities.
 func canElicit(version string, can *mcp.ClientCapabilities) (form, url bool) {
 	if can == nil || can.Elicitation == nil {
 		return false, false
@@ -70,9 +71,9 @@ func (v *visitor) CanShow(r *elicit.Request) bool {
 	return (&peer{form: v.form, url: v.url}).CanShow(r)
 }
 
-// Put records that the call is waiting for r, so that the client shows it. A link
-// that the client has already opened is not shown again: its page reports when it
-// is done.
+// Put records that the call is waiting for r, so the client shows it. A link that
+// the client has already opened is not shown again: its page reports when it is
+// done.
 func (v *visitor) Put(r *elicit.Request) {
 	for _, e := range elicitations(r, v.revision) {
 		if e.params.Mode != "url" || !v.opened(r) {
@@ -101,9 +102,9 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 	return (&peer{caller: v.caller}).signed(actions)
 }
 
-// Unattended reports whether an answer may not come from a person. Some clients
-// decline by themselves when they run without a user and do not say so, and the
-// server cannot know how long they showed a question.
+// Unattended reports whether an answer may come from the client instead of a
+// person. Some clients run without a user, decline by themselves, and do not
+// report that. The server cannot know how long they showed a question.
 func (v *visitor) Unattended(r *elicit.Request) bool {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {

@@ -6,9 +6,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK notifies all clients of each tool that it gets, so it does not get the
-// unannounced ones. They are added to its lists on the way out, and calls of them
-// reach the SDK under the name of a tool that it knows.
+// The SDK notifies all clients of each tool that is registered, so unannounced
+// tools are not registered. They are added to the SDK's lists afterwards, and
+// calls to them reach the SDK under the name of a registered tool.
 
 // announced reports whether the SDK has a tool with this name.
 func (p *published) announced(name string) bool {
@@ -17,10 +17,10 @@ func (p *published) announced(name string) bool {
 }
 
 // calledKey is the context key for the name of an unannounced tool that is being
-// called. The SDK passes nothing else to a handler.
+// called. The SDK passes only the context to a handler.
 type calledKey struct{}
 
-// known returns a call for which the SDK finds a handler.
+// known returns the call in a form for which the SDK finds a handler.
 func (p *published) known(ctx context.Context, req *mcp.CallToolRequest) (context.Context, *mcp.CallToolRequest) {
 	name := req.Params.Name
 	if t := p.tools[name]; t == nil || !t.Unannounced || p.standIn == "" {

@@ -77,8 +77,8 @@ func (s *Server) resourcesFor(req mcp.Request, all []*mcp.Resource) []*mcp.Resou
 	})
 }
 
-// viewMeta tells the host to deny the page all network access, and that the page
-// draws its own border.
+// viewMeta tells the host to deny the page all network access. It also says that
+// the page draws its own border.
 func viewMeta() mcp.Meta {
 	none := []string{}
 	return mcp.Meta{"ui": map[string]any{

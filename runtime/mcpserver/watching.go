@@ -10,8 +10,8 @@ import (
 )
 
 // watching holds other servers' resources that clients have subscribed to: for each
-// URI, the sessions, and the function that ends the subscription. The SDK knows
-// whom to notify. It does not report that a session ended without unsubscribing, so
+// URI, the sessions and the function that ends the subscription. The SDK knows whom
+// to notify. It does not report that a session ended without unsubscribing, so
 // sweep removes such sessions at the next subscription.
 type watching struct {
 	mu  sync.Mutex
@@ -90,8 +90,8 @@ func (s *Server) sweep() {
 }
 
 // end removes a URI without subscribers and returns its stop function. stop may
-// take as long as the other server, so the caller calls it after releasing w.mu,
-// which it holds now.
+// take as long as the other server, so the caller, which holds w.mu, calls it
+// only after releasing that lock.
 func (w *watching) end(uri string, one *watched) (stop func()) {
 	if len(one.by) > 0 {
 		return func() {}

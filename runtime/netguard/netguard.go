@@ -4,9 +4,9 @@
 // address.
 //
 // It checks the address that is actually dialled, not its name, for each
-// connection and each redirect. The configuration decides which inside
-// addresses are allowed. A stranger's host name never does, because its DNS can
-// return any address and change a second later.
+// connection and each redirect. Only the configuration decides which inside
+// addresses are allowed. A stranger's host name never decides that, because its
+// DNS can return any address, and another one a second later.
 package netguard
 
 import (
@@ -62,9 +62,9 @@ func (g Guard) Check(ip netip.Addr) error {
 	return nil
 }
 
-// CheckURL checks a URL without resolving its host name. It refuses IP
-// addresses that Check refuses and, unless Inside is set, local host names.
-// With Network, it refuses only this machine's names.
+// CheckURL checks a URL without resolving its host name. It refuses IP addresses
+// that Check refuses and, unless Inside is set, local host names. If only Network
+// is set, it refuses only this machine's own names.
 func (g Guard) CheckURL(at *url.URL) error {
 	host := at.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -114,7 +114,8 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // IsInside reports whether a configured URL is on this machine or its network:
-// its host is an IP address there, or a name that no stranger can own.
+// its host is an IP address there, or it has a host name that no stranger can
+// own.
 func IsInside(address string) bool {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" {

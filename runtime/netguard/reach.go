@@ -2,7 +2,7 @@ package netguard
 
 import "net/netip"
 
-// from is the place from which an address can be reached.
+// from defines where an address can be reached from.
 type from int
 
 const (
@@ -11,7 +11,7 @@ const (
 	never               // never contacted: unused by real services, or exposes the machine's secrets
 )
 
-// special lists the ranges that are not on the internet. A range comes before
+// special lists the ranges that are not on the internet. Each range comes before
 // any larger range that contains it.
 var special = []struct {
 	prefix netip.Prefix
@@ -43,8 +43,8 @@ var special = []struct {
 	{netip.MustParsePrefix("ff00::/8"), never},
 }
 
-// reach returns the place from which an address can be reached. For an IPv6
-// address that stands for an IPv4 address, the IPv4 address decides.
+// reach returns where an address can be reached from. For an IPv6 address that
+// stands for an IPv4 address, the IPv4 address decides.
 func reach(ip netip.Addr) from {
 	if !ip.IsValid() {
 		return never

@@ -45,8 +45,9 @@ const (
 	// answerFile is the file that an agent writes, in the root folder of the
 	// repository.
 	answerFile = "deskhand-phrases.jsonl"
-	// perTask and bytesPerTask limit the sections of a task. A task's prompt
-	// may be passed as a program's argument, which Linux limits to 128 KiB.
+	// perTask and bytesPerTask limit the sections of a task. A task's prompt may
+	// be passed to a program as an argument, and Linux limits an argument to 128
+	// KiB.
 	perTask      = 30
 	bytesPerTask = 60 << 10
 )
@@ -59,9 +60,9 @@ type job struct {
 }
 
 // WriteByAgents has a coding agent write the phrases for plan's sections into
-// file, as [Write] does with a model. It first collects the results of an
-// earlier run's tasks, and waits for those that are still running. If ctx is
-// done, the agents continue, and the next run collects their results.
+// file, as [Write] does with a model. It first collects the results of an earlier
+// run's tasks, and waits for tasks that are still running. If ctx is done, the
+// agents continue, and the next run collects their results.
 func WriteByAgents(ctx context.Context, file *File, plan Plan, a Agents, o Options) (Report, error) {
 	project, repo, err := a.Bench.ProjectAt(ctx, a.Dir)
 	if err != nil {
@@ -108,10 +109,10 @@ type working struct {
 	repo    tasks.Repo
 }
 
-// grouped groups the sections of plan by folder, in parts that fit into a task.
-// The folders are in the order of their first sections.
+// grouped groups the plan's sections by folder. Each group is small enough for
+// one task. The folders are in the order of their first sections.
 func grouped(plan Plan, taken map[string]bool) (groups [][]*Section) {
-	last := map[string]int{} // index of the group that a folder's next section goes to
+	last := map[string]int{} // by folder: index of the group to which the folder's next section is added
 	size := map[int]int{}
 	for i := range plan.Todo {
 		s := &plan.Todo[i]
@@ -209,7 +210,7 @@ func (w *working) earlier(ctx context.Context, plan Plan) (jobs []job, err error
 }
 
 // again sets the attempt of an earlier task. If there is no attempt to wait for
-// or collect, it cancels the task and keep is false.
+// or collect, again cancels the task and keep is false.
 func (w *working) again(ctx context.Context, j *job) (keep bool, err error) {
 	attempts, err := w.Bench.Attempts(ctx, j.task)
 	if err != nil {

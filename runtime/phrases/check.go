@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Limits for a phrase, which is a text that a person types to search.
+// Limits for a phrase. A phrase is text that a person types to search.
 const (
 	leastRunes = 6
 	mostRunes  = 120
 	mostWords  = 20
 )
 
-// checked returns the usable phrases for s, and the reasons why the other
-// phrases are not usable. It returns no more phrases than most.
+// checked returns the usable phrases for s, and the reasons why the other phrases
+// are not usable. It returns no more phrases than the limit allows.
 func checked(given []string, s *Section, most int) (fit, why []string) {
 	docs := bare(s.Title + " " + s.Breadcrumb + " " + s.Text)
 	var seen []string
@@ -62,13 +62,13 @@ func unfit(phrase string) string {
 }
 
 // wide reports whether a character is Chinese, Japanese or Korean: a few such
-// characters make a whole phrase.
+// characters are enough for a phrase.
 func wide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// bare returns text in lower case with only letters and digits, so that
-// punctuation and line ends do not hide a copy.
+// bare returns text in lower case with only letters and digits, so punctuation
+// and line ends cannot hide a copy.
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -1,10 +1,11 @@
 // Package phrases writes the phrases file, which holds everyday phrasings for
 // the chunks of an index: see indexer.Phrases.
 //
-// A Plan lists the sections without phrases and those that have changed since,
-// hardest to reach first. The phrases come from a model (Remote), from coding
-// agents (Agents) or from questions that people asked (FromGaps). Each phrase
-// is checked before it is added to the File.
+// A Plan lists the sections without phrases and the sections that have changed
+// since their phrases were written. The sections that are hardest to reach come
+// first. The phrases come from a model (Remote), from coding agents (Agents) or
+// from questions that people asked (FromGaps). Each phrase is checked before it
+// is added to the File.
 package phrases
 
 import (
@@ -24,9 +25,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// File is a phrases file that is read and written. It may be used concurrently.
-// Saving keeps changes that other programs have made to the file meanwhile,
-// except for chunks that were set here.
+// File is a phrases file that can be read and changed. It may be used
+// concurrently. Saving keeps changes that other programs have made to the file in
+// the meantime, except for chunks that were set here.
 type File struct {
 	path string
 
@@ -35,7 +36,7 @@ type File struct {
 	// changed holds the lines set since Open or the last save, by chunk ID. A
 	// nil line was removed.
 	changed map[string]*line
-	// saved is the time of the last save, and took its duration.
+	// saved is the time of the last save, and took is how long that save took.
 	saved time.Time
 	took  time.Duration
 }
@@ -51,8 +52,8 @@ type line struct {
 const maxBytes = 64 << 20
 
 // Open reads the file at path. If the file is missing, it counts as empty. Open
-// returns a fault with code "bad_phrases" if a line is invalid, because
-// rewriting the file would lose it.
+// returns a fault with code "bad_phrases" if a line is invalid, because rewriting
+// the file would lose that line.
 func Open(path string) (*File, error) {
 	f := &File{path: path, changed: map[string]*line{}}
 	var err error
@@ -60,8 +61,8 @@ func Open(path string) (*File, error) {
 	return f, err
 }
 
-// PathIn returns the path of the phrases file that metadata.json in dir names,
-// or otherwise of phrases.jsonl in dir.
+// PathIn returns the path of the phrases file named in dir's metadata.json. If
+// that names none, it returns the path of phrases.jsonl in dir.
 func PathIn(dir string) string {
 	if docs, metadata, err := indexer.Find(dir); err == nil {
 		if path, err := indexer.PhrasesPath(indexer.Options{Dir: docs, MetadataPath: metadata}); err == nil && path != "" {
@@ -131,12 +132,12 @@ func (f *File) drop(id string) {
 	f.changed[id] = nil
 }
 
-// saveShare limits the time spent saving to about 1/saveShare of the total, so
-// that a large file is not rewritten after every answer.
+// saveShare limits the time spent on saving to about 1/saveShare of the total
+// time, so a large file is not rewritten after every answer.
 const saveShare = 20
 
 // Save writes the file atomically if anything has changed. If end is false, it
-// may leave the writing to a later call.
+// may leave writing the file to a later call.
 func (f *File) Save(end bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,7 +20,7 @@ func Asked(r gaps.Report) map[string]int {
 }
 
 // FromGaps adds recorded questions as phrases to the chunks nearest to them, in
-// addition to the chunks' existing phrases. It uses no model. The lines then
+// addition to the chunks' existing phrases. It uses no model. These lines then
 // count as written by a person, so no model replaces them.
 func FromGaps(file *File, index string, r gaps.Report) (Report, error) {
 	sections, _, err := sectionsOf(index)

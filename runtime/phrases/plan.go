@@ -23,13 +23,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// Section is a text to write phrases for: a chunk, and all chunks with
-// identical text, for example in another version of the docs.
+// Section stands for text that phrases are written for: one chunk and all chunks
+// with identical text, for example in another version of the docs.
 type Section struct {
 	// IDs holds the chunk IDs, sorted. It has at least one.
 	IDs []string
-	// Title is the page's title, and Breadcrumb the headings from the page's
-	// top down to the section.
+	// Title is the page's title, and Breadcrumb lists the headings from the
+	// page's top down to the section.
 	Title, Breadcrumb, Heading string
 	// Text is the chunk's plain text.
 	Text string
@@ -38,8 +38,8 @@ type Section struct {
 	// Rank is the section's position in a search for its own first sentence,
 	// from 0 to NotFound. The higher it is, the harder the section is to reach.
 	Rank int
-	// Asked is the number of questions with few results whose nearest section
-	// this is.
+	// Asked is the number of questions with few results for which this is the
+	// nearest section.
 	Asked int
 }
 
@@ -56,19 +56,19 @@ const NotFound = search.MaxLimit
 // Plan lists the sections to write phrases for.
 type Plan struct {
 	// Sections is the number of sections with text. Written is the number of
-	// sections with phrases from this command, and Own the number with phrases
-	// from a person, which are not changed.
+	// sections with phrases from this command, and Own is the number of sections
+	// with phrases from a person, which are not changed.
 	Sections int `json:"sections"`
 	Written  int `json:"written"`
 	Own      int `json:"own"`
 	// Changed is the number of sections whose text has changed since their
 	// phrases were written.
 	Changed int `json:"changed"`
-	// Stale holds the IDs in the file that no chunk has, sorted.
+	// Stale holds the sorted IDs in the file that belong to no chunk.
 	Stale []string `json:"stale"`
-	// Todo holds the sections without phrases and the changed ones. The
-	// sections nearest to questions with few results come first, then the ones
-	// that are hardest to reach.
+	// Todo holds the sections without phrases and the sections that have changed.
+	// The sections nearest to questions with few results come first, then the
+	// sections that are hardest to reach.
 	Todo []Section `json:"-"`
 }
 
@@ -125,7 +125,7 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 }
 
 // manySections is the number of sections above which ranking is announced.
-// Searching for this many takes about ten seconds.
+// Searching for this many sections takes about ten seconds.
 const manySections = 2000
 
 // state is the state of a section's phrases in a file, ordered from worst to
@@ -157,8 +157,8 @@ func (f *File) state(s Section) state {
 	return least
 }
 
-// leastText is the minimum number of letters in a section, excluding its
-// heading. A shorter section has nothing to phrase.
+// leastText is the minimum number of letters in a section, excluding its heading.
+// A shorter section contains nothing that people search for.
 const leastText = 30
 
 // sectionsOf returns the sections of an index in the index's order, and the IDs
@@ -217,24 +217,25 @@ func letters(s string) (n int) {
 	return n
 }
 
-// digest returns a digest of everything that phrases are written from: 16
-// hexadecimal digits, enough to notice a change and short enough for a line
-// that people read.
+// digest returns a digest of everything that phrases are based on. It has 16
+// hexadecimal digits: enough to notice a change, and short enough for a line that
+// people read.
 func digest(s Section) string {
 	sum := sha256.Sum256([]byte(s.Title + "\x00" + s.Breadcrumb + "\x00" + s.Text))
 	return hex.EncodeToString(sum[:8])
 }
 
-// rank sets the rank of each section: its position in a search by meaning for
-// its own first sentence, without title and headings. If a section's own words
-// do not find it, other words will not find it either. Measured with 188
-// sections that answer labelled questions, the probability that a section which
-// its questions missed ranks higher than one which they found is 0.71. For an
-// order by length, it is 0.57, by the rarity of the words 0.63, and by the rank
-// of the heading 0.57.
+// rank sets the rank of each section: its position in a search by meaning for its
+// own first sentence, without title and headings. If a section's own words do not
+// find it, other words will not find it either. The order was measured with 188
+// sections that answer labelled questions. For some sections, a search with their
+// questions missed the section; for others, it found it. The probability that a
+// missed section has a higher rank than a found section is 0.71. For an order by
+// length it is 0.57, by the rarity of the words 0.63, and by the rank of the
+// heading 0.57.
 //
-// If a search by meaning is impossible or would send texts to another program,
-// rank searches by words.
+// If a search by meaning is impossible or would send text to another program,
+// rank uses a keyword search.
 func rank(ctx context.Context, engine *search.Engine, sections []Section) error {
 	by := search.Meaning
 	if engine.Metadata().Embedding == nil || !Near(engine) || engine.Mute() != nil {
@@ -264,8 +265,9 @@ func rank(ctx context.Context, engine *search.Engine, sections []Section) error 
 	return context.Cause(ctx)
 }
 
-// Near reports whether a search of engine sends nothing to another program.
-// With a provider's embeddings it would. Planning never sends anything.
+// Near reports whether a search with engine stays on this machine. With a
+// provider's embeddings, a search would send text to another program. Planning
+// never sends anything.
 func Near(engine *search.Engine) bool {
 	e := engine.Metadata().Embedding
 	return e == nil || !embed.Far(e.String())
@@ -290,8 +292,8 @@ func rankOne(ctx context.Context, engine *search.Engine, by search.By, s *Sectio
 	return nil
 }
 
-// firstSentence returns a text's first sentence, without quotation marks, which
-// a search would interpret as a phrase.
+// firstSentence returns the first sentence of text, without quotation marks,
+// because a search would interpret quoted words as a phrase.
 func firstSentence(text string) string {
 	text = textutil.OneLine(strings.NewReplacer(`"`, " ", "\u201c", " ", "\u201d", " ").Replace(text))
 	first, _, _ := strings.Cut(text, ". ")
@@ -359,6 +361,6 @@ func (u *Usage) add(more Usage) {
 	u.Estimated = u.Estimated || more.Estimated
 }
 
-// tokensOf estimates the number of tokens in a text: one for every four bytes,
-// as in English.
+// tokensOf estimates the number of tokens in text: one for every four bytes, as
+// in English.
 func tokensOf(text string) int64 { return int64(math.Ceil(float64(len(text)) / 4)) }

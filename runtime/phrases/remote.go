@@ -43,7 +43,7 @@ type Remote struct {
 	// may be empty.
 	key, secret string
 	client      *http.Client
-	// pause is the first pause between tries. Tests shorten it.
+	// pause is the first pause between attempts. Tests shorten it.
 	pause time.Duration
 }
 
@@ -51,7 +51,7 @@ type Remote struct {
 // It can return the faults "bad_writer" and "no_key". With "no_key" it also
 // returns a Remote, which can still be used for estimates.
 func OpenRemote(spec string) (*Remote, error) {
-	// The client follows no redirects: the key and the texts go only to the URL
+	// The client follows no redirects: the key and the text go only to the URL
 	// that the user gave.
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	m := &Remote{Name: spec, batch: 5, concurrent: 4, client: client, pause: time.Second}
@@ -89,17 +89,17 @@ func OpenRemote(spec string) (*Remote, error) {
 }
 
 const (
-	// tries is the maximum number of tries of a request. The pauses between
-	// them double up to longestPause. If the other side asks for a longer pause
-	// of up to longestWait, that pause applies. If it asks for more, the
-	// request fails.
+	// tries is the maximum number of attempts at a request. The pauses between
+	// the attempts double, up to longestPause. If the other side asks for a
+	// longer pause, up to longestWait, that pause applies. If the other side asks
+	// for an even longer pause, the request fails.
 	tries        = 5
 	longestPause = 20 * time.Second
 	longestWait  = 2 * time.Minute
 	// answerWithin is the timeout of a request. A local model may have to be
 	// loaded first.
 	answerWithin = 5 * time.Minute
-	// maxReply is the maximum number of bytes read of an answer.
+	// maxReply is the maximum number of bytes that are read from an answer.
 	maxReply = 4 << 20
 )
 
@@ -280,8 +280,8 @@ func (r *Remote) refused(resp *http.Response, reply []byte) error {
 // cannot fix.
 var noQuota = regexp.MustCompile(`"insufficient_quota"`)
 
-// complaint returns the message of an error answer: {"error": {"message":
-// ...}}, {"error": ...} or {"message": ...}.
+// complaint returns the message in an error answer: {"error": {"message": ...}},
+// {"error": ...} or {"message": ...}.
 func complaint(reply []byte) string {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
@@ -295,10 +295,10 @@ func complaint(reply []byte) string {
 	}
 	var text string
 	if json.Unmarshal(outer.Error, &inner) != nil {
-		_ = json.Unmarshal(outer.Error, &text) // other forms have no message
+		_ = json.Unmarshal(outer.Error, &text) // answers in any other form have no message
 	}
 	return plain(cmp.Or(inner.Message, text, outer.Message))
 }
 
-// plain returns a text from outside on one line of at most 300 characters.
+// plain returns text from outside as one line of at most 300 characters.
 func plain(text string) string { return textutil.Shorten(textutil.OneLine(textutil.Plain(text)), 300) }

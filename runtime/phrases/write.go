@@ -22,13 +22,14 @@ type Options struct {
 	MaxTokens int64
 	MaxCost   float64
 	Price     Price
-	// Progress, unless nil, is called when phrases were written or could not
-	// be, at most once a second and not concurrently.
+	// Progress, unless nil, is called after phrases have been written or an
+	// attempt to write them has failed. It is called at most once a second, and
+	// never concurrently.
 	Progress func(Report)
 }
 
-// Check returns a fault with code "misuse" for invalid options. by names the
-// writer, and priced reports whether a Price was given.
+// Check returns a fault with code "misuse" for invalid options. The parameter by
+// names the writer, and priced reports whether a Price was given.
 func (o Options) Check(by string, priced bool) error {
 	switch {
 	case o.Each < 1 || o.Each > MaxEach:
@@ -41,8 +42,8 @@ func (o Options) Check(by string, priced bool) error {
 	return nil
 }
 
-// ByAgent is the prefix of a coding agent's name, and ByGaps stands for
-// recorded questions. Anything else is for OpenRemote.
+// ByAgent is the prefix of a coding agent's name, and ByGaps stands for recorded
+// questions. Any other name is passed to OpenRemote.
 const (
 	ByAgent = "agent:"
 	ByGaps  = "gaps"
@@ -56,11 +57,11 @@ const MaxEach = 10
 
 // Report describes the result of a run.
 type Report struct {
-	// Todo is the number of sections to write phrases for, and Written the
-	// number of those that got phrases.
+	// Todo is the number of sections to write phrases for, and Written is the
+	// number of these sections that got phrases.
 	Todo    int `json:"todo"`
 	Written int `json:"written"`
-	// Phrases is the number of new phrases, and Refused the number of phrases
+	// Phrases is the number of new phrases, and Refused is the number of phrases
 	// that failed the checks.
 	Phrases int   `json:"phrases"`
 	Refused int   `json:"refused"`
@@ -70,8 +71,8 @@ type Report struct {
 	// Failed lists the sections and tasks that got no phrases, with reasons. It
 	// is never nil.
 	Failed []Failure `json:"failed"`
-	// Stopped describes why the run stopped early: it reached its budget. It is
-	// empty if the run was completed.
+	// Stopped says which budget stopped the run early. It is empty if the run was
+	// completed.
 	Stopped string `json:"stopped,omitempty"`
 }
 
@@ -177,8 +178,8 @@ func (w *writing) used(estimated, u Usage) {
 	w.report.Usage.add(u)
 }
 
-// batch requests phrases for some sections at once. It then sends a separate
-// request for each section that got no usable phrases.
+// batch requests phrases for several sections in one request. It then sends a
+// separate request for each section that got no usable phrases.
 func (w *writing) batch(ctx context.Context, model *Remote, sections []*Section) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -196,8 +197,8 @@ func (w *writing) batch(ctx context.Context, model *Remote, sections []*Section)
 	return err
 }
 
-// once requests phrases for some sections and returns the sections that got
-// none. If last is true, it reports them as failures.
+// once requests phrases for some sections and returns the sections that got none.
+// If last is true, once reports these sections as failures.
 func (w *writing) once(ctx context.Context, model *Remote, sections []*Section, last bool) (left []*Section, err error) {
 	expected := estimate(sections, w.Each)
 	answer, u, err := model.ask(ctx, ask(sections, w.Each))
@@ -230,8 +231,8 @@ func (w *writing) once(ctx context.Context, model *Remote, sections []*Section, 
 	return left, nil
 }
 
-// take sets a section's phrases to the usable ones. reason describes why there
-// are none, or is "".
+// take sets a section's phrases to the usable ones among the given phrases. If
+// none is usable, reason says why; otherwise it is "".
 func (w *writing) take(s *Section, given []string) (reason string) {
 	fit, why := checked(given, s, w.Each)
 	w.mu.Lock()
@@ -268,8 +269,9 @@ func (w *writing) tell() {
 	}
 }
 
-// Estimate returns the approximate usage of writing the plan with model. A nil
-// model stands for agents, whose actual usage is higher by an unknown amount.
+// Estimate returns the approximate usage for writing the plan's phrases with
+// model. A nil model stands for agents, whose actual usage is higher by an
+// unknown amount.
 func Estimate(plan Plan, model *Remote, each int) (u Usage) {
 	batch := 1
 	if model != nil {

@@ -13,9 +13,10 @@ import (
 // apply to the cosine of the nearest chunk plus foundShare times the share of the
 // question's evidence in the best keyword match. They were measured on eleven
 // labelled sets: 1,621 questions with an answer, and 1,100 without one, taken from
-// the other sets (docs/ranking.md). Below absentBelow are 1.3 % of the questions
-// with an answer (at most 3.6 % in any set) and 22 % of those without; below
-// unsureBelow, 13 % and 68 %, and there NDCG@5 is 0.39 instead of 0.76.
+// the other sets (docs/ranking.md). Of the questions with an answer, 1.3 % are
+// below absentBelow (at most 3.6 % in any set); of those without an answer, 22 %
+// are. The figures for unsureBelow are 13 % and 68 %, and below it NDCG@5 is 0.39
+// instead of 0.76.
 const (
 	foundShare  = 0.36
 	absentBelow = 0.35
@@ -23,13 +24,13 @@ const (
 )
 
 // The best hits disagree if the first one is weak by keyword or by meaning while
-// the best keyword match has less than half of the question. NDCG@5 is 0.50 for
-// such questions.
+// the best keyword match contains less than half of the question. NDCG@5 is 0.50
+// for such questions.
 const (
 	agreeAtLeast  = 0.6
 	foundAtLeast  = 0.5
 	adviseFrom    = 100 // minimum number of chunks: a smaller index was not measured, and an agent can read list_docs instead
-	adviseWords   = 3   // minimum number of words in a question: fewer are a name to look up
+	adviseWords   = 3   // minimum number of words in a question; fewer words are a name to look up
 	maxAdvised    = 8
 	advisedBytes  = 60
 	advisedCosine = 0.3
@@ -67,9 +68,9 @@ func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	return h, nil
 }
 
-// nearTerms returns terms of the corpus that are near the question and not in it:
-// the nearest by vector of the terms that represent the corpus, then the headings
-// and titles of the best hits.
+// nearTerms returns terms of the corpus that are near the question but not in it.
+// First come the corpus's representative terms that are nearest by vector, then
+// the headings and titles of the best hits.
 func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
 	type near struct {
 		term   string

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// variants detects sections that are the same in several versions or languages,
-// which a collapsing facet distinguishes, so that a search shows one and names the
-// others. Two sections are variants
+// variants detects sections that are the same in several versions or languages. A
+// collapsing facet distinguishes these versions or languages. A search shows one
+// such section and names the others. Two sections are variants
 //
 //   - by place: their pages differ only in the facet's value, as a path segment and
 //     as words of the headings ("retries-in-go"); or
@@ -23,14 +23,14 @@ type variants struct {
 	keys     []string
 	distinct []map[string]string
 	byPage   []int32
-	first    map[string]int // by place, the index of its hit
+	first    map[string]int // by place: index of the hit
 	shown    []section      // the hits
 	// Reused buffers.
 	values        []string
 	name, letters []byte
 }
 
-// section holds what same compares.
+// section holds the values that the method same compares.
 type section struct {
 	chunk   int
 	values  map[string]string
@@ -38,8 +38,8 @@ type section struct {
 }
 
 // alike is the minimum cosine at which two sections with the same heading count as
-// saying the same. Anything from 0.7 to 0.9 gives almost the same results: other
-// sections with the same heading are far below, translations far above.
+// having the same content. Anything from 0.7 to 0.9 gives almost the same results:
+// other sections with the same heading are far below, translations far above.
 const alike = 0.8
 
 func (r *run) variants() (*variants, error) {
@@ -54,7 +54,7 @@ func (r *run) variants() (*variants, error) {
 }
 
 // of returns the index of the hit that a chunk is a variant of, or -1 if there is
-// none. In that case the chunk becomes the next hit if there is room.
+// none. If there is none and there is room, the chunk becomes the next hit.
 func (v *variants) of(chunk int, room bool) (of int, err error) {
 	if len(v.keys) == 0 {
 		return -1, nil
@@ -89,8 +89,8 @@ func (v *variants) of(chunk int, room bool) (of int, err error) {
 	return -1, nil
 }
 
-// otherValues returns, by collapsing facet, the values that chunks have and that
-// differ from the hit's own, sorted.
+// otherValues returns, for each collapsing facet, the sorted values of the given
+// chunks that differ from the hit's own value.
 func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]string, error) {
 	if len(chunks) == 0 {
 		return nil, nil
@@ -124,7 +124,7 @@ func (v *variants) same(a, b section) bool {
 		v.run.reader.Alike(a.chunk, b.chunk) >= alike
 }
 
-// appendLetters appends the letters and digits of a heading in lower case, so that
+// appendLetters appends the letters and digits of a heading in lower case, so
 // update_or_create equals updateOrCreate.
 func appendLetters(b []byte, heading string) []byte {
 	for _, c := range heading {
@@ -152,8 +152,9 @@ func (r *run) collapsing() []string {
 	return keys
 }
 
-// place sets v.name to a chunk's place with the page's values of the keys replaced
-// by "*". It returns false if the path contains none of those values.
+// place sets v.name to a chunk's place. In it, the page's values for the
+// collapsing facets are replaced by "*". It returns false if the path contains
+// none of those values.
 func (v *variants) place(path, fragment []byte, metadata map[string]string) (ok bool) {
 	v.name, v.values = append(v.name[:0], path...), v.values[:0]
 	for _, k := range v.keys {

@@ -9,14 +9,14 @@ import (
 
 // Docs write "rollback" and "login" where a question says "roll back" and "log in",
 // and the other way round. leastHalf is the minimum length in bytes of each half of
-// a split word, leastJoined that of a joined word.
+// a split word. leastJoined is the minimum length of a joined word.
 const (
 	leastHalf   = 3
 	leastJoined = 5
 )
 
-// addJoined adds the joined form of two neighbouring words to the query, with the
-// weight of a similar word.
+// addJoined adds the joined forms of neighbouring words to the query, with the
+// weight of similar words.
 func (r *run) addJoined(text string, terms []artifact.Term) error {
 	if r.language != language.English {
 		return nil
@@ -50,7 +50,7 @@ func joinedWith(before, word, between string) string {
 	return strings.ToLower(before + word)
 }
 
-// secondHalves holds the words that end a compound which English writes as one word
+// secondHalves holds the second words of compounds that English writes as one word
 // or as two. Joining any two neighbours would be wrong: docs are full of
 // identifiers, and "state management" is not about StateManagement.
 var secondHalves = func() map[string]bool {
@@ -65,8 +65,9 @@ func plainWord(word string) bool {
 	return !strings.ContainsFunc(word, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
 }
 
-// halves splits an unknown word into two words. It returns the pair whose rarer
-// half is in the most chunks, or nil if there is none.
+// halves splits an unknown word into two words. If several splits are possible,
+// it returns the pair whose rarer half is in the most chunks, or nil if there is
+// none.
 func (r *run) halves(word string) ([]string, error) {
 	if !plainWord(word) {
 		return nil, nil

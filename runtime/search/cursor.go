@@ -15,9 +15,9 @@ type cursor struct {
 	Offset  int `json:"offset"`
 	Limit   int `json:"limit"`
 	Version int `json:"v"`
-	// Lexical reports that the previous pages were ranked by keyword only. The next
-	// ones are too, even if a vector is available again, as it would reorder all
-	// hits.
+	// Lexical reports whether the previous pages were ranked by keyword only. If
+	// so, the next pages are too, even if a vector is available again, because
+	// using it would reorder all hits.
 	Lexical bool   `json:"lexical,omitempty"`
 	Sig     string `json:"sig"`
 }

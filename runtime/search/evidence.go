@@ -12,16 +12,17 @@ import (
 // the score is their weighted sum; the weights sum to 1. If words find little of a
 // question, a ranker then orders the first hits by all parts; see package ranker.
 type Evidence struct {
-	// Words is the chunk's BM25 relative to the best chunk's.
+	// Words is the chunk's BM25 score relative to the best chunk's score.
 	Words float64
-	// Meaning is the similarity of its vector to the question's: 1 for the
-	// nearest chunk of the corpus, 0 for the corpus average and below.
+	// Meaning is the similarity between the vectors of the chunk and the
+	// question: 1 for the nearest chunk of the corpus, 0 for the corpus average
+	// and anything below it.
 	Meaning float64
-	// Near is how much of the question is close together in the chunk's text:
-	// within the length of a snippet, each word weighted by its rarity. It is
-	// computed only for the best chunks.
+	// Near is the share of the question whose words are close together in the
+	// chunk's text, that is, within the length of a snippet. Each word is
+	// weighted by its rarity. Near is computed only for the best chunks.
 	Near float64
-	// Path is how much of the question is in the path of its page.
+	// Path is the share of the question that is in the path of the chunk's page.
 	Path float64
 	// Row is the similarity to the question of the nearest row of the chunk's text (a
 	// paragraph, a list item or a row of a table, with its headings), scaled like
@@ -51,10 +52,11 @@ type weights struct {
 	prose                      bool // the question contains no code names
 }
 
-// weightsFor returns the weights for a question. They were chosen on eleven
-// labelled documentation sets, the same for all, in steps of 0.05
-// (docs/ranking.md), with one rule: the more of a question is names (identifiers,
-// flags, error texts), the more its words count and the less its meaning.
+// weightsFor returns the weights for a question. The weights were tuned in steps
+// of 0.05 on eleven labelled documentation sets and are the same for all sets
+// (docs/ranking.md). There is one rule: the larger the share of names in a
+// question (identifiers, flags, error messages), the more its words count and the
+// less its meaning does.
 func weightsFor(question string) weights {
 	share := names(question)
 	if end := nameFirst(question); end > 0 {
@@ -64,15 +66,16 @@ func weightsFor(question string) weights {
 	return weights{words: 0.48 + lean, meaning: 0.35 - lean, near: 0.085, path: 0.085, prose: share == 0}
 }
 
-// textWeights are the weights for questions to short texts, see [OverTexts]. A name
-// and two sentences contain few of the words that people use for the same thing, so
-// meaning counts more. On the 60 requests of tuning.json (docs/tools.md), recall@5
-// is 0.77 with them and 0.72 with the documentation weights. Values of 0.2 to 0.3
-// for words and 0.5 to 0.65 for meaning change the result by one or two requests.
+// textWeights are the weights for searches over short texts; see [OverTexts]. A
+// name and two sentences contain few of the words that people use for the same
+// thing, so meaning counts more. On the 60 requests of tuning.json (docs/tools.md),
+// recall@5 is 0.77 with them and 0.72 with the documentation weights. Values of 0.2
+// to 0.3 for words and 0.5 to 0.65 for meaning change the result by one or two
+// requests.
 var textWeights = weights{words: 0.3, meaning: 0.55, near: 0.05, path: 0.1}
 
-// withoutMeaning returns the weights for an index without vectors, or for when its
-// embedder is unavailable.
+// withoutMeaning returns the weights for an index without vectors, or for the time
+// during which its embedder is unavailable.
 func (w weights) withoutMeaning() weights {
 	w.words, w.meaning = w.words+w.meaning, 0
 	return w
@@ -80,22 +83,24 @@ func (w weights) withoutMeaning() weights {
 
 // Parameters of weights.doubt. If the best keyword match has at least enoughFound
 // of a question, the weights stay unchanged. aheadAtLeast is how far the nearest
-// chunk's cosine must exceed the average for meaning to gain weight instead, and
-// aheadFully is where it gains the most. On the mean of five models and eleven
-// sets, 0.2 to 0.25 for aheadAtLeast with 0.3 to 0.35 for aheadFully stay within
-// 0.0005 NDCG@5; 0.5 for enoughFound or 0.45 for aheadFully costs 0.001.
+// chunk's cosine must exceed the average before meaning gains weight, and
+// aheadFully is the distance at which meaning gains the most. For the mean over
+// five models and eleven sets, 0.2 to 0.25 for aheadAtLeast with 0.3 to 0.35 for
+// aheadFully stay within 0.0005 NDCG@5; 0.5 for enoughFound or 0.45 for
+// aheadFully costs 0.001.
 const (
 	enoughFound  = 0.4
 	aheadAtLeast = 0.25
 	aheadFully   = 0.3
 )
 
-// doubt returns the weights for a prose question whose best keyword match has only
-// the share found of it, while the nearest chunk by meaning exceeds the average
-// cosine by ahead. The words found are then common ones, and their best chunk would
-// count as much as one that has the whole question. Half of what words lose goes to
-// meaning. The weights of a question with code names, such as a pasted error that
-// the docs do not contain, stay unchanged: its parts are meant literally.
+// doubt returns the weights for a prose question. found is the share of the
+// question in the best keyword match, and ahead is how far the cosine of the
+// nearest chunk by meaning exceeds the average. If found is small, the words found
+// are common ones, and with unchanged weights their best chunk would count as much
+// as a chunk that has the whole question. Half of the weight that words lose goes
+// to meaning. The weights of a question with code names, such as a pasted error
+// that the docs do not contain, stay unchanged: its parts are meant literally.
 func (w weights) doubt(found, ahead float64) weights {
 	if !w.prose || found >= enoughFound {
 		return w
@@ -112,8 +117,9 @@ func (w weights) score(e Evidence) float64 {
 	return w.words*e.Words + w.meaning*e.Meaning + w.near*e.Near + w.path*e.Path
 }
 
-// names returns the share of a question's words that look like code names: with
-// digits, an inner capital, or a character that prose does not use.
+// names returns the share of a question's words that look like code names, that
+// is, words with digits, an inner capital, or a character that prose does not
+// use.
 func names(question string) float64 {
 	words := strings.Fields(spaced(question))
 	n := 0
@@ -149,16 +155,16 @@ func spaceless(c rune) bool {
 	return c >= 0x2e80 && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// If a query begins with a name and continues with phrasings of it after one of
-// clauseEnds, it is about the name, and the name's words count namedFirst times as
-// much.
+// If a query begins with a name, and phrasings of that name follow after one of
+// clauseEnds, the query is about the name. The name's words then count namedFirst
+// times as much.
 const (
 	namedFirst = 2
 	clauseEnds = ";\n\u2013\u2014"
 )
 
-// named is the position after the name that a query begins with, or 0 if it does
-// not begin with one or contains nothing else.
+// named is the position in a query after the name that the query begins with. It
+// is 0 if the query does not begin with a name, or contains only a name.
 type named int
 
 func nameFirst(query string) named {
@@ -189,9 +195,9 @@ func isName(w string) bool {
 	return false
 }
 
-// scale maps a cosine to the range of Evidence.Meaning. What a cosine is worth
-// differs by model and question, so it is compared with the cosines of the whole
-// corpus.
+// scale maps a cosine to the range of Evidence.Meaning. The meaning of a cosine
+// differs between models and questions, so it is compared with the cosines of the
+// whole corpus.
 func scale(cosine, mean, best float64) float64 {
 	if best <= mean {
 		return 0

@@ -23,12 +23,12 @@ type Library struct {
 }
 
 // Federation searches several libraries as one: word rarity, the best keyword score
-// and the nearest cosine are computed over all libraries in scope. It may be used
-// concurrently. The caller of Federate still owns its engines.
+// and the nearest cosine are computed over all libraries in scope. A Federation may
+// be used concurrently. The caller of Federate still owns the engines.
 type Federation struct{ libraries []Library }
 
-// Federate returns a Federation over libraries. Equal hits are ordered as libraries
-// are.
+// Federate returns a Federation over libraries. Hits with equal scores are in the
+// order of their libraries.
 func Federate(libraries []Library) *Federation { return &Federation{slices.Clone(libraries)} }
 
 // Libraries returns the federation's libraries. The caller must not change the
@@ -50,15 +50,16 @@ func (f *Federation) Named(id string) (found []Library) {
 }
 
 // Split splits LIBRARY:ID into the library and the ID of a chunk or page. An ID
-// without a library belongs to the only library that has it. Faults:
-// "invalid_argument" if several libraries have it, "chunk_not_found" if none has.
+// without a library belongs to the only library that contains it. Faults:
+// "invalid_argument" if several libraries contain the ID, "chunk_not_found" if no
+// library does.
 func (f *Federation) Split(id string) (Library, string, error) {
 	for _, l := range f.libraries {
 		if rest, ok := strings.CutPrefix(id, l.ID+":"); ok {
 			return l, rest, nil
 		}
 	}
-	for i := len(f.libraries) - 1; i >= 0; i-- { // the last of several versions
+	for i := len(f.libraries) - 1; i >= 0; i-- { // the last of several versions of a library
 		if rest, ok := strings.CutPrefix(id, f.libraries[i].Name+":"); ok {
 			return f.libraries[i], rest, nil
 		}
@@ -84,7 +85,7 @@ func (f *Federation) Split(id string) (Library, string, error) {
 	return Library{}, "", invalid(fmt.Sprintf("%d libraries have '%s'. Name one of them: %s", len(having), shorten(id), strings.Join(ids, ", ")))
 }
 
-// LibraryHit is a hit and its library. Its ID does not include the library.
+// LibraryHit is a hit and its library. The hit's ID does not include the library.
 type LibraryHit struct {
 	Library Library
 	Hit
@@ -99,8 +100,8 @@ type LibraryPage struct {
 	Lexical string
 }
 
-// scope returns the libraries to search: the ones that library names by ID or name,
-// or all if it is empty. Libraries that lack a filter's facet value are left out.
+// scope returns the libraries to search: those with the given ID or name, or all if
+// that is empty. A library that does not have a filter's facet value is left out.
 func (f *Federation) scope(library string, filters map[string]string) ([]Library, error) {
 	all := f.libraries
 	if library != "" {
@@ -144,8 +145,8 @@ func (f *Federation) similar(name string) string {
 	return " Did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
 }
 
-// statistics counts the chunks of the indexes searched together, and those with a
-// term.
+// statistics counts the chunks of the indexes searched together, and how many of
+// these chunks have a term.
 type statistics struct {
 	readers []*artifact.Reader
 	chunks  int
@@ -167,10 +168,10 @@ func (s *statistics) of(term string) (chunks, with int, err error) {
 	return s.chunks, with, nil
 }
 
-// deepest is how many keyword matches per library a question is ranked over; half
-// as many are added by meaning. With many libraries it falls to shallowest, because
-// the best chunks overall are among the best of each library. Paging ends after
-// these hits.
+// deepest is the number of keyword matches per library that are ranked for a
+// question; half as many semantic matches are added. With many libraries the number
+// drops to shallowest, because the best chunks overall are among the best of each
+// library. Paging ends when these hits run out.
 const (
 	deepest    = 2 * poolSize
 	shallowest = 12
@@ -179,8 +180,8 @@ const (
 // depthOf returns how many keyword matches to take from each of n libraries.
 func depthOf(n int) int { return max(shallowest, min(deepest, 8*poolSize/max(1, n))) }
 
-// kept is how many of all gathered chunks are ranked further, unless a later page
-// needs more.
+// kept is the number of gathered chunks that are ranked further, unless a later
+// page needs more.
 const kept = 4 * poolSize
 
 // Search searches the libraries in scope. library is an ID or a name; empty means
@@ -284,7 +285,8 @@ func (j *joint) open(in []Library) error {
 	return nil
 }
 
-// each calls work on each part, with an analyzer of the part's engine.
+// each calls the function work for each part, with an analyzer of the part's
+// engine.
 func (j *joint) each(ctx context.Context, work func(*part) error) error {
 	for _, p := range j.parts {
 		if err := p.do(ctx, func() error { return work(p) }); err != nil {
@@ -299,8 +301,8 @@ func (p *part) do(ctx context.Context, work func() error) (err error) {
 	return p.engine.withAnalyzer(ctx, p.run, work)
 }
 
-// read parses the question for each library, and requests its vector once per
-// embedder.
+// read parses the question for each library, and requests the question's vector
+// once per embedder.
 func (j *joint) read(ctx context.Context) error {
 	if err := j.each(ctx, func(p *part) error {
 		if err := p.run.checkBy(&p.run.by); err != nil {
@@ -328,7 +330,8 @@ func (j *joint) read(ctx context.Context) error {
 	return nil
 }
 
-// model identifies the embedder of an index, or is "" if the index has no vectors.
+// model returns a name that identifies the index's embedder, or "" if the index
+// has no vectors.
 func (ed *snapshot) model() string {
 	if e := ed.reader.Embedding(); e != nil {
 		return e.String()
@@ -443,8 +446,8 @@ func (j *joint) addPaths(ctx context.Context, hits []*jointHit) error {
 }
 
 // sieve drops hits that lack a phrase and hits that are variants of an earlier hit.
-// Variants are found within a library, as in a search of that library, and as the
-// same section in another version of it.
+// It finds variants within one library, as a search of that library does, and in
+// other versions of the library.
 func (j *joint) sieve(ctx context.Context, hits []*jointHit, want int) ([]*jointHit, error) {
 	var out []*jointHit
 	variants := map[*part]*variants{}

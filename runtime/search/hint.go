@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hintPool is how many hits are searched for filter values that would have given
-// results.
+// hintPool is the number of hits that are searched for filter values that would
+// have given results.
 const hintPool = 100
 
 // hint explains why there are no hits and which filters would give some.
@@ -30,8 +30,8 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 		Message:   fmt.Sprintf("0 results found for query '%s' with filters %s.", shorten(text), strings.Join(active, ", ")),
 		Suggested: map[string][]string{},
 	}
-	// First try the values that give results while the other filters stay, then
-	// those that give some on their own.
+	// First try the values that give results with the other filters unchanged,
+	// then the values that give results on their own.
 	for k := range r.filters {
 		others := maps.Clone(r.filters)
 		delete(others, k)
@@ -56,7 +56,8 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 	return h, nil
 }
 
-// shortened is how many bytes of a caller's text are repeated to it.
+// shortened is the maximum number of bytes of a caller's text that a message
+// repeats to the caller.
 const shortened = 200
 
 func shorten(s string) string {
@@ -66,7 +67,8 @@ func shorten(s string) string {
 	return s
 }
 
-// suggest adds to h the values of keys that hits under filters have.
+// suggest adds values of the given facets to h. These are values that hits have
+// if only the given filters apply.
 func (r *run) suggest(ctx context.Context, h *Hint, keys []string, filters map[string]string) error {
 	open := *r
 	open.filters = filters

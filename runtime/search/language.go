@@ -16,7 +16,7 @@ import (
 type languageIndex struct {
 	all    []language.Code // by number of chunks, most first
 	of     []uint8         // by chunk: the index of its language in all
-	chunks []int           // by index in all: the number of chunks
+	chunks []int           // number of chunks, by the language's index in all
 }
 
 // newLanguages builds the index from each chunk's language.
@@ -52,11 +52,12 @@ func (ed *snapshot) tongues() (*languageIndex, error) {
 	return ed.languages, ed.languagesErr
 }
 
-// A question's language is the one whose chunks contain its words more often than
-// those of the index's main language do, by at least leastLead in logarithms. To
-// avoid ruling out a language with few chunks because of one missing word, each
-// language counts as having smoothed additional chunks that contain the word as
-// often as the language that has it most.
+// A question is in a language other than the index's main language if its words
+// are more frequent in that language's chunks than in those of the main language,
+// by at least leastLead in logarithms. One missing word must not rule out a
+// language with few chunks. So each language counts as having additional chunks,
+// the number of which is the constant smoothed. In these, a word is as frequent
+// as in the language in which it is most frequent.
 const (
 	smoothed  = 0.5
 	leastLead = 2.0
@@ -72,7 +73,7 @@ func (r *run) listen(text string) error {
 	l := r.spoken
 	r.in = map[string][]int{}
 	scores := make([]float64, len(l.all))
-	words := make([][]string, len(l.all)) // each word's term, by language
+	words := make([][]string, len(l.all)) // term of each word, by language
 	for i, c := range l.all {
 		r.analyzer.Speak(c)
 		for n, t := range r.analyzer.Terms(text) {
@@ -147,10 +148,10 @@ func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err e
 }
 
 // foreign is the factor for the score of a hit in a language other than the
-// question's. It puts the question's own translation of a page first, and a page
-// without a translation is still found. On the labelled translations
-// (docs/ranking.md), anything from 0 to 0.6 gives the same result, and 1 costs
-// 0.008 by keyword.
+// question's. With this factor, the translation of a page in the question's
+// language comes first, and a page without a translation is still found. On the
+// labelled translations (docs/ranking.md), anything from 0 to 0.6 gives the same
+// result, and 1 costs 0.008 by keyword.
 const foreign = 0.6
 
 // isForeign reports whether a chunk is in a language other than the question's.
@@ -167,8 +168,8 @@ func (r *run) scoreOf(p *ranked) float64 {
 	return score
 }
 
-// ownOnly restricts keep to chunks in the question's language, othersOnly to chunks
-// in other languages.
+// ownOnly restricts the test keep to chunks in the question's language. othersOnly
+// restricts keep to chunks in other languages.
 func (r *run) ownOnly(keep func(int) bool) func(int) bool {
 	return func(chunk int) bool { return !r.isForeign(chunk) && (keep == nil || keep(chunk)) }
 }
@@ -178,29 +179,30 @@ func (r *run) othersOnly(keep func(int) bool) func(int) bool {
 }
 
 // untaught reports whether the question is not in English and the model is a local
-// one. The built-in model knows the names in such a question and no other word. A
-// model that was trained on docs in the language knows more, but trusting it more
-// gave worse results too (docs/ranking.md).
+// one. In such a question, the built-in model knows only the names. A model that
+// was trained on docs in the language knows more, but trusting it more gave worse
+// results too (docs/ranking.md).
 func (r *run) untaught() bool {
 	_, static := r.embedder.(*embed.Static)
 	return static && r.by == Both && r.language != language.English
 }
 
-// untaughtShare is the factor for the weight of meaning in such a question
+// untaughtShare is the factor for the weight of meaning in an untaught question
 // (docs/ranking.md).
 const untaughtShare = 0.6
 
-// untaught returns the weights for a question that the model knows little of.
+// untaught returns the weights for a question of which the model knows few words.
 func (w weights) untaught() weights {
 	lost := (1 - untaughtShare) * w.meaning
 	w.words, w.meaning = w.words+lost, w.meaning-lost
 	return w
 }
 
-// grammar reports whether a term of a Chinese question is a function word. Such
-// characters are rare in docs, so a term's rarity does not reveal them. In other
-// languages it does: without their function words, questions in German and Spanish
-// lose 0.007 by keyword, and without all hiragana those in Japanese lose 0.015.
+// grammar reports whether a term of a Chinese question is a function word. Chinese
+// function words are rare in docs, so their rarity does not reveal them. In other
+// languages rarity does reveal function words: if they are dropped, questions in
+// German and Spanish lose 0.007 by keyword, and if all hiragana are dropped,
+// questions in Japanese lose 0.015.
 func (r *run) grammar(term string) bool {
 	return r.language == language.Chinese && language.Chinese.Joins(term)
 }

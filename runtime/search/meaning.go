@@ -19,13 +19,13 @@ const DefaultEmbedTimeout = 800 * time.Millisecond
 
 const (
 	// After triesBeforeRest consecutive failures, an embedder is not asked for the
-	// time rest, so that a service that is down delays a few questions, not every
-	// one.
+	// duration rest, so a service that is down delays only a few questions.
 	triesBeforeRest = 3
 	rest            = 30 * time.Second
-	// recentQuestions is how many questions are remembered with their vectors, as
-	// an agent asks again with a facet or for the next page. 128 take at most 4
-	// MiB, 32 KiB each for the longest supported vectors.
+	// recentQuestions is the number of questions whose vectors are remembered,
+	// because an agent often repeats a question with a facet or for the next
+	// page. 128 vectors take at most 4 MiB: 32 KiB each for the longest supported
+	// vectors.
 	recentQuestions = 128
 )
 
@@ -37,9 +37,9 @@ type meaning struct {
 	log        *slog.Logger
 
 	mu       sync.Mutex
-	recent   map[string]*list.Element // by question; the elements of order
-	order    list.List                // of remembered, most recently used first
-	failures int                      // consecutive
+	recent   map[string]*list.Element // by question; elements of order
+	order    list.List                // holds values of type remembered, most recently used first
+	failures int                      // number of consecutive failures
 	wakes    time.Time                // the embedder is not asked before this time
 	failing  bool                     // the last attempt failed, and this was logged
 }
@@ -58,10 +58,9 @@ func newMeaning(e embed.Embedder, dimensions int, o Options) *meaning {
 		recent: map[string]*list.Element{}}
 }
 
-// vector returns the vector of a question, which the caller must not change. If it
-// returns none, why explains, in a sentence without a full stop, what prevents the
-// index from using its vectors. why is empty if the index has no vectors, or if ctx
-// ended.
+// vector returns the vector of a question, which the caller must not change. If
+// there is no vector, the result why explains the cause, in a sentence without a
+// full stop. It is empty if the index has no vectors or if ctx ended.
 func (ed *snapshot) vector(ctx context.Context, text string) (v []float32, why string) {
 	switch e := ed.embedder.(type) {
 	case nil:
@@ -98,8 +97,8 @@ func (m *meaning) vector(ctx context.Context, text string) (v []float32, why str
 	return v, ""
 }
 
-// before returns what is known without asking the embedder: a remembered vector, or
-// why the embedder is not asked now.
+// before returns a result that does not require the embedder: a remembered vector,
+// or the reason for not asking the embedder now.
 func (m *meaning) before(text string) (v []float32, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +117,7 @@ func (m *meaning) before(text string) (v []float32, why string) {
 	return nil, ""
 }
 
-// check rejects a vector that cannot be compared with those of the index.
+// check rejects a vector that cannot be compared with the index's vectors.
 func (m *meaning) check(v []float32) error {
 	if len(v) != m.dimensions {
 		return fmt.Errorf("%s returned a vector with %d dimensions, but the index has %d", m.embedder.Name(), len(v), m.dimensions)
@@ -131,7 +130,8 @@ func (m *meaning) check(v []float32) error {
 	return nil
 }
 
-// failed counts a failure, and logs the first one since the embedder last worked.
+// failed counts a failure, and logs the first one since the embedder last
+// succeeded.
 func (m *meaning) failed(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

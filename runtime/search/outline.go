@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Outline lists what the corpus holds in one folder.
+// Outline lists the contents of one folder of the corpus.
 type Outline struct {
 	// Folder is "" for the whole corpus.
 	Folder string
@@ -33,12 +33,12 @@ type FolderEntry struct {
 type PageEntry struct {
 	// ID is the page's ID, as Engine.Passage accepts it.
 	ID, Path, Title, Description string
-	// Sections is the number of its chunks.
+	// Sections is the number of the page's chunks.
 	Sections int
 }
 
-// Outline lists the direct contents of a folder, in corpus order; "" or "/" is
-// the whole corpus. A folder without pages is a fault with code
+// Outline lists the direct contents of a folder, in corpus order; "" and "/"
+// stand for the whole corpus. A folder without pages is a fault with code
 // "folder_not_found".
 func (e *Engine) Outline(folder string) (o Outline, err error) {
 	ed, release, err := e.use()
@@ -87,7 +87,7 @@ func (e *Engine) Outline(folder string) (o Outline, err error) {
 	return o, nil
 }
 
-// PagesWith returns the pages whose facet values accept returns true for.
+// PagesWith returns the pages for whose facet values accept returns true.
 func (e *Engine) PagesWith(accept func(metadata map[string]string) bool) (pages []PageEntry, err error) {
 	ed, release, err := e.use()
 	if err != nil {

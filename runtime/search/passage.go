@@ -14,11 +14,12 @@ const MaxContext = 5
 
 // Passage is a chunk with its neighbours in the same file, or a whole page.
 type Passage struct {
-	// Path and Title are the page's.
+	// Path and Title describe the page.
 	Path, Title string
-	// Whole reports that a page was requested, so Chunks holds all of it.
+	// Whole reports whether a page was requested. If so, Chunks holds the whole
+	// page.
 	Whole bool
-	// Target is the index in Chunks of the requested chunk.
+	// Target is the requested chunk's index in Chunks.
 	Target int
 	// Chunks holds the chunks in file order.
 	Chunks []Part

@@ -28,8 +28,8 @@ func (r *run) wordsOf(text string) []string {
 	return words
 }
 
-// holdsPhrases reports whether a chunk's text contains every phrase, its words next
-// to each other.
+// holdsPhrases reports whether a chunk's text contains every phrase with its words
+// next to each other.
 func (r *run) holdsPhrases(chunk int) (bool, error) {
 	if len(r.phrases) == 0 {
 		return true, nil
@@ -81,7 +81,7 @@ func (r *run) withAllWords() ([]bool, error) {
 	return all, nil
 }
 
-// holding marks the chunks that contain every one of words.
+// holding marks the chunks that contain every given word.
 func (r *run) holding(words []string) ([]bool, error) {
 	count := make([]uint16, r.reader.Len())
 	need := uint16(0)

@@ -10,17 +10,17 @@ import (
 	"github.com/deskhand/deskhand/indexer/language"
 )
 
-// maxTerms is how many of a query's terms are searched: the rarest of the first
-// maxLookups. Both limits are far above any real question and bound the cost of a
-// pasted page.
+// maxTerms is the maximum number of a query's terms that are searched: the rarest
+// of the first maxLookups terms. Both limits far exceed any real question. They
+// limit the cost of a pasted page.
 const (
 	maxTerms   = 64
 	maxLookups = 256
 )
 
 // The first maxUnknown unknown words are each replaced by up to maxSimilar words
-// from [run.similar], which have the weight similarWeight. Words shorter than
-// minSimilar characters are similar to too many others.
+// that [run.similar] returns. These words have the weight similarWeight. Words
+// shorter than minSimilar characters are similar to too many others.
 const (
 	maxUnknown    = 8
 	maxSimilar    = 3
@@ -39,32 +39,32 @@ type run struct {
 	// weights holds each term's share of the evidence, for snippets and ranking.
 	weights map[string]float64
 	total   float64 // sum of weights
-	// phrases holds the terms of each quoted phrase, at least two each; quoted
-	// holds their texts.
+	// phrases holds the terms of each quoted phrase, at least two for each
+	// phrase; quoted holds the text of the phrases.
 	phrases [][]string
 	quoted  []string
 	*scratch
 	// meant is the text to embed: the query with its misspelt words corrected.
 	meant string
-	// sensible reports that the embedder knows at least one word of meant. A vector
-	// built only from pieces of words is near anything.
+	// sensible reports whether the embedder knows at least one word of meant. A
+	// vector that is built only from pieces of words is near every other vector.
 	sensible bool
-	vector   []float32 // of meant; nil if there is none
+	vector   []float32 // vector of the text in meant; nil if there is none
 	weigh    weights
-	best     float64  // BM25 of the best chunk
+	best     float64  // BM25 score of the best chunk
 	ahead    float64  // how far the nearest chunk's cosine exceeds the average of all; 0 without meaning
 	nearest  float64  // the nearest chunk's cosine; 0 without meaning
 	keys     []string // the facets that collapse; set when hits are sieved
 	seen     []seen
-	// all holds the statistics of the indexes searched together; nil if this one is
-	// searched alone.
+	// all holds the statistics of the indexes searched together; nil if only this
+	// index is searched.
 	all *statistics
 	// most is the maximum number of chunks by meaning in the pool; 0 means as many
-	// as by keyword.
+	// as there are by keyword.
 	most int
 	// spoken holds the index's languages; nil if there is only English. own is the
-	// index of the question's language in spoken.all, and in counts, for each term,
-	// the chunks of each language.
+	// index of the question's language in spoken.all. counts holds, for each term,
+	// the number of chunks in each language.
 	spoken   *languageIndex
 	own      int
 	language language.Code
@@ -76,7 +76,8 @@ type run struct {
 	learnt bool
 	// spread is the spread of cosines that the pool's cosines are scaled to.
 	spread artifact.Spread
-	// cut reports that not all chunks with the words of the phrases were read.
+	// cut reports whether some chunks with the words of the phrases were not
+	// read.
 	cut bool
 }
 
@@ -136,7 +137,7 @@ func (r *run) read(text string) error {
 }
 
 // replace adds to the query the words that an unknown word may mean. It returns the
-// word as the embedder should read it, or "" if it finds none.
+// word that the embedder should read instead, or "" if there is none.
 func (r *run) replace(stem, word string) (meant string, err error) {
 	similar, err := r.similar(stem, word)
 	if err != nil {
@@ -184,7 +185,7 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	if p.Chunks == 0 {
 		return true, nil // only another index has it
 	}
-	if r.all != nil || r.spoken != nil { // BM25 counts by this index, but the question counts by all indexes or by its language
+	if r.all != nil || r.spoken != nil { // BM25 uses the counts of this index; the question uses those of all indexes or of its language
 		weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
 	}
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})

@@ -9,23 +9,25 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// poolSize is how many of the best chunks are ranked against each other, half of
-// them by keyword and half by meaning if both are used. Twice as many find nothing
-// more (docs/ranking.md). Later pages continue by keyword only.
+// poolSize is the number of the best chunks that are ranked against each other,
+// half of them by keyword and half by meaning if both are used. Ranking twice as
+// many chunks finds nothing more (docs/ranking.md). Later pages continue by
+// keyword only.
 const poolSize = 60
 
-// nearSize is how many of the pool's best chunks are read to check whether the
-// question's words are close together: a page of hits and some that may move into
-// it.
+// nearSize is the number of the pool's best chunks that are read to check whether
+// the question's words are close together. It covers a page of hits, and some
+// chunks that may move onto that page.
 const nearSize = 16
 
 // leastCosine is the minimum cosine of a hit that shares no word with the question.
-// Questions about something else are mostly below it.
+// For questions about something else, most cosines are below it.
 const leastCosine = 0.35
 
-// phraseLimit is how many chunks that contain all words of a phrase are read, best
-// first, to check the order of the words. It bounds a query like "of the" in a
-// large corpus to a few tenths of a second.
+// phraseLimit is the maximum number of chunks that are read, best first, to check
+// the order of a phrase's words. All of these chunks contain all words of the
+// phrase. The limit keeps a query like "of the" in a large corpus within a few
+// tenths of a second.
 const phraseLimit = 1000
 
 // ranked is a chunk with its evidence.
@@ -34,7 +36,7 @@ type ranked struct {
 	score    float64
 	evidence Evidence
 	variants []int // chunks with the same section in another version or language
-	looked   bool  // its text was read
+	looked   bool  // whether the chunk's text was read
 	snippet  string
 	held     float64  // how much of the question's evidence the snippet holds
 	row      textSpan // of its text: what is nearest to the question
@@ -81,8 +83,9 @@ func (r *run) each() int {
 	return poolSize / 2
 }
 
-// pool returns the best depth chunks by keyword and the best by meaning, in their
-// order. met is how many have a word of the question, at most depth.
+// pool returns the best chunks by keyword, up to depth, and the best by meaning,
+// in their final order. met is the number of chunks, at most depth, that contain
+// a word of the question.
 func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	if pool, met, err = r.gather(depth, keep); err != nil {
 		return nil, 0, err
@@ -113,8 +116,8 @@ func (r *run) sum(pool []ranked) error {
 	return nil
 }
 
-// gather returns the pool before it is weighed: Words is the BM25 score and Meaning
-// the cosine, both unscaled.
+// gather returns the pool before its scores are weighted: Words is the BM25 score
+// and Meaning the cosine, both unscaled.
 func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	var found []artifact.Scored
 	if r.by != Meaning {
@@ -131,8 +134,8 @@ func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, er
 	return pool, met, err
 }
 
-// lexical returns the best depth chunks by keyword in the question's language,
-// followed by the best depth in other languages.
+// lexical returns the best chunks by keyword in the question's language, followed
+// by the best in other languages. Each of the two lists has at most depth chunks.
 func (r *run) lexical(depth int, keep func(int) bool) ([]artifact.Scored, error) {
 	if r.spoken == nil {
 		return r.reader.Lexical(r.terms, depth, keep)
@@ -145,7 +148,7 @@ func (r *run) lexical(depth int, keep func(int) bool) ([]artifact.Scored, error)
 	return append(found, others...), err
 }
 
-// bestOf returns the best BM25 score of a pool that is not weighed yet.
+// bestOf returns the best BM25 score of a pool whose scores are not weighted yet.
 func bestOf(pool []ranked) (best float64) {
 	for _, p := range pool {
 		best = max(best, p.evidence.Words)
@@ -154,7 +157,7 @@ func bestOf(pool []ranked) (best float64) {
 }
 
 // bestOf returns the best BM25 score of the pool's chunks in the question's
-// language, or of all if none of those has a score.
+// language, or of all chunks if none of those has a score.
 func (r *run) bestOf(pool []ranked) (best float64) {
 	if r.spoken != nil {
 		for _, p := range pool {
@@ -298,7 +301,8 @@ func (r *run) addPaths(pool []ranked) error {
 	return nil
 }
 
-// share returns how much of the question's evidence is in a short text.
+// share returns the share of the question's evidence that is in a short piece of
+// text.
 func (r *run) share(text string) float64 {
 	sum := 0.0
 	terms := r.analyzer.Terms(text)
@@ -310,9 +314,9 @@ func (r *run) share(text string) float64 {
 	return min(1, sum/max(r.total, 1e-9))
 }
 
-// look reads a chunk's text, and sets its snippet and how close together the
-// question's words are. The same section of another version mostly has the same
-// text, which is unpacked only once.
+// look reads a chunk's text, and sets the chunk's snippet and its score for how
+// close together the question's words are. The same section in another version
+// mostly has the same text, which is then unpacked only once.
 func (r *run) look(p *ranked) error {
 	heading, err := r.reader.Heading(p.chunk)
 	if err != nil {
@@ -339,7 +343,8 @@ func (r *run) look(p *ranked) error {
 	return nil
 }
 
-// seen is a text that was read, r.packed[from:to], and the result of look for it.
+// seen holds text that was read, r.packed[from:to], and the result of look for
+// that text.
 type seen struct {
 	from, to         int
 	heading, snippet string
@@ -352,8 +357,8 @@ func (r *run) score(pool []ranked) {
 	}
 }
 
-// further returns the pool, followed by the other chunks among the best depth that
-// have a word of the question.
+// further returns the pool, followed by other chunks that have a word of the
+// question. It looks only at the best chunks by keyword, up to depth.
 func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []ranked, met int, err error) {
 	found, err := r.reader.Lexical(r.terms, depth, keep)
 	if err != nil {

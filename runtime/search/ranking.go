@@ -9,16 +9,17 @@ import (
 // By is the kind of evidence to rank hits by.
 type By string
 
-// Both is the default. The others measure one part each: Words uses only BM25,
-// Meaning only the cosine of the 60 nearest chunks at any distance.
+// Both is the default. Each of the others measures one part: Words uses only
+// BM25, and Meaning uses only the cosine of the 60 nearest chunks, however far
+// away they are.
 const (
 	Both    By = "both"
 	Words   By = "words"
 	Meaning By = "meaning"
 )
 
-// checkBy rejects an unknown kind, and a kind that the index has no evidence of. It
-// changes "" to Both.
+// checkBy rejects an unknown kind, and a kind of evidence that the index does not
+// have. It changes "" to Both.
 func (ed *snapshot) checkBy(by *By) error {
 	switch *by {
 	case "":

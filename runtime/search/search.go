@@ -1,8 +1,8 @@
 // Package search answers questions from one open artifact: ranked hits page by
 // page, chunks with their neighbours, and an outline of the corpus.
 //
-// Its results are deterministic: the same artifact and query give the same
-// bytes in any process.
+// Its results are deterministic: the same artifact and query give the same bytes
+// in every process.
 package search
 
 import (
@@ -34,14 +34,14 @@ type Engine struct {
 	analyzers chan *artifact.Analyzer
 	mu        sync.Mutex
 	current   *snapshot    // nil if there is no artifact yet
-	why       func() error // returns why there is none
+	why       func() error // returns an error that says why there is no artifact
 	closed    bool
 }
 
 // Query is one question.
 type Query struct {
-	// Text is what to look for. Words in double quotes must be adjacent in the
-	// chunk, in that order.
+	// Text is the text to search for. Words in double quotes must be adjacent in
+	// the chunk, in that order.
 	Text string
 	// Filters holds facet keys and values; hits match all of them.
 	Filters map[string]string
@@ -51,7 +51,8 @@ type Query struct {
 	Cursor *string
 	// Explain asks for the evidence of each hit.
 	Explain bool
-	// By ranks by only one kind of evidence, for comparison. Empty means Both.
+	// By restricts ranking to one kind of evidence, for comparison. Empty means
+	// Both.
 	By By
 	// Lexical restricts ranking to keywords, as Cursor does if the previous
 	// page was ranked that way.
@@ -66,12 +67,12 @@ type Page struct {
 	// Hint is set if there are no hits, or if the hits may not answer the
 	// question.
 	Hint *Hint
-	// Cut reports that too many chunks contain all words of a phrase, so that only
-	// the best ones were checked.
+	// Cut reports whether only the best chunks were checked, because too many
+	// chunks contain all words of a phrase.
 	Cut bool
 	// Lexical explains, in a sentence without a full stop, why hits were ranked by
-	// keyword only although the index has vectors. It is empty if they were not, or
-	// if the index has none.
+	// keyword only even though the index has vectors. It is empty if hits were
+	// ranked by meaning too, or if the index has no vectors.
 	Lexical string
 }
 
@@ -79,7 +80,7 @@ type Page struct {
 type Hit struct {
 	ID    string
 	Score float64
-	// Path and Title are the page's. Title may be empty.
+	// Path and Title describe the page. Title may be empty.
 	Path, Title         string
 	Heading, Breadcrumb string
 	// Snippet is plain text around the best evidence, with the matched words in
@@ -90,9 +91,10 @@ type Hit struct {
 	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
-	// Variants holds the other values of collapsing facets for which the same
-	// section ranked among the best chunks; see artifact.Facet. A search that
-	// filters by such a value finds that section. It is nil if there are none.
+	// Variants holds those other values of collapsing facets for which the same
+	// section also ranked among the best chunks; see artifact.Facet. A search
+	// that filters by such a value finds that section. It is nil if there are
+	// none.
 	Variants map[string][]string
 	// Evidence explains the hit's rank. It is nil unless Query.Explain is set.
 	Evidence *Evidence
@@ -122,8 +124,8 @@ type Hint struct {
 	Suggested map[string][]string
 }
 
-// maxQueryBytes is how many bytes of a query are read: more than any question, and
-// far fewer than would keep a core busy.
+// maxQueryBytes is the maximum number of bytes of a query that are read: more than
+// any question has, and far fewer than would keep a core busy.
 const maxQueryBytes = 8 << 10
 
 // Search returns one page of hits. The expected failures are faults with code
@@ -165,8 +167,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err := e.withAnalyzer(ctx, search, func() error { return search.read(cutText(text, maxQueryBytes)) }); err != nil {
 		return Page{}, err
 	}
-	// An embedding service may take its time, which must not delay other queries,
-	// so they can use the analyzer meanwhile.
+	// An embedding service may be slow. This must not delay other queries, so
+	// they can use the analyzer in the meantime.
 	switch {
 	case from.Lexical:
 		page.Lexical = byWordsBefore
@@ -180,13 +182,13 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	return page, nil
 }
 
-// byWordsBefore explains why a page is ranked by keyword only although a vector may
-// be available.
+// byWordsBefore explains why a page is ranked by keyword only even though a vector
+// may be available.
 const byWordsBefore = "the previous pages of results came from keyword search only"
 
 // withAnalyzer runs part of a search with one of the engine's analyzers. The
-// analyzer is returned in any case: a fault may end a query, but not the queries of
-// the next index.
+// analyzer is returned in any case, because a fault may end this query, but must
+// not stop queries after the index is replaced.
 func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) error {
 	select {
 	case r.analyzer = <-e.analyzers:
@@ -246,7 +248,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 		if err := r.look(&s); err != nil {
 			return Hit{}, err
 		}
-		s.evidence.Near = near // the value it was ranked by
+		s.evidence.Near = near // the value that the hit was ranked by
 	}
 	if err := r.showRow(&s, c.Heading); err != nil {
 		return Hit{}, err
@@ -303,12 +305,13 @@ func cutText[text string | []byte](s text, n int) text {
 	return s[:n]
 }
 
-// recoverAs turns a panic of this query into its error. The cause is a data file
-// that was truncated while mapped, or damage that a package does not check for.
+// recoverAs turns a panic of this query into its error. The cause of such a panic
+// is a data file that was truncated while it was mapped, or damage that a package
+// does not check for.
 func recoverAs(err *error, ed *snapshot) {
 	if p := recover(); p != nil {
 		// The packages used by this query may be in an inconsistent state, so this
-		// artifact is not used any more.
+		// artifact is no longer used.
 		ed.broken.Store(true)
 		*err = fmt.Errorf("%w: panic: %v\n%s", damagedFault(ed.dir), p, debug.Stack())
 	}

@@ -23,10 +23,11 @@ type snapshot struct {
 	dir    string
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
-	broken atomic.Bool // a query hit damage that no checksum had shown
-	short  bool        // it holds the texts of OverTexts
-	// embedder embeds questions as the index's chunks were embedded; nil if the
-	// index has no vectors or mute says why they cannot be used.
+	broken atomic.Bool // a query found damage that no checksum had revealed
+	short  bool        // whether the snapshot holds the texts of OverTexts
+	// embedder embeds questions in the same way as the index's chunks were
+	// embedded. It is nil if the index has no vectors, or if mute says why they
+	// cannot be used.
 	embedder embed.Embedder
 	mute     error
 	meaning  *meaning // uses embedder; nil if the index has no vectors
@@ -37,14 +38,14 @@ type snapshot struct {
 
 	facets sync.Once
 	// metadata holds the distinct facet values of pages; byPage holds, for each
-	// page, the index of its own.
+	// page, the index of the page's values.
 	metadata  []map[string]string
 	byPage    []int32
 	facetsErr error
 }
 
 // queryStems is the maximum number of stems that an analyzer of queries remembers:
-// half a megabyte per processor.
+// about half a megabyte per processor.
 const queryStems = 1 << 13
 
 // Options configure an Engine. The zero value is ready to use.
@@ -52,24 +53,25 @@ type Options struct {
 	// Chromem searches vectors with chromem-go, for comparison. If false, a scan is
 	// used, which is faster and needs less memory.
 	Chromem bool
-	// EmbedTimeout limits how long a question waits for its vector, which some
-	// embedders fetch over a network; after that it is answered by keyword
-	// only. Zero means DefaultEmbedTimeout.
+	// EmbedTimeout is the maximum time that a question waits for its vector,
+	// which some embedders fetch over a network. After that time, the question is
+	// answered by keyword only. Zero means DefaultEmbedTimeout.
 	EmbedTimeout time.Duration
 	// Embedder is the embedder specification that the user chose. If an index
-	// names an embedder on another machine, questions go there only if it is
-	// this one; otherwise they are answered by keyword only. The index's
-	// builder may not be trusted with the questions.
+	// names an embedder on another machine, questions are sent there only if the
+	// name equals this specification. Otherwise, they are answered by keyword
+	// only, because the builder of the index may not be trusted with the
+	// questions.
 	Embedder string
 	// Log, if not nil, records when questions start to be answered by keyword only
-	// although the index has vectors, and when that ends.
+	// even though the index has vectors, and when this ends.
 	Log *slog.Logger
 }
 
 // Open opens the artifact in dir. Its errors are those of artifact.Open.
 func Open(dir string) (*Engine, error) { return OpenWith(dir, Options{}) }
 
-// OpenWith is Open with options.
+// OpenWith works like Open, but with options.
 func OpenWith(dir string, o Options) (*Engine, error) {
 	ed, err := o.open(dir)
 	if err != nil {
@@ -78,8 +80,9 @@ func OpenWith(dir string, o Options) (*Engine, error) {
 	return newEngine(dir, o, ed), nil
 }
 
-// OpenLater returns an engine over a dir that has no artifact yet. Until
-// [Engine.Reload] finds one, queries fail with the error of why.
+// OpenLater returns an engine for a folder that has no artifact yet. Until
+// [Engine.Reload] finds an artifact, queries fail with the error that the
+// function why returns.
 func OpenLater(dir string, o Options, why func() error) *Engine {
 	e := newEngine(dir, o, nil)
 	e.why = why
@@ -152,8 +155,9 @@ func (ed *snapshot) reopen(o Options) {
 	}
 }
 
-// Mute returns why the artifact's vectors cannot be used, so that questions are
-// answered by keyword only. It returns nil if they are used or if there are none.
+// Mute returns an error that says why the artifact's vectors cannot be used.
+// Questions are then answered by keyword only. It returns nil if the vectors are
+// used or if there are none.
 func (e *Engine) Mute() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -164,8 +168,8 @@ func (e *Engine) Mute() error {
 }
 
 // use holds the current snapshot until release is called. Until then, a fault in
-// the mapped memory, for example because the file was truncated, is a panic and
-// does not crash the process.
+// the mapped memory, for example because the file was truncated, causes a panic
+// instead of crashing the process.
 func (e *Engine) use() (*snapshot, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -199,7 +203,8 @@ func (e *Engine) release(ed *snapshot) error {
 }
 
 // Reload opens the artifact that is now in the folder, if it has changed. Running
-// queries continue with the old one. If Reload fails, the engine keeps the old one.
+// queries continue with the old artifact. If Reload fails, the engine keeps the old
+// artifact.
 func (e *Engine) Reload() (changed bool, err error) {
 	if e.dir == "" {
 		return false, nil // the engine searches texts
@@ -252,7 +257,7 @@ func (e *Engine) Close() error {
 }
 
 // pageFacets returns the distinct facet values of pages and, for each page, the
-// index of its own.
+// index of the page's values.
 func (ed *snapshot) pageFacets() ([]map[string]string, []int32, error) {
 	ed.facets.Do(func() {
 		ed.metadata, ed.byPage, ed.facetsErr = ed.reader.PageMetadata()

@@ -16,16 +16,17 @@ import (
 // evidence.
 const snippetBytes = 220
 
-// snippetStep is how many bytes of a chunk are searched for the best window at
-// first, which then doubles; snippetScan is the maximum.
+// snippetStep is the number of a chunk's bytes that are searched first for the
+// best window. The number then doubles, up to snippetScan.
 const (
 	snippetStep = 3 << 9
 	snippetScan = 24 << 10
 )
 
 // snippet returns the part of the text with the most evidence, on one line, with
-// "..." at truncated ends and "**" around found words. It leaves the heading out,
-// as a hit shows it anyway. near is the evidence in the best window.
+// "..." at truncated ends and "**" around found words. It leaves out the heading,
+// because a hit shows the heading anyway. near is the evidence in the best
+// window.
 func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
 		text = rest[len(heading):]
@@ -38,7 +39,7 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	from = wordStart(line, min(from, back(line, len(line), snippetBytes)))
 	to := wordStart(line, forth(line, from, snippetBytes))
 	var b strings.Builder
-	b.Grow(to - from + 64) // room for marks and dots
+	b.Grow(to - from + 64) // space for marks and dots
 	if from > 0 {
 		b.WriteString("...")
 	}
@@ -49,9 +50,9 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	return b.String(), near
 }
 
-// longEnough returns line, which is the beginning of text on one line, extended so
-// that enough follows from for a snippet. A Chinese character, for example, takes
-// three bytes.
+// longEnough extends the line, which is the beginning of the text on one line,
+// until enough for a snippet follows the given start. It returns the extended
+// line. A Chinese character, for example, takes three bytes.
 func (r *run) longEnough(text, line []byte, from int) []byte {
 	for r.taken < len(text) && forth(line, from, snippetBytes) == len(line) {
 		next := cutText(text[r.taken:], 4*snippetBytes)
@@ -62,8 +63,8 @@ func (r *run) longEnough(text, line []byte, from int) []byte {
 	return line
 }
 
-// back returns the position n characters before at in s, and forth the position n
-// characters after it.
+// back returns the position in s that is n characters before the given one. forth
+// returns the position n characters after it.
 func back(s []byte, at, n int) int {
 	for ; at > 0 && n > 0; n-- {
 		_, size := utf8.DecodeLastRune(s[:at])
@@ -118,9 +119,9 @@ const cutMark = "..."
 // scratch holds buffers that queries reuse one after another. The text buffer is
 // reused for each chunk.
 type scratch struct {
-	packed     []byte // the texts read, packed
+	packed     []byte // the packed text of the chunks read
 	text, line []byte
-	taken      int // how many bytes of the text are in line
+	taken      int // number of the text's bytes that are in line
 	found      []termHit
 	want       artifact.Wanted // the query's words and the terms in weights
 }
@@ -132,23 +133,23 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 const maxScratch = 256 << 10
 
 func (s *scratch) giveBack() {
-	s.want.Reset() // it refers to texts
+	s.want.Reset() // it refers to the text of chunks
 	s.packed = s.packed[:0]
 	if cap(s.packed) <= maxScratch && cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
 		scratches.Put(s)
 	}
 }
 
-// termHit is an occurrence of a query term in a text.
+// termHit is an occurrence of a query term in text.
 type termHit struct {
-	term       int // its index among the terms found
+	term       int // index among the terms found
 	start, end int
 	weight     float64
 }
 
 // evidence returns the beginning of text on one line, the query terms in it, and
-// the start and evidence of their best window. It reads on only until more than
-// half of the query's evidence is found.
+// the start and evidence of their best window. It reads only until more than half
+// of the query's evidence is found.
 func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum float64) {
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
@@ -160,7 +161,7 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 		next := len(cutText(text, n+snippetBytes))
 		r.line = appendOneLine(r.line, text[r.taken:next])
 		r.taken = next
-		// No term spans a space, so only those of the last word change.
+		// No term spans a space, so only the terms of the last word change.
 		for len(r.found) > 0 && r.found[len(r.found)-1].end > at {
 			r.found = r.found[:len(r.found)-1]
 		}
@@ -181,9 +182,9 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 	}
 }
 
-// appendOneLine appends s with each run of white space as one space, and none at
-// the beginning of line. It copies eight bytes at a time if they contain no white
-// space except single spaces.
+// appendOneLine appends s to the line. Each run of white space becomes one space,
+// except at the beginning of the line, where it is dropped. It copies eight bytes
+// at a time if they contain no white space except single spaces.
 func appendOneLine(line, s []byte) []byte {
 	n := len(line)
 	space := n == 0 || line[n-1] == ' '
@@ -226,7 +227,7 @@ func plainlySpaced(x uint64) bool {
 }
 
 // bestWindow returns the start of the snippetBytes-long window with the most
-// evidence, and that evidence. Each of the terms counts once.
+// evidence, and the amount of that evidence. Each of the terms counts once.
 func bestWindow(found []termHit, terms int) (bestAt int, best float64) {
 	count := make([]int32, terms)
 	sum, first := 0.0, 0
@@ -263,8 +264,8 @@ func wordStart(s []byte, i int) int {
 }
 
 // markShare is the minimum weight of a marked term, relative to the strongest term
-// found. Without this minimum, a bold "the" or "is" would hide the words that
-// matter.
+// found. Without this minimum, "the" or "is" in bold would distract from the words
+// that matter.
 const markShare = 0.25
 
 // mark writes s[from:to] with the found words in bold. It always marks whole words,

@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// similar returns the terms that an unknown word may mean: those one edit away from
-// its stem; or else those whose words are one edit away near the end, where a
-// misspelt ending was not stemmed ("embeddngs" has the stem "embeddng", which is
-// near no stem); or else those that begin with the stem.
+// similar returns the terms that an unknown word may mean. It returns the terms
+// that are one edit away from the word's stem. If there are none, it returns the
+// terms of words that are one edit away near the end, because a misspelt ending is
+// not stemmed ("embeddngs" has the stem "embeddng", which is near no stem). If
+// there are none either, it returns the terms that begin with the stem.
 func (r *run) similar(stem, word string) ([]string, error) {
 	found, err := r.reader.Similar(stem, maxSimilar)
 	if err != nil || len(found) > 0 {
@@ -47,7 +48,7 @@ const (
 )
 
 // endings yields the words that are one edit away from a word of ASCII letters,
-// with the edit in its last letters. It yields none for any other word.
+// with the edit in its last letters. For any other word, it yields none.
 func endings(word string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if strings.ContainsFunc(word, func(c rune) bool { return c < 'a' || c > 'z' }) {
@@ -70,8 +71,8 @@ func endings(word string) func(yield func(string) bool) {
 	}
 }
 
-// correction is a misspelt word of a query, text[start:end], and the word it
-// probably means.
+// correction is a misspelt word of a query, text[start:end], and the word that
+// was probably meant.
 type correction struct {
 	start, end int
 	word       string
@@ -94,12 +95,12 @@ func apply(corrections []correction, text string) string {
 	return b.String()
 }
 
-// dictionary is an embedder that can tell words that it has a vector for from words
-// that it builds from pieces. Other embedders get misspelt words unchanged.
+// dictionary is an embedder that can tell whether it has a vector for a word or
+// builds one from pieces of the word. Other embedders get misspelt words unchanged.
 type dictionary interface{ Knows(word string) bool }
 
 // knows reports whether the embedder has a vector for word. Embedders without a
-// dictionary are taken to know every word.
+// dictionary are assumed to know every word.
 func (ed *snapshot) knows(word string) bool {
 	k, ok := ed.embedder.(dictionary)
 	return !ok || k.Knows(word)

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Text is a short text to search without a corpus on disk, such as a tool's
-// description.
+// Text is a short piece of text that can be searched without a corpus on disk,
+// for example a tool's description.
 type Text struct {
 	// Path is unique and becomes the hit's Path and ID. Its words count like
 	// those of a file's path.
@@ -24,10 +24,11 @@ type Text struct {
 	Facets map[string]string
 }
 
-// OverTexts returns an Engine over texts that are in no folder. It ranks them like
-// the chunks of an index, by keyword and by meaning with the built-in model.
-// Opening one over 300 tools takes 12 ms and allocates 5 MB (BenchmarkOverTexts).
-// It writes nothing to disk, and Reload does nothing.
+// OverTexts returns an Engine that searches the given texts, which are in no
+// folder. The Engine ranks them like the chunks of an index, by keyword and by
+// meaning with the built-in model. Opening one for 300 tools takes 12 ms and
+// allocates 5 MB (BenchmarkOverTexts). It writes nothing to disk, and Reload does
+// nothing.
 func OverTexts(texts []Text) (*Engine, error) {
 	texts = slices.SortedFunc(slices.Values(texts), func(a, b Text) int { return cmp.Compare(a.Path, b.Path) })
 	model, err := embed.Open("builtin")

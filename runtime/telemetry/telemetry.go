@@ -1,7 +1,7 @@
-// Package telemetry exports OpenTelemetry spans for the requests that people
-// are asked to answer. It exports one span when a request is opened, and one at
-// its end that covers its whole duration. Without an endpoint, nothing is
-// exported.
+// Package telemetry exports OpenTelemetry spans for the requests that people are
+// asked to answer. It exports one span when a request is opened, and another at
+// the end that covers the request's whole duration. Without an endpoint, nothing
+// is exported.
 //
 // Spans contain no questions, answers or addresses.
 package telemetry

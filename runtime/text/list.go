@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Some returns the first words, at most as many as most says, separated by
-// commas. If it leaves words out, it appends their number.
+// Some returns the first words, separated by commas, but no more than the given
+// maximum. If it leaves words out, it appends their number.
 func Some(words []string, most int) string {
 	if len(words) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)

@@ -14,9 +14,9 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Nearest returns the word in known that word is most likely a misspelling or a
-// prefix of, or "" if there is none. If several are equally likely, it returns
-// the first.
+// Nearest returns the known word of which word is most likely a misspelling or a
+// prefix, or "" if there is none. If several are equally likely, it returns the
+// first.
 func Nearest(word string, known []string) string {
 	word = strings.ReplaceAll(word, "-", "_")
 	best, least := "", 2*(1+min(2, len(word)/3)) // twice the maximum number of edits in a misspelling, plus 2
@@ -33,8 +33,9 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Edits returns the number of bytes that are missing, added, wrong or swapped
-// with the next one between two words (the optimal string alignment distance).
+// Edits returns the number of bytes that must be added, removed, changed or
+// swapped with the next byte to turn one word into the other (the optimal string
+// alignment distance).
 func Edits(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -57,8 +58,8 @@ func Edits(a, b string) int {
 	return row[len(b)]
 }
 
-// DidYouMean returns the end of a sentence that asks whether word was meant,
-// starting with a comma, or "" if word is empty.
+// DidYouMean returns the end of a sentence, starting with a comma, that asks
+// whether word was meant. It returns "" if word is empty.
 func DidYouMean(word, quote string) string {
 	if word == "" {
 		return ""

@@ -1,6 +1,6 @@
-// Package text prepares texts for display. Its functions shorten texts, put
-// them on one line, replace characters that control a terminal or change the
-// text direction, or keep their end. All functions take and return UTF-8.
+// Package text prepares text for display. Its functions shorten text, put it on
+// one line, keep only its end, or replace characters that control a terminal or
+// change the text direction. All functions take and return UTF-8.
 package text
 
 import (
@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten returns s if it has at most n characters. Otherwise it returns the
-// beginning of s and "…", n characters at most and without a space before the
-// "…". n must be at least 1.
+// Shorten returns s if it has at most n characters. Otherwise, it returns the
+// beginning of s followed by "…", with at most n characters in total and without
+// a space before the "…". n must be at least 1.
 func Shorten(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -21,8 +21,8 @@ func Shorten(s string, n int) string {
 }
 
 // Excerpt returns s if it has at most n bytes. Otherwise it returns the first n
-// bytes and "...", or a few bytes less to avoid splitting a character. It is
-// for errors that repeat their input.
+// bytes and "...", or a few bytes less to avoid splitting a character. It is for
+// error messages that repeat their input.
 func Excerpt(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -33,8 +33,7 @@ func Excerpt(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// OneLine returns s trimmed and with each run of white space replaced by one
-// space.
+// OneLine returns s, trimmed, with each run of white space replaced by one space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Plain returns s with U+FFFD in place of each character that controls a
@@ -50,11 +49,12 @@ func Plain(s string) string {
 	}, s)
 }
 
-// Tail keeps the end of the data written to it, for errors about a program. It
-// may be used concurrently. A nil Tail is empty and must not be written to.
+// Tail keeps the end of the data written to it, for errors that report a
+// program's output. It may be used concurrently. A nil Tail is empty and must not
+// be written to.
 type Tail struct {
-	// Max is the number of bytes to keep. If zero, it is 2 KiB. It must not
-	// change.
+	// Max is the number of bytes to keep. If zero, it is 2 KiB. Max must not
+	// change after the first use.
 	Max int
 
 	mu  sync.Mutex

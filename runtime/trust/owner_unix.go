@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// openNoWait opens a file for reading. For a pipe it does not wait for a
-// writer.
+// openNoWait opens a file for reading. If the file is a pipe, it does not wait
+// for a writer.
 func openNoWait(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// TooLarge is the error that ReadFile returns for a file with more than Max
+// TooLarge is the error that ReadFile returns for a file that has more than Max
 // bytes.
 type TooLarge struct {
 	Path string
@@ -14,11 +14,11 @@ type TooLarge struct {
 
 func (e TooLarge) Error() string { return fmt.Sprintf("%s has more than %d bytes", e.Path, e.Max) }
 
-// ReadFile reads a regular file and returns its data and owner. owner is empty
-// if the file belongs to root or this process's user. Data and owner come from
-// the same open file, even if the path is replaced meanwhile. ReadFile returns
-// an error for pipes and devices, without waiting for them, and a [TooLarge]
-// for a file whose size in bytes exceeds most.
+// ReadFile reads a regular file and returns its data and owner. owner is empty if
+// the file belongs to root or this process's user. Data and owner come from the
+// same open file, even if the path is replaced in the meantime. ReadFile returns
+// an error for pipes and devices, without waiting for them, and a [TooLarge] for
+// a file that exceeds the given size in bytes.
 func ReadFile(path string, most int) (data []byte, owner string, err error) {
 	f, err := openNoWait(path)
 	if err != nil {

@@ -26,13 +26,13 @@ type Record struct {
 	At     time.Time `json:"at"`
 }
 
-// Digest returns the SHA-256 digest of a file's bytes, as sha256:HEX.
+// Digest returns the SHA-256 digest of a file's bytes, in the form sha256:HEX.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Place returns the path that a file is recorded under: its absolute path with
+// Place returns the path under which a file is recorded: its absolute path with
 // the folder's symbolic links resolved. The file itself may be a link, because
 // its bytes are recorded too.
 func Place(path string) (string, error) {
@@ -81,8 +81,8 @@ func (r Records) Find(place string) (found Record, ok bool, err error) {
 	return found, found.Path == place, nil
 }
 
-// maxRecord is the maximum size of a record in bytes. It is larger than a
-// record with the longest possible path.
+// maxRecord is the maximum size of a record in bytes. A record with the longest
+// possible path is smaller than that.
 const maxRecord = 64 << 10
 
 func read(file string) (found Record, err error) {
@@ -99,7 +99,7 @@ func read(file string) (found Record, err error) {
 	return found, nil
 }
 
-// Put stores a decision. It replaces an earlier one for the same place. The
+// Put stores a decision. It replaces an earlier decision for the same place. The
 // write is atomic.
 func (r Records) Put(one Record) error {
 	if r.dir == "" {
@@ -127,7 +127,8 @@ func (r Records) Put(one Record) error {
 	return nil
 }
 
-// Remove deletes the record for a place. was reports whether there was one.
+// Remove deletes the record for a place. The result was reports whether there was
+// a record.
 func (r Records) Remove(place string) (was bool, err error) {
 	if r.dir == "" {
 		return false, nil
@@ -142,7 +143,7 @@ func (r Records) Remove(place string) (was bool, err error) {
 	return true, nil
 }
 
-// List returns all records, ordered by path. It omits unreadable ones.
+// List returns all records, ordered by path. It omits unreadable records.
 func (r Records) List() (all []Record, err error) {
 	if r.dir == "" {
 		return nil, nil

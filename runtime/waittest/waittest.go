@@ -13,16 +13,16 @@ import (
 // that long, so Patience allows for a busy machine.
 const Patience = time.Minute
 
-// The pauses between calls of look start short and then grow, to put less load
-// on the machine.
+// The pauses between calls to look are short at first and then grow, to put less
+// load on the machine.
 const (
 	firstPause = time.Millisecond
 	mostPause  = 20 * time.Millisecond
 )
 
 // Until calls look repeatedly until done is true. look runs on the test's
-// goroutine, so it may end the test. After Patience, the test fails with a
-// message that contains what and, unless nil, the last value of seen.
+// goroutine, so it may end the test. After Patience, the test fails. Its message
+// contains the given description and, unless it is nil, the last value of seen.
 func Until(t testing.TB, what string, look func() (done bool, seen any)) {
 	t.Helper()
 	pause := firstPause
@@ -50,12 +50,12 @@ func failure(what string, waited time.Duration, seen any) string {
 	}
 }
 
-// Quiet is how long Nothing and Settled observe.
+// Quiet is how long Nothing and Settled wait and watch.
 const Quiet = 100 * time.Millisecond
 
-// Nothing checks that nothing arrives on a channel for the duration of Quiet.
-// It cannot prove more, so use it only to check that something forbidden does
-// not happen, never to wait.
+// Nothing checks that nothing arrives on a channel for the duration of Quiet. It
+// cannot prove more than that, so use it only to check that something forbidden
+// does not happen, and never to wait.
 func Nothing[T any](t testing.TB, what string, from <-chan T) {
 	t.Helper()
 	select {
@@ -66,8 +66,8 @@ func Nothing[T any](t testing.TB, what string, from <-chan T) {
 }
 
 // Settled waits until value has returned the same result for the duration of
-// Quiet, and returns that result. It is for processes that run on their own
-// until they are stuck.
+// Quiet, and returns that result. It is for a process that runs on its own until
+// it can go no further.
 func Settled[T comparable](t testing.TB, what string, value func() T) T {
 	t.Helper()
 	last, since := value(), time.Now()

@@ -101,8 +101,8 @@ func (l *Line) Prepare(r elicit.Request) (elicit.Request, error) {
 	return elicit.Prepare(r)
 }
 
-// answers reports whether a flag describes an answer, so that a request with a URL
-// also has a question.
+// answers reports whether a flag describes an answer, in which case a request with
+// a URL also has a question.
 func (l *Line) answers() bool {
 	for _, name := range questionFlags {
 		if l.Changed(name) {

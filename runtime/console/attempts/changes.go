@@ -16,7 +16,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Shown selects what Diff prints. Force also prints changes that exceed the diff guard.
+// Shown selects what Diff prints. Force also prints changes that the diff guard would
+// withhold.
 type Shown struct{ Stat, Names, Force bool }
 
 // Diff prints what an attempt has changed, or only the changes to some paths.
@@ -124,7 +125,8 @@ func (c *Command) stat(ctx context.Context, id string, force bool, out work.Chan
 // mostPatch is the maximum size in bytes of a patch in a tool answer.
 const mostPatch = 2 << 20
 
-// patch prints the patch of some paths, in as many calls as necessary.
+// patch prints the patch for the given paths. It makes as many tool calls as
+// necessary.
 func (c *Command) patch(ctx context.Context, id string, paths []string, force bool) error {
 	for len(paths) > 0 {
 		var out work.Patch
@@ -157,7 +159,7 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 	return nil
 }
 
-// mostFile is the maximum size in bytes of a part of a file in a tool answer.
+// mostFile is the maximum number of a file's bytes in a tool answer.
 const mostFile = 512 << 10
 
 // Cat prints a file as it is in an attempt.

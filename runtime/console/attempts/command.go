@@ -17,7 +17,7 @@ import (
 )
 
 // Command is one run of a deskhand tasks command. It works through the tools that agents
-// use, so that --json prints exactly their answers.
+// use, so --json prints exactly the tools' answers.
 type Command struct {
 	*console.Console
 	Options
@@ -26,7 +26,8 @@ type Command struct {
 	about map[string]string // IDs of the attempt and the task, for hints
 }
 
-// Options holds what a command needs from the installation. No field may be nil.
+// Options holds everything that a command needs from the installation. No field
+// may be nil.
 type Options struct {
 	Manager *tasks.Manager
 	// Questions and Pauses return an attempt's questions: see [work.Options].
@@ -82,7 +83,7 @@ func (c *Command) answer(ctx context.Context, tool string, args map[string]any, 
 // brief returns an ID as tables show it.
 func brief[T ~string](id T) string { return tasks.ShortID(string(id)) }
 
-// briefOr is like brief, but returns the text otherwise if the ID is nil.
+// briefOr works like brief, but returns a replacement text if the ID is nil.
 func briefOr[T ~string](id *T, otherwise string) string {
 	if id == nil {
 		return otherwise

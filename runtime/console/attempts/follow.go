@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Logs prints at most limit of the last entries of an attempt's log. With follow, it
-// continues until no process runs.
+// Logs prints the last entries of an attempt's log, at most limit. If follow is
+// set, it continues until no process runs.
 func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -39,8 +39,8 @@ func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, 
 	})
 }
 
-// followLogs prints the last limit entries of an attempt's newest process, or all if
-// limit is -1. It then prints every later entry until no process runs.
+// followLogs prints the last entries of an attempt's newest process, at most limit,
+// or all if limit is -1. It then prints every later entry until no process runs.
 func (c *Command) followLogs(ctx context.Context, id, channel string, limit int) error {
 	p, told := console.NewLogPrinter(c.Console), map[string]bool{}
 	args := map[string]any{"attempt_id": id, "channel": channel, "limit": limit}
@@ -90,7 +90,8 @@ func (c *Command) followLogs(ctx context.Context, id, channel string, limit int)
 	}
 }
 
-// tellQuestions reports each question of an attempt that waits for a person, once.
+// tellQuestions reports the attempt's questions that wait for a person, each of
+// them only once.
 func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPrinter, told map[string]bool) error {
 	var s work.Status
 	if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s); err != nil {
@@ -194,7 +195,7 @@ func failedEnd(s work.Status) error {
 			why = *s.Failure
 		}
 		next := "continue with \"deskhand tasks say\""
-		if s.SessionID == nil { // its agent has not started
+		if s.SessionID == nil { // the agent has not started
 			next = "start a new attempt with \"deskhand tasks start\""
 		}
 		return fault.New("attempt_failed", "the attempt failed: "+why, "see why with \"deskhand tasks logs "+brief(s.AttemptID)+"\", then "+next)

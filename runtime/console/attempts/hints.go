@@ -6,7 +6,7 @@ import (
 )
 
 // Worded replaces an error's hint with one that names commands. If the fault does not
-// name the attempt or task, the hint names the one given to the command.
+// name the attempt or task, the hint names the attempt or task given to the command.
 func (c *Command) Worded(err error) error {
 	f := fault.Of(err)
 	if f == nil {

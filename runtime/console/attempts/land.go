@@ -77,9 +77,10 @@ func (c *Command) Undo(ctx context.Context, prefix string, dryRun bool) error {
 	return c.landing(done, dryRun, "undone", worktree.Move.Back)
 }
 
-// allowing calls do. If do fails because of text that looks like a secret, allowing shows
-// that text at the terminal and asks whether to continue. After a yes, it sets allowed to
-// what the person has seen and calls do again. Otherwise it returns the original error.
+// allowing calls the function do. If do fails because of text that looks like a secret,
+// allowing shows that text at the terminal and asks whether to continue. If the person
+// says yes, it records the text that the person has seen in allowed, and calls do again.
+// Otherwise, it returns the original error.
 func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun bool, do func() error) error {
 	for {
 		err := do()
@@ -98,8 +99,8 @@ func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun
 	}
 }
 
-// landedOf returns the output for a landing. turn converts each move; if nil,
-// moves are unchanged.
+// landedOf returns the output for a landing. The function turn converts each
+// move; if it is nil, moves are unchanged.
 func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.Move) landed {
 	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message, Secrets: done.Secrets}
 	for _, m := range done.Moves {
@@ -111,7 +112,7 @@ func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.
 	return out
 }
 
-// landing prints what moved.
+// landing prints the moved branches.
 func (c *Command) landing(done tasks.Landed, dryRun bool, word string, turn func(worktree.Move) worktree.Move) error {
 	out := landedOf(done, dryRun, turn)
 	if c.AsJSON {

@@ -13,7 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Messages prints at most limit of an attempt's last prompts and replies, with the
+// Messages prints an attempt's last prompts and replies, at most limit, with the
 // questions that its agent asked people.
 func (c *Command) Messages(ctx context.Context, prefix string, limit int) error {
 	id, err := c.attempt(ctx, prefix)

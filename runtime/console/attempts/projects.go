@@ -119,13 +119,13 @@ func (c *Command) printRepo(r tasks.Repo) error {
 // confinedAnswer is the JSON of a project's sandbox.
 type confinedAnswer struct {
 	ProjectID contract.UUID `json:"project_id"`
-	Sandbox   box.Mode      `json:"sandbox"`         // empty: as in the settings
-	Network   []string      `json:"sandbox_network"` // empty: as in the settings
+	Sandbox   box.Mode      `json:"sandbox"`         // empty: the mode in the settings
+	Network   []string      `json:"sandbox_network"` // empty: the network in the settings
 }
 
 // Confine sets a project's sandbox mode and network, unless they are nil. An empty
-// network means the one in the settings. If all is true, no other change follows, so
-// Confine also prints the result.
+// network means the network in the settings. all is true if no other change follows;
+// Confine then also prints the result.
 func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, network []string, all bool) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -156,8 +156,8 @@ type landingAnswer struct {
 	ForgeURL  string              `json:"forge_url"`       // empty: the host's address
 }
 
-// SetLanding sets how a project's work is landed. If all is true, no other change
-// follows, so SetLanding also prints the result.
+// SetLanding sets how a project's work is landed. all is true if no other change
+// follows; SetLanding then also prints the result.
 func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.ProjectLanding, all bool) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -175,7 +175,8 @@ func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.
 		cmp.Or(console.OneLine(out.Template), "default"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "determined by the host"))
 }
 
-// SetRepo changes a project's repository. An empty repo means the project's only one.
+// SetRepo changes a project's repository. An empty repo means the project's only
+// repository.
 func (c *Command) SetRepo(ctx context.Context, project, repo string, change tasks.RepoChange) error {
 	id, err := c.project(ctx, project)
 	if err != nil {

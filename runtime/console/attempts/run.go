@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// preferred lists the executors that run picks from if none is named, best first. ACP
-// agents come first because they ask in the inbox before acting.
+// preferred lists the executors that run picks from if no executor is named, best
+// first. ACP agents come first because they ask in the inbox before acting.
 var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream", "codex-stream", "opencode-stream", "gemini-stream"}
 
 // Run starts an agent with a prompt in the working directory's repository, and follows it
@@ -55,7 +55,7 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 	return c.whatNow(ctx, started.AttemptID)
 }
 
-// installed returns the executor that run uses if none is named.
+// installed returns the executor that run uses if no executor is named.
 func (c *Command) installed(ctx context.Context) (string, error) {
 	all, err := c.Manager.Executors(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Show prints a task with its attempts, or an attempt's status. With follow, it prints
-// every change of an attempt until no process runs.
+// Show prints a task with its attempts, or an attempt's status. If follow is set, it
+// prints every change of an attempt until no process runs.
 func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 	if !follow {
 		id, err := c.find(ctx, tasks.KindTask, prefix)
@@ -120,8 +120,8 @@ func waitWord(f string) string {
 	return "waits"
 }
 
-// why returns the lines about what an attempt waits for. If no process will start it,
-// they also say what to do.
+// why returns the lines that say what an attempt waits for. If no process will start
+// it, they also say what to do.
 func (c *Command) why(ctx context.Context, s work.Status) string {
 	if s.WaitsFor == nil {
 		return ""
@@ -141,7 +141,8 @@ func (c *Command) why(ctx context.Context, s work.Status) string {
 	return ""
 }
 
-// startedWith lists the environment and configuration with which an attempt was started.
+// startedWith describes the environment and configuration that an attempt was started
+// with.
 func startedWith(made tasks.Origin) string {
 	var parts []string
 	if len(made.Names) > 0 {
@@ -159,7 +160,7 @@ func startedWith(made tasks.Origin) string {
 // offBranch reports whether the attempt has work that is not on its branch.
 func offBranch(s work.Status) bool { return s.Work != nil && *s.Work == tasks.OffBranch }
 
-// whereWork returns the lines about where an attempt's work is.
+// whereWork returns the lines that say where an attempt's work is.
 func whereWork(s work.Status) string {
 	var text strings.Builder
 	if !s.Landed && s.Ahead+s.Behind > 0 {

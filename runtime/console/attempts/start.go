@@ -54,7 +54,7 @@ func (c *Command) ServeQueue(ctx context.Context, o tasks.QueueOptions) error {
 }
 
 // Start starts an attempt at the task whose ID begins with prefix, and prints the
-// attempt's ID. With f.Follow, it prints the log to the end instead.
+// attempt's ID. If f.Follow is set, it instead prints the log to the end.
 func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {
@@ -161,8 +161,9 @@ func (c *Command) repos(ctx context.Context, projectID string, given []string) (
 	return chosen, nil
 }
 
-// Say sends a message to an attempt's agent, or queues or cancels a message. given holds
-// the arguments of follow_up. With follow, Say prints the log to the end.
+// Say sends a message to an attempt's agent, or queues or cancels a message. The map
+// given holds the arguments of follow_up. If follow is set, Say prints the log to the
+// end.
 func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

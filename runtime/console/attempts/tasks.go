@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Add creates a task. given holds arguments of create_task. An empty project
-// means the only project.
+// Add creates a task. The map given holds arguments of create_task. An empty
+// project means the only project.
 func (c *Command) Add(ctx context.Context, project string, given map[string]any) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -52,7 +52,8 @@ func (c *Command) List(ctx context.Context, project, status string, limit int) e
 	})
 }
 
-// tellStranded reports the attempts that no process will start, and what to do.
+// tellStranded reports the attempts that no process will start, and says what to
+// do.
 func (c *Command) tellStranded(list []work.TaskSummary) {
 	n := 0
 	for _, t := range list {
@@ -84,7 +85,7 @@ func standing(t work.TaskSummary) string {
 	return "ended"
 }
 
-// Set changes a task. given holds arguments of update_task.
+// Set changes a task. The map given holds arguments of update_task.
 func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) (err error) {
 	if given["task_id"], err = c.task(ctx, prefix); err != nil {
 		return err
@@ -95,8 +96,8 @@ func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) 
 	})
 }
 
-// Remove deletes a task with its attempts. With keep, it returns an error and deletes
-// nothing if a folder has files that git ignores.
+// Remove deletes a task with its attempts. If keep is set and a folder has files that
+// git ignores, it deletes nothing and returns an error.
 func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // restores the checkout.
 type Visit func(m *tasks.Manager, ctx context.Context, attempt string, dryRun bool) (tasks.Visited, error)
 
-// Visit calls do and prints the result. words is the verb phrase after the branch name.
+// Visit calls the function do and prints the result. The parameter words is the verb
+// phrase after the branch name.
 func (c *Command) Visit(ctx context.Context, prefix, words string, do Visit, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

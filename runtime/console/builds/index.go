@@ -32,8 +32,8 @@ func Checked(c *console.Console, r indexer.Report, err error, asJSON bool) error
 	})
 }
 
-// Built prints the report of a build and returns err. before is the index's [Metadata]
-// from before the build.
+// Built prints the report of a build and returns err. The parameter before is the
+// index's [Metadata] from before the build.
 func Built(c *console.Console, r indexer.Report, err error, before []byte, asJSON bool) error {
 	return report(c, r, err, asJSON, func() string { return built(c, r, bytes.Equal(before, Metadata(r.Out))) })
 }

@@ -64,8 +64,8 @@ func (f Files) Keep(reports []eval.Report) error {
 	return nil
 }
 
-// Show prints reports in the given format. worst is how many of the worst
-// queries a table lists.
+// Show prints reports in the given format. worst is the number of the worst
+// queries that a table lists.
 func Show(c *console.Console, format string, worst int, reports []eval.Report, delta *eval.Delta) error {
 	switch format {
 	case "json":

@@ -43,7 +43,7 @@ func (t Target) Judge(ctx context.Context, cases []eval.Case, o eval.Options) (e
 	return eval.Run(ctx, r, cases, o)
 }
 
-// unreached rewords the error of a server that does not answer.
+// unreached rewords the error for a server that does not answer.
 func (t Target) unreached(err error) error {
 	_, said, _ := strings.Cut(err.Error(), "it said: ")
 	if said != "" {

@@ -13,9 +13,9 @@ import (
 )
 
 // Bring fetches the docs if o.Dir is an address, and makes o use the copy, in all
-// formats. It does nothing if o.Dir is a folder. done removes the copy and is never
-// nil. here means that a file will be written next to the docs, so Bring returns an
-// error for an address.
+// formats. It does nothing if o.Dir is a folder. The function done removes the copy
+// and is never nil. The parameter here reports whether a file will be written next
+// to the docs; if it is set, Bring returns an error for an address.
 func Bring(ctx context.Context, c *console.Console, o *indexer.Options, here bool) (done func(), err error) {
 	if !source.IsAddress(o.Dir) {
 		return func() {}, nil

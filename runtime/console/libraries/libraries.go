@@ -28,7 +28,7 @@ type Flags struct {
 	Options shelf.Options
 	Deps    deps.Options
 	JSON    bool
-	// Site reports that the sources are addresses of sites.
+	// Site reports whether the sources are addresses of sites.
 	Site bool
 }
 
@@ -94,7 +94,8 @@ func (w *Work) adding(o shelf.Options, bar *console.Bar) (shelf.Options, error) 
 	return o, err
 }
 
-// onShelf runs work and prints its results, including those before an error.
+// onShelf runs the function work and prints its results, including the results
+// before an error.
 func (w *Work) onShelf(asJSON bool, work func(*console.Bar) ([]shelf.Result, error)) error {
 	bar := console.NewBar(w.Stderr)
 	done, err := work(bar)
@@ -109,7 +110,7 @@ func (w *Work) onShelf(asJSON bool, work func(*console.Bar) ([]shelf.Result, err
 	return err
 }
 
-// Push uploads the library with this ID to the registry and repository that ref names.
+// Push uploads the library with this ID to the registry and repository named by ref.
 func (w *Work) Push(ctx context.Context, f Flags, id, ref string, annotations []string) error {
 	all := map[string]string{}
 	for _, a := range annotations {
@@ -171,7 +172,8 @@ func (w *Work) Show(id string, asJSON bool) error {
 	return w.facts(e)
 }
 
-// Update rebuilds libraries from their sources: the named libraries, or all.
+// Update rebuilds libraries from their sources: the named libraries, or all of
+// them.
 func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
 	all, _, err := w.Shelf.List()
 	if err != nil {
@@ -235,7 +237,7 @@ func (w *Work) Remove(names []string) error {
 }
 
 // Sync makes the shelf match wanted and writes the lock file to file. If locked is set,
-// each library instead matches the lock file, which is unchanged.
+// it instead makes each library match the lock file, and leaves that file unchanged.
 func (w *Work) Sync(ctx context.Context, f Flags, wanted []shelf.Wanted, file string, locked bool) error {
 	lock, err := shelf.ReadLock(file)
 	if err != nil {

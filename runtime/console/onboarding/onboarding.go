@@ -19,13 +19,13 @@ import (
 )
 
 // Flags selects what to set up. The zero value asks at the terminal, and connects the
-// agents found in the project of the working directory.
+// agents that are found in the working directory's project.
 type Flags struct {
 	Yes         bool     // write without asking
-	User        bool     // in the user's own files, for all projects
-	Remove      bool     // remove what init has added
-	Clients     []string // IDs of the agents to connect; empty: those found
-	Description string   // description of the docs that completes "Search the ..."; if empty, init asks or uses the docs' title
+	User        bool     // write to the user's own files, for all projects
+	Remove      bool     // remove everything that init has added
+	Clients     []string // IDs of the agents to connect; if empty, the agents that were found
+	Description string   // completes "Search the ..." to describe the docs; if empty, init asks or uses the docs' title
 }
 
 // Work holds the console and the installation. Every field is required.
@@ -79,8 +79,8 @@ func (w *Work) Run(ctx context.Context, f Flags) error {
 	return w.showNext(plan)
 }
 
-// described asks at a terminal for a description of the docs. Without a terminal, or with
-// yes, it returns proposal.
+// described asks at a terminal for a description of the docs. Without a terminal, or if
+// yes is set, it returns the proposal.
 func (w *Work) described(ctx context.Context, proposal string, yes bool) (string, error) {
 	if yes || !console.OnTerminal(w.Stdin) {
 		return proposal, nil
@@ -130,7 +130,7 @@ func outcomeText(c setup.Outcome) string {
 	return c.Path + " (" + string(c.Status) + ")"
 }
 
-// firstIndex builds the index, so that the first agent does not have to wait for it.
+// firstIndex builds the index, so the first agent does not have to wait for it.
 func (w *Work) firstIndex(ctx context.Context, project string, d setup.Docs, records setup.Records) error {
 	if d.Dir == "" {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Check returns everything about a tool that is known to confuse clients, or nil if
-// there is nothing.
+// Check returns an error that describes everything in a tool that is known to
+// confuse clients, or nil if there is nothing of the kind.
 func Check(t contract.Tool) error {
 	var problems []error
 	report := func(format string, args ...any) {

@@ -1,4 +1,4 @@
-// Package contracttest compares what a group of tools publishes with golden
+// Package contracttest compares the published definitions of tools with golden
 // files. It is for tests.
 package contracttest
 
@@ -13,7 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Golden compares got with a file, or writes the file if UPDATE is set.
+// Golden compares the bytes in got with a golden file, or writes the file if
+// UPDATE is set.
 func Golden(t testing.TB, file string, got []byte) {
 	t.Helper()
 	if os.Getenv("UPDATE") != "" {

@@ -15,7 +15,7 @@ import (
 // Limits returns the limits and defaults of a tool's arguments that their
 // descriptions do not mention, for example "find.limit maximum 50". Codex shows
 // its model no minimum, maximum, default, length or number of items, so calls
-// would break unmentioned limits without warning.
+// would exceed unmentioned limits without warning.
 func Limits(t contract.Tool) (unsaid []string) {
 	var root map[string]any
 	if err := json.Unmarshal(t.Input, &root); err != nil {
@@ -58,7 +58,7 @@ func limits(node map[string]any, at, above string, report func(at, keyword strin
 	}
 }
 
-// says reports whether a text contains a value: a number in digits, or words that
+// says reports whether text contains a value: a number in digits, or words that
 // mean one of plainBounds.
 func says(text, keyword string, value any) bool {
 	text = strings.ToLower(text)

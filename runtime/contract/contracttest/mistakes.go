@@ -14,7 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Mistake is a call that contains a typical mistake of a model.
+// Mistake is a call that contains a mistake that models typically make.
 type Mistake struct {
 	// What describes the mistake.
 	What string
@@ -25,8 +25,8 @@ type Mistake struct {
 	Field string
 }
 
-// Example returns arguments with which t can be called: the required ones, each
-// with a value of its type.
+// Example returns arguments with which t can be called: the required arguments,
+// each with a value of its type.
 func Example(t contract.Tool) string {
 	var schema struct {
 		Properties map[string]struct {
@@ -53,10 +53,11 @@ func Example(t contract.Tool) string {
 	return string(raw)
 }
 
-// Mistakes returns calls that differ from the correct call right by a typical
-// mistake: values of the wrong type, JSON in strings, names in another spelling or
-// from other tools, nulls, and unknown fields. also maps fields to other names that
-// models use for them.
+// Mistakes returns calls that differ from a correct call by one typical mistake.
+// The parameter right holds the arguments of the correct call. The mistakes are
+// values of the wrong type, JSON in strings, names in another spelling or from
+// other tools, nulls, and unknown fields. The map also contains, for each field,
+// other names that models use for them.
 func Mistakes(t contract.Tool, right string, also map[string]string) (all []Mistake) {
 	var args map[string]json.RawMessage
 	var schema struct {

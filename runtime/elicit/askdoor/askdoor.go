@@ -4,8 +4,8 @@
 //
 // POST to the root asks a question and GET of the root lists questions. GET of an
 // ID waits for or shows a request, and POST to an ID reports that the outcome has
-// arrived. Responses consist of JSON lines, so that the client learns the ID while
-// it waits.
+// arrived. Responses consist of JSON lines, so the client learns the ID while it
+// waits.
 package askdoor
 
 import (
@@ -34,13 +34,13 @@ const (
 	NotOwn = "inside_attempt"
 )
 
-// Ways are options for asking. The zero value asks, waits, and fails if no
-// person can be reached.
+// Ways are options for asking. The zero value asks, waits, and fails if nobody
+// can be reached.
 type Ways struct {
 	NoInbox bool `json:"noInbox,omitempty"` // a person who would first have to open the inbox does not count as reachable
-	Patient bool `json:"patient,omitempty"` // ask even if no person can be reached
+	Patient bool `json:"patient,omitempty"` // ask even if nobody can be reached
 	Detach  bool `json:"detach,omitempty"`  // do not wait
-	// Assumed holds the answers to use, marked as assumed, if no person can be
+	// Assumed holds the answers to use, marked as assumed, if nobody can be
 	// reached. It may be nil.
 	Assumed map[string]elicit.Answer `json:"assumed,omitempty"`
 }
@@ -146,8 +146,8 @@ func (l *lines) say(e event) {
 	}
 }
 
-// request returns the request to open for a program's question. The program decides
-// what the question is, but not who asks or what the question belongs to.
+// request returns the request to open for a program's question. The program sets
+// the question, but not its asker or its context.
 func (s *Server) request(in elicit.Request) elicit.Request {
 	r := elicit.Request{
 		Trigger: elicit.CLI, Source: elicit.Source{Kind: "cli", Name: "deskhand ask", Version: in.Source.Version}, Context: s.Context,

@@ -27,10 +27,10 @@ type Client struct {
 	Token   string // the attempt's token
 }
 
-// Ask asks r and waits for its end, as [elicit.Hub.Ask] does. told, if not nil,
-// is called with the request as soon as it is in the store. If an error comes
-// with a request that has an ID, that request stays open. With Detach, Ask
-// returns the open request.
+// Ask asks r and waits for its end, as [elicit.Hub.Ask] does. If told is not nil,
+// it is called with the request as soon as the request is in the store. If an
+// error comes with a request that has an ID, that request stays open. If Detach
+// is set, Ask returns the open request.
 func (c *Client) Ask(ctx context.Context, r elicit.Request, ways Ways, told func(elicit.Request)) (elicit.Request, error) {
 	body, err := json.Marshal(asking{r, ways})
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error
 	return c.Wait(ctx, id)
 }
 
-// deliverTime bounds reporting that the outcome has arrived.
+// deliverTime is the time limit for reporting that the outcome has arrived.
 const deliverTime = 10 * time.Second
 
 // Delivered records that the asker has received the outcome of r.

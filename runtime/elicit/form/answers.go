@@ -45,7 +45,8 @@ func Answers(r *elicit.Request, lists bool, content map[string]any) map[string]e
 	return answers
 }
 
-// valueOf returns what one field says about q, or nil if the field was left empty.
+// valueOf returns the value that one field gives for q, or nil if the field was
+// left empty.
 func valueOf(q *elicit.Question, given any) *elicit.Value {
 	switch given := given.(type) {
 	case string:
@@ -74,7 +75,7 @@ func valueOf(q *elicit.Question, given any) *elicit.Value {
 	return &elicit.Value{Kind: "object"}
 }
 
-// choose adds one option to v if given is true.
+// choose adds one option to v if the given value is true.
 func choose(v *elicit.Value, id string, given any) *elicit.Value {
 	chosen, ok := given.(bool)
 	if !ok {

@@ -44,7 +44,7 @@ type property struct {
 type choice struct{ Const, Title, Description string }
 
 // kind is a JSON Schema type. Schema libraries write a list of types for an
-// optional field; then it is the type other than null.
+// optional field; kind is then the type in the list other than null.
 type kind string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -61,13 +61,13 @@ func (k *kind) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(k))
 }
 
-// ErrNotFlat means that a form has a field that no one can fill in: one of
-// another type, a list without choices, or nested fields.
+// ErrNotFlat means that a form has a field that nobody can fill in: a field of an
+// unsupported type, a list without choices, or nested fields.
 var ErrNotFlat = errors.New("requestedSchema may contain only string, number, integer, boolean and lists of choices, without nesting")
 
-// Questions returns a form's questions in field order; none for a form without
-// fields. It drops a default that is not valid for its own field. A pattern
-// becomes part of the question's text and is not checked. The error is
+// Questions returns a form's questions in field order, or no questions for a form
+// without fields. It drops a default that is not valid for its own field. A
+// pattern becomes part of the question's text and is not checked. The error is
 // [ErrNotFlat] with the field's name.
 func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 	if len(schema) == 0 {
@@ -114,7 +114,8 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 }
 
 // readProperty decodes a form field. Schema libraries write an optional field as a
-// union of a type and null; then readProperty returns the field with that type.
+// union of a type and null; in that case, readProperty returns the field with that
+// type.
 func readProperty(raw json.RawMessage) (p property, err error) {
 	if err = json.Unmarshal(raw, &p); err != nil || p.Type != "" {
 		return p, err

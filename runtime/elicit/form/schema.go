@@ -18,7 +18,7 @@ const (
 	whole     part = iota // the answer
 	oneChoice             // whether one option is selected
 	other                 // free text
-	noted                 // a note in addition to the answers; it has no question
+	noted                 // a note in addition to the answers, which belongs to no question
 )
 
 // field is one property of a form.
@@ -112,10 +112,10 @@ func (o ordered) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Schema returns the form for r's questions, in order: a flat JSON Schema
-// object, the requestedSchema of MCP. lists reports that the reader supports
-// lists of choices and option titles, as MCP does since 2025-11-25. Otherwise
-// each option of a list becomes a boolean field, and titles become enumNames.
+// Schema returns the form for r's questions, in order: a flat JSON Schema object,
+// the requestedSchema of MCP. lists reports whether the reader supports lists of
+// choices and option titles, as MCP does since 2025-11-25. Otherwise each option
+// of a list becomes a boolean field, and titles become enumNames.
 //
 // Some details reach the client only in another form: placeholders, option
 // descriptions and recommendations become part of the question's description,
@@ -188,8 +188,7 @@ func titleOf(q *elicit.Question) string {
 	return q.Message
 }
 
-// descriptionOf returns the parts of a question that have no place of their own in
-// a form.
+// descriptionOf returns the parts of a question for which a form has no field.
 func descriptionOf(q *elicit.Question) (lines []string) {
 	if q.Title != "" && q.Title != q.Message {
 		lines = append(lines, q.Message)

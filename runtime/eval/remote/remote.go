@@ -42,8 +42,8 @@ func New(ctx context.Context, client *mcpserver.Client) (Server, error) {
 	return r, nil
 }
 
-// endingIn returns tool if names contains it, else the first name that ends in
-// tool, else "".
+// endingIn returns tool if names contains it, otherwise the first name that ends
+// in tool, or "" if there is none.
 func endingIn(names []string, tool string) string {
 	if slices.Contains(names, tool) {
 		return tool

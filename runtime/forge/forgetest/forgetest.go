@@ -34,7 +34,7 @@ type Pull struct {
 	Kind                      string
 	Head, Base, Title, Body   string
 	Draft, Merged, Closed     bool
-	Check, Review, ReviewedBy string // in the forge's own words
+	Check, Review, ReviewedBy string // in the forge's own terms
 }
 
 // New starts a forge that stops at the end of the test.
@@ -56,7 +56,7 @@ func (f *Forge) Pulls() (all []Pull) {
 	return all
 }
 
-// Change changes a pull request, as a person on the forge would.
+// Change changes a pull request, as a person would on the forge.
 func (f *Forge) Change(number int, do func(*Pull)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,7 @@ func answer(w http.ResponseWriter, status int, what any) {
 	_ = json.NewEncoder(w).Encode(what) // an error means that the client has disconnected
 }
 
-// list opens a pull request, or lists the open ones.
+// list opens a pull request, or lists the open pull requests.
 func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
 	if r.Method == http.MethodGet {
 		head := strings.TrimPrefix(r.URL.Query().Get("head"), "acme:") + r.URL.Query().Get("source_branch")
@@ -147,7 +147,7 @@ func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
 	answer(w, http.StatusCreated, p.as(f.URL))
 }
 
-// one returns a pull request, or its reviews or approvals.
+// one serves a pull request, or its reviews or approvals.
 func (f *Forge) one(w http.ResponseWriter, kind, path string) {
 	parts := strings.Split(path, "/")
 	n, err := strconv.Atoi(parts[min(1, len(parts)-1)])
@@ -176,7 +176,8 @@ func (f *Forge) one(w http.ResponseWriter, kind, path string) {
 	}
 }
 
-// commit returns the checks of a commit, which is named after its pull request.
+// commit serves the checks of a commit. Each commit is named after its pull
+// request.
 func (f *Forge) commit(w http.ResponseWriter, kind, path string) {
 	parts := strings.Split(path, "/")
 	n, _ := strconv.Atoi(strings.TrimPrefix(parts[1], "sha"))

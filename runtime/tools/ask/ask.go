@@ -5,7 +5,7 @@
 // person answers. A [Toolset] therefore chooses one of three ways for each call. If
 // the client has dialogs, it asks through them. If the client listens for progress,
 // it sends progress every few seconds. Otherwise it returns a handle, with which
-// the agent fetches the answer later. The answer is kept whatever happens to the
+// the agent fetches the answer later. The answer is kept, whatever happens to the
 // call.
 package ask
 
@@ -22,16 +22,16 @@ import (
 
 // Options configure a Toolset. Open is required.
 type Options struct {
-	// Open opens the hub for the first call, and again for the next call if it
-	// fails; close closes the hub. ctx is the call's.
+	// Open opens the hub for the first call, and again for the next call if
+	// opening fails. The function close closes the hub. ctx belongs to the call.
 	Open func(ctx context.Context) (hub *elicit.Hub, close func(), err error)
 	// Prefix is put before the tools' names, joined by "_". It may be empty.
 	Prefix string
 	// Context is recorded in this server's questions, for example the attempt they
 	// belong to.
 	Context elicit.Context
-	// OnTurnEnd is what happens to a question when its turn ends while a call is
-	// waiting for it. Zero means the default of [elicit.Request].
+	// OnTurnEnd determines what happens to a question if its turn ends while a
+	// call is waiting for the answer. Zero means the default of [elicit.Request].
 	OnTurnEnd elicit.OnTurnEnd
 	// Wait is how long ask_user waits if the call sets no timeout. Zero means
 	// [elicit.DefaultWait].
@@ -41,11 +41,11 @@ type Options struct {
 	// reference and allows more.
 	RefSchema bool
 	// NoDialogs turns off questions through the calling client. An attempt's agent
-	// passes them on to its own caller, deskhand, so the person would be asked
-	// twice.
+	// passes such questions on to its own caller, deskhand, so the person would be
+	// asked twice.
 	NoDialogs bool
-	// Views reports that a question's form has a view, for clients that show views:
-	// see [Toolset.Find].
+	// Views reports whether a question's form has a view, for clients that show
+	// views: see [Toolset.Find].
 	Views bool
 	// Heartbeat is the interval of progress messages to a client that requested
 	// progress. Zero means 15 seconds, which is less than the 20 to 30 seconds of
@@ -118,5 +118,5 @@ func (d *Toolset) name(tool string) string {
 	return d.options.Prefix + "_" + tool
 }
 
-// client is what a door can do with the calling client.
+// client gives access to the calling client.
 type client = elicit.Client

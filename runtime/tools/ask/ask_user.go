@@ -194,9 +194,9 @@ type opening chan elicit.Request
 
 func (o opening) Offer(_ context.Context, _ *elicit.Hub, r elicit.Request) { o <- r }
 
-// shown continues with a request that the client had to show between two calls. The
-// hub's state takes precedence, because the request may have been answered
-// elsewhere.
+// shown continues with a request that the client was told to show between two
+// calls. The hub's state takes precedence, because the request may have been
+// answered elsewhere.
 func (d *Toolset) shown(ctx context.Context, hub *elicit.Hub, caller contract.Caller, through client, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
@@ -245,7 +245,7 @@ func (d *Toolset) elsewhere(ctx context.Context, hub *elicit.Hub, caller contrac
 	}
 	if !reachable && !inView(&r) {
 		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: unreachable}
-		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // a fault means that the request has ended meanwhile
+		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // a fault means that the request has ended in the meantime
 			return contract.Result{}, err
 		}
 		return d.report(ctx, hub, caller, r.ID)

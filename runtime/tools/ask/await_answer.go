@@ -78,6 +78,6 @@ func (d *Toolset) await(ctx context.Context, caller contract.Caller, in awaitAns
 	return d.report(ctx, hub, caller, r.ID)
 }
 
-// waitsOn is how long a question still counts as waited for after a waiting call,
-// because the agent may call again.
+// waitsOn is how long a question still counts as having a waiting call after that
+// call has ended, because the agent may call again.
 const waitsOn = 30 * time.Second

@@ -24,7 +24,7 @@ const (
 	// Waiting means that there is no answer yet. The same call does not ask again;
 	// it continues to wait.
 	Waiting Verdict = "waiting"
-	// Unreachable means that no person could be asked.
+	// Unreachable means that nobody could be asked.
 	Unreachable Verdict = "unreachable"
 )
 
@@ -38,10 +38,10 @@ type Confirmation struct {
 	Title string // the subject, in a few words
 	Ask   string // the question, answered by yes or no
 	// Message describes the whole action in at most 4,000 characters. A yes applies
-	// to this message only: another message is another question.
+	// only to this message: a different message is a different question.
 	Message string
-	// About is the context of the question. Its attempt is ignored, as the question
-	// is the caller's.
+	// About is the context of the question. Its attempt is ignored, because the
+	// question belongs to the caller.
 	About elicit.Context
 }
 
@@ -53,10 +53,10 @@ type Confirmed struct {
 	Reach     string // how the person can answer; set while Verdict is Waiting
 }
 
-// Confirm asks a person whether a tool may do something, in the way of ask_user:
-// through the client if it has dialogs, and held for as long as the client waits. A
-// call that asks the same again joins the first. A returned yes cannot be used
-// again.
+// Confirm asks a person whether a tool may do something, in the same way as
+// ask_user: through the client if it has dialogs, and held for as long as the
+// client waits. A call with the same question joins the first one. A returned yes
+// cannot be used again.
 func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirmation) (done Confirmed, err error) {
 	r := d.from(caller)
 	r.Trigger, r.Title, r.Message = elicit.TaskGate, textutil.Shorten(c.Title, 100), textutil.Shorten(c.Message, 4000)
@@ -102,11 +102,11 @@ func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirm
 	return done, d.usedUp(ctx, hub, said, done.RequestID)
 }
 
-// usedUp records that a question's outcome was taken, so that no later call takes
-// it again.
+// usedUp records that a question's outcome was taken, so no later call takes it
+// again.
 func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result, id string) error {
 	if said.Delivered != nil {
-		said.Delivered(false) // delivery is recorded here, before anything is done
+		said.Delivered(false) // delivery is recorded here, before anything else is done
 	}
 	r, err := hub.Get(ctx, id)
 	if err != nil || !r.Undelivered() {
@@ -115,9 +115,10 @@ func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Res
 	return hub.Delivered(ctx, r)
 }
 
-// Held waits for something other than a person for as long as a client waits, but
-// at most for most. Meanwhile it sends the text of says as progress. If done is
-// false, the caller should wait again. wait must return when its context ends.
+// Held waits for something other than a person, for as long as a client waits but
+// no longer than the given duration. Meanwhile, it sends the text that the
+// function says returns, as progress. If done is false, the caller should wait
+// again. The function wait must return when its context ends.
 func (d *Toolset) Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error) {
 	limit := d.limit(caller)
 	if limit <= 0 || limit > most {

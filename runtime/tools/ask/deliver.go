@@ -15,13 +15,13 @@ import (
 
 // A person's answer counts as delivered when the result was written to a client
 // that had neither disconnected nor given up. If a server is killed before that,
-// nothing was delivered. If it is killed immediately after, the answer may be
-// delivered twice: the second time, the result says when the answer was given.
+// nothing was delivered. If it is killed immediately after that, the answer may
+// be delivered twice: the second time, the result says when the answer was given.
 
 // posts holds the requests whose outcome is being sent to a client, or was sent a
-// moment ago. The agent may call again before the delivery is stored, or with store
-// data that was read before it. Meanwhile, this process must not offer the outcome
-// again.
+// moment ago. The agent may call again before the delivery is stored, or the call
+// may read the store as it was before the delivery. During this time, this process
+// must not offer the outcome again.
 type posts struct {
 	noting sync.WaitGroup // one per delivery being recorded
 
@@ -57,10 +57,10 @@ func (p *posts) has(id string) bool {
 	return ok && time.Since(since) < postTime
 }
 
-// noteTime is how long recording a delivery may take.
+// noteTime is the time limit for recording a delivery.
 const noteTime = 5 * time.Second
 
-// reply returns the result for r, with more after the hint.
+// reply returns the result for r, with the parameter more after the hint.
 func (d *Toolset) reply(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
 	return d.say(ctx, hub, caller, r, sentences(d.hint(r, time.Now()), more))
 }
@@ -87,7 +87,7 @@ func (d *Toolset) say(ctx context.Context, hub *elicit.Hub, caller contract.Call
 			ctx, cancel := context.WithTimeout(context.Background(), noteTime)
 			defer cancel()
 			if err := hub.Delivered(ctx, sent); err != nil {
-				d.posts.end(sent.ID) // it is offered once more
+				d.posts.end(sent.ID) // the outcome is offered once more
 			}
 		})
 	}
@@ -117,7 +117,7 @@ const mostOthers = 3
 
 // others returns a sentence about the caller's other questions that a person has
 // answered since. Real clients do not show a server's notifications to the model,
-// so the next result has to say it.
+// so the next result has to mention the answers.
 func (d *Toolset) others(ctx context.Context, hub *elicit.Hub, caller contract.Caller, but string) string {
 	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true,
 		Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 100})
@@ -138,7 +138,7 @@ func (d *Toolset) others(ctx context.Context, hub *elicit.Hub, caller contract.C
 	return fmt.Sprintf("The person has also replied to %s: call %s for each.", strings.Join(ids, ", "), d.name("await_answer"))
 }
 
-// sentences joins the texts that are not empty.
+// sentences joins the strings that are not empty.
 func sentences(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " ")
 }
@@ -156,7 +156,7 @@ func (d *Toolset) askAgain(ctx context.Context, hub *elicit.Hub, caller contract
 	h.wait = func(ctx context.Context) (elicit.Request, error) {
 		offering, stop := context.WithCancel(ctx)
 		var offer sync.WaitGroup
-		if through != nil && open.AskerGone { // otherwise its dialog is still open
+		if through != nil && open.AskerGone { // if the asker is not gone, its dialog is still open
 			offer.Go(func() { through.Offer(offering, hub, *open) })
 		}
 		defer offer.Wait()

@@ -13,8 +13,8 @@ import (
 // given holds an object's members as the model wrote them.
 type given []contract.Field
 
-// first returns the value of the first of names that is present, exactly or in
-// another spelling. null counts as missing.
+// first returns the value of the first member among names that is present,
+// exactly or in another spelling. null counts as missing.
 func (g given) first(names ...string) (json.RawMessage, bool) {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return a == b },
@@ -77,9 +77,9 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return string(raw), true
 }
 
-// text returns the first of names that is present as text, or "" if none is. Only a
-// wrong type for the first name is a problem, because the other names may mean
-// something else in other tools.
+// text returns the first member among names that is present, as text, or "" if none
+// is. Only a wrong type for the first name is a problem, because the other names
+// may mean something else in other tools.
 func (in *reading) text(place string, fields given, names ...string) string {
 	for i, name := range names {
 		raw, ok := fields.first(name)
@@ -97,8 +97,9 @@ func (in *reading) text(place string, fields given, names ...string) string {
 	return ""
 }
 
-// flag returns the first of names that is present as true or false, with or without
-// quotes. Only a wrong type for the first name is a problem, as with text.
+// flag returns the first member among names that is present, as a boolean. The
+// model may have written it with quotes. Only a wrong type for the first name is a
+// problem, as with text.
 func (in *reading) flag(place string, fields given, names ...string) (on, ok bool) {
 	for i, name := range names {
 		raw, ok := fields.first(name)

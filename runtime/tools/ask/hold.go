@@ -16,13 +16,13 @@ import (
 type holding struct {
 	hub    *elicit.Hub
 	caller contract.Caller
-	// limit is the longest time to hold the call; 0 means until wait returns.
+	// limit is the maximum time to hold the call; 0 means until wait returns.
 	limit time.Duration
-	// opened reports whether the request is in the store, so that its ID can be
-	// returned. If nil, the request was there before the call.
+	// opened reports whether the request is in the store; its ID can then be
+	// returned. If opened is nil, the request was in the store before the call.
 	opened func() bool
-	// total is the longest time that wait may take, from which the remaining time
-	// is computed; 0 if that is unknown.
+	// total is the maximum time that wait may take, used to compute the remaining
+	// time; 0 if it is unknown.
 	total time.Duration
 	// says returns the progress message. If nil, the message says that the call is
 	// waiting for a person, and where to answer.
@@ -37,8 +37,8 @@ func (d *Toolset) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Req
 	return holding{hub: hub, caller: caller, where: d.where, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
 }
 
-// limit returns how long a call may be held for a client; 0 means for as long as
-// the question waits.
+// limit returns how long a call may be held for a client; 0 means as long as the
+// question waits.
 func (d *Toolset) limit(caller contract.Caller) time.Duration {
 	if d.options.Hold > 0 {
 		return d.options.Hold
@@ -66,10 +66,11 @@ func (d *Toolset) stopping() bool {
 // in the store. This takes long only if the store has problems.
 const openPoll = 50 * time.Millisecond
 
-// hold waits for a request, and sends progress to the caller meanwhile. If the
-// limit is reached or the server stops, done is false, and wait continues in the
-// background so that others see that the request is still waited for. If ctx ends,
-// wait ends too, and the hub decides what that means for the request.
+// hold waits for a request, and sends progress to the caller in the meantime. If
+// the limit is reached or the server stops, done is false, and the function wait
+// continues in the background, which shows others that the request still has a
+// waiting asker. If ctx ends, wait ends too, and the hub decides what happens to
+// the request.
 func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
 	type end struct {
@@ -126,7 +127,8 @@ func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done b
 
 func (h *holding) isOpen() bool { return h.opened == nil || h.opened() }
 
-// tell sends progress: the call is still waiting, and where a person can answer.
+// tell sends progress: that the call is still waiting, and where a person can
+// answer.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	p := contract.Progress{Done: waited.Seconds()}
 	if h.says != nil {

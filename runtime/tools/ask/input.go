@@ -15,11 +15,11 @@ import (
 
 // reading converts arguments to a request and collects the problems in them.
 //
-// Models fill in ask_user from memory: with the names and shapes of the asking
-// tools they were trained on, or with JSON inside a string. reading accepts every
-// call that can only mean one thing, and refuses the rest in one line that says
-// what to write. Whatever the tool's specification refuses stays refused, in the
-// specification's words. Unknown fields are ignored.
+// Models fill in ask_user from memory: with the names and shapes from similar
+// tools that they were trained on, or with JSON inside a string. reading accepts
+// every call that can only mean one thing, and refuses any other call with one
+// line that says what to write. Whatever the tool's specification refuses is
+// still refused, in the specification's words. Unknown fields are ignored.
 type reading struct{ problems []string }
 
 // invalid begins the error of a refused call.
@@ -48,8 +48,8 @@ var (
 	secondsNames   = []string{"timeout_seconds", "timeout_secs", "timeout_sec", "timeout_s"}
 )
 
-// read adds what args request to r, which already names the caller. Its error is a
-// fault that lists every problem.
+// read adds the contents of args to r, which already names the caller. Its error
+// is a fault that lists every problem.
 func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	in := &reading{}
 	r.Trigger = elicit.AskUser
@@ -100,7 +100,7 @@ func (in *reading) timeout(fields given, r *elicit.Request) bool {
 }
 
 // inRange records a problem if a timeout is outside the specification's range. A
-// model that writes 300 means seconds, but the specification would read it as
+// model that writes 300 means seconds, but the specification defines
 // milliseconds, so the error says what to write.
 func (in *reading) inRange(place string, milliseconds int64) {
 	least, most := elicit.MinWait.Milliseconds(), elicit.MaxWait.Milliseconds()
@@ -136,12 +136,12 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 	return questions
 }
 
-// spread reads a call that contains the members of its only question next to its
-// own. The title is the dialog's, as in the specification.
+// spread reads a call in which the members of the only question are next to the
+// call's own members. The title is that of the dialog, as in the specification.
 func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) []elicit.Question {
 	r.Title = in.text("title", fields, "title")
 	if inner := contract.Unwrap(raw); inner[0] == '[' || inner[0] == '{' {
-		return in.questions(raw) // a list of questions under the name of one
+		return in.questions(raw) // a list of questions under the name for a single question
 	}
 	if fields.has("question") {
 		r.Message = in.text("message", fields, introNames...)

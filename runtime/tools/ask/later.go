@@ -13,16 +13,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// For a client that fetches results later, a call of ask_user is its request in the
-// hub and has the request's ID. A call of await_answer consists of the request and
-// how long to wait for it, and its ID contains both. No other state is held: the
+// For a client that fetches results later, a call to ask_user is its request in the
+// hub and has the request's ID. A call to await_answer consists of the request and
+// how long to wait for it, and its ID contains both. No other state is kept: the
 // hub's store is enough to find a call again.
 
 // kind is the prefix of request IDs.
 const kind = "elc_"
 
-// pollEvery is how often a client should poll. A person needs longer to read the
-// question.
+// pollEvery is how often a client should poll. Reading the question takes a
+// person longer than that.
 const pollEvery = 2 * time.Second
 
 // takenBack is the withdrawal reason of a request whose asker cancelled the call.
@@ -33,7 +33,7 @@ func (d *Toolset) later(start func(context.Context, contract.Caller, json.RawMes
 	return &contract.Later{Kind: kind, Start: start, Calls: pendingCalls{d}}
 }
 
-// startAsking opens the request of ask_user. If no person can be reached, there is
+// startAsking opens the request of ask_user. If nobody can be reached, there is
 // nothing to wait for, and the call ends immediately with its usual result.
 func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 	r, err := read(args, d.from(caller))
@@ -75,7 +75,7 @@ func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args 
 // call is the function of a held tool call.
 type call func(context.Context, contract.Caller, json.RawMessage) (contract.Result, error)
 
-// startAwaiting begins calls of await_answer. now is the held form. A call ends
+// startAwaiting begins calls to await_answer. now is the held form. A call ends
 // immediately if its answer is there, if it does not wait, or if it is refused.
 func (d *Toolset) startAwaiting(now call) func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error) {
 	return func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
@@ -134,7 +134,7 @@ func parseWaiting(s string) (waiting, error) {
 // pendingCalls implements [contract.PendingCalls].
 type pendingCalls struct{ d *Toolset }
 
-// visitor is what a door can do with a client that checks a call.
+// visitor lists the methods of a door's client that checks a call.
 type visitor interface {
 	// CanShow reports whether the client has declared the capabilities to show r.
 	CanShow(r *elicit.Request) bool
@@ -147,8 +147,8 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// find returns the request of a call. Requests of another attempt or token count as
-// missing.
+// find returns the request of a call. Requests from another attempt or token count
+// as missing.
 func (k pendingCalls) find(ctx context.Context, caller contract.Caller, id string) (*elicit.Hub, elicit.Request, waiting, error) {
 	w, err := parseWaiting(id)
 	if err != nil {
@@ -226,7 +226,7 @@ func (k pendingCalls) Cancel(ctx context.Context, caller contract.Caller, id str
 		return err
 	}
 	_, err = hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: takenBack})
-	if fault.Of(err) != nil { // the request has ended meanwhile
+	if fault.Of(err) != nil { // the request has ended in the meantime
 		return nil
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 // Listing is the result of list_questions.
 type Listing struct {
 	Questions []Listed `json:"questions"`
-	// Cut is the number of questions left out. They are listed after others have
+	// Cut is the number of questions left out. They are listed once others have
 	// been answered or awaited.
 	Cut int `json:"cut,omitempty"`
 	// Elsewhere is the number of questions asked from other folders.
@@ -31,17 +31,17 @@ type listQuestionsIn struct {
 type Listed struct {
 	RequestID string   `json:"request_id"`
 	Title     string   `json:"title,omitempty"`
-	Questions []string `json:"questions"` // their texts
+	Questions []string `json:"questions"` // the text of each question
 	// State is "open"; "expired" if it can still be answered after its deadline; or
-	// "answered", "declined" or "cancelled" if no call has returned that to the
-	// agent yet.
+	// "answered", "declined" or "cancelled" if no call has returned the outcome to
+	// the agent yet.
 	State    string      `json:"state"`
 	AskedAt  elicit.Time `json:"asked_at"`
 	Deadline elicit.Time `json:"deadline,omitzero"`
 }
 
-// Limits of a list. A list of twenty entries with ten questions each has at most
-// 25,000 characters.
+// Limits for a list. A list of twenty entries with ten questions each takes at
+// most 25,000 characters.
 const (
 	maxListed        = 20
 	maxQuestionShown = 120 // maximum length of a question's text in characters

@@ -9,8 +9,8 @@ import (
 )
 
 // A question belongs to the client that asked it, identified by its name and its
-// token or principal, and to the attempt that the client runs in. Connections,
-// processes and hosts may end. The question still belongs to the client.
+// token or principal, and to the attempt that the client runs in. The question
+// still belongs to the client after a connection, process or host has gone.
 
 // asked reports whether r is the caller's own.
 func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
@@ -19,8 +19,8 @@ func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
 }
 
 // owner returns the owner recorded in the caller's questions. It is empty in an
-// attempt, whose questions belong to the attempt, because each of its runs has a
-// different token.
+// attempt. There, questions belong to the attempt, because each of the attempt's
+// runs has a different token.
 func (d *Toolset) owner(caller contract.Caller) string {
 	if d.options.Context.AttemptID != "" {
 		return ""
@@ -38,8 +38,8 @@ func (d *Toolset) foreign(r *elicit.Request, caller contract.Caller) bool {
 }
 
 // near reports whether two folders may belong to the same project, because a client
-// is not always started in the same folder of it. A server with many clients has no
-// folder.
+// is not always started in the same folder of a project. A server with many clients
+// has no folder.
 func near(a, b string) bool {
 	return a == "" || b == "" || within(a, b) || within(b, a)
 }

@@ -16,7 +16,7 @@ import (
 
 // Output is the result of ask_user and await_answer: the four fields in their
 // specification. At most one of the three booleans is true. All are false if the
-// question is open or was withdrawn, or if no person could be asked.
+// question is open or was withdrawn, or if nobody could be asked.
 type Output struct {
 	Answered  bool     `json:"answered"`
 	Cancelled bool     `json:"cancelled"` // also if declined
@@ -27,24 +27,24 @@ type Output struct {
 // Answer is the answer to one question.
 type Answer struct {
 	QuestionID string `json:"questionId"`
-	// Values holds a text, "yes" or "no", or the labels chosen, in the order of
+	// Values holds the text, "yes" or "no", or the chosen labels, in the order of
 	// the options. A skipped question has none.
 	Values     []string `json:"values"`
 	CustomText string   `json:"customText,omitempty"` // free text, in addition to the options or in place of them
 }
 
 // Report is the structured result of ask_user and await_answer: the fields in their
-// specification, and whatever else a model needs that sees only the structured
-// result.
+// specification, and everything else that a model needs if it sees only the
+// structured result.
 type Report struct {
 	Output
 	RequestID string `json:"request_id"`
 	// Outcome is accept, decline, cancel, timeout or abandoned, as in
-	// [elicit.Outcome]; pending while the question is open; unreachable if no
-	// person could be asked.
+	// [elicit.Outcome]; pending while the question is open; unreachable if nobody
+	// could be asked.
 	Outcome string `json:"outcome"`
 	Note    string `json:"note,omitempty"` // the person's note on the answer or refusal
-	Hint    string `json:"hint,omitempty"` // one line on what happened and what to do next; empty if the answers are enough
+	Hint    string `json:"hint,omitempty"` // one line that says what happened and what to do next; empty if the answers are enough
 }
 
 // Outcomes of a Report in addition to those of elicit.
@@ -71,7 +71,7 @@ const (
 	metaDeadline   = "deskhand/deadline"
 )
 
-// OutputOf returns the output that the asker of r gets.
+// OutputOf returns the output for the asker of r.
 func OutputOf(r *elicit.Request) Output {
 	out := Output{Answers: []Answer{}}
 	if r.Completion == nil {
@@ -161,9 +161,9 @@ func oneLineJSON(v any) (string, error) {
 
 const assumeNothing = "Do not assume an answer."
 
-// hint returns one line with what the specification's fields cannot express: why
-// there is no answer and what to do, or the person's note. It returns "" if the
-// answers are enough.
+// hint returns one line that says what the specification's fields cannot express:
+// why there is no answer and what to do, or the person's note. It returns "" if
+// the answers are enough.
 func (d *Toolset) hint(r *elicit.Request, now time.Time) string {
 	await := fmt.Sprintf("call %s with request_id %s", d.name("await_answer"), r.ID)
 	if r.Completion == nil {

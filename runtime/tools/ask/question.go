@@ -60,7 +60,7 @@ func (in *reading) fill(place string, fields given) elicit.Question {
 		}
 		q.Message, _ = text(raw)
 		q.Title = in.text(place+".header", fields, headerNames...)
-	} else if heading, ok := fields.first("title"); ok { // in this case the title is the question
+	} else if heading, ok := fields.first("title"); ok { // in this case, the title is the question
 		q.Message, _ = text(heading)
 	}
 	q.ID = in.text(place+".id", fields, idNames...)
@@ -119,8 +119,8 @@ func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 	return elicit.Text
 }
 
-// options reads a question's options: a list of texts or objects, or an object that
-// maps labels to descriptions.
+// options reads a question's options: a list of strings or objects, or an object
+// that maps labels to descriptions.
 func (in *reading) options(place string, raw json.RawMessage) (options []elicit.Option) {
 	items, ok := list(raw)
 	if !ok {
@@ -146,7 +146,7 @@ func (in *reading) options(place string, raw json.RawMessage) (options []elicit.
 }
 
 // described reports whether an object contains an option's label. A string that
-// contains any other object is itself the option, verbatim.
+// contains an object without a label is itself the option, verbatim.
 func described(object json.RawMessage) bool {
 	fields, err := contract.Fields(object)
 	return err == nil && given(fields).has(labelNames...)

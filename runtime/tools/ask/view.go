@@ -12,8 +12,8 @@ import (
 
 // A client that shows views shows a question's form in the conversation while the
 // call is held. The form's page finds its request with [Toolset.Find] and answers
-// it as the inbox does. The client's dialog comes second, so that the user is not
-// asked twice.
+// it as the inbox does. The client's dialog is used only if no view appears, so
+// the user is not asked twice.
 
 // ViewChannel is the channel recorded when a question is shown or answered in a
 // view.
@@ -24,10 +24,10 @@ const ViewChannel = "app"
 // for tests.
 var viewPatience = 5 * time.Second
 
-// Find returns the ID of the open request that this caller's call of ask_user with
-// args created, for the view of that call. It returns the newest request that no
-// view shows yet or, if again is true, the newest of all, for a page that was
-// reloaded. It returns "" if there is none (yet).
+// Find returns the ID of the open request that the caller created by calling
+// ask_user with args, for the view of that call. If several match, it returns the
+// newest that no view shows yet. If again is true, it returns the newest of all,
+// for a page that was reloaded. It returns "" if there is none (yet).
 func (d *Toolset) Find(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {
@@ -64,8 +64,8 @@ func inView(r *elicit.Request) bool {
 func (d *Toolset) views(caller contract.Caller) bool { return d.options.Views && caller.Views }
 
 // viewFirst shows a request in the view of its call, and in the client's dialog if
-// no view appears. If there is no dialog either and no person can open the inbox,
-// it withdraws the request.
+// no view appears. If there is no dialog either and nobody can open the inbox, it
+// withdraws the request.
 type viewFirst struct {
 	dialog elicit.Surface // nil if the client has none
 }

@@ -29,8 +29,8 @@ type writtenRequest struct {
 	Timeout   int64             `json:"timeout"` // milliseconds
 }
 
-// writtenQuestion is a question of ask_user, with its text in question, or of a
-// request, with its text in message.
+// writtenQuestion is a question of ask_user, whose text is in the member
+// question, or of a request, whose text is in the member message.
 type writtenQuestion struct {
 	elicit.Question
 	Text          string          `json:"question"`

@@ -22,7 +22,7 @@ type Options struct {
 	// Explain adds the reasons for its rank to each hit.
 	Explain bool
 	// Missed is called after the first page of a search that found little, unless
-	// other filters would find something. It may be nil.
+	// a search with other filters would find something. It may be nil.
 	Missed func(query string, filters map[string]string, found search.Found)
 }
 
@@ -33,8 +33,8 @@ func (o Options) name(tool string) string {
 	return o.Prefix + "_" + tool
 }
 
-// maxBytes returns the maximum size of an answer's text for caller, in bytes. A
-// client may truncate a longer answer before its model sees it.
+// maxBytes returns the maximum size, in bytes, of an answer's text for the
+// caller. A client may truncate a longer answer before its model sees it.
 func (o Options) maxBytes(caller contract.Caller) int {
 	most := 64 << 10
 	if o.MaxAnswerBytes > 0 {

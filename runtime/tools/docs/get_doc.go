@@ -82,21 +82,21 @@ func getDoc(engine *search.Engine, o Options) contract.Tool {
 	return contract.Define(getDocSpec(o, text), func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
 		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes(caller))
 		if clients.Of(caller.Name).Shows != clients.Either {
-			return contract.Result{Text: []string{answer}}, err // every known client shows a text that comes without data
+			return contract.Result{Text: []string{answer}}, err // every known client shows text that comes without data
 		}
 		return contract.Result{Text: []string{answer}, Structured: doc}, err
 	})
 }
 
 // continuation matches the ID that continues a truncated answer: the requested ID,
-// "##", and a number. For a page it is the number of the first chunk, and for a
-// chunk that does not fit into an answer the number of the piece ("a.md##16",
-// "a.md##16.2", "a.md#b##2"). No chunk ID contains "##".
+// "##", and a number. For a page, the number is that of the first chunk. For a
+// chunk that does not fit into an answer, it is the number of the piece
+// ("a.md##16", "a.md##16.2", "a.md#b##2"). No chunk ID contains "##".
 var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})(?:\.(\d{1,6}))?$`)
 
 // Get returns a chunk with its neighbours, or a page, as text in the delimiter
-// grammar and as data. Text longer than maxBytes is truncated, and says where and
-// how to continue.
+// grammar and as data. Text longer than maxBytes is truncated and ends with a
+// note on where and how to continue.
 func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, error) {
 	return get(engine, "", id, context, maxBytes)
 }
@@ -179,9 +179,9 @@ func (w *writer) beyond(asked, has int, what string) error {
 	return fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has no %s %d, the last is %d.", w.id, what, asked, has), "Call get_doc with only the chunk_id to start again.")
 }
 
-// fit returns the range of chunks around the target that fit into room bytes in
-// addition to it, nearest first. Chunks before the target are included unless the
-// passage is a whole page.
+// fit returns the range of chunks around the target that fit into room bytes next
+// to the target. The nearest chunks are chosen first. Chunks before the target
+// are included unless the passage is a whole page.
 func (w *writer) fit(room int) (from, to int) {
 	p := w.passage
 	from, to = p.Target, p.Target+1
@@ -208,7 +208,7 @@ func (w *writer) fit(room int) (from, to int) {
 // without the ID in it.
 const footRoom = 256
 
-// foot adds to a truncated answer how to continue.
+// foot adds a note on how to continue to a truncated answer.
 func (w *writer) foot(pieces, from, to int) {
 	p := w.passage
 	said := ""
@@ -292,14 +292,15 @@ func linesOf(start, end int) string {
 	return strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }
 
-// delimiterRoom returns an upper bound of the bytes around a chunk's text.
+// delimiterRoom returns an upper bound for the number of bytes around a chunk's
+// text.
 func delimiterRoom(c search.Part) int { return len(c.ID) + 64 }
 
 // body returns a chunk's Markdown without blank lines around it.
 func body(c search.Part) string { return strings.Trim(c.Markdown, "\n") }
 
 // escaped adds a backslash before each line that looks like a delimiter, even if
-// the line already begins with backslashes. Only our own lines are then delimiters,
+// the line already begins with backslashes. Then only our own lines are delimiters,
 // and a reader can restore the text.
 func escaped(text string) string {
 	if !strings.Contains(text, delimiterStart) {
@@ -324,7 +325,7 @@ func delimiterLike(line string) bool {
 // at a line end if there is one in the second half of a piece.
 func cut(text string, n int) []string {
 	if strings.Contains(text, delimiterStart) {
-		n -= n / (len(delimiterStart) + 1) // one backslash for each line, which is at least this long
+		n -= n / (len(delimiterStart) + 1) // leaves room for one backslash per line; each line is at least this long
 	}
 	var pieces []string
 	for len(text) > n {

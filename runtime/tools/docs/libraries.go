@@ -16,8 +16,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// Over a shelf, search_docs has one more argument, hits name their library, and IDs
-// are LIBRARY:ID. Otherwise the tools are the same as over one index.
+// For a shelf, search_docs has one more argument, hits name their library, and IDs
+// have the form LIBRARY:ID. Otherwise, the tools are the same as for a single
+// index.
 const (
 	// maxListedLibraries is the maximum number of libraries that the argument's
 	// schema lists. If there are more, a name is checked only when it is used.
@@ -126,8 +127,8 @@ func namedLibraries(f *search.Federation) string {
 	return strings.Join(ids, ", ")
 }
 
-// SearchLibraries is [Search] over libraries. library is an ID or a name; empty
-// means all.
+// SearchLibraries works like [Search], but over several libraries. library is an
+// ID or a name; empty means all.
 func SearchLibraries(ctx context.Context, f *search.Federation, library string, q search.Query, maxBytes int) (string, SearchResult, error) {
 	return pageOf(&q, maxBytes, func(q search.Query) (SearchResult, error) {
 		page, err := f.Search(ctx, library, q)
@@ -155,7 +156,8 @@ func getFromLibraries(f *search.Federation, o Options) contract.Tool {
 	})
 }
 
-// GetFromLibraries is [Get] for LIBRARY:ID, or for an ID that only one library has.
+// GetFromLibraries works like [Get] for LIBRARY:ID, or for an ID that only one
+// library has.
 func GetFromLibraries(f *search.Federation, id string, context, maxBytes int) (string, Doc, error) {
 	l, rest, err := f.Split(id)
 	if err != nil {

@@ -24,8 +24,8 @@ type Listing struct {
 	Total   int           `json:"total_pages"`
 	Folders []FolderEntry `json:"folders"`
 	Pages   []PageEntry   `json:"pages"`
-	// Cut is the number of entries left out to keep the answer short. Next is the
-	// value of after that continues with them.
+	// Cut is the number of entries left out to keep the answer short. Next
+	// continues the list with these entries; pass it in the argument "after".
 	Cut  int    `json:"cut,omitempty"`
 	Next string `json:"next,omitempty"`
 }
@@ -38,7 +38,7 @@ type FolderEntry struct {
 }
 
 // PageEntry is a page directly in the folder. ChunkID is the page's ID for get_doc.
-// It differs from the path only if that contains special characters.
+// It differs from the path only if the path contains special characters.
 type PageEntry struct {
 	Filepath    string `json:"filepath"`
 	ChunkID     string `json:"chunk_id"`
@@ -76,7 +76,7 @@ func listDocs(engine *search.Engine, o Options) contract.Tool {
 }
 
 // list formats an outline in at most maxBytes of text, starting after the entry
-// named from. Folders come before pages, each in corpus order.
+// with the given name. Folders come before pages, each in corpus order.
 func list(o search.Outline, from string, maxBytes int) (string, Listing) {
 	l := Listing{Folder: o.Folder, Note: o.Note, Total: o.Total, Folders: []FolderEntry{}, Pages: []PageEntry{}}
 	var b strings.Builder

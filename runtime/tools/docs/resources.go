@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// resources returns the pages with a facet value that the corpus marks as an MCP
-// resource.
+// resources returns the pages that have a facet value which the corpus marks as
+// an MCP resource.
 func resources(engine *search.Engine) ([]contract.Resource, error) {
 	taxonomy := engine.Metadata().Taxonomy
 	marked := false

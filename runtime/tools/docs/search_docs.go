@@ -75,8 +75,8 @@ type Hit struct {
 	Snippet    string            `json:"snippet"`
 	Filepath   string            `json:"filepath"`
 	Metadata   map[string]string `json:"metadata"`
-	// Title is the page's. Lines holds the chunk's first and last line in the file,
-	// or is empty if they are unknown.
+	// Title is the page's title. Lines holds the chunk's first and last line in the
+	// file, or is empty if they are unknown.
 	Title string `json:"title"`
 	Lines string `json:"lines,omitempty"`
 	// Variants is copied from search.Hit.
@@ -138,9 +138,9 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 	})
 }
 
-// How to ask, for a model that has not seen the docs. Two phrasings in the words of
-// the docs find what the model's own words miss (docs/ranking.md). Both texts
-// follow the sentences of the contract.
+// These strings tell a model that has not seen the docs how to ask. Two phrasings
+// in the words of the docs find what the model's own words miss (docs/ranking.md).
+// Both strings follow the contract's sentences.
 const (
 	howToAsk = `Ask well: put the question into query and after it, with semicolons between, two or three phrasings in words the docs would use (product terms, option names, likely headings).`
 	askQuery = `Write the question and then, with semicolons between, two or three phrasings of it in words the docs would use: product terms, option names, likely headings. Put text in double quotes only to require it word for word.`
@@ -210,7 +210,7 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 	})
 }
 
-// pageOf formats the page that ask returns, and requests fewer hits until the page
+// pageOf formats the page that ask returns. It requests fewer hits until the page
 // fits.
 func pageOf(q *search.Query, maxBytes int, ask func(search.Query) (SearchResult, error)) (string, SearchResult, error) {
 	note, lexical := "", ""

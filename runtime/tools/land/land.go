@@ -3,9 +3,9 @@
 // waiting until attempts end.
 //
 // Each call that moves a branch asks a person first, unless a person has turned
-// that off for the project. A yes applies to the plan in the question: if commits
-// have changed since, nothing is landed. The tools are described like those of
-// package work, whose table contains their hints.
+// that off for the project. A yes applies only to the plan in the question: if
+// commits have changed since then, nothing is landed. The tools are described like
+// those of package work, whose table contains their hints.
 package land
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Manager is what the tools need from the task manager. [tasks.Manager] implements
-// it.
+// Manager lists the methods of the task manager that the tools need.
+// [tasks.Manager] implements it.
 type Manager interface {
 	MayLand(ctx context.Context, attemptID string) (c tasks.Context, ask bool, err error)
 	Land(context.Context, tasks.LandRequest) (tasks.Landed, error)
@@ -43,11 +43,11 @@ type Desk interface {
 
 // Options configure the tools. Open and Desk are required to call a tool.
 type Options struct {
-	// Open returns the manager. Every call calls it. The first call may open the
-	// store.
+	// Open returns the manager. Every tool call calls it. The first call may open
+	// the store.
 	Open func(context.Context) (Manager, error)
 	Desk Desk
-	// Work contains the names' prefix and the wording of hints.
+	// Work sets the prefix of tool names and the wording of hints.
 	Work work.Options
 }
 
@@ -61,7 +61,7 @@ func Instructions(o Options) string { return o.Work.Named(instructions) }
 
 const instructions = `Landing: wait_for_attempts returns when attempts have ended. After a review, land_attempt merges an attempt into its target branch, update_attempt first merges the target into the attempt, discard_attempt deletes an attempt, open_pull_request pushes it for review. Each asks the person, which may take a while: status waiting means no answer yet, so call again later with the same arguments. Never land work that the user does not want landed.`
 
-// Outcome is the part of the result that all tools share that ask first.
+// Outcome is the part of the result that is common to all tools that ask first.
 type Outcome struct {
 	Status    string  `json:"status" enum:"done,planned,waiting,refused,unreachable" doc:"done; planned: dry_run, nothing was changed; waiting: the person has not answered yet, nothing was changed; refused: the person said no; unreachable: no person could be asked."`
 	RequestID *string `json:"request_id" doc:"ID of the question to the person, elc_.... Null if none was asked."`
@@ -78,13 +78,13 @@ const (
 	unreachable = "unreachable"
 )
 
-// question is what a person is asked before a tool acts.
+// question describes what a person is asked before a tool acts.
 type question struct {
 	tool string // without the prefix
 	does string // for example "Land"
 	// facts lists what will be done, one line each.
 	facts []string
-	// words is an agent's text, shown under heading. Both may be empty.
+	// The field words is an agent's text, shown under heading. Both may be empty.
 	heading, words string
 }
 

@@ -95,7 +95,7 @@ func landQuestion(ctx context.Context, m Manager, l tasks.Landed) question {
 }
 
 // factsOf returns the planned moves. It leaves out commits that do not exist yet,
-// so that asking again asks the same question.
+// so asking again asks the same question.
 func factsOf(l tasks.Landed, first string) []string {
 	facts := []string{first}
 	for _, m := range l.Moves {

@@ -18,7 +18,7 @@ type about struct {
 	useWhen, next, avoid string
 }
 
-// spec is the part of a tool's definition that differs from tool to tool.
+// spec contains the parts of a tool's definition that differ between tools.
 type spec struct {
 	name, title string
 	about       about
@@ -49,13 +49,14 @@ func Define[In, Out any](o Options, d Described, fn func(ctx context.Context, ca
 		readOnly: d.ReadOnly, additive: d.Additive, idempotent: d.Idempotent}, fn)
 }
 
-// define is like defined, for a tool that does not depend on its caller.
+// define works like defined, for a tool that does not depend on its caller.
 func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) (Out, error)) contract.Tool {
 	return defined(o, s, func(ctx context.Context, _ contract.Caller, in In) (Out, error) { return fn(ctx, in) })
 }
 
-// defined returns a tool that calls fn. Its schemas are those of In and Out. Its
-// result is Out as JSON, as text for models and as structured content for programs.
+// defined returns a tool that calls fn. Its schemas are those of In and Out. The
+// tool returns Out as JSON: in a text block for models, and as structured content
+// for programs.
 func defined[In, Out any](o Options, s spec, fn func(ctx context.Context, caller contract.Caller, in In) (Out, error)) contract.Tool {
 	input := contract.Schema[In](false)
 	if s.refine != nil {
@@ -120,7 +121,8 @@ func listed(names []string) string {
 }
 
 // orEnvelope makes an output schema also allow a failure, because some clients
-// validate the envelope against the result's schema. Only a failure has a message.
+// validate the failure's envelope against the result's schema. Only a failure has
+// a message.
 func orEnvelope(s *jsonschema.Schema) *jsonschema.Schema {
 	s.If = &jsonschema.Schema{Required: []string{"message"}}
 	s.Then = &jsonschema.Schema{Required: []string{"code", "retryable", "hint"}}

@@ -85,7 +85,7 @@ func (o Options) getAttemptFile() contract.Tool {
 	})
 }
 
-// fileOf converts a part of a file to the tool's result.
+// fileOf converts part of a file to the tool's result.
 func fileOf(f tasks.File) File {
 	out := File{
 		AttemptID: contract.UUID(f.AttemptID), Path: f.Path, Blocked: f.Blocked.Reason != "", BlockedReason: textOrNull(f.Blocked.Reason),

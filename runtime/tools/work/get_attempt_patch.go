@@ -53,7 +53,7 @@ func (o Options) getAttemptPatch() contract.Tool {
 // maxNamed is the maximum number of paths that a result repeats.
 const maxNamed = 100
 
-// patchOf converts a patch of paths to the tool's result.
+// patchOf converts the patch for the given paths to the tool's result.
 func patchOf(paths []string, p tasks.Patch) Patch {
 	out := Patch{
 		AttemptID: contract.UUID(p.AttemptID), Paths: paths[:min(len(paths), maxNamed)], Blocked: p.Blocked.Reason != "", BlockedReason: textOrNull(p.Blocked.Reason),

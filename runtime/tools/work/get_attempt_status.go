@@ -38,7 +38,7 @@ type Status struct {
 	Landed    bool           `json:"landed" doc:"Whether the work has landed on the target."`
 }
 
-// Usage is the total consumption of agents' runs.
+// Usage is the total consumption of the agents' runs.
 type Usage struct {
 	TokensIn  int64   `json:"input_tokens" doc:"Tokens that the agent's model read."`
 	TokensOut int64   `json:"output_tokens" doc:"Tokens that the agent's model wrote."`
@@ -89,7 +89,7 @@ func (o Options) getAttemptStatus() contract.Tool {
 // maxConflicts is the maximum number of conflicting paths in a result.
 const maxConflicts = 100
 
-// statusOf converts an attempt's status to the tool's result, without the texts of
+// statusOf converts an attempt's status to the tool's result, without the text of
 // its questions.
 func statusOf(s tasks.AttemptStatus) Status {
 	ahead, behind, conflicts := 0, 0, []string{}

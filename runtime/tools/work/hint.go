@@ -16,7 +16,7 @@ import (
 // again is the manager's hint, which names no tool, followed by the tool.
 const again = "{hint}; then call {tool} again"
 
-// worded is the case of this package's own faults, whose hints are complete.
+// worded marks this package's own faults, whose hints are complete.
 const worded = "worded"
 
 // hints holds the next step after each failure of the manager, and after each
@@ -201,8 +201,8 @@ func toolNames() []string {
 // LandNames lists the tools that package land creates with [Define].
 var LandNames = []string{"land_attempt", "update_attempt", "discard_attempt", "open_pull_request", "wait_for_attempts"}
 
-// Named replaces the tool names in a text, those of this package and [LandNames],
-// with their names under these options.
+// Named replaces tool names in text, both this package's names and [LandNames],
+// with the names that the tools have under these options.
 func (o Options) Named(text string) string { return o.named(text) }
 
 // named implements Named.

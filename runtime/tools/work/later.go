@@ -12,10 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// For a client that fetches results later, a call of start_task_attempt or
+// For a client that fetches results later, a call to start_task_attempt or
 // follow_up lasts as long as the run that it starts. The call's ID consists of a
-// letter for what started the run and the ID of the run's first process, so no
-// state is needed besides the task store's rows.
+// letter for the cause of the run and the ID of the run's first process, so the
+// task store's rows are the only state that is needed.
 
 // kind is the prefix of a run's ID.
 const kind = "run_"
@@ -23,14 +23,14 @@ const kind = "run_"
 // pollEvery is how often a client should poll. Runs take minutes.
 const pollEvery = 5 * time.Second
 
-// Values for what started a run.
+// Values for the cause of a run.
 const (
 	byStart = "s"
 	bySend  = "f"
 	byQueue = "q" // nothing was running, so the run began immediately
 )
 
-// started is a result that names the run it has started.
+// started is the result of a call that started a run; it names that run.
 type started interface {
 	// run returns the run's ID, or "" if none was started.
 	run() string
@@ -52,8 +52,8 @@ func runID(by string, process *contract.UUID) string {
 	return kind + by + string(*process)
 }
 
-// lasting makes the calls of a tool with result T last as long as the run they
-// start. A call that starts no run ends immediately.
+// lasting makes each call to a tool with result T last as long as the run that it
+// starts. A call that starts no run ends immediately.
 func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 	tool.Later = &contract.Later{Kind: kind, Calls: pendingCalls{o},
 		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
@@ -121,7 +121,7 @@ func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id strin
 	return p, err
 }
 
-// result returns the result of the tool that started the run, updated, and a line
+// result returns an updated result of the tool that started the run, and a line
 // with the next step.
 func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) {
 	session, process := run.Newest.SessionID, run.Began.ID

@@ -2,8 +2,8 @@ package work
 
 import "unicode/utf8"
 
-// shorten truncates a text to maxBytes without splitting a character, and marks
-// that it did.
+// shorten truncates s to maxBytes without splitting a character, and marks the
+// truncation.
 func shorten(s string, maxBytes int) string {
 	if len(s) <= maxBytes {
 		return s

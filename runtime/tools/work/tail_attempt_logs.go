@@ -137,7 +137,7 @@ func logsOf(page tasks.LogPage, in order, maxBytes int) Logs {
 	case !out.Page.More: // everything up to page.Revision was included
 	case in == byRevision:
 		out.Page.NextRevision = kept[len(kept)-1].Revision
-	default: // everything left out is newer than the oldest of these
+	default: // everything that was left out is newer than the oldest of these
 		out.Page.NextRevision = slices.MinFunc(kept, func(a, b tasks.LogEntry) int { return cmp.Compare(a.Revision, b.Revision) }).Revision
 	}
 	return out

@@ -97,7 +97,7 @@ func (o Options) tailSessionMessages() contract.Tool {
 }
 
 // messagesOf converts a page of a transcript to the tool's result, with at most
-// about maxBytes of texts. newer reports that it was read towards newer turns.
+// about maxBytes of text. newer reports whether it was read towards newer turns.
 func messagesOf(page tasks.MessagePage, pauses []Pause, newer bool, maxBytes int) Messages {
 	in := pausesIn(page.Turns, pauses)
 	kept, cut := turnsFitting(page.Turns, in, newer, maxBytes)
@@ -149,9 +149,9 @@ func pausesIn(turns []tasks.Turn, pauses []Pause) map[int64][]Pause {
 }
 
 // turnsFitting returns the turns that fit: the oldest if newer is set, otherwise
-// the newest. It returns at least one, with its texts truncated if necessary.
+// the newest. It returns at least one, with its text truncated if necessary.
 func turnsFitting(turns []tasks.Turn, pauses map[int64][]Pause, newer bool, maxBytes int) (kept []tasks.Turn, cut bool) {
-	const frame, framePause = 250, 200 // bytes of a turn and of a pause, without their texts
+	const frame, framePause = 250, 200 // bytes of a turn and of a pause, without their text
 	room := maxBytes
 	for n := range turns {
 		i := n

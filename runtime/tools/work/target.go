@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// target is an attempt, which selects its newest session, or a session.
+// target selects a session: directly, or as the newest session of an attempt.
 type target struct {
 	AttemptID contract.UUID `json:"attempt_id" doc:"ID of an attempt, to select its newest session. Exactly one of attempt_id and session_id."`
 	SessionID contract.UUID `json:"session_id" doc:"ID of a session, from get_attempt_status. Exactly one of attempt_id and session_id."`
@@ -37,7 +37,8 @@ func oneTarget(tool string, given contract.Given) *fault.Fault {
 	return nil
 }
 
-// onePagination rejects cursor together with a field of the other direction.
+// onePagination rejects the field cursor together with a field for the other
+// direction.
 func onePagination(tool string, given contract.Given, afters ...string) *fault.Fault {
 	modes := append([]string{"cursor"}, afters...)
 	var both []string

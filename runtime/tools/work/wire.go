@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// The functions below return null for an empty text or a zero time.
+// The functions below return null for an empty string or a zero time.
 
 func idOrNull(id string) *contract.UUID {
 	if id == "" {
@@ -67,7 +67,8 @@ func whyBlocked(b tasks.Blocked) blockedWhy {
 	return blockedWhy{Code: &b.Reason, Retryable: &b.Retryable, Hint: textOrNull(hint)}
 }
 
-// advising is a result that contains the next step. advise renames the tools in it.
+// advising is a result that contains the next step. Its method advise renames the
+// tools in that step.
 type advising interface {
 	advise(named func(string) string)
 }

@@ -42,8 +42,8 @@ type Manager interface {
 
 // Options configure the tools. Open is required.
 type Options struct {
-	// Open returns the manager. Every call calls it, and the first one may open
-	// the store.
+	// Open returns the manager. Every tool call calls it, and the first one may
+	// open the store.
 	Open func(context.Context) (Manager, error)
 	// Prefix is put before the tools' names, joined by "_". It may be empty.
 	Prefix string
@@ -54,19 +54,19 @@ type Options struct {
 	// only their number is returned.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
 	// Pauses lists the periods in which an attempt's agents waited for a person, in
-	// any order. If nil, none are returned.
+	// any order. If nil, no pauses are returned.
 	Pauses func(ctx context.Context, attemptID string) ([]Pause, error)
 	// Show lets a client that follows an attempt's run, the Client of a
 	// [contract.Caller], show the questions that are waiting for a person. Take
-	// applies the answers of the client's user. If they are nil, such a client can
+	// applies the answers of the client's user. If both are nil, such a client can
 	// only follow the run.
 	Show, Take func(ctx context.Context, attemptID string, client any) error
 	// MaxAnswerBytes is the maximum size of answers that can be continued. Zero
 	// means 64 KiB, which is below the 25,000 tokens at which clients truncate.
 	MaxAnswerBytes int
 
-	// Hint returns the next step after a tool's failure, for a door with other
-	// names for the tools. If nil, hints name tools and their fields.
+	// Hint returns the next step after a tool's failure, for a door that has
+	// other names for the tools. If nil, hints name tools and their fields.
 	Hint func(tool string, f *fault.Fault) string
 
 	fewer bool // the attempt's agent gets few of the tools
@@ -89,7 +89,7 @@ func Tools(o Options) []contract.Tool {
 }
 
 // AttemptTools returns the tools for the agent of the attempt o.AttemptID. The
-// agent may record further work, but not start or stop any.
+// agent may record further work, but may not start or stop work.
 func AttemptTools(o Options) []contract.Tool {
 	o.fewer = true
 	o = o.withDefaults()
