@@ -117,7 +117,7 @@ func (s Source) file(path string) ([]Item, error) {
 	case ".md", ".markdown", ".txt":
 		return s.kept(list(path, data))
 	}
-	return nil, fault.New(Unreadable, path+" is not a file that can be imported", "pass a .jsonl of beads, a .md with a task list, or a .json of deskhand tasks export")
+	return nil, fault.New(Unreadable, path+" is not a file that can be imported", "pass a .jsonl file of beads, a .md file with a task list, or a .json file that deskhand exported")
 }
 
 func (s Source) beadsDir(dir string) ([]Item, error) {
@@ -247,7 +247,7 @@ func from(text, place string) string {
 func exported(path string, data []byte) (items []Item, err error) {
 	var e Export
 	if err := json.Unmarshal(data, &e); err != nil || e.Format != Format {
-		return nil, fault.New(Unreadable, path+" was not written by deskhand tasks export", "")
+		return nil, fault.New(Unreadable, path+" is not an export by deskhand", "")
 	}
 	for _, t := range e.Tasks {
 		items = append(items, Item{Key: "deskhand:" + t.ID, Title: t.Title, Description: from(t.Description, "deskhand task "+t.ID), Done: t.Status == "done" || t.Status == "cancelled"})
