@@ -241,7 +241,7 @@ type announcer struct{ *app }
 
 // Offer implements [elicit.Surface].
 func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
-	where := "deskhand inbox"
+	where := "\"deskhand inbox\""
 	if address := installation.AwaitInbox(ctx, h, inboxComes); address != "" {
 		where += " or " + a.inboxLink(address, "/inbox/"+r.ID)
 	}

@@ -28,15 +28,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// fullHouse is a server that has every route.
-func fullHouse(t *testing.T, flags ...string) (s *socket, state string) {
+// fullHouse is a server that has every route. more are further groups of tools.
+func fullHouse(t *testing.T, more ...string) (s *socket, state string) {
 	t.Helper()
 	t.Setenv("CI", "")
 	k := newKeyed(t, "key")
 	file, _ := configured(t, "upstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
 	state = lingering(t)
 	index := indexed(t, acme(t, nil))
-	cmd := exec.Command("deskhand", append([]string{"serve", "--tools", "docs,ask,work", "--index", index, "--http", "127.0.0.1:0", "--config", file, "--state", state}, flags...)...)
+	cmd := exec.Command("deskhand", "serve", "--tools", strings.Join(append([]string{"docs,ask,work"}, more...), ","), "--index", index, "--http", "127.0.0.1:0", "--config", file, "--state", state)
 	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer, "DESKHAND_PERSON_KEY="+personKey, "DESKHAND_A2A_ENABLED=true", "CI=")
 	s = socketOf(t, cmd)
 	s.token = bearer

@@ -252,7 +252,7 @@ func TestServersOverOneStoreShareTheKeyOfStates(t *testing.T) {
 		responses := fmt.Sprintf(`"inputResponses":{%q:{"action":"accept","content":{"name":%q}}},"requestState":%q`, r.ID, name, first.RequestState)
 		return string(two.rpc("tools/call", "{"+args+","+responses+","+caps+"}"))
 	}
-	if got := retry(strings.Replace(call, "What", "Who", 1), "Eve"); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "from another call") {
+	if got := retry(strings.Replace(call, "What", "Who", 1), "Eve"); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "for this call") {
 		t.Errorf("with other arguments: %s, want a refusal", got)
 	}
 	for _, name := range []string{"Ann", "Bob"} { // whoever repeats it changes nothing

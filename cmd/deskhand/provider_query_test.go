@@ -59,7 +59,7 @@ func TestQuestionsOutliveTheirProvider(t *testing.T) {
 	// The log comes through a pipe of its own.
 	eventually(t, "each of the two lines once in the log", func() error {
 		log := s.stderr.String()
-		if strings.Count(log, "keyword search only") != 1 || strings.Count(log, "semantic search works again") != 1 {
+		if strings.Count(log, "keyword search only") != 1 || strings.Count(log, "search by meaning works again") != 1 {
 			return fmt.Errorf("it is:\n%s", log)
 		}
 		return nil

@@ -21,7 +21,7 @@ func TestFollowSaysThatTheAgentAsks(t *testing.T) {
 	task := strings.TrimSpace(done(t, dir, "tasks", "add", "Round prices"))
 	p := sits(t, nil, nil, "tasks", "start", task, "--executor", "fake", "--prompt", "ask Which rounding?", "--follow")
 	p.sees("deskhand: the agent asks: Which rounding?")
-	p.sees("hint: answer in deskhand inbox, or see deskhand ask show elc_")
+	p.sees("hint: answer it in \"deskhand inbox\", or show it: deskhand ask show elc_")
 	var open []struct{ ID string }
 	if err := json.Unmarshal([]byte(done(t, dir, "ask", "list", "--json")), &open); err != nil || len(open) != 1 {
 		t.Fatalf("ask list = %+v, %v; want one question", open, err)

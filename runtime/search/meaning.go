@@ -151,7 +151,7 @@ func (m *meaning) worked(text string, v []float32) {
 	m.failures = 0
 	if m.failing {
 		m.failing = false
-		m.log.Info("semantic search works again", "embedder", m.embedder.Name())
+		m.log.Info("search by meaning works again", "embedder", m.embedder.Name())
 	}
 	if _, ok := m.recent[text]; ok {
 		return
