@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -305,7 +306,7 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	}
 	hub, err := u.g.openHub(ctx)
 	if err == nil {
-		err = complete(ctx, hub, id, elicit.Accept, c.By, "gateway")
+		err = complete(ctx, hub, id, elicit.Accept, c.By, cmp.Or(c.Channel, "gateway"))
 	}
 	if err != nil {
 		u.g.log.Warn("cannot end the request to connect", "upstream", u.Name, "request_id", id, "error", err)

@@ -94,7 +94,7 @@ func (g *Gateway) Connect(ctx context.Context, name, key string) error {
 	if u.Auth.Kind != Key {
 		return fault.New("wrong_kind", u.Title+" does not accept keys: people sign in to it", "omit the key")
 	}
-	return g.store(ctx, u, key, g.options.Principal)
+	return g.store(ctx, u, key, g.options.Principal, "cli")
 }
 
 // Ask opens a request to connect an upstream. The caller waits for its end.

@@ -300,7 +300,7 @@ func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, b
 		granted = strings.Fields(scope)
 	}
 	return v.put(ctx, u.Name, u.principal(), &Credential{
-		Kind: OAuth, At: time.Now().UTC(), By: by, Access: token.AccessToken, Refresh: token.RefreshToken, Got: time.Now(), Expires: token.Expiry,
+		Kind: OAuth, At: time.Now().UTC(), By: by, Channel: "web", Access: token.AccessToken, Refresh: token.RefreshToken, Got: time.Now(), Expires: token.Expiry,
 		Scopes: granted, Issuer: s.Issuer, TokenURL: s.TokenURL, RevokeURL: s.RevokeURL, Resource: s.Resource, Client: s.Client,
 	})
 }

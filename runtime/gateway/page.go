@@ -264,7 +264,7 @@ const maxKey = 8 << 10
 
 // paste handles a pasted key.
 func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, request *elicit.Request, u *upstream) error {
-	if err := p.g.store(r.Context(), u, r.PostFormValue("key"), p.who(r)); err != nil {
+	if err := p.g.store(r.Context(), u, r.PostFormValue("key"), p.who(r), "web"); err != nil {
 		f := fault.Of(err)
 		if f == nil {
 			return err
@@ -278,7 +278,7 @@ func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, r
 }
 
 // store tries and stores a key.
-func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error {
+func (g *Gateway) store(ctx context.Context, u *upstream, key, by, channel string) error {
 	key = strings.TrimSpace(key)
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsPrint(c) }) {
 		return fault.New("bad_key", "not a valid key: it is empty, too long, or contains invalid characters", "copy it again, without the text around it")
@@ -290,7 +290,7 @@ func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error 
 	if err := u.try(ctx, &Credential{Kind: Key, Key: key}); err != nil {
 		return err
 	}
-	return v.put(ctx, u.Name, u.principal(), &Credential{Kind: Key, At: time.Now().UTC(), By: by, Key: key})
+	return v.put(ctx, u.Name, u.principal(), &Credential{Kind: Key, At: time.Now().UTC(), By: by, Channel: channel, Key: key})
 }
 
 // leave sends the person to the authorization server.

@@ -31,6 +31,9 @@ type Credential struct {
 	Kind AuthKind  `json:"kind"`
 	At   time.Time `json:"at"` // when someone connected
 	By   string    `json:"by,omitempty"`
+	// Channel is where they connected, as in [elicit.Action]: "web" or "cli". It is empty
+	// in older credentials.
+	Channel string `json:"channel,omitempty"`
 
 	Key string `json:"key,omitempty"` // for kind header
 
