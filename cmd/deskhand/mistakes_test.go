@@ -128,7 +128,7 @@ func damagedIndex(t *testing.T, dir string) []string {
 	return nil
 }
 
-func project(t *testing.T, dir string) []string {
+func docsProject(t *testing.T, dir string) []string {
 	write(t, dir, map[string]string{"shop/price.txt": "1"})
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
@@ -142,7 +142,7 @@ func project(t *testing.T, dir string) []string {
 }
 
 func oneTask(t *testing.T, dir string) []string {
-	project(t, dir)
+	docsProject(t, dir)
 	done(t, dir, "tasks", "add", "Round prices")
 	if git, err := exec.LookPath("git"); err == nil { // the programs of no agent
 		bin := filepath.Join(dir, "bin")

@@ -55,7 +55,7 @@ func Encode(v *Vocabulary, dimensions int, vectors []float32) ([]byte, error) {
 		return nil, fmt.Errorf("cannot use %d dimensions: want a multiple of 8, at most %d", dimensions, maxDimensions)
 	}
 	if len(vectors) != v.rows*dimensions {
-		return nil, fmt.Errorf("got %d numbers for %d rows of %d", len(vectors), v.rows, dimensions)
+		return nil, fmt.Errorf("got %d numbers, which do not fill %d rows of %d", len(vectors), v.rows, dimensions)
 	}
 	text := append(bytes.Clone(v.strings), make([]byte, -len(v.strings)&3)...)
 	b := make([]byte, headerBytes, headerBytes+len(v.slots)+len(v.offsets)+len(text)+v.rows*(4+dimensions/2))

@@ -36,10 +36,10 @@ type Library struct {
 	o     Options
 }
 
-// Find requests the description of the library at r from the registry. It returns fault
-// "registry_denied", "registry_missing" or "registry_failed", fault "bad_artifact" if r
-// is not a library or does not match its digest, or a fault of artifact.Open. If r
-// resolves to Options.Known, it returns ErrUnchanged.
+// Find requests the description of the library at r from the registry. It returns the
+// fault "registry_denied", "registry_missing" or "registry_failed"; the fault
+// "bad_artifact" if r is not a library or does not match its digest; or a fault from
+// artifact.Open. If r resolves to Options.Known, it returns ErrUnchanged.
 func Find(ctx context.Context, r Reference, o Options) (*Library, error) {
 	repo, err := repository(r, o)
 	if err != nil {

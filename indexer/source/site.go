@@ -221,7 +221,7 @@ func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 func (c *crawl) noPages(named int) error {
 	why := "it has no sitemap"
 	if named > 0 {
-		why = "its sitemap has no pages below it that robots.txt allows"
+		why = "its sitemap lists no pages below this address that robots.txt allows"
 	}
 	return fault.New("no_docs", fmt.Sprintf("%s has no pages: %s", c.start, why), "pass the address of its sitemap, of an llms.txt, or of the docs' repository")
 }

@@ -66,8 +66,8 @@ type Config struct {
 	// PublicURL is the pages' public address. If empty, it is the address at
 	// which they are served.
 	PublicURL string
-	// BaseURL is the address of a server over HTTP behind a proxy. It may have a path,
-	// and is empty if there is none.
+	// BaseURL is the address of an HTTP server behind a proxy, or empty if there is no
+	// proxy. It may have a path.
 	BaseURL string
 }
 

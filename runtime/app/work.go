@@ -83,8 +83,7 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// show lets a client show those of the attempt's questions that wait for a
-// person.
+// show lets a client show the attempt's questions that are waiting for a person.
 func (a *App) show(ctx context.Context, attemptID string, client any) error {
 	v, ok := client.(visitor)
 	if !ok {

@@ -273,8 +273,8 @@ func (p *property) wrongType(want string, given json.RawMessage) *Refusal {
 	return &Refusal{Kind: WrongType, Field: p.name, Message: p.name + " must be " + want + p.rewrite(given)}
 }
 
-// rewrite returns a hint on how to write a value of the wrong type, or "" if
-// there is no obvious way.
+// rewrite returns a hint on how to correct a value that has the wrong type, or "" if there
+// is no obvious correction.
 func (p *property) rewrite(given json.RawMessage) string {
 	inner := ""
 	switch {

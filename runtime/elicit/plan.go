@@ -80,7 +80,8 @@ func (h *Hub) lookUp(ctx context.Context, id string) (stored, error) {
 	return s, nil
 }
 
-// plannedTries is how often a change is worked out again because the request has changed.
+// plannedTries is the maximum number of times a change is recomputed because the request
+// has changed.
 const plannedTries = 3
 
 // dispatchPlanned applies an action in one round trip. done is false if a transaction must

@@ -24,8 +24,8 @@ var strongSecrets = phrases("password", "passwords", "passphrase", "passcode", "
 	"credit card", "credit card number", "credit card details", "card number", "cvv", "cvc", "pin code", "social security number",
 	"security code", "verification code", "one-time code", "2fa code", "mfa code", "otp", "recovery code", "recovery phrase", "seed phrase")
 
-// weakSecrets lists words that also have other meanings. Such a word counts if a
-// person is told to give the thing or is asked for their own.
+// weakSecrets lists words that also have other meanings. Such a word counts only if the
+// text tells a person to provide the thing, or asks for "your" one.
 var weakSecrets = phrases("token", "tokens", "secret", "secrets", "pin", "credentials", "access key", "encryption key", "signing key", "license key")
 
 func phrases(list ...string) (all [][]string) {

@@ -69,7 +69,7 @@ type run struct {
 	own      int
 	language language.Code
 	in       map[string][]int
-	// literal reports that the query is to be taken word by word, see [literal].
+	// literal reports whether the query is to be taken literally; see [literal].
 	literal bool
 	// learnt reports that the ranker orders the hits, see [run.unfound]. It is set
 	// before the pool is weighed.

@@ -38,7 +38,7 @@ type Statement struct {
 	Rows int64
 }
 
-// ErrChanged is returned by [DB.Apply] if the state is no longer what the plan is for.
+// ErrChanged is returned by [DB.Apply] if the state has changed since the plan was made.
 // Nothing was stored.
 var ErrChanged = errors.New("the state has changed since it was read")
 

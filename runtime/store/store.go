@@ -63,10 +63,9 @@ type dialect interface {
 	// migrationLock calls f while no other process migrates.
 	migrationLock(ctx context.Context, f func(*sql.DB) error) error
 	goose() gooseDialect
-	// begin starts a transaction that holds the lock of all writers. If firm,
-	// the transaction's commit is on disk when it returns; otherwise only a
-	// crash of the machine can lose it. Only one transaction is started at a
-	// time.
+	// begin starts a transaction that holds the lock of all writers. If firm, the data is
+	// on disk when the commit returns; otherwise a crash of the machine, but nothing else,
+	// can lose it. Only one transaction is started at a time.
 	begin(ctx context.Context, firm bool) (transaction, position, error)
 	// read starts a transaction whose statements all see the same state.
 	read(ctx context.Context) (transaction, position, error)

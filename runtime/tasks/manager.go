@@ -27,8 +27,8 @@ type Options struct {
 	// are waiting for a person do not count. Zero means one slot per CPU, and
 	// at least 4. If MaxRunning is negative, this manager starts no processes.
 	MaxRunning int
-	// MaxRunningOf limits the slots of single executors, by ID. Missing ones have no
-	// limit of their own.
+	// MaxRunningOf limits the slots of individual executors, by ID. An executor that is
+	// not listed has no limit of its own.
 	MaxRunningOf map[string]int
 	// Guard limits what is listed of changes. Nil means [worktree.Balanced].
 	Guard *worktree.Guard

@@ -38,7 +38,7 @@ func elsewhere(attemptID, machine, format string, args ...any) *fault.Fault {
 	return refuse(WorktreeMissing, "do it on that machine", format, args...).WithCase(OtherMachine, "attempt", attemptID, "machine", machine)
 }
 
-// withAttempt adds the attempt to a fault, for its hint.
+// withAttempt adds the attempt to a fault so that the fault's hint can name it.
 func withAttempt(err error, attemptID string) error {
 	if f := fault.Of(err); f != nil {
 		return f.WithCase(f.Case, "attempt", attemptID)

@@ -74,7 +74,7 @@ func (s *sandbox) command(line, env []string, private string) ([]string, []strin
 	return s.in(s.home, line, env, private)
 }
 
-// in returns a command line and an environment that run line in the sandbox.
+// in returns the command line and the environment with which to run line in the sandbox.
 func (s *sandbox) in(dir string, line, env []string, private string) ([]string, []string, error) {
 	policy := s.policy
 	policy.Read = slices.Concat(policy.Read, box.Programs(variableOf(env, "PATH"), line[0], slices.Concat(policy.Hide, policy.Seal, box.Shared)))

@@ -20,8 +20,8 @@ type Run struct {
 	Tell func(text string)
 }
 
-// Do trains, and prints what was measured and written to w. The errors are those of
-// ReadSets, Gather, Measure and Train, and of the file.
+// Do trains a ranker, and prints to w what it measured and which file it wrote. It returns
+// the errors of ReadSets, Gather, Measure and Train, and of writing the file.
 func (r Run) Do(ctx context.Context, w io.Writer) error {
 	if err := r.withDefaults().check(); err != nil {
 		return err

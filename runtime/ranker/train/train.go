@@ -63,8 +63,8 @@ func (o Options) withDefaults() Options {
 // check refuses what cannot be trained; o has its defaults.
 func (o Options) check() error {
 	if o.Nets < 1 || o.Nets > ranker.MaxNets || o.Epochs < 1 {
-		return fault.New("bad_options", fmt.Sprintf("%d nets and %d epochs cannot be trained", o.Nets, o.Epochs),
-			fmt.Sprintf("take 1 to %d nets, and 1 epoch or more", ranker.MaxNets))
+		return fault.New("bad_options", fmt.Sprintf("cannot train %d nets for %d epochs", o.Nets, o.Epochs),
+			fmt.Sprintf("use 1 to %d nets and at least 1 epoch", ranker.MaxNets))
 	}
 	return nil
 }
@@ -336,7 +336,7 @@ func (f *fit) update() {
 	move(&f.base, 0)
 }
 
-// net is what was learnt, as it is written.
+// net is the trained network, in the form in which it is written to the file.
 func (f *fit) net() ranker.Net {
 	n := ranker.Net{}
 	for i := range f.weights {

@@ -106,9 +106,8 @@ func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
 	return nil
 }
 
-// replace replaces a stored entry. It returns by how many bytes the new entry
-// is longer. If the entry was dropped in the meantime, replace does not restore
-// it.
+// replace replaces a stored entry. It returns the number of bytes by which the new entry
+// is longer. If the entry was dropped in the meantime, replace does not restore it.
 func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64, err error) {
 	var size int64
 	err = tx.QueryRow(ctx, "SELECT size FROM log_entries WHERE log_id = ? AND entry_index = ?", log, i.index).Scan(&size)

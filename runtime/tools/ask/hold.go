@@ -127,8 +127,8 @@ func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done b
 
 func (h *holding) isOpen() bool { return h.opened == nil || h.opened() }
 
-// tell sends progress: that the call is still waiting, and where a person can
-// answer.
+// tell sends a progress message: the call is still waiting, and a person can answer at
+// this address.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {
 	p := contract.Progress{Done: waited.Seconds()}
 	if h.says != nil {

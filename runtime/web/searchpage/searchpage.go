@@ -38,8 +38,8 @@ var static embed.FS
 type Options struct {
 	// Shell renders the page. [New] adds files and a navigation link to it.
 	Shell *page.Shell
-	// Tools returns the current tools search_docs and get_doc. The tool search
-	// must explain its hits.
+	// Tools returns the current search_docs and get_doc tools. The search_docs tool must
+	// explain its hits.
 	Tools func() (search, read contract.Tool)
 	// Name is the server's name in client configurations. If it is empty, the
 	// name is docs.

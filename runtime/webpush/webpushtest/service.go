@@ -60,7 +60,7 @@ func New(t testing.TB) *Service {
 	return s
 }
 
-// Answer sets the status of further answers. With any but 201, messages are not read.
+// Answer sets the status of subsequent responses. If it is not 201, messages are not read.
 func (s *Service) Answer(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

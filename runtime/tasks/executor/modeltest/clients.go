@@ -51,9 +51,9 @@ func Connect(t testing.TB, home string, servers ...Server) {
 	put(t, file, string(config)+codex)
 }
 
-// Headless returns a command with which client completes prompt without a
-// person. home must have been configured by Connect. If ctx ends, the command
-// is stopped. An unknown client fails the test.
+// Headless returns a command that makes the given client run the prompt unattended. home
+// must have been configured by Connect. If ctx ends, the command is stopped. An unknown
+// client fails the test.
 func Headless(ctx context.Context, t testing.TB, client, bin, home, prompt string, servers ...Server) *exec.Cmd {
 	t.Helper()
 	var args []string
