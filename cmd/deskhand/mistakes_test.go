@@ -51,7 +51,7 @@ var mistakes = []mistake{
 	{"a broken metadata.json", files("docs/metadata.json", "{\n  \"corpus_description\": 1\n}", "other/a.md", "# A", "other/metadata.json", `{"corpus_descripton": "x"}`), [][]string{line("index", "docs"), line("index", "other")}},
 	{"a provider that is not there", nil, [][]string{line("index", "docs", "--embed", "openia:x"), line("index", "docs", "--embed", "openai:text-embedding-3-small")}},
 	{"no terminal for the inbox", nil, [][]string{line("inbox")}},
-	{"no docsProject, no such id, several ids", nil, [][]string{line("tasks", "ls"), line("tasks", "show", "newest"), line("tasks", "show", "abcdef"), line("tasks", "logs", "newest")}},
+	{"no project, no such id, several ids", nil, [][]string{line("tasks", "ls"), line("tasks", "show", "newest"), line("tasks", "show", "abcdef"), line("tasks", "logs", "newest")}},
 	{"a folder that is no git repository", nil, [][]string{line("tasks", "project", "add", "docs", "--name", "shop")}},
 	{"a status that does not exist", docsProject, [][]string{line("tasks", "ls", "--status", "foo")}},
 	{"an executor that is not installed", oneTask, [][]string{line("tasks", "start", "newest", "--executor", "claude"), line("tasks", "start", "newest"), line("tasks", "start", "newest", "--executor", "cluade")}},
