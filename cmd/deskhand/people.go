@@ -48,7 +48,7 @@ func (a *app) ofPeople(use, short string, n int, do func(*team.Command, context.
 	return &cobra.Command{Use: use, Short: short, Args: arguments(n, n, []string{"no arguments", "one name or id"}[n]), RunE: func(cmd *cobra.Command, args []string) (err error) {
 		all := a.installation(nil)
 		defer all.Close()
-		c.Console, c.Link = a.Console, all.InviteLink
+		c.Console, c.Link, c.Forget = a.Console, all.InviteLink, all.ForgetCredentials
 		if c.Register, err = all.Register(cmd.Context()); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/google/uuid"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -66,6 +67,9 @@ func (s *Server) pushes(ctx context.Context, where string, args ...any) (all []p
 // CreateTaskPushConfig implements the protocol's method. Notifications start
 // with the task's next state; the client already knows the current one.
 func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig) (*a2a.PushConfig, error) {
+	if err := ownersPushes(ctx); err != nil {
+		return nil, err
+	}
 	p := *config
 	if err := c.mayPush(&p); err != nil {
 		return nil, err
@@ -106,6 +110,9 @@ func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig
 
 // GetTaskPushConfig implements the protocol's method.
 func (c *calls) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	if err := ownersPushes(ctx); err != nil {
+		return nil, err
+	}
 	all, err := c.pushes(ctx, "WHERE task = ? AND (id = ? OR ? = '')", string(req.TaskID), req.ID, req.ID)
 	if err != nil {
 		return nil, c.failed(err)
@@ -119,6 +126,9 @@ func (c *calls) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfi
 // ListTaskPushConfigs implements the protocol's method. All
 // configs fit on one page.
 func (c *calls) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+	if err := ownersPushes(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := c.load(ctx, req.TaskID); err != nil {
 		return nil, c.failed(err)
 	}
@@ -135,6 +145,9 @@ func (c *calls) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushCo
 
 // DeleteTaskPushConfig implements the protocol's method.
 func (c *calls) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) error {
+	if err := ownersPushes(ctx); err != nil {
+		return err
+	}
 	err := c.db.Update(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM a2a_pushes WHERE task = ? AND id = ?", string(req.TaskID), req.ID)
 		return err
@@ -317,4 +330,13 @@ func (s *Server) tell(ctx context.Context, p *push, v *a2a.Task) error {
 		return fmt.Errorf("the address answered %s", resp.Status)
 	}
 	return nil
+}
+
+// ownersPushes refuses push notifications to a caller with a name. They hold secrets of other
+// callers, and would outlive the caller's token.
+func ownersPushes(ctx context.Context) error {
+	if access.Of(ctx).Name == "" {
+		return nil
+	}
+	return a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not open to named tokens; use SubscribeToTask or GetTask")
 }

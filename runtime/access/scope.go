@@ -15,6 +15,10 @@ const (
 	Admin     Scope = "admin"      // read metrics
 )
 
+// Owner is the scope of routes for the owner of the installation. It is not in Scopes, so
+// no caller with a name has it.
+const Owner Scope = "owner"
+
 // Scopes lists all scopes in the order in which they are shown.
 var Scopes = []Scope{Ask, Answer, Docs, WorkRead, WorkStart, WorkLand, Admin}
 

@@ -21,7 +21,7 @@ var AttemptRoutes = map[string]access.Rule{
 }
 
 // attempts admits the attempt's token. The server knows no people.
-var attempts = access.Rule{Level: access.Agents, Scope: access.Admin}
+var attempts = access.Rule{Level: access.Agents, Scope: access.Owner}
 
 // AttemptMay maps each deskhand tool that an attempt may call to a
 // description of what it reaches.

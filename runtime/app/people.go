@@ -8,6 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -19,6 +20,15 @@ func (a *App) Register(ctx context.Context) (*people.Register, error) {
 		return nil, err
 	}
 	return people.In(db), nil
+}
+
+// ForgetCredentials deletes the upstream credentials of a person.
+func (a *App) ForgetCredentials(ctx context.Context, name string) error {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return gateway.Forget(ctx, db, name)
 }
 
 // members implements [elicit.Options.People]. It leaves out people who can answer nowhere.

@@ -42,12 +42,12 @@ var Routes = map[string]access.Rule{
 	"GET /find":   seesWork, // questions and tasks, by their titles
 
 	"GET /push":      answers,
-	"POST /push":     answers,
-	"POST /push/off": answers,
+	"POST /push":     ownersOnly, // a named person's subscription would outlive that person's rights
+	"POST /push/off": ownersOnly,
 
 	"GET /work/files":                   seesWork,
 	"GET /work/projects":                seesWork,
-	"POST /work/projects":               {Level: access.People, Scope: access.Admin}, // sets the scripts that run in attempts
+	"POST /work/projects":               ownersOnly, // sets the scripts that run in attempts, outside a sandbox
 	"GET /work":                         seesWork,
 	"POST /work":                        startsWork,
 	"GET /work/tasks/{id}":              seesWork,
@@ -77,6 +77,7 @@ var (
 	answers    = access.Rule{Level: access.People, Scope: access.Answer}
 	seesWork   = access.Rule{Level: access.People, Scope: access.WorkRead}
 	startsWork = access.Rule{Level: access.People, Scope: access.WorkStart}
+	ownersOnly = access.Rule{Level: access.People, Scope: access.Owner}
 	// connects is for a sign-in to an upstream, which answers an agent's request for one.
 	connects = answers
 )

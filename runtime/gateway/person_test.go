@@ -10,6 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // shared starts a gateway of a team: the owner's credential is there, and each person
@@ -91,6 +92,40 @@ func TestAnAgentUsesTheCredentialOfItsPerson(t *testing.T) {
 		if c, err := v.credential(t.Context(), "linear", person); err != nil || c == nil || c.Key != key {
 			t.Errorf("the credential of %s is %+v, %v", person, c, err)
 		}
+	}
+}
+
+// Another person may get the name of one who was removed.
+func TestCredentialsOfARemovedPersonAreForgotten(t *testing.T) {
+	d, _, persons := shared(t, nil)
+	if _, err := d.options.For("bob"); err != nil {
+		t.Fatal(err)
+	}
+	if err := persons["bob"].Connect(t.Context(), "linear", "key-of-bob"); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.wait(d.as("bob")); o.text() != `{"zeta":"z"}` {
+		t.Fatalf("bob's call = %s", o.text())
+	}
+	v, err := d.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Forget(t.Context(), v.db, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "bob's gateway to have no credential", func() (bool, any) {
+		g := persons["bob"]
+		all, err := g.Connections(t.Context())
+		return err == nil && len(all) == 1 && !all[0].Connected, all
+	})
+	for person, kept := range map[string]bool{"local": true, "bob": false} {
+		if c, err := v.credential(t.Context(), "linear", person); err != nil || (c != nil) != kept {
+			t.Errorf("the credential of %s is %+v, %v; kept: %v", person, c, err, kept)
+		}
+	}
+	if o := d.wait(d.as("")); o.text() != `{"zeta":"z"}` {
+		t.Errorf("the owner's call = %s", o.text())
 	}
 }
 

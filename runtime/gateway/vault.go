@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -307,6 +308,34 @@ func (v *vault) remember(ctx context.Context, upstream, principal string, offer 
 	})
 	if err != nil {
 		return fmt.Errorf("store tools of upstream: %w", err)
+	}
+	return nil
+}
+
+// Forget removes all credentials of a principal, and the tools that were listed with them.
+// Running gateways hear of it and disconnect.
+func Forget(ctx context.Context, db *store.DB, principal string) error {
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, "DELETE FROM credentials WHERE principal = ? RETURNING upstream", principal)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var upstream string
+			if err := rows.Scan(&upstream); err != nil {
+				return err
+			}
+			tx.Append(topic, upstream, []byte(eventChanged))
+		}
+		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM upstream_tools WHERE principal = ?", principal)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove the credentials of %s: %w", principal, err)
 	}
 	return nil
 }

@@ -38,6 +38,9 @@ func (r *Register) Invite(ctx context.Context, name string) (secret string, expi
 // [InviteUsed].
 func (r *Register) Accept(ctx context.Context, secret string) (name string, turn int64, err error) {
 	ended := fault.New(InviteUsed, "this invitation was already used or is too old", "ask the person who sent it for a new one")
+	if !r.invited(ctx, secret) {
+		return "", 0, ended // strangers do not queue with the writers
+	}
 	err = r.db.Update(ctx, func(tx *store.Tx) error {
 		used, err := tx.Exec(ctx, "UPDATE people_invites SET used = ? WHERE hash = ? AND used = 0 AND expires > ?", millis(tx.Now), hashOf(secret), millis(tx.Now))
 		if err != nil {
@@ -63,4 +66,14 @@ func (r *Register) Accept(ctx context.Context, secret string) (name string, turn
 		return "", 0, err
 	}
 	return name, turn, nil
+}
+
+// invited reports whether secret may be an invitation. If the store cannot be read, it
+// returns true, and the caller finds out why.
+func (r *Register) invited(ctx context.Context, secret string) bool {
+	var n int
+	err := r.db.View(ctx, func(tx *store.Tx) error {
+		return tx.QueryRow(ctx, "SELECT COUNT(*) FROM people_invites WHERE hash = ?", hashOf(secret)).Scan(&n)
+	})
+	return err != nil || n > 0
 }

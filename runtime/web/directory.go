@@ -127,6 +127,9 @@ func (s *Server) lacking(w http.ResponseWriter, r *http.Request, c access.Caller
 	if c.Token == "" {
 		who, hint = c.Name, "ask the owner of this installation"
 	}
+	if rule.Scope == access.Owner {
+		hint = "ask the owner of this installation"
+	}
 	has := people.Words(c.Scopes)
 	if has == "" {
 		has = "no scope"

@@ -255,5 +255,5 @@ func (s *Server) ruleOf(path string) access.Rule {
 			return rule
 		}
 	}
-	return access.Rule{Level: access.People, Scope: access.Admin}
+	return access.Rule{Level: access.People, Scope: access.Owner}
 }

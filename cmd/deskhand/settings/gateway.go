@@ -48,7 +48,7 @@ func (s *Settings) reachedAt(addr string) string {
 			return "allow_host " + host
 		}
 	}
-	for _, name := range []string{"public-url", "connect.url"} {
+	for _, name := range []string{"public-url", "base-url", "connect.url"} {
 		if at, err := url.Parse(s.get(name)); err == nil && at.Host != "" && !ownHost(at.Hostname()) {
 			return key(name) + " " + at.Host
 		}

@@ -14,11 +14,15 @@ import (
 )
 
 // gitHubToken returns the token in the environment for a GitHub server. gh uses the same
-// variables.
+// variables. Only the server in GH_HOST gets the token of an enterprise: an address can
+// come from a stranger.
 func gitHubToken(host string) string {
-	names := []string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}
-	if host == "github.com" {
+	var names []string
+	switch host {
+	case "github.com":
 		names = []string{"GH_TOKEN", "GITHUB_TOKEN"}
+	case os.Getenv("GH_HOST"):
+		names = []string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}
 	}
 	for _, name := range names {
 		if v := os.Getenv(name); v != "" {

@@ -22,6 +22,9 @@ type Command struct {
 	// Link returns the address at which a browser uses an invitation, and whether
 	// only this machine reaches it.
 	Link func(ctx context.Context, secret string) (link string, here bool, err error)
+	// Forget deletes the upstream credentials of a person who was removed: another
+	// person may get the name later.
+	Forget func(ctx context.Context, name string) error
 
 	JSON            bool   // --json
 	Scopes, Expires string // --scope and --expires; empty: not given
@@ -49,7 +52,10 @@ func (c *Command) Remove(ctx context.Context, name string) error {
 	if err := c.Register.Remove(ctx, name); err != nil {
 		return err
 	}
-	c.Tell(name + " is removed, and every session, token and invitation of that name has ended")
+	if err := c.Forget(ctx, name); err != nil {
+		return err
+	}
+	c.Tell(name + " is removed: every session, token and invitation of that name has ended, and its upstream credentials are deleted")
 	return nil
 }
 

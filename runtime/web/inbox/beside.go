@@ -1,9 +1,11 @@
 package inbox
 
 import (
+	"context"
 	"html/template"
 	"net/http"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -21,6 +23,9 @@ type besides struct {
 // the inbox: later questions appear without a reload. Without the script, the
 // form returns to that page.
 func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error) {
+	if !mayAnswer(r.Context()) {
+		return "", nil
+	}
 	hub, err := in.options.Hub(r.Context())
 	if err != nil {
 		return "", err
@@ -39,6 +44,12 @@ func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID str
 		}
 	}
 	return in.options.Shell.Part(w, r, in.beside, "beside", b), nil
+}
+
+// mayAnswer reports whether the caller may see questions. Seeing one can start its
+// deadline.
+func mayAnswer(ctx context.Context) bool {
+	return !access.Known(ctx) || access.Of(ctx).May(access.Rule{Level: access.People, Scope: access.Answer})
 }
 
 // attempt returns the path of the page of a request's attempt, or "" if there

@@ -20,6 +20,9 @@ func (in *Inbox) Count(ctx context.Context) (int, error) {
 // Find returns the open questions that contain all the words, in the order of the
 // list; see [page.Shell].
 func (in *Inbox) Find(ctx context.Context, words string, limit int) (found []page.Found, err error) {
+	if !mayAnswer(ctx) {
+		return nil, nil
+	}
 	hub, err := in.options.Hub(ctx)
 	if err != nil {
 		return nil, err

@@ -9,10 +9,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
-// pushKey tells the script the key with which to subscribe. It is empty if browsers
+// pushKey tells the script the key with which to subscribe. It is empty if the browser
 // cannot subscribe.
-func (in *Inbox) pushKey(w http.ResponseWriter, _ *http.Request, _ *elicit.Hub) error {
-	in.json(w, http.StatusOK, map[string]string{"key": in.options.PushKey})
+func (in *Inbox) pushKey(w http.ResponseWriter, r *http.Request, _ *elicit.Hub) error {
+	key := in.options.PushKey
+	if access.Of(r.Context()).Name != "" {
+		key = "" // only the owner's browsers can subscribe
+	}
+	in.json(w, http.StatusOK, map[string]string{"key": key})
 	return nil
 }
 
@@ -34,6 +38,10 @@ func (in *Inbox) unsubscribe(w http.ResponseWriter, r *http.Request, _ *elicit.H
 const maxSubscription = 8 << 10
 
 func (in *Inbox) subscription(w http.ResponseWriter, r *http.Request, do func(webpush.Subscriptions, webpush.Subscription) error) error {
+	if access.Of(r.Context()).Session == "" {
+		in.json(w, http.StatusForbidden, draftOut{Code: "no_session", Message: "Only a browser that is signed in can subscribe."})
+		return nil
+	}
 	var one webpush.Subscription
 	r.Body = http.MaxBytesReader(w, r.Body, maxSubscription)
 	if err := in.readJSON(r, &one); errors.As(err, new(*http.MaxBytesError)) {
