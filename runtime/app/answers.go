@@ -135,10 +135,10 @@ func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) e
 	return err
 }
 
-// Tells reports whether r holds something that the agent must act on: an answer,
-// or the reason why there is no answer.
+// Tells reports whether r holds something that the agent must act on: an answer, or the
+// reason why there is no answer. Budget questions are the runner's and not the agent's.
 func Tells(r *elicit.Request) bool {
-	return r.Context.AttemptID != "" && r.Undelivered() && (r.Accepted() || r.Completion.Note != "")
+	return r.Context.AttemptID != "" && r.Trigger != elicit.TaskGate && r.Undelivered() && (r.Accepted() || r.Completion.Note != "")
 }
 
 // TellAttempt delivers a new answer to the attempt that asked the question, if an

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/elicit/form"
@@ -49,7 +50,10 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 		r.WaitMS = people.Wait.Milliseconds()
 	}
 	ended, err := hub.Ask(ctx, r)
-	if errors.Is(context.Cause(ctx), executor.ErrSettled) {
+	if err != nil && errors.Is(context.Cause(ctx), executor.ErrSettled) {
+		if now, held := a.afterHold(context.WithoutCancel(ctx), hub, ended.ID); held {
+			return answerOf(q, &now), nil // a person has pressed, maybe to stop
+		}
 		_, err := hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: ended.ID, Reason: "settled"})
 		return executor.Answer{Outcome: string(elicit.Cancel)}, err
 	}
@@ -61,6 +65,19 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	}
 	_ = hub.Delivered(ctx, ended) // if this fails, the answer is delivered again after the agent ends
 	return answerOf(q, &ended), nil
+}
+
+// afterHold waits until a held answer takes effect, and returns the request. held is false
+// if no answer is held, or the person took it back.
+func (a *App) afterHold(ctx context.Context, hub *elicit.Hub, id string) (r elicit.Request, held bool) {
+	ctx, cancel := context.WithTimeout(ctx, 2*elicit.HoldTime)
+	defer cancel()
+	r, err := hub.Get(ctx, id)
+	for err == nil && r.Held != nil && r.Status != elicit.Completed {
+		pause(ctx, time.Second)
+		r, err = hub.Get(ctx, id)
+	}
+	return r, err == nil && r.Status == elicit.Completed
 }
 
 // theAnswer is the ID of a request's only question if the agent gave that

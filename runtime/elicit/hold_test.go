@@ -134,3 +134,37 @@ func TestWhatEndsAHold(t *testing.T) {
 		t.Errorf("a draft: %+v, %v; want it still held", next, err)
 	}
 }
+
+func TestAHeldAnswerWhenTheTurnEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		after    time.Duration
+		reason   string
+		accepted bool
+	}{
+		"the agent has finished":              {3 * time.Second, TurnCompleted, true},
+		"the agent has crashed":               {3 * time.Second, TurnFailed, true},
+		"a person has stopped it":             {3 * time.Second, TurnStopped, false},
+		"a person stops it when time is over": {HoldTime, TurnStopped, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, open func(Options) *Hub) {
+				h, r := open(attended), greeting()
+				r.Context.AttemptID, r.Context.TurnID, r.OnTurnEnd = "a1", "t1", Abandon
+				r, err := h.Open(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				must(t, h, held(r.ID, "Ada"))
+				time.Sleep(c.after)
+				if err := h.EndAttempt(t.Context(), AttemptTurn{AttemptID: "a1", Reason: c.reason}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * HoldTime)
+				now, err := h.Get(t.Context(), r.ID)
+				if err != nil || now.Held != nil || now.Status != Completed || now.Accepted() != c.accepted {
+					t.Errorf("%+v, %v; want it completed, accepted: %v", now, err, c.accepted)
+				}
+			})
+		})
+	}
+}

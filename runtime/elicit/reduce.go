@@ -23,7 +23,7 @@ func Reduce(r *Request, a Action) (*Request, error) {
 		return r, nil
 	}
 	if r.Status == Completed && !rule.after {
-		if a.Type == CompletedBy && (a.Again || a.Client != "") && r.endedBy(a) {
+		if (a.Type == CompletedBy || a.Type == AnswerHeld) && (a.Again || a.Client != "") && r.endedBy(a) {
 			return r, nil // the same action ended it
 		}
 		return r, rejectCompleted(r)

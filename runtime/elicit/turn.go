@@ -88,6 +88,11 @@ func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) e
 	if err != nil {
 		return err
 	}
+	for i := range requests {
+		if err := h.endHold(ctx, tx, &requests[i], t); err != nil {
+			return fmt.Errorf("end the held answer of question %s: %w", requests[i].ID, err)
+		}
+	}
 	// Passed deadlines are recorded first, so the feed is in chronological order:
 	// a turn that has ended is not waiting for any of these requests.
 	for i := range requests {
@@ -96,10 +101,40 @@ func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) e
 		}
 	}
 	for i := range requests {
+		if requests[i].Status == Completed {
+			continue // by its held answer
+		}
 		if err := h.endWithTurn(ctx, tx, &requests[i], t); err != nil {
 			return fmt.Errorf("end question %s with its turn: %w", requests[i].ID, err)
 		}
 	}
+	return nil
+}
+
+// endHold decides a held answer when the turn ends. If its time is over, it takes effect, as
+// before any other action. It also takes effect if the request would end with the turn,
+// because the answer would be lost. If a person has stopped the agent since, it is
+// dropped: it would start the agent again.
+func (h *Hub) endHold(ctx context.Context, tx *store.Tx, r *Request, t AttemptTurn) error {
+	if r.Held == nil {
+		return nil
+	}
+	var c Change
+	var err error
+	stopped := t.Reason == TurnStopped
+	switch {
+	case r.holdOver(tx.Now), r.bound() && !stopped && !t.Over:
+		c, err = h.release(ctx, tx, r)
+	case stopped:
+		c, err = h.apply(ctx, tx, r, Action{Type: TakenBack, RequestID: r.ID, By: r.Held.By, Roles: r.Held.Roles})
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tx.After(func() { h.note(c) })
+	*r = *c.Request
 	return nil
 }
 

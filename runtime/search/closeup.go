@@ -235,9 +235,11 @@ func (c *closeup) compare() {
 		c.total += unit.weight
 		artifact.Dots(c.out, query, c.matrix)
 		for i, x := range c.out {
+			cosine := float32(0)
 			if both := c.length[i] * length; both > 0 {
-				c.cosines[i*len(c.units)+u] = float32(x) * scale * c.scales[i] / both
+				cosine = float32(x) * scale * c.scales[i] / both
 			}
+			c.cosines[i*len(c.units)+u] = cosine
 		}
 	}
 	scale := roundedTo(query, c.run.vector)

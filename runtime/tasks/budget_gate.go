@@ -104,7 +104,7 @@ func (r *run) askForMore(over Spent) (why string) {
 	for range mostAsked {
 		a, err := r.ask(ctx, q)
 		switch {
-		case context.Cause(ctx) == executor.ErrSettled:
+		case context.Cause(ctx) == executor.ErrSettled && (err != nil || a.Outcome == "cancel"):
 			return ""
 		case err != nil:
 			return "no person could be asked: " + errorText(err)

@@ -62,7 +62,11 @@ func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpReq
 			return err
 		}
 		r.AttemptID, r.SessionID = "", s.ID
-		r.Variant, err = variantOf(known, s, r.Variant)
+		here, err := m.runsHere(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		r.Variant, err = variantOf(known, s, r.Variant, here)
 		return err
 	})
 	return r, err
@@ -76,7 +80,11 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err := refuseCheckedOut(ctx, tx, s.AttemptID); err != nil {
 		return FollowUp{}, err
 	}
-	variant, err := variantOf(known, s, r.Variant)
+	here, err := m.runsHere(ctx, tx, s)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	variant, err := variantOf(known, s, r.Variant, here)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -120,13 +128,19 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// variantOf returns the variant to continue a session with. It returns a fault
-// if the executor cannot be started.
-func variantOf(known []Executor, s Session, variant string) (string, error) {
+// runsHere reports whether the session's agent runs on this host.
+func (m *Manager) runsHere(ctx context.Context, tx *store.Tx, s Session) (bool, error) {
+	a, err := readAttempt(ctx, tx, s.AttemptID)
+	return a.host == m.host || a.host == "", err
+}
+
+// variantOf returns the variant to continue a session with. It returns a fault if the
+// executor is not configured, or cannot be started here although it runs here.
+func variantOf(known []Executor, s Session, variant string, here bool) (string, error) {
 	for _, e := range known {
 		switch {
 		case e.ID != s.Executor:
-		case e.Missing != "":
+		case e.Missing != "" && here:
 			return "", refuse(ExecutorMissing, "start a new attempt with an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(SessionExecutorNotHere)
 		case variant == "":
 			return s.Variant, nil

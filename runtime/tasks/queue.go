@@ -157,9 +157,9 @@ func (m *Manager) takeAll(ctx context.Context, labels []string, o QueueOptions) 
 // take makes this host the host of the longest-waiting attempt that it can run, and returns
 // its process. It returns nil if there is none, or no slot is free.
 func (m *Manager) take(ctx context.Context, labels []string, slots int) (taken *process, err error) {
-	var queued []waiting
+	var queued []waiting // all of them: this host may be able to run only the last one
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
-		queued, err = all(ctx, tx, scanWaiting, "SELECT id, attempt_id, wants FROM processes WHERE state = ? AND host = ? ORDER BY ordinal LIMIT 200", Queued, anyHost)
+		queued, err = all(ctx, tx, scanWaiting, "SELECT id, attempt_id, wants FROM processes WHERE state = ? AND host = ? ORDER BY ordinal", Queued, anyHost)
 		return err
 	})
 	if err != nil {
@@ -222,22 +222,34 @@ func (m *Manager) able(ctx context.Context, w wants, labels []string) (places ma
 // the host neither has it nor can clone it.
 func (m *Manager) placeOf(ctx context.Context, repoID string) (path string, err error) {
 	var r Repo
-	var remote string
+	var remote, used string // used: where earlier attempts on this host have it
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		if r, err = readRepo(ctx, tx, repoID); err != nil {
 			return err
 		}
+		known := Repo{ID: repoID}
+		if err := repoAt(ctx, tx, &known, m.host); err != nil {
+			return err
+		}
+		used = known.Path
 		return tx.QueryRow(ctx, "SELECT remote FROM repos WHERE id = ?", repoID).Scan(&remote)
 	})
 	switch {
 	case err != nil:
 		return "", err
+	case used != "" && isFolder(used):
+		return used, nil
 	case r.root != "" && worktree.Has(ctx, r.Path, r.root):
 		return r.Path, nil
 	case remote == "":
 		return "", nil
 	}
 	return m.clonePath(remote), nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // clonePath returns where this host keeps its clone of a remote. All attempts share it.
@@ -355,7 +367,9 @@ func (m *Manager) noteRemotes(ctx context.Context, repos []Repo) error {
 	remotes := map[string]string{}
 	for _, r := range repos {
 		if _, err := os.Stat(r.Path); err == nil {
-			remotes[r.ID] = worktree.Repo{Name: r.Name, Path: r.Path}.Origin(ctx)
+			if origin := (worktree.Repo{Name: r.Name, Path: r.Path}).Origin(ctx); origin != "" {
+				remotes[r.ID] = origin // a copy without an origin does not hide a known one
+			}
 		}
 	}
 	return m.db.Update(ctx, func(tx *store.Tx) error {

@@ -184,7 +184,10 @@ func (r *run) runProcess() (more bool, err error) {
 	r.clock.begin(time.Now())
 	defer r.followQuestions()()
 	r.wrote.Store(0)
-	r.work, r.spent = nil, turnUsage{}
+	r.work = nil
+	r.usageMu.Lock()
+	r.spent = turnUsage{}
+	r.usageMu.Unlock()
 	if err := r.openLog(); err != nil {
 		return r.finish(r.withStopCause(failed("cannot write the log: "+err.Error())), "")
 	}
