@@ -246,3 +246,32 @@ func TestAServerWithoutDocsSaysHowToGetThem(t *testing.T) {
 		})
 	}
 }
+
+// A shelf that is asked for by name is served as soon as it has a library, and the index in
+// the default folder is not served instead.
+func TestAnEmptyShelfIsNotTheDefaultIndex(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"docs/a.md": "# Help\n\nA retry waits 5 seconds.\n", "other/b.md": "# Book\n\nA retry waits 9 seconds.\n"})
+	done(t, dir, "index", "docs")
+	p := met(unmetIn(t, dir, "--tools", "docs", "--shelf", "books"))
+	search := func() string {
+		m, err := p.ask("tools/call", `{"name":"search_docs","arguments":{"query":"how long does a retry wait"}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(m.Result)
+	}
+	for range 2 { // with a look at the folders in between
+		if got := search(); !strings.Contains(got, "books has no libraries") {
+			t.Fatalf("search_docs answers %s", got)
+		}
+		done(t, dir, "list", "--shelf", "books")
+	}
+	done(t, dir, "add", "other", "--name", "book", "--version", "1", "--shelf", "books")
+	eventually(t, "the library", func() error {
+		if got := search(); !strings.Contains(got, "book@1:") {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+}

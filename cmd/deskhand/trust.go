@@ -80,7 +80,7 @@ func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) e
 		}
 		return a.sayTrust(shown, "is trusted: "+p.Needs(), f.asJSON)
 	case !a.canAgree():
-		a.showTrust(p)
+		fmt.Fprint(a.Stderr, p.Introduction(a.seen(p.Path())))
 		fmt.Fprintln(a.Stderr)
 		return misuse("cannot ask for confirmation without a terminal", "review the settings above, then run: "+p.Command()+" --yes")
 	}

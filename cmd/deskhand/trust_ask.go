@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,25 +49,12 @@ func (a *app) canAgree() bool {
 // agree shows a file at the terminal, asks whether to trust it, and records the answer.
 // If the user interrupts it, it returns an error and records nothing.
 func (a *app) agree(ctx context.Context, p *settings.Project) (bool, error) {
-	a.showTrust(p)
+	fmt.Fprint(a.Stderr, p.Introduction(a.seen(p.Path())))
 	agreed, err := a.Yes(ctx, fmt.Sprintf("Trust %s with %s?", a.seen(p.Path()), p.Needs()))
 	if err != nil {
 		return false, err
 	}
 	return agreed, a.settings.Decide(p, agreed)
-}
-
-// showTrust prints all settings in a file that require trust.
-func (a *app) showTrust(p *settings.Project) {
-	said := "has settings that can run programs, reach a network or weaken a check"
-	if p.Changed() {
-		said = "has changed since you trusted it, and " + said
-	}
-	fmt.Fprintf(a.Stderr, "%s %s:\n\n", a.seen(p.Path()), said)
-	for line := range strings.Lines(p.Shown()) {
-		fmt.Fprint(a.Stderr, "  ", line)
-	}
-	fmt.Fprint(a.Stderr, "\nThe programs themselves can change without a change to this file. ")
 }
 
 // seen returns a path on one line, with invisible characters escaped.

@@ -40,6 +40,7 @@ type docsServer struct {
 	// shelfLater returns the shelf to serve if there is no index, or "". It may be nil.
 	shelfLater func() (string, error)
 	libraries  atomic.Pointer[Libraries] // nil until open, or if there is no shelf
+	tried      string                    // state of the last shelf that follow tried to serve
 	server     *mcpserver.Server
 	// The function later returns an error that says why there are no docs yet. If
 	// it is nil, missing docs are an error.
@@ -246,6 +247,9 @@ func (l *docsServer) follow(ctx context.Context) {
 		if shelf := l.appeared(last); shelf != "" {
 			shelved = l.useShelf(shelf)
 			continue
+		}
+		if l.shelf != "" {
+			continue // the index folder is not served
 		}
 		now := l.look()
 		if gone = l.logGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {

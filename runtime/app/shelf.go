@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/shelf"
@@ -23,7 +24,7 @@ type Libraries struct {
 	log     *slog.Logger
 	open    map[string]*search.Engine // by folder
 	removed []*search.Engine          // no longer on the shelf, but maybe still in use
-	current *search.Federation
+	current atomic.Pointer[search.Federation]
 	opened  string // the shelf's state before it was opened
 }
 
@@ -53,7 +54,7 @@ func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger
 		return nil, fault.New("no_library", "there are no libraries in "+dir, "add one: deskhand add SOURCE")
 	}
 	l.use(entries)
-	if len(l.current.Libraries()) == 0 {
+	if len(l.current.Load().Libraries()) == 0 {
 		return nil, fault.New("no_library", "no library in "+dir+" can be opened", "see the reasons with \"deskhand list\", then rebuild them: deskhand update")
 	}
 	return l, nil
@@ -95,11 +96,12 @@ func (l *Libraries) use(entries []shelf.Entry) {
 			l.removed = append(l.removed, engine)
 		}
 	}
-	l.open, l.current = here, search.Federate(all)
+	l.open = here
+	l.current.Store(search.Federate(all))
 }
 
 // Federation returns the federation of the current libraries.
-func (l *Libraries) Federation() *search.Federation { return l.current }
+func (l *Libraries) Federation() *search.Federation { return l.current.Load() }
 
 // Close closes all libraries. Call it after the last search.
 func (l *Libraries) Close() {
@@ -182,19 +184,18 @@ func (l *docsServer) appeared(last folderState) string {
 	if last != (folderState{}) {
 		return ""
 	}
-	if l.shelf != "" {
-		if (&Libraries{shelf: shelf.Shelf{Dir: l.shelf}}).state() == "" {
-			return ""
-		}
-		return l.shelf
+	dir := l.shelf
+	if dir == "" && l.shelfLater != nil && l.look().metadata == "" {
+		dir, _ = l.shelfLater() // after an error, the next tick tries again
 	}
-	if l.shelfLater == nil || l.look().metadata != "" {
+	if dir == "" {
 		return ""
 	}
-	dir, err := l.shelfLater()
-	if err != nil {
-		return ""
+	state := (&Libraries{shelf: shelf.Shelf{Dir: dir}}).state()
+	if state == l.tried {
+		return "" // it is empty, or nothing in it could be opened
 	}
+	l.tried = state
 	return dir
 }
 

@@ -241,6 +241,22 @@ func (p *Project) Changed() bool { return p.changed }
 // list.
 func (p *Project) Needs() string { return names(p.needs) }
 
+// Introduction lists all settings in the file that require trust, for a person who decides.
+// path is the file's path as it is shown.
+func (p *Project) Introduction(path string) string {
+	said := "has settings that can run programs, reach a network or weaken a check"
+	if p.Changed() {
+		said = "has changed since you trusted it, and " + said
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s:\n\n", path, said)
+	for line := range strings.Lines(p.Shown()) {
+		b.WriteString("  " + line)
+	}
+	b.WriteString("\nThe programs themselves can change without a change to this file. ")
+	return b.String()
+}
+
 // Shown returns the settings that require trust as complete YAML, with invisible
 // characters escaped.
 func (p *Project) Shown() string {
@@ -305,7 +321,7 @@ func (s *Settings) MayBuildInto(out string) error {
 	if f := s.flag.Lookup("output"); f != nil && f.Changed || !leadsOut(filepath.Dir(p.place), out) {
 		return nil
 	}
-	return fault.New("not_trusted", fmt.Sprintf("%s puts the index into %s, outside of its folder, and %s", p.path, out, p.why),
+	return fault.New("not_trusted", fmt.Sprintf("%s puts the index into %s, outside its folder, and %s", p.path, out, p.why),
 		"pass a folder with -o or --index, or run: "+p.Command())
 }
 
