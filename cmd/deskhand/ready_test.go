@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -36,9 +37,12 @@ func TestAServerIsReadyWhileItsStoreAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if status, body := s.get("/readyz"); status != c.want || !strings.Contains(body, c.says) {
-			t.Errorf("after %q GET /readyz: %d %s, want %d and %s", c.rename, status, body, c.want, c.says)
-		}
+		eventually(t, "readiness", func() error { // a store that is being opened is not ready yet
+			if status, body := s.get("/readyz"); status != c.want || !strings.Contains(body, c.says) {
+				return fmt.Errorf("after %q GET /readyz: %d %s, want %d and %s", c.rename, status, body, c.want, c.says)
+			}
+			return nil
+		})
 		if status, body := s.get("/healthz"); status != 200 {
 			t.Errorf("after %q GET /healthz: %d %s, want 200: the process is alive", c.rename, status, body)
 		}

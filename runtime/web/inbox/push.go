@@ -38,16 +38,16 @@ func (in *Inbox) unsubscribe(w http.ResponseWriter, r *http.Request, _ *elicit.H
 const maxSubscription = 8 << 10
 
 func (in *Inbox) subscription(w http.ResponseWriter, r *http.Request, do func(webpush.Subscriptions, webpush.Subscription) error) error {
-	if access.Of(r.Context()).Session == "" {
-		in.json(w, http.StatusForbidden, draftOut{Code: "no_session", Message: "Only a browser that is signed in can subscribe."})
-		return nil
-	}
 	var one webpush.Subscription
 	r.Body = http.MaxBytesReader(w, r.Body, maxSubscription)
 	if err := in.readJSON(r, &one); errors.As(err, new(*http.MaxBytesError)) {
 		return err
 	} else if err != nil {
 		in.json(w, http.StatusForbidden, draftOut{Code: "page_too_old", Message: err.Error()})
+		return nil
+	}
+	if access.Of(r.Context()).Session == "" {
+		in.json(w, http.StatusForbidden, draftOut{Code: "no_session", Message: "Only a browser that is signed in can subscribe."})
 		return nil
 	}
 	if in.options.Push == nil {
