@@ -6,8 +6,8 @@ import "testing"
 // reached.
 func TestAttackDoorsUpstreamWhoReachesAServer(t *testing.T) {
 	for what, c := range map[string]struct {
-		people, addr, host, public, connect string
-		want                                string
+		people, addr, host, public, connect, base string
+		want                                      string
 	}{
 		"stdio":                {addr: "", host: "desk.example.com", want: peopleAuto},
 		"loopback":             {addr: "127.0.0.1:20310", want: peopleAuto},
@@ -21,6 +21,7 @@ func TestAttackDoorsUpstreamWhoReachesAServer(t *testing.T) {
 		"a name":               {addr: "desk:20310", want: peopleMany},
 		"behind a proxy":       {addr: "127.0.0.1:20310", host: "desk.example.com", want: peopleMany},
 		"notifications":        {addr: "127.0.0.1:20310", public: "https://desk.example.com", want: peopleMany},
+		"below a path":         {addr: "127.0.0.1:20310", base: "https://desk.example.com/deskhand", want: peopleMany},
 		"the page to sign in":  {addr: "127.0.0.1:20310", connect: "https://desk.example.com", want: peopleMany},
 		"looks like this host": {addr: "127.0.0.1:20310", host: "localhost.example.com", want: peopleMany},
 		"said to be one":       {people: peopleOne, addr: "0.0.0.0:20310", want: peopleOne},
@@ -33,7 +34,7 @@ func TestAttackDoorsUpstreamWhoReachesAServer(t *testing.T) {
 				people = peopleAuto
 			}
 			s := &Settings{values: map[string]value{"gateway.people": {[]string{people}, ByDefault}, "allow-host": {nil, ByDefault},
-				"public-url": {[]string{c.public}, ByDefault}, "connect.url": {[]string{c.connect}, ByDefault}}}
+				"public-url": {[]string{c.public}, ByDefault}, "connect.url": {[]string{c.connect}, ByDefault}, "base-url": {[]string{c.base}, ByDefault}}}
 			if c.host != "" {
 				s.values["allow-host"] = value{[]string{c.host}, ByDefault}
 			}
