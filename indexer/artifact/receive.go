@@ -93,7 +93,7 @@ func opens(path string, m Metadata) error {
 	return errors.Join(r.load(), r.Close())
 }
 
-// bounded is a writer that accepts at most left bytes.
+// bounded is a writer that accepts up to left more bytes.
 type bounded struct {
 	w    io.Writer
 	left int64

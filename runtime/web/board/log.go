@@ -50,7 +50,7 @@ type entry struct {
 	Status, Tone string // for a tool call that did not succeed
 	Pre          bool   // whether Text is preformatted
 	Todos        []todo
-	Jump         string // fail or ask, for entries to which keys jump
+	Jump         string // "fail" or "ask" if a keyboard shortcut can jump to this entry
 	At           moment
 }
 
