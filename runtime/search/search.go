@@ -203,20 +203,21 @@ func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) er
 // answer fills page with from.Limit hits, starting at from.Offset.
 func (r *run) answer(ctx context.Context, page *Page, asked question, from cursor) error {
 	to := from.Offset + from.Limit
-	ranked, err := r.rank(ctx, to+1)
+	ranked, unquoted, err := r.rankOrUnquote(ctx, to+1)
 	if err != nil {
 		return err
 	}
 	page.Cut = r.cut
 	if len(ranked) == 0 && from.Offset == 0 {
-		if page.Hint, err = r.hint(ctx, asked.text); err == nil {
-			page.Hint.Message += r.withoutQuotes()
-		}
+		page.Hint, err = r.hint(ctx, asked.text)
 		return err
 	}
 	if from.Offset == 0 {
 		if page.Hint, err = r.advice(asked.text, ranked); err != nil {
 			return err
+		}
+		if unquoted {
+			page.Hint = unquotedHint(page.Hint)
 		}
 	}
 	if len(ranked) > to {

@@ -113,7 +113,7 @@ func (m Measured) Print(w io.Writer) error {
 	for _, g := range slices.Concat(m.Sets, m.Categories) {
 		fmt.Fprintf(&b, "%-22s %-10s %9d %7.4f %7.4f %+7.4f  %+.3f to %+.3f\n", g.Name, cmp.Or(g.Reader, "-"), g.Questions, g.Without, g.With, g.With-g.Without, g.Low, g.High)
 	}
-	fmt.Fprintf(&b, "mean gain of the sets, questions alone: %+.4f\n", m.Mean)
+	fmt.Fprintf(&b, "mean gain of all sets, without rephrasings: %+.4f\n", m.Mean)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
