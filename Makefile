@@ -124,6 +124,9 @@ SITE = dist/site
 site:
 	$(GO) run ./deploy/site -out $(SITE)
 
+recording: build
+	$(GO) run ./deploy/recording -program bin/deskhand
+
 test-web: build
 	$(GO) run ./deploy/site -out bin/site
 	SITE=bin/site cmd/deskhand/testdata/web/run.sh bin/deskhand "$(PICTURES)" "$(STORY)"
