@@ -15,13 +15,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/deploy/identity"
 	"github.com/deskhand/deskhand/runtime/manual"
 	"github.com/deskhand/deskhand/runtime/web/manualpage"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
-
-// source is the address of the repository, which each page links to.
-const source = "https://github.com/deskhand/deskhand"
 
 func main() {
 	out := flag.String("out", "dist/site", "folder to write; an earlier site in it is replaced")
@@ -55,7 +53,7 @@ func run(out string) error {
 func build() (map[string][]byte, error) {
 	shell := page.New(nil)
 	pages := manualpage.New(manualpage.Options{Shell: shell})
-	shell.Nav = append(shell.Nav, page.Link{Path: source, Name: "Source"})
+	shell.Nav = append(shell.Nav, page.Link{Path: identity.Ours.URL(), Name: "Source"})
 	mux := http.NewServeMux()
 	for route, h := range pages.Mounts() {
 		mux.Handle(route, h)
