@@ -52,6 +52,7 @@ var notInside = map[string]string{
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,
 	"deskhand tasks import":       onlyOutside,
+	"deskhand work":               onlyPeople,
 	"deskhand runner":             onlyOutside,
 	"deskhand add":                onlyOutside,
 	"deskhand push":               onlyOutside,
