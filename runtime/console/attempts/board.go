@@ -49,7 +49,7 @@ func (c *Command) act(ctx context.Context, o terminal.Order) error {
 		return c.Start(ctx, o.Task, Start{Executor: o.Agent})
 	case terminal.ActNew:
 		title, rest := splitPrompt(o.Text)
-		return c.Add(ctx, o.Project, map[string]any{"title": title, "description": rest})
+		return c.Add(ctx, o.Project, map[string]any{"title": title, "description": rest}, Planning{})
 	}
 	return fault.Misuse("there is no act "+string(o.Act), "")
 }

@@ -48,6 +48,11 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 				return err
 			}
 		}
+		if plan := c.planLines(ctx, string(t.ProjectID), id); plan != "" {
+			if err := c.Line("%s", plan); err != nil {
+				return err
+			}
+		}
 		var all work.Attempts
 		if _, err := c.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil || all.Count == 0 {
 			return err
