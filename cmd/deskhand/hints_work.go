@@ -105,6 +105,7 @@ var workHints = fault.Hints{
 	tasks.LandingForbidden:      asSaid,
 	tasks.PlanChanged:           asSaid,
 	tasks.NothingToUndo:         "check its state: deskhand tasks show {attempt}",
+	tasks.NoPull:                "open one: deskhand tasks pr {attempt}",
 	tasks.NotVisited:            "check it out there first: deskhand tasks checkout {attempt}",
 	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",
 	worktree.NotFastForward:     "land with --merge, --squash or --rebase, or update the branch first: deskhand tasks update {attempt}",

@@ -167,7 +167,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
 		"DELETE FROM queued WHERE attempt_id = ?", "DELETE FROM sessions WHERE attempt_id = ?",
 		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM pulls WHERE attempt_id = ?", "DELETE FROM allowed_secrets WHERE attempt_id = ?",
-		"DELETE FROM comments WHERE attempt_id = ?", "DELETE FROM viewed WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
+		"DELETE FROM comments WHERE attempt_id = ?", "DELETE FROM viewed WHERE attempt_id = ?", "DELETE FROM pull_comments WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
 	} {
 		if _, err := tx.Exec(ctx, query, a.ID); err != nil {
 			return fmt.Errorf("delete attempt: %w", err)

@@ -113,6 +113,7 @@ var hints = fault.Hints{
 	tasks.LandingForbidden:      "ask the person to land it, or to allow it for the project with \"deskhand tasks project set\"; do not call {tool} again before that",
 	tasks.PlanChanged:           "call {tool} again; the person is then asked about the current state",
 	tasks.NothingToUndo:         again,
+	tasks.NoPull:                again,
 	tasks.NotVisited:            again,
 	worktree.Conflicts:          "call follow_up with action=send and a prompt to merge the target branch and resolve the conflicts; then call {tool} again",
 	worktree.NotFastForward:     "call update_attempt first, or land_attempt with how=merge, squash or rebase",

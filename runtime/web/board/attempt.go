@@ -5,10 +5,12 @@ import (
 	"html/template"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/web/page"
@@ -148,6 +150,8 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 		}
 	case "cancel":
 		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: tasks.Cancel, AttemptID: id})
+	case "reviews":
+		err = sendReviews(r.Context(), m, id)
 	case "stop", "kill":
 		_, err = m.Stop(r.Context(), id, act == "kill")
 	default:
@@ -163,6 +167,20 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 		return err
 	}
 	return back(w, r, AttemptPath(id))
+}
+
+// sendReviews sends the forge's review comments to the agent.
+func sendReviews(ctx context.Context, m *tasks.Manager, id string) error {
+	sent, _, err := m.SendPullComments(ctx, id)
+	if err == nil && len(sent) == 0 {
+		return fault.New(tasks.NoPull, "There are no new review comments.", "")
+	}
+	return err
+}
+
+// HasReviews reports whether a pull request is open whose review comments can be sent.
+func (v attemptView) HasReviews() bool {
+	return v.CanSend && !v.Live && slices.ContainsFunc(v.Pulls, func(pr tasks.PullRequest) bool { return pr.Pull.State == forge.Open && pr.Pull.Number > 0 })
 }
 
 // Folders returns the paths of the attempt's worktrees, one for each
