@@ -65,6 +65,7 @@ var notInside = map[string]string{
 	"deskhand tasks start":        onlyOutside,
 	"deskhand tasks say":          onlyOutside,
 	"deskhand tasks stop":         onlyOutside,
+	"deskhand tasks dev":          onlyOutside,
 	"deskhand tasks rm":           onlyOutside,
 	"deskhand tasks gc":           onlyOutside,
 	"deskhand tasks set":          onlyOutside,

@@ -22,7 +22,7 @@ import (
 // else TIME or TEXT.
 var valueNames = map[string]string{
 	"agent": "NAME", "annotation": "KEY=VALUE", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
-	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "dev-server": "COMMAND", "config": "FILE", "copy": "GLOB",
 	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
 	"include": "GLOB", "key": "KEY", "label": "LABEL", "blocked-by": "TASK",

@@ -105,6 +105,8 @@ var workHints = fault.Hints{
 	tasks.LandingForbidden:      asSaid,
 	tasks.PlanChanged:           asSaid,
 	tasks.NothingToUndo:         "check its state: deskhand tasks show {attempt}",
+	tasks.NoDevServer:           "set its command: deskhand tasks project set PROJECT --dev-server 'npm run dev'",
+	tasks.DevServerRunning:      "stop it first: deskhand tasks dev {attempt} --stop",
 	tasks.NoPull:                "open one: deskhand tasks pr {attempt}",
 	tasks.NotVisited:            "check it out there first: deskhand tasks checkout {attempt}",
 	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",

@@ -99,6 +99,7 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 		Use:   "set PROJECT",
 		Short: "Change a project or one of its repositories; settings without a flag stay unchanged",
 		Example: "  deskhand tasks project set shop --setup 'npm ci' --copy .env\n" +
+			"  deskhand tasks project set shop --dev-server 'npm run dev -- --port $PORT'\n" +
 			"  deskhand tasks project set shop --cleanup ''\n  deskhand tasks project set shop --path ~/src/shop",
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return p.Read(cmd.Flags().Changed) },
 	}
@@ -108,6 +109,7 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringVar(&p.Branch, "branch", "", "branch that attempts start from")
 	flags.StringVar(&p.Setup, "setup", "", "script to run in a new worktree before the agent starts ('': none)")
 	flags.StringVar(&p.Cleanup, "cleanup", "", "script to run after the agent if it changed files ('': none)")
+	flags.StringVar(&p.Dev, "dev-server", "", "command that serves an attempt's work on the port in $PORT ('': none)")
 	flags.StringArrayVar(&p.Globs, "copy", nil, "untracked files that a worktree needs (repeatable; '': none)")
 	flags.StringVar(&p.Sandbox, "sandbox", "", "sandbox for its agents: auto, bwrap, landlock, container or none ('': use the settings)")
 	flags.StringSliceVar(&p.Hosts, "sandbox-network", nil, "network of the sandbox: on, off, or hosts ('': use the settings)")

@@ -150,6 +150,21 @@ func tasksSayCommand(a *app) *cobra.Command {
 	})
 }
 
+func tasksDevCommand(a *app) *cobra.Command {
+	var stop bool
+	cmd := &cobra.Command{
+		Use:   "dev ID",
+		Short: "Run the project's dev server on an attempt's work, on its own port",
+		Long: "Run the project's dev server in an attempt's folder, on a free port that it gets in $PORT, and print its\n" +
+			"output. It ends with this command, and when the attempt is stopped or its folder is removed.",
+		Example: "  deskhand tasks dev newest\n  deskhand tasks dev 3f9c1a --stop",
+	}
+	cmd.Flags().BoolVar(&stop, "stop", false, "stop the attempt's dev server, whichever process runs it")
+	return a.onAttempt(cmd, "", func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Dev(ctx, args[0], stop)
+	})
+}
+
 func tasksStopCommand(a *app) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{Use: "stop ID", Short: "Stop an attempt's running process; its changes stay", Example: "  deskhand tasks stop newest"}

@@ -81,7 +81,7 @@ var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []str
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
 	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld, LandingForbidden, PlanChanged,
-	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited, NoPull,
+	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited, NoPull, NoDevServer, DevServerRunning,
 })
 
 // Cases lists the fault cases of this package and of the packages that it uses.

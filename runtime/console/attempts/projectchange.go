@@ -13,11 +13,11 @@ import (
 // ProjectChange holds the flags that change a project or one of its repositories. Read
 // finds out which of them were given.
 type ProjectChange struct {
-	Repo, Path, Branch, Setup, Cleanup string
-	Sandbox                            string
-	Globs, Hosts                       []string
-	Policy, Template, Forge, URL       string // landing settings
-	TrustHooks                         bool
+	Repo, Path, Branch, Setup, Cleanup, Dev string
+	Sandbox                                 string
+	Globs, Hosts                            []string
+	Policy, Template, Forge, URL            string // landing settings
+	TrustHooks                              bool
 
 	change  tasks.RepoChange     // the given repository fields
 	given   bool                 // change has at least one value
@@ -31,7 +31,7 @@ func (p *ProjectChange) Read(changed func(flag string) bool) error {
 	for name, field := range map[string]struct {
 		to    **string
 		value *string
-	}{"path": {&p.change.Path, &p.Path}, "branch": {&p.change.TargetBranch, &p.Branch}, "setup": {&p.change.Setup, &p.Setup}, "cleanup": {&p.change.Cleanup, &p.Cleanup}} {
+	}{"path": {&p.change.Path, &p.Path}, "branch": {&p.change.TargetBranch, &p.Branch}, "setup": {&p.change.Setup, &p.Setup}, "cleanup": {&p.change.Cleanup, &p.Cleanup}, "dev-server": {&p.change.DevServer, &p.Dev}} {
 		if changed(name) {
 			*field.to, p.given = field.value, true
 		}
@@ -48,7 +48,7 @@ func (p *ProjectChange) Read(changed func(flag string) bool) error {
 		p.network = append([]string{}, slices.DeleteFunc(p.Hosts, empty)...)
 	}
 	if p.readLanding(changed); !p.given && !p.confines() && !p.lands() {
-		return fault.Misuse("nothing to change", "pass at least one of --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
+		return fault.Misuse("nothing to change", "pass at least one of --path, --branch, --setup, --cleanup, --dev-server, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
 	}
 	return nil
 }

@@ -307,6 +307,9 @@ func (p *attemptPane) heading(width int) []string {
 				about += ", conflicts in " + flat(strings.Join(d.Conflicts, ", "))
 			}
 		}
+		if d := p.status.Dev; d != nil && d.Ended == "" {
+			about += " · " + d.URL()
+		}
 		for _, pr := range p.status.Pulls {
 			if pr.Pull.URL != "" {
 				about += " · pull request " + flat(string(pr.Pull.State)+" "+pr.Pull.Checks+" "+pr.Pull.Review+" "+pr.Pull.URL)

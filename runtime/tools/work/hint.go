@@ -114,6 +114,8 @@ var hints = fault.Hints{
 	tasks.PlanChanged:           "call {tool} again; the person is then asked about the current state",
 	tasks.NothingToUndo:         again,
 	tasks.NoPull:                again,
+	tasks.NoDevServer:           again,
+	tasks.DevServerRunning:      again,
 	tasks.NotVisited:            again,
 	worktree.Conflicts:          "call follow_up with action=send and a prompt to merge the target branch and resolve the conflicts; then call {tool} again",
 	worktree.NotFastForward:     "call update_attempt first, or land_attempt with how=merge, squash or rebase",
