@@ -44,7 +44,7 @@ func (c *Command) act(ctx context.Context, o terminal.Order) error {
 	case terminal.ActStop:
 		return c.Stop(ctx, o.Attempt, false)
 	case terminal.ActSay: // queued, so that it also works while the agent is running
-		return c.Say(ctx, o.Attempt, map[string]any{"action": string(tasks.Queue), "prompt": o.Text}, false)
+		return c.Say(ctx, o.Attempt, map[string]any{"action": string(tasks.Queue), "prompt": o.Text}, nil, false)
 	case terminal.ActStart:
 		return c.Start(ctx, o.Task, Start{Executor: o.Agent})
 	case terminal.ActNew:

@@ -20,7 +20,7 @@ var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream
 
 // Run starts an agent with a prompt in the working directory's repository, and follows it
 // to the end unless detach is set. An empty agent means the first installed one.
-func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
+func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images []string, detach bool) error {
 	agent, err := c.executor(ctx, agent)
 	if err != nil {
 		return err
@@ -30,6 +30,9 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 		return err
 	}
 	title, rest := splitPrompt(prompt)
+	if prompt, err = c.WithImages(ctx, prompt, images); err != nil {
+		return err
+	}
 	task, err := c.Manager.CreateTask(ctx, tasks.NewTask{ProjectID: project.ID, Title: title, Description: rest})
 	if err != nil {
 		return err
