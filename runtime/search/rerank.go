@@ -21,14 +21,10 @@ func (r *run) teachable() *embed.Static {
 	return model
 }
 
-// mostFound is how much of a question the best section by keyword has at most if the
-// ranker orders the hits. With more, words know the answer, and their order stays.
-const mostFound = 0.5
-
 // unfound reports whether the ranker orders the hits: it can, the question is not
-// literal, and no section has more than mostFound of it by keyword. r.best must be set.
+// literal, and no section has ranker.MostFound of it by keyword. r.best must be set.
 func (r *run) unfound() bool {
-	return r.teachable() != nil && !r.literal && r.best < mostFound*r.total
+	return r.teachable() != nil && !r.literal && r.best < ranker.MostFound*r.total
 }
 
 // examine returns the ranker's inputs for candidates, except those that depend on the
@@ -46,6 +42,11 @@ func (r *run) examine(pool []ranked) ([]ranker.Candidate, error) {
 	for i := range pool {
 		t := &c.texts[c.texts[i].of]
 		in, row := c.inputs(&pool[i], t)
+		path, err := r.reader.PagePath(r.reader.PageOf(pool[i].chunk))
+		if err != nil {
+			return nil, err
+		}
+		kindInputs(in, path)
 		if row >= 0 {
 			pool[i].row = textSpan{t.rows[row].from, t.rows[row].to}
 		}
