@@ -58,7 +58,7 @@ func (f *Federation) Search(ctx context.Context, library string, q Query) (page 
 	if err := joint.read(ctx); err != nil {
 		return page, err
 	}
-	hits, err := joint.rank(ctx, from.Offset+limit+1)
+	hits, unquoted, err := joint.rankOrUnquote(ctx, from.Offset+limit+1)
 	if err != nil {
 		return page, err
 	}
@@ -70,6 +70,9 @@ func (f *Federation) Search(ctx context.Context, library string, q Query) (page 
 	if from.Offset == 0 {
 		if page.Hint, err = joint.hint(text, hits); err != nil {
 			return page, err
+		}
+		if unquoted {
+			page.Hint = unquotedHint(page.Hint)
 		}
 	}
 	for _, h := range hits[min(from.Offset, len(hits)):] {
@@ -214,6 +217,27 @@ func (j *joint) read(ctx context.Context) error {
 		p.run.vector = v
 	}
 	return nil
+}
+
+// rankOrUnquote is [run.rankOrUnquote] for all parts together.
+func (j *joint) rankOrUnquote(ctx context.Context, want int) (hits []*jointHit, unquoted bool, err error) {
+	if len(j.parts) == 0 || len(j.parts[0].run.phrases) == 0 {
+		hits, err = j.rank(ctx, want)
+		return hits, false, err
+	}
+	open := make([]run, len(j.parts))
+	for i, p := range j.parts {
+		open[i] = *p.run
+		open[i].phrases, open[i].quoted = nil, nil
+	}
+	if hits, err = j.rank(ctx, want); err != nil || len(hits) > 0 {
+		return hits, false, err
+	}
+	for i, p := range j.parts {
+		*p.run, p.pool = open[i], nil
+	}
+	hits, err = j.rank(ctx, want)
+	return hits, len(hits) > 0, err
 }
 
 // rank returns at least want hits in their final order, if there are that many.
@@ -375,11 +399,7 @@ func (s *sieve) add(h *jointHit) error {
 // hint returns advice on how to ask again if little was found, and nil otherwise.
 func (j *joint) hint(text string, hits []*jointHit) (h *Hint, err error) {
 	if len(hits) == 0 {
-		h = &Hint{Found: FoundNothing, Message: "0 results found. No matches were found for this query in the libraries searched.", Suggested: map[string][]string{}}
-		if len(j.parts) > 0 {
-			h.Message += j.parts[0].run.withoutQuotes()
-		}
-		return h, nil
+		return &Hint{Found: FoundNothing, Message: "0 results found. No matches were found for this query in the libraries searched.", Suggested: map[string][]string{}}, nil
 	}
 	top := hits[0].part
 	var own []ranked
