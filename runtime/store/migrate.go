@@ -80,7 +80,10 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	return err
 }
 
-func (r Schema) table() string { return "schema_" + r.Name }
+// versionsPrefix begins the names of the tables that hold the schemas' versions.
+const versionsPrefix = "schema_"
+
+func (r Schema) table() string { return versionsPrefix + r.Name }
 
 // found returns the schema version of the stored tables, or -1 if the version
 // cannot be read, for example in a new store. The migration then reports any

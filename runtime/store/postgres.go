@@ -49,6 +49,9 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 		return err
 	}
 	s := &postgresStore{turn: make(chan struct{}, 1)}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = ownName()
+	}
 	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { s.notified() }
 	s.first, s.others = pool(config, 1, idleFor), pool(config, maxLanes, laneIdle)
 	db.pools = []*sql.DB{s.others, s.first}
