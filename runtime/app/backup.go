@@ -30,8 +30,8 @@ func (a *App) Restore(ctx context.Context, file string, replace bool) (r backup.
 // CopyStore copies the store to another place, which is a folder or a postgres:// URL; see
 // [backup.Copy].
 func (a *App) CopyStore(ctx context.Context, place string, replace bool) (r backup.Report, err error) {
-	if strings.Contains(place, "://") && !store.IsPostgres(place) {
-		return r, fault.Misuse("a store cannot be at "+store.Shown(place), "pass a folder or a postgres:// URL")
+	if scheme, _, is := strings.Cut(place, "://"); is && !store.IsPostgres(place) {
+		return r, fault.Misuse("a store cannot be at a "+scheme+":// address", "pass a folder or a postgres:// URL")
 	}
 	err = a.withStore(ctx, func(from *store.DB) error {
 		to, err := openStore(ctx, place)
