@@ -12,7 +12,7 @@ import (
 // Backup writes the store to a file; see [backup.Write].
 func (a *App) Backup(ctx context.Context, file string) (r backup.Report, err error) {
 	err = a.withStore(ctx, func(db *store.DB) error {
-		r, err = backup.Write(ctx, db, openStore, file, a.config.Version)
+		r, err = backup.Write(ctx, db, a.openStore, file, a.config.Version)
 		return err
 	})
 	return r, err
@@ -21,7 +21,7 @@ func (a *App) Backup(ctx context.Context, file string) (r backup.Report, err err
 // Restore replaces the store with a backup; see [backup.Restore].
 func (a *App) Restore(ctx context.Context, file string, replace bool) (r backup.Report, err error) {
 	err = a.withStore(ctx, func(db *store.DB) error {
-		r, err = backup.Restore(ctx, db, openStore, file, replace)
+		r, err = backup.Restore(ctx, db, a.openStore, file, replace)
 		return err
 	})
 	return r, err
@@ -34,7 +34,7 @@ func (a *App) CopyStore(ctx context.Context, place string, replace bool) (r back
 		return r, fault.Misuse("a store cannot be at a "+scheme+":// address", "pass a folder or a postgres:// URL")
 	}
 	err = a.withStore(ctx, func(from *store.DB) error {
-		to, err := openStore(ctx, place)
+		to, err := a.openStore(ctx, place)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (a *App) withStore(ctx context.Context, f func(*store.DB) error) error {
 	if err != nil {
 		return err
 	}
-	db, err := openStore(ctx, place)
+	db, err := a.openStore(ctx, place)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // exist, and looks for columns that the database counts by itself: a copy would have to
 // set their counters.
 func TestACopyOfTheStoreHasEveryTable(t *testing.T) {
-	lite, err := openStore(t.Context(), t.TempDir())
+	lite, err := (&App{}).openStore(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestACopyOfTheStoreHasEveryTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	postgres, err := openStore(t.Context(), storetest.Postgres(t))
+	postgres, err := (&App{}).openStore(t.Context(), storetest.Postgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}

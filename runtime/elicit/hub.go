@@ -351,6 +351,9 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 		}
 	}
 	data, err := a.event(next)
+	if err == nil && a.audited() {
+		err = tx.Audit(a.record(next))
+	}
 	if err != nil {
 		return Change{}, err
 	}

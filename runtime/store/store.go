@@ -56,6 +56,7 @@ type DB struct {
 	probe   probe
 	clock   clock
 	now     func() time.Time
+	actor   Record // Who and Way of what this process does by itself
 	close   sync.Once
 }
 

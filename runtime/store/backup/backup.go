@@ -102,7 +102,10 @@ func Write(ctx context.Context, db *store.DB, open Open, file, version string) (
 	if err = errors.Join(err, to.Close()); err != nil {
 		return r, err
 	}
-	return r, settle(to.File(), file)
+	if err := settle(to.File(), file); err != nil {
+		return r, err
+	}
+	return r, db.Audit(ctx, store.Record{Action: "store.backed-up", Object: file})
 }
 
 // sign writes the manifest.
@@ -301,12 +304,15 @@ func into(ctx context.Context, source, target *store.Tx, r *Report, replace bool
 			return err
 		}
 	}
-	return move(ctx, source, target, r)
+	if err := move(ctx, source, target, r); err != nil {
+		return err
+	}
+	return target.Audit(store.Record{Action: "store.replaced", Object: r.From, Detail: fmt.Sprintf("%d rows of %s", r.Rows, r.At.Format(time.RFC3339))})
 }
 
 // passing are the tables that a store may have rows in before anybody has used it: those
 // of the migrations, and those that a server writes by itself.
-var passing = []string{"feed", "events", "leases"}
+var passing = []string{"feed", "events", "leases", "audit"}
 
 // empty returns a fault if a table has rows that somebody would miss.
 func empty(ctx context.Context, tx *store.Tx, place string) error {

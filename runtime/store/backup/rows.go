@@ -30,6 +30,9 @@ func move(ctx context.Context, source, target *store.Tx, r *Report) error {
 	if !slices.EqualFunc(from, to, func(a, b store.Table) bool { return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) }) {
 		return fmt.Errorf("%s and %s have different tables", r.From, r.To)
 	}
+	if err := target.ReplaceAll(ctx); err != nil {
+		return err
+	}
 	for _, t := range to {
 		read, err := fill(ctx, source, target, t)
 		if err != nil {
