@@ -20,7 +20,7 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/simulate", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest"},
 	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "indexer/formats", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge", "runtime/webpush", "runtime/ranker", "runtime/people", "runtime/usage", "runtime/tasks/imports", "runtime/store/backup", "runtime/audit"},
 	{"indexer", "indexer/source", "indexer/oci", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"indexer/shelf", "runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
