@@ -56,12 +56,12 @@ func (w *World) Weather() {
 	w.Advance(time.Duration(w.IntN(3000)) * time.Millisecond)
 	h := &w.hosts[w.IntN(len(w.hosts))]
 	switch n := w.IntN(1000); {
-	case n < 2:
+	case n < 4:
 		h.skew = time.Duration(w.Int64N(int64(2*mostSkew))) - mostSkew
 		w.Note("a clock is %v off", h.skew)
-	case n < 6:
+	case n < 8:
 		h.skew = 0
-	case n < 12:
+	case n < 16:
 		h.cut = !h.cut
 		w.Note("hosts cut off: %v", w.hosts)
 	case n < 30:
