@@ -125,7 +125,8 @@ func (h *Hub) dispatchPlanned(ctx context.Context, a Action) (c Change, done boo
 func (h *Hub) planOf(ctx context.Context, seen stored, a Action) (c Change, p store.Plan, now stored, ok bool) {
 	at, known := h.db.Estimate()
 	r := seen.request
-	if !known || r.holdOver(at) || r.Status == Open && !r.Deadline.IsZero() && !at.Before(r.Deadline.Time) {
+	latest := at.Add(store.MostOff)
+	if !known || r.holdOver(latest) || r.Status == Open && !r.Deadline.IsZero() && !latest.Before(r.Deadline.Time) {
 		return c, p, now, false
 	}
 	a.At = At(at)
