@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // Pooled returns the URL of an empty database behind PgBouncer in transaction mode, with
@@ -68,16 +69,12 @@ ignore_startup_parameters = extra_float_digits
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 	})
-	for since := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	waittest.Until(t, "pgbouncer to answer", func() (bool, any) {
 		conn, err := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432"))
 		if err == nil {
 			conn.Close()
-			break
 		}
-		if time.Since(since) > starting {
-			out, _ := os.ReadFile(log.Name())
-			t.Fatalf("pgbouncer does not answer: %v: %s", err, out)
-		}
-	}
+		return err == nil, err
+	})
 	return "postgres://" + direct.User + "@/" + direct.Database + "?port=6432&pooler=transaction&host=" + url.QueryEscape(dir)
 }
