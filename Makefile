@@ -13,6 +13,7 @@
 # make received [CLIENTS="claude gemini"] [TABLE=docs/clients.md]   what real MCP clients hand their model of every tool (needs Node.js 20 and npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make survive    kill servers, launchers, runners and agents, in sandboxes too, at 100 random moments each (an hour)
+# make simulate [STEPS=1000000] [SEED=1]   the rules of questions and attempts on hosts that are cut off, restart and have wrong clocks (minutes)
 # make attack     try everything that a stranger or an agent could, in one table of what held (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
@@ -40,7 +41,7 @@ SLOWEST = ./cmd/deskhand ./runtime/tasks
 AT_ONCE ?= 3
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image
+.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image simulate
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -56,6 +57,9 @@ demo: build
 
 test:
 	$(GO) test $(RACE) -p $(AT_ONCE) -timeout 30m $(SLOWEST) ./... $(TOOLS_OF_TESTS)
+
+simulate:
+	SIMULATE_STEPS=$(or $(STEPS),1000000) SIMULATE_SEED=$(or $(SEED),1) $(GO) test -count 1 -timeout 2h -run 'TestSimulated' -v ./runtime/elicit ./runtime/tasks
 
 race:
 	CHECK_PROGRAM=1 $(GO) test $(RACE) -timeout 30m ./...

@@ -20,13 +20,13 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus", "deploy/identity"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest"},
-	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "indexer/formats", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge", "runtime/webpush", "runtime/ranker", "runtime/people", "runtime/usage", "runtime/tasks/imports"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/simulate", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest"},
+	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "indexer/formats", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge", "runtime/webpush", "runtime/ranker", "runtime/people", "runtime/usage", "runtime/tasks/imports", "runtime/store/backup", "runtime/audit"},
 	{"indexer", "indexer/source", "indexer/oci", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"indexer/shelf", "runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
 	{"indexer/deps", "runtime/ranker/train", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/manualpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat", "runtime/phrases"},
 	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
-	{"runtime/app", "runtime/console/askline", "runtime/console/attempts", "runtime/console/builds", "runtime/console/evals", "runtime/console/libraries", "runtime/console/manpage", "runtime/console/onboarding", "runtime/console/team"},
+	{"runtime/app", "runtime/console/askline", "runtime/console/attempts", "runtime/console/builds", "runtime/console/evals", "runtime/console/libraries", "runtime/console/manpage", "runtime/console/onboarding", "runtime/console/team", "runtime/console/upkeep"},
 	{"runtime/doctor", "cmd/deskhand/settings"},
 	{"cmd/deskhand", "deploy/release", "deploy/site"},
 }

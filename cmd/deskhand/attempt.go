@@ -31,6 +31,11 @@ var notInside = map[string]string{
 	"deskhand token create":       onlyPeople,
 	"deskhand token list":         onlyPeople,
 	"deskhand token revoke":       onlyPeople,
+	"deskhand audit":              onlyPeople,
+	"deskhand audit prune":        onlyPeople,
+	"deskhand store backup":       onlyPeople, // it has everything that people and agents wrote
+	"deskhand store restore":      onlyPeople,
+	"deskhand store copy":         onlyPeople,
 	"deskhand gaps":               onlyPeople, // it prints other people's questions
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,51 +109,18 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 		return err
 	}
 	if kind == gateway.Key {
-		key, err := a.ReadKey(name)
-		if err != nil {
-			return err
+		var key string
+		if key, err = a.ReadKey(name); err == nil {
+			err = d.Connect(ctx, name, key)
 		}
-		if err := d.Connect(ctx, name, key); err != nil {
-			return err
+	} else {
+		var r elicit.Request
+		if r, err = all.SignIn(ctx, d, name, func(link string) { a.Tell("open " + link) }); err == nil {
+			err = outcome(r, false)
 		}
+	}
+	if err == nil {
 		_, err = fmt.Fprintln(a.Stdout, name+" is connected")
-		return err
 	}
-	r, err := d.Ask(ctx, name)
-	if err != nil {
-		return err
-	}
-	log, err := a.settings.Logger(a.Stderr)
-	if err != nil {
-		return err
-	}
-	in, err := a.installation(log).Visitors()
-	if err != nil {
-		return err
-	}
-	base, path, _ := strings.Cut(r.URL, gateway.Path)
-	a.Tell("open " + in.LoginLink(base, gateway.Path+path))
-	hub, err := all.Hub(ctx)
-	if err != nil {
-		return err
-	}
-	r, err = hub.Wait(ctx, r.ID)
-	if ctx.Err() != nil { // no process would be left to use the answer
-		_, _ = hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "asker_gone"})
-	}
-	if err != nil {
-		return err
-	}
-	if r.Completion != nil && r.Completion.Channel == "web" {
-		time.Sleep(lastPage)
-	}
-	if err := outcome(r, false); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.Stdout, name+" is connected")
 	return err
 }
-
-// lastPage is the time that the server continues to run after the upstream is
-// connected. In this time, the browser can load the confirmation page.
-const lastPage = time.Second

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/console/evals"
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -146,7 +147,7 @@ func (f *evalFlags) kinds() (kinds []search.By, err error) {
 		return nil, misuse("--by works only with an index, not with --server or --url", "omit --by, or omit --server and --url")
 	}
 	for _, given := range f.by {
-		by, err := readBy(given)
+		by, err := console.ReadBy(given)
 		if err != nil {
 			return nil, err
 		}

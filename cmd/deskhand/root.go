@@ -120,7 +120,7 @@ var commands = []struct {
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand, peopleCommand, tokenCommand}},
 	{"Work", []func(*app) *cobra.Command{workCommand, tasksCommand, runnerCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
-	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},
+	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, storeCommand, auditCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},
 }
 
 // aliases maps docs-mcp's flag names to deskhand's, so that existing

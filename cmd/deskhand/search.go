@@ -5,17 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
-	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/search"
-	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
@@ -64,11 +60,11 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	if err := within("limit", f.limit, 1, search.MaxLimit); err != nil {
 		return err
 	}
-	by, err := readBy(f.by)
+	by, err := console.ReadBy(f.by)
 	if err != nil {
 		return err
 	}
-	filters, err := readFacets(f.facets)
+	filters, err := console.ReadFacets(f.facets)
 	if err != nil {
 		return err
 	}
@@ -90,7 +86,7 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 		return err
 	}
 	defer engine.Close()
-	if err := checkFacets(filters, engine.Metadata().Taxonomy); err != nil {
+	if err := console.CheckFacets(filters, engine.Metadata().Taxonomy); err != nil {
 		return err
 	}
 	answer, result, err := docs.Search(ctx, engine, q, unbounded)
@@ -117,54 +113,3 @@ func (a *app) answered(f *searchFlags, answer string, result docs.SearchResult, 
 // unbounded is the maximum size in bytes of an answer on the command line. It is
 // so large that it has no effect.
 const unbounded = 1 << 30
-
-// readBy parses --by.
-func readBy(given string) (search.By, error) {
-	by := search.By(given)
-	if by != search.Both && by != search.Words && by != search.Meaning {
-		return "", misuse(fmt.Sprintf("unknown --by %q", given), "use words, meaning or both")
-	}
-	return by, nil
-}
-
-// readFacets parses --facet key=value.
-func readFacets(given []string) (map[string]string, error) {
-	filters := map[string]string{}
-	for _, facet := range given {
-		k, v, ok := strings.Cut(facet, "=")
-		if !ok {
-			return nil, misuse(fmt.Sprintf("--facet %q has no value", facet), "write it as key=value")
-		}
-		if _, twice := filters[k]; twice {
-			return nil, misuse(fmt.Sprintf("facet '%s' is given twice", k), "remove one: a page has only one value for each facet")
-		}
-		filters[k] = v
-	}
-	return filters, nil
-}
-
-// checkFacets returns an error if the index does not have one of the facets or
-// values.
-func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) error {
-	for _, k := range slices.Sorted(maps.Keys(filters)) {
-		v, has := filters[k], taxonomy[k].Values
-		if len(taxonomy) == 0 {
-			return misuse(fmt.Sprintf("there is no facet '%s'; this index has no facets", k), "omit --facet, or add metadata to the pages and rebuild the index")
-		}
-		if _, known := taxonomy[k]; !known {
-			keys := slices.Sorted(maps.Keys(taxonomy))
-			return misuse(fmt.Sprintf("there is no facet '%s'; the facets are %s", k, textutil.Some(keys, 30)), oneOfThese(textutil.Nearest(k, keys)))
-		}
-		if !slices.Contains(has, v) {
-			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; its values are %s", k, v, textutil.Some(has, 30)), oneOfThese(textutil.Nearest(v, has)))
-		}
-	}
-	return nil
-}
-
-func oneOfThese(near string) string {
-	if near != "" {
-		return "did you mean '" + near + "'?"
-	}
-	return "use one of these, or omit --facet"
-}

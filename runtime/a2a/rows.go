@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -27,13 +28,13 @@ const mostListed = 1000
 // mostMessages is the maximum number of client messages that a task keeps.
 const mostMessages = 100
 
-const taskColumns = "SELECT id, context, skill, subject, late, history, created FROM a2a_tasks "
+const taskColumns = "SELECT id, context, skill, subject, late, history, created, owner FROM a2a_tasks "
 
 func scanTask(row interface{ Scan(...any) error }) (*task, error) {
 	var t task
 	var history []byte
 	var created int64
-	if err := row.Scan(&t.id, &t.context, &t.skill, &t.subject, &t.late, &history, &created); err != nil {
+	if err := row.Scan(&t.id, &t.context, &t.skill, &t.subject, &t.late, &history, &created, &t.owner); err != nil {
 		return nil, err
 	}
 	t.created = time.UnixMilli(created)
@@ -43,11 +44,23 @@ func scanTask(row interface{ Scan(...any) error }) (*task, error) {
 	return &t, nil
 }
 
+// visible returns a condition on the tasks that a caller may see, and its argument. A caller
+// with a name sees its own, and other agents those that nobody with a name created. The
+// owner of the installation and this server itself see all.
+func visible(ctx context.Context) (where string, args []any) {
+	c := access.Of(ctx)
+	if !access.Known(ctx) || c.Name == "" && c.Level >= access.People {
+		return "1 = 1", nil
+	}
+	return "owner = ?", []any{c.Name}
+}
+
 // load reads a task. It returns [a2a.ErrTaskNotFound] if the task does not
-// exist.
+// exist, or belongs to another caller.
 func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
 	err = s.db.View(ctx, func(tx *store.Tx) error {
-		t, err = scanTask(tx.QueryRow(ctx, taskColumns+"WHERE id = ?", string(id)))
+		where, args := visible(ctx)
+		t, err = scanTask(tx.QueryRow(ctx, taskColumns+"WHERE id = ? AND "+where, append([]any{string(id)}, args...)...))
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -62,12 +75,12 @@ func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
 // list reads the newest tasks. If a context ID is given, it reads only the tasks
 // in that context.
 func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
-	where, args := "", []any{}
+	where, args := visible(ctx)
 	if of != "" {
-		where, args = "WHERE context = ? ", []any{of}
+		where, args = where+" AND context = ?", append(args, of)
 	}
 	err = s.db.View(ctx, func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, taskColumns+where+"ORDER BY created DESC, id DESC LIMIT ?", append(args, mostListed)...)
+		rows, err := tx.Query(ctx, taskColumns+"WHERE "+where+" ORDER BY created DESC, id DESC LIMIT ?", append(args, mostListed)...)
 		if err != nil {
 			return err
 		}
@@ -100,6 +113,9 @@ func (s *Server) insert(ctx context.Context, t *task) (*task, error) {
 	}
 	err = s.db.Update(ctx, func(tx *store.Tx) error {
 		old, err := scanTask(tx.QueryRow(ctx, taskColumns+"WHERE skill = ? AND subject = ? AND late = ?", t.skill, t.subject, late))
+		if err == nil && old.owner != access.Of(ctx).Name {
+			return a2a.ErrTaskNotFound // another caller's
+		}
 		if err == nil {
 			t = old
 			return nil
@@ -107,8 +123,8 @@ func (s *Server) insert(ctx context.Context, t *task) (*task, error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO a2a_tasks (id, context, skill, subject, late, history, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			string(t.id), t.context, t.skill, t.subject, late, string(history), tx.Now.UnixMilli())
+		_, err = tx.Exec(ctx, "INSERT INTO a2a_tasks (id, context, skill, subject, late, history, created, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			string(t.id), t.context, t.skill, t.subject, late, string(history), tx.Now.UnixMilli(), access.Of(ctx).Name)
 		return err
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ type task struct {
 	late    bool   // whether this task accepts an answer that came too late for its request
 	history []*a2a.Message
 	created time.Time
+	owner   string // name of the person whose token created it; empty: the installation's
 }
 
 // view returns the task with the state of its request.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/audit"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -53,6 +54,8 @@ type Config struct {
 	Agents Part[*Agents]
 	// Surfaces is the zero value if the server is the only surface.
 	Surfaces Part[surface.Options]
+	// Syslog is where servers send the audit log, or nil.
+	Syslog Part[*audit.Target]
 	// Notices configures how people are notified of new questions.
 	Notices Part[Notices]
 	// Token is the bearer token for agents at the HTTP servers. If empty, the

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -24,21 +25,52 @@ const MostSession = 400 * 24 * time.Hour
 
 // Once implements [web.Ledger].
 func (a *App) Once(ctx context.Context, id string, until time.Time) (bool, error) {
-	return a.claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text(), Once: true}, until)
-}
-
-func (a *App) claim(ctx context.Context, l store.Lease, until time.Time) (bool, error) {
 	db, err := a.Store(ctx)
 	if err != nil {
 		return false, err
 	}
-	_, first, err := db.Claim(ctx, l, time.Until(until))
+	_, first, err := db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text(), Once: true}, time.Until(until))
 	return first, err
+}
+
+// claim takes a lease and adds a record to the audit log.
+func (a *App) claim(ctx context.Context, l store.Lease, until time.Time, r store.Record) error {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	return db.Update(ctx, func(tx *store.Tx) error {
+		if _, _, err := tx.Claim(ctx, l, time.Until(until)); err != nil {
+			return err
+		}
+		return tx.Audit(r)
+	})
+}
+
+// Note implements [web.Ledger]. A wrong token alone does not open the store, because a server
+// of docs needs none.
+func (a *App) Note(ctx context.Context, action, who, how, outcome string) {
+	a.mu.Lock()
+	db := a.db
+	a.mu.Unlock()
+	var err error
+	if db == nil && how == access.ByToken {
+		return
+	}
+	if db == nil {
+		db, err = a.Store(ctx)
+	}
+	if err == nil {
+		err = db.Audit(ctx, store.Record{Who: who, Way: how, Action: action, Outcome: outcome})
+	}
+	if err != nil {
+		a.log.Error("cannot write the audit log", "action", action, "error", err)
+	}
 }
 
 // End implements [web.Ledger].
 func (a *App) End(ctx context.Context, session string, until time.Time) error {
-	_, err := a.claim(ctx, store.Lease{Name: endedSession + session, Holder: "browser"}, until)
+	err := a.claim(ctx, store.Lease{Name: endedSession + session, Holder: "browser"}, until, store.Record{Action: "session.ended"})
 	if err != nil {
 		return err
 	}
@@ -52,7 +84,7 @@ func (a *App) End(ctx context.Context, session string, until time.Time) error {
 // EndAll ends every session that began before now.
 func (a *App) EndAll(ctx context.Context) error {
 	now := time.Now()
-	_, err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession))
+	err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession), store.Record{Action: "session.ended", Detail: "all browsers of the owner"})
 	if err != nil {
 		return err
 	}

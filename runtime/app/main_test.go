@@ -3,16 +3,20 @@ package app
 import (
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
 )
+
+func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 
 // secrets of a test's installation.
 const (

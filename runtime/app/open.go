@@ -7,6 +7,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -112,8 +113,7 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema())
-	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema()), surface.Schemas()...)...)
+	db, err := a.openStore(ctx, place)
 	if err != nil {
 		tell()
 		return nil, nil, err
@@ -124,6 +124,21 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	}
 	a.db, a.hub, a.tell = db, elicit.New(db, options), tell
 	return a.hub, db, nil
+}
+
+// openStore opens a store with every package's tables.
+func (a *App) openStore(ctx context.Context, place string) (*store.DB, error) {
+	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema())
+	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema()), surface.Schemas()...)...)
+	if err != nil {
+		return nil, err
+	}
+	who := a.config.Person
+	if a.config.Attempt != "" {
+		who = "attempt " + a.config.Attempt
+	}
+	db.SetActor(cmp.Or(who, elicit.Local), a.config.Command)
+	return db, nil
 }
 
 // ownHub returns a separate hub that uses the same store, for a caller that closes the

@@ -191,7 +191,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 		return err
 	}
 	s.background.Go(func() { s.stand(ctx, surfaces) })
-	return nil
+	return s.exportAudit(ctx)
 }
 
 // begin starts the upstreams, the first build of a watched folder, and the server. The

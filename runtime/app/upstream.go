@@ -261,3 +261,34 @@ func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
 		return err
 	}
 }
+
+// lastPage is how long the server continues to run after an upstream is connected. In this
+// time, the browser can load the confirmation page.
+const lastPage = time.Second
+
+// SignIn asks for a sign-in at an upstream, calls tell with the address to open in a browser,
+// and returns the request when it has ended. If ctx ends, the request is withdrawn, because
+// no process would be left to use the answer.
+func (a *App) SignIn(ctx context.Context, g *gateway.Gateway, name string, tell func(link string)) (r elicit.Request, err error) {
+	if r, err = g.Ask(ctx, name); err != nil {
+		return r, err
+	}
+	in, err := a.Visitors()
+	if err != nil {
+		return r, err
+	}
+	base, path, _ := strings.Cut(r.URL, gateway.Path)
+	tell(in.LoginLink(base, gateway.Path+path))
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return r, err
+	}
+	r, err = hub.Wait(ctx, r.ID)
+	if ctx.Err() != nil {
+		_, _ = hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "asker_gone"})
+	}
+	if err == nil && r.Completion != nil && r.Completion.Channel == "web" {
+		time.Sleep(lastPage)
+	}
+	return r, err
+}

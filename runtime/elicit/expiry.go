@@ -223,12 +223,15 @@ func (h *Hub) Sweep(ctx context.Context) error {
 		h.expect(found.next)
 	}
 	done := 0
-	for action, ids := range map[ActionType][]string{HoldOver: found.held, TimeUp: found.due, AskerLeft: found.orphans, Removed: found.old} {
-		for _, id := range ids {
-			if action == HoldOver {
+	for _, part := range []struct {
+		action ActionType
+		ids    []string
+	}{{HoldOver, found.held}, {TimeUp, found.due}, {AskerLeft, found.orphans}, {Removed, found.old}} {
+		for _, id := range part.ids {
+			if part.action == HoldOver {
 				h.settleOne(ctx, id)
 			}
-			_, err := h.dispatch(ctx, Action{Type: action, RequestID: id})
+			_, err := h.dispatch(ctx, Action{Type: part.action, RequestID: id})
 			if err == nil {
 				done++
 			} else if fault.Of(err) == nil {

@@ -86,6 +86,13 @@ type Hub struct {
 
 // New starts a hub over a store opened with [Schema].
 func New(db *store.DB, o Options) *Hub {
+	h := idle(db, o)
+	h.background.Go(h.expireLoop)
+	return h
+}
+
+// idle returns a hub whose requests expire only when [Hub.Sweep] is called.
+func idle(db *store.DB, o Options) *Hub {
 	if o.Principal == "" {
 		o.Principal = Local
 	}
@@ -101,7 +108,6 @@ func New(db *store.DB, o Options) *Hub {
 	h := &Hub{db: db, options: o, instance: "hub_" + rand.Text()}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.sweeper.init()
-	h.background.Go(h.expireLoop)
 	return h
 }
 
@@ -351,6 +357,9 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 		}
 	}
 	data, err := a.event(next)
+	if err == nil && a.audited() {
+		err = tx.Audit(a.record(next))
+	}
 	if err != nil {
 		return Change{}, err
 	}

@@ -98,7 +98,7 @@ func (h *Hub) dispatchPlanned(ctx context.Context, a Action) (c Change, done boo
 		if err != nil {
 			return c, true, err
 		}
-		c, p, now, ok := h.planOf(seen, a)
+		c, p, now, ok := h.planOf(ctx, seen, a)
 		if !ok {
 			h.recent.forget(a.RequestID)
 			return c, false, nil
@@ -122,10 +122,11 @@ func (h *Hub) dispatchPlanned(ctx context.Context, a Action) (c Change, done boo
 }
 
 // planOf returns the change of an action, its plan, and the request as the plan stores it.
-func (h *Hub) planOf(seen stored, a Action) (c Change, p store.Plan, now stored, ok bool) {
+func (h *Hub) planOf(ctx context.Context, seen stored, a Action) (c Change, p store.Plan, now stored, ok bool) {
 	at, known := h.db.Estimate()
 	r := seen.request
-	if !known || r.holdOver(at) || r.Status == Open && !r.Deadline.IsZero() && !at.Before(r.Deadline.Time) {
+	latest := at.Add(store.MostOff)
+	if !known || r.holdOver(latest) || r.Status == Open && !r.Deadline.IsZero() && !latest.Before(r.Deadline.Time) {
 		return c, p, now, false
 	}
 	a.At = At(at)
@@ -145,6 +146,9 @@ func (h *Hub) planOf(seen stored, a Action) (c Change, p store.Plan, now stored,
 	change.Query += " AND md5(data) = ?"
 	change.Args = append(change.Args, seen.digest)
 	p = store.Plan{At: at, Changes: []store.Statement{change}, Events: []store.Event{{Topic: Topic, Key: a.RequestID, Data: event}}}
+	if a.audited() {
+		p.Changes = append(p.Changes, h.db.Audited(ctx, a.record(next), at))
+	}
 	if ends(r, next) {
 		redacted, err := json.Marshal(Action{Type: AnswerRedacted, RequestID: a.RequestID})
 		if err != nil {

@@ -132,6 +132,9 @@ func (v *vault) write(ctx context.Context, upstream, principal string, c *Creden
 		_, err := tx.Exec(ctx, `INSERT INTO credentials (upstream, principal, rev, changed_at, sealed) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (upstream, principal) DO UPDATE SET rev = excluded.rev, changed_at = excluded.changed_at, sealed = excluded.sealed`,
 			upstream, principal, c.rev, tx.Now.UnixMilli(), sealed)
+		if err == nil && event == eventChanged {
+			err = tx.Audit(store.Record{Action: "credential.connected", Object: upstream, Detail: "for " + principal})
+		}
 		return err
 	})
 	if err != nil {
@@ -151,6 +154,7 @@ func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64)
 		n, err := result.RowsAffected()
 		if dropped = n > 0; dropped {
 			tx.Append(topic, upstream, []byte(eventChanged))
+			err = errors.Join(err, tx.Audit(store.Record{Action: "credential.removed", Object: upstream, Detail: "of " + principal}))
 		}
 		return err
 	})
@@ -331,8 +335,10 @@ func Forget(ctx context.Context, db *store.DB, principal string) error {
 		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM upstream_tools WHERE principal = ?", principal)
-		return err
+		if _, err = tx.Exec(ctx, "DELETE FROM upstream_tools WHERE principal = ?", principal); err != nil {
+			return err
+		}
+		return tx.Audit(store.Record{Action: "credential.removed", Detail: "all of " + principal})
 	})
 	if err != nil {
 		return fmt.Errorf("remove the credentials of %s: %w", principal, err)

@@ -44,7 +44,22 @@ func tell(tx *store.Tx, name string, e Event) error {
 		return fmt.Errorf("encode event: %w", err)
 	}
 	tx.Append(Topic, name, data)
-	return nil
+	return tx.Audit(e.record(name))
+}
+
+// record returns the event's row of the audit log.
+func (e Event) record(name string) store.Record {
+	switch e.Type {
+	case "joined":
+		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with an invitation"}
+	case "tokenCreated":
+		return store.Record{Action: "token.created", Object: e.Token, Detail: "for " + name}
+	case "tokenRevoked":
+		return store.Record{Action: "token.revoked", Object: e.Token, Detail: "of " + name}
+	case "signedOut":
+		return store.Record{Action: "session.ended", Object: name, Detail: "in all browsers"}
+	}
+	return store.Record{Action: "person." + e.Type, Object: name}
 }
 
 // Add adds a person. scopes may be nil for [Standard]. A person who was removed can be

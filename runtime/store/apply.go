@@ -108,8 +108,11 @@ func (c *clock) set(now time.Time) {
 	c.now, c.at = now, time.Now()
 }
 
+// MostOff is the maximum difference between the time of a [Plan] and the store's clock.
+const MostOff = time.Second
+
 // Estimate returns the store's clock without asking it, or false if it is unknown. [DB.Apply]
-// refuses a time that is wrong by more than a second with [ErrChanged].
+// refuses a time that is wrong by [MostOff] or more with [ErrChanged].
 func (db *DB) Estimate() (time.Time, bool) {
 	if !db.PlansPay() {
 		return db.now(), true

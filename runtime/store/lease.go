@@ -46,30 +46,34 @@ func (l Lease) held(now time.Time) bool {
 // holder's lease. If Data is empty, the stored data stays.
 func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, bool, error) {
 	held := false
-	err := db.UpdateFast(ctx, func(tx *Tx) error {
-		old, err := readLease(ctx, tx, l.Name)
-		if err != nil {
-			return err
-		}
-		old.Once = l.Once
-		if old.Holder != l.Holder && old.held(tx.Now) {
-			l = old
-			return nil
-		}
-		held = true
-		if l.Data == "" {
-			l.Data = old.Data
-		}
-		l.Until = tx.Now.Add(ttl)
-		_, err = tx.Exec(ctx, `INSERT INTO leases (name, holder, data, until, taken) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, data = excluded.data, until = excluded.until, taken = excluded.taken`,
-			l.Name, l.Holder, l.Data, l.Until.UnixMilli(), tx.Now.UnixMilli())
+	err := db.UpdateFast(ctx, func(tx *Tx) (err error) {
+		l, held, err = tx.Claim(ctx, l, ttl)
 		return err
 	})
 	if err != nil {
 		return Lease{}, false, fmt.Errorf("claim %s: %w", l.Name, err)
 	}
 	return l, held, nil
+}
+
+// Claim does the same as [DB.Claim] within a transaction.
+func (tx *Tx) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, bool, error) {
+	old, err := readLease(ctx, tx, l.Name)
+	if err != nil {
+		return l, false, err
+	}
+	old.Once = l.Once
+	if old.Holder != l.Holder && old.held(tx.Now) {
+		return old, false, nil
+	}
+	if l.Data == "" {
+		l.Data = old.Data
+	}
+	l.Until = tx.Now.Add(ttl)
+	_, err = tx.Exec(ctx, `INSERT INTO leases (name, holder, data, until, taken) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, data = excluded.data, until = excluded.until, taken = excluded.taken`,
+		l.Name, l.Holder, l.Data, l.Until.UnixMilli(), tx.Now.UnixMilli())
+	return l, true, err
 }
 
 // Release ends a lease immediately, if it is held by holder. The lease's data

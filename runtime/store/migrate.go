@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -63,8 +65,30 @@ func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
 	})
 }
 
+// filesOf returns the migrations for one of the databases. What only one of them
+// understands is in two files with one number, whose names end in _sqlite and _postgres.
+func filesOf(all fs.FS, dialect gooseDialect) fs.FS {
+	other := "_postgres.sql"
+	if dialect == goose.DialectPostgres {
+		other = "_sqlite.sql"
+	}
+	return without{all, other}
+}
+
+// without hides the files whose names have a suffix from [fs.Glob].
+type without struct {
+	fs.FS
+	suffix string
+}
+
+// Glob implements [fs.GlobFS].
+func (w without) Glob(pattern string) ([]string, error) {
+	all, err := fs.Glob(w.FS, pattern)
+	return slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, w.suffix) }), err
+}
+
 func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
-	p, err := goose.NewProvider(db.dialect.goose(), pool, r.Migrations,
+	p, err := goose.NewProvider(db.dialect.goose(), pool, filesOf(r.Migrations, db.dialect.goose()),
 		goose.WithTableName(r.table()), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return err
@@ -80,7 +104,10 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	return err
 }
 
-func (r Schema) table() string { return "schema_" + r.Name }
+// versionsPrefix begins the names of the tables that hold the schemas' versions.
+const versionsPrefix = "schema_"
+
+func (r Schema) table() string { return versionsPrefix + r.Name }
 
 // found returns the schema version of the stored tables, or -1 if the version
 // cannot be read, for example in a new store. The migration then reports any

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ type postgresStore struct {
 	others *sql.DB       // for those that do not get first within laneWait
 	turn   chan struct{} // capacity 1
 	bound  sync.Map      // query with ? -> query with $n
+	pooled bool          // behind a pooler: no state of a session is kept
 
 	wanted    atomic.Int32 // goroutines that wait for turn
 	mu        sync.Mutex
@@ -44,17 +46,73 @@ type postgresStore struct {
 
 func (db *DB) openPostgres(ctx context.Context, place string) error {
 	db.place = withoutPassword(place)
+	place, pooled, err := pooling(place)
+	if err != nil {
+		return err
+	}
 	config, err := pgx.ParseConfig(place)
 	if err != nil {
 		return err
 	}
-	s := &postgresStore{turn: make(chan struct{}, 1)}
+	s := &postgresStore{turn: make(chan struct{}, 1), pooled: pooled}
+	if pooled {
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // no prepared statement stays in a session
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = ownName()
+	}
 	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { s.notified() }
 	s.first, s.others = pool(config, 1, idleFor), pool(config, maxLanes, laneIdle)
 	db.pools = []*sql.DB{s.others, s.first}
 	db.read, db.dialect = s.first, s
 	_, err = again(ctx, func() (struct{}, error) { return struct{}{}, db.read.PingContext(ctx) })
 	return err
+}
+
+// poolerParameter of a store's URL says that the address is that of a pooler that gives each
+// transaction another session. The only value is transaction.
+const poolerParameter = "pooler"
+
+// pooling returns the URL without [poolerParameter], and whether it was set.
+func pooling(place string) (string, bool, error) {
+	u, err := url.Parse(place)
+	if err != nil || !u.Query().Has(poolerParameter) {
+		return place, false, nil // pgx reports what is wrong
+	}
+	q := u.Query()
+	if mode := q.Get(poolerParameter); mode != "transaction" {
+		return "", false, fmt.Errorf("%s=%.40s in the store's URL: write %s=transaction, or leave it out", poolerParameter, mode, poolerParameter)
+	}
+	q.Del(poolerParameter)
+	u.RawQuery = q.Encode()
+	return u.String(), true, nil
+}
+
+// pooledLook is how often the feed is checked behind a pooler, which passes on no
+// notifications.
+const pooledLook = 250 * time.Millisecond
+
+// look checks at intervals whether the feed has grown, for a store behind a pooler.
+func (s *postgresStore) look(ctx context.Context, wake func()) {
+	last := int64(-1)
+	for ctx.Err() == nil {
+		if seq, err := s.seq(ctx); err == nil && seq != last {
+			last = seq
+			wake()
+		}
+		sleep(ctx, pooledLook)
+	}
+}
+
+// seq returns the sequence number of the newest event.
+func (s *postgresStore) seq(ctx context.Context) (seq int64, err error) {
+	conn, done, err := s.lane(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	err = conn.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
+	return seq, err
 }
 
 // idleFor is how long an idle first connection is kept open. It is a variable only
@@ -370,12 +428,28 @@ func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(migrationKey)); err != nil {
-		return fmt.Errorf("lock migrations: %w", err)
+	// A transaction's lock also holds behind a pooler. Who waits holds no transaction, because
+	// the pooler may have no other session for the one who migrates.
+	for {
+		tx, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("lock migrations: %w", err)
+		}
+		defer tx.Rollback()
+		var held bool
+		if err := tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(migrationKey)).Scan(&held); err != nil {
+			return fmt.Errorf("lock migrations: %w", err)
+		}
+		if held {
+			return f(s.others)
+		}
+		tx.Rollback()
+		sleep(ctx, migrationLook)
 	}
-	defer conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrationKey))
-	return f(s.others)
 }
+
+// migrationLook is how often a process that waits checks whether another one has migrated.
+const migrationLook = 50 * time.Millisecond
 
 // listenAgain is the interval at which the feed is checked even without a
 // notification, because notifications can be lost if a connection breaks.
@@ -396,6 +470,10 @@ func (s *postgresStore) listen(ctx context.Context, wake func()) {
 	s.mu.Lock()
 	s.wake = wake
 	s.mu.Unlock()
+	if s.pooled {
+		s.look(ctx, wake)
+		return
+	}
 	wake() // the connection may have received notifications before
 	defer func() {
 		s.mu.Lock()

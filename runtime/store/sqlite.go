@@ -16,9 +16,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// sqliteFile is the name of the database file in its folder. While the database
+// SQLiteFile is the name of the database file in its folder. While the database
 // is open, SQLite keeps two more files next to it.
-const sqliteFile = "deskhand.db"
+const SQLiteFile = "deskhand.db"
 
 // lockWait is the maximum time that a process waits for another process's
 // transaction. deskhand's transactions take about a millisecond. After half a
@@ -91,7 +91,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("%w: %w", errFolder, err)
 	}
-	file := filepath.Join(folder, sqliteFile)
+	file := filepath.Join(folder, SQLiteFile)
 	if err := private(file); err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 		s.reader.SetMaxIdleConns(1)
 		s.seq(ctx) // reopen the reader's connection before it is needed; the next read would return the same error
 	}()
-	pool, err := openFile(filepath.Join(s.folder, sqliteFile), 2, "_txlock=immediate",
+	pool, err := openFile(filepath.Join(s.folder, SQLiteFile), 2, "_txlock=immediate",
 		"_pragma=busy_timeout(10000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")
 	if err != nil {
 		return err

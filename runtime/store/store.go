@@ -48,6 +48,7 @@ func NewSchema(name string, files embed.FS) Schema {
 type DB struct {
 	dialect dialect
 	place   string        // for messages; does not contain the password
+	schemas []Schema      // nil after Peek
 	read    *sql.DB       // for reads before the feed exists
 	pools   []*sql.DB     // all pools, in the order in which Close closes them
 	queue   chan struct{} // capacity 1: one Update at a time in this process
@@ -55,6 +56,7 @@ type DB struct {
 	probe   probe
 	clock   clock
 	now     func() time.Time
+	actor   Record // Who and Way of what this process does by itself
 	close   sync.Once
 }
 
@@ -107,7 +109,8 @@ func Open(ctx context.Context, place string, schemas ...Schema) (*DB, error) {
 		err = db.openSQLite(ctx, place)
 	}
 	if err == nil {
-		err = db.migrate(ctx, append([]Schema{ownSchema}, schemas...))
+		db.schemas = append([]Schema{ownSchema}, schemas...)
+		err = db.migrate(ctx, db.schemas)
 	}
 	if err != nil {
 		db.Close()

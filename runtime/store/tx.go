@@ -20,6 +20,7 @@ type Tx struct {
 
 	tx     transaction
 	db     *DB
+	ctx    context.Context // of the Update, for [Tx.Audit]
 	events []Event
 	after  []func()
 }
@@ -56,6 +57,7 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	}
 	defer raw.rollback()
 	tx := db.open(raw, at)
+	tx.ctx = ctx
 	if err := f(tx); err != nil {
 		return err
 	}

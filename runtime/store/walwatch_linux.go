@@ -38,7 +38,7 @@ func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 				if !ok {
 					return
 				}
-				if filepath.Base(event.Name) == sqliteFile+"-wal" {
+				if filepath.Base(event.Name) == SQLiteFile+"-wal" {
 					ring()
 				}
 			case _, ok := <-w.Errors: // ring anyway, because some events were lost

@@ -58,7 +58,7 @@ func (m *Manager) remember(ctx context.Context, c *checkout, prints []string) er
 				return err
 			}
 		}
-		return nil
+		return tx.Audit(store.Record{Action: "attempt.secrets-allowed", Object: c.ID, Detail: fmt.Sprintf("%d findings", len(prints))})
 	})
 	if err != nil {
 		return fmt.Errorf("store the allowed findings: %w", err)

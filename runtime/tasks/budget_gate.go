@@ -213,6 +213,9 @@ func (r *run) grant(over Spent, more Amount) error {
 	err := r.m.db.Update(r.ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(r.ctx, "INSERT INTO allowances (id, scope, scope_key, process_id, cost, tokens, created_at) VALUES ("+marks(7)+")",
 			newID(), over.Scope, over.key, r.p.ID, more.Cost, more.Tokens, millis(tx.Now))
+		if err == nil {
+			err = tx.Audit(store.Record{Who: "attempt " + r.p.AttemptID, Action: "budget.allowed", Object: r.p.AttemptID, Detail: more.String() + " more, as a person answered"})
+		}
 		return err
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 		if running > 0 {
 			return retryable(TaskRunning, "stop that attempt first", "an attempt at task %s is running", id).WithCase("", "task", id)
 		}
-		return m.deleteTask(ctx, tx, t)
+		return errors.Join(m.deleteTask(ctx, tx, t), tx.Audit(store.Record{Action: "task.deleted", Object: t.ID}))
 	})
 	if err != nil {
 		return err

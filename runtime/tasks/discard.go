@@ -96,8 +96,10 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 		if err != nil {
 			return err
 		}
-		_, err = note(tx, Event{Type: TaskUpdated, ProjectID: t.ProjectID, TaskID: t.ID})
-		return err
+		if _, err = note(tx, Event{Type: TaskUpdated, ProjectID: t.ProjectID, TaskID: t.ID}); err != nil {
+			return err
+		}
+		return tx.Audit(store.Record{Action: "attempt.discarded", Object: c.ID})
 	})
 	if err != nil {
 		return done, err

@@ -193,6 +193,9 @@ func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string
 	if err := insertProcess(ctx, tx, &p, t.ProjectID); err != nil {
 		return nil, err
 	}
+	if err := tx.Audit(store.Record{Action: "attempt.continued", Object: s.AttemptID, Detail: s.Executor}); err != nil {
+		return nil, err
+	}
 	if _, err := tx.Exec(ctx, "UPDATE sessions SET variant = ?, updated_at = ? WHERE id = ?", variant, millis(tx.Now), s.ID); err != nil {
 		return nil, fmt.Errorf("write session: %w", err)
 	}

@@ -346,12 +346,12 @@ func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) erro
 			if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
 				return err
 			}
-			return moveTask(ctx, tx, t, Done, InReview, InProgress, Todo)
+			return errors.Join(tx.Audit(store.Record{Action: "attempt.landed", Object: a.ID}), moveTask(ctx, tx, t, Done, InReview, InProgress, Todo))
 		case LandingUndone:
 			if err := writeWork(ctx, tx, a.ID, &Work{State: OnBranch}); err != nil {
 				return err
 			}
-			return moveTask(ctx, tx, t, InReview, Done)
+			return errors.Join(tx.Audit(store.Record{Action: "attempt.undone", Object: a.ID}), moveTask(ctx, tx, t, InReview, Done))
 		}
 		return nil
 	})

@@ -176,7 +176,9 @@ func (m *Manager) changeProject(ctx context.Context, projectID string, do func(*
 		if err := do(tx, p); err != nil {
 			return err
 		}
-		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})
-		return err
+		if _, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID}); err != nil {
+			return err
+		}
+		return tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: p.Name})
 	})
 }

@@ -68,7 +68,11 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 			return fmt.Errorf("read repo: %w", err)
 		}
 		r.ProjectID, r.Updated = p.ID, tx.Now
-		return writeRepo(ctx, tx, r)
+		detail := "repository " + r.Name + " of " + p.Name
+		if old.ID != "" && (old.Setup != r.Setup || old.Cleanup != r.Cleanup) {
+			detail += ", its scripts"
+		}
+		return errors.Join(writeRepo(ctx, tx, r), tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: detail}))
 	})
 	if err != nil {
 		return Project{}, Repo{}, err

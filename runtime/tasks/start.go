@@ -155,7 +155,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 		if err := moveTask(ctx, tx, t, InProgress, Statuses...); err != nil {
 			return Started{}, err
 		}
-		return Started{TaskID: t.ID, AttemptID: a.ID, Branch: a.Branch, ProcessID: p.ID}, nil
+		return Started{TaskID: t.ID, AttemptID: a.ID, Branch: a.Branch, ProcessID: p.ID}, tx.Audit(store.Record{Action: "attempt.started", Object: a.ID, Detail: r.Executor})
 	})
 }
 

@@ -62,6 +62,9 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 			return nil
 		}
 		stopping = true
+		if err := tx.Audit(store.Record{Action: "attempt.stopped", Object: attemptID}); err != nil {
+			return err
+		}
 		if p.State == Queued {
 			return m.endProcess(ctx, tx, p, ending{State: Killed, Failure: "killed"})
 		}

@@ -25,6 +25,7 @@ const runnerDied = "lost: its runner died"
 type leaseObservations struct {
 	mu   sync.Mutex
 	seen map[string]leaseObservation // key: process ID
+	now  func() time.Time            // a monotonic clock; nil: time.Now
 }
 
 type leaseObservation struct {
@@ -37,14 +38,17 @@ type leaseObservation struct {
 func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := map[string]leaseObservation{}
+	next, clock := map[string]leaseObservation{}, time.Now
+	if s.now != nil {
+		clock = s.now
+	}
 	for _, p := range now {
 		old, known := s.seen[p.ID]
 		if !known || !old.lease.Equal(p.lease) {
-			old = leaseObservation{p.lease, time.Now()}
+			old = leaseObservation{p.lease, clock()}
 		}
 		next[p.ID] = old
-		if time.Since(old.since) >= term {
+		if clock().Sub(old.since) >= term {
 			late = append(late, p)
 		}
 	}
@@ -71,30 +75,43 @@ func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(ctx) }
 
 // reapDead ends the processes whose runner is dead or overdue.
 func (m *Manager) reapDead(ctx context.Context) error {
+	died, late, err := m.lost(ctx)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, p := range died {
+		problems = append(problems, m.giveUp(ctx, p, runnerDied))
+	}
+	for _, p := range late {
+		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not respond"))
+	}
+	return errors.Join(problems...)
+}
+
+// lost returns the running processes whose runner died on this host, and those whose
+// runner is overdue.
+func (m *Manager) lost(ctx context.Context) (died, late []process, err error) {
 	var running []process
 	var now time.Time
-	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
 		now = tx.Now
 		running, err = all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? ORDER BY p.ordinal", Running)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read the running processes: %w", err)
+		return nil, nil, fmt.Errorf("read the running processes: %w", err)
 	}
-	var problems []error
 	lapsed := []process{}
 	for _, p := range running {
 		switch {
 		case m.diedHere(p):
-			problems = append(problems, m.giveUp(ctx, p, runnerDied))
+			died = append(died, p)
 		case p.lease.Before(now):
 			lapsed = append(lapsed, p)
 		}
 	}
-	for _, p := range m.observed.overdue(lapsed, m.options.Lease) {
-		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not respond"))
-	}
-	return errors.Join(problems...)
+	return died, m.observed.overdue(lapsed, m.options.Lease), nil
 }
 
 // giveUp ends a process in place of its runner, and everything that the process
@@ -124,24 +141,30 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		}
 	}
 	m.abandon(p)
+	e, err := m.endLost(ctx, &p, why, w)
+	if err == nil {
+		m.options.Log.Info("process ended", "attempt_id", p.AttemptID, "process_id", p.ID, "state", e.State, "failure", e.Failure)
+	}
+	if errors.Is(err, errLost) || fault.Of(err) != nil {
+		return nil // another sweep has ended it, or the task was deleted
+	}
+	return err
+}
+
+// endLost ends a process that this manager has taken over. w is what is left of its work on
+// this host.
+func (m *Manager) endLost(ctx context.Context, p *process, why string, w Work) (ending, error) {
 	e := ending{State: Failed, Failure: why}
 	if p.stop != "" {
 		e.State, e.Failure = Killed, "killed"
 	}
 	p.owner = m.instance
-	err = m.db.Update(ctx, func(tx *store.Tx) error {
-		if err := m.endProcess(ctx, tx, &p, e); err != nil || p.host != m.host {
+	return e, m.db.Update(ctx, func(tx *store.Tx) error {
+		if err := m.endProcess(ctx, tx, p, e); err != nil || p.host != m.host {
 			return err
 		}
 		return writeWork(ctx, tx, p.AttemptID, &w)
 	})
-	if errors.Is(err, errLost) || fault.Of(err) != nil {
-		return nil // another sweep has ended it, or the task was deleted
-	}
-	if err == nil {
-		m.options.Log.Info("process ended", "attempt_id", p.AttemptID, "process_id", p.ID, "state", e.State, "failure", e.Failure)
-	}
-	return err
 }
 
 // abandonGrace is how long a closed manager may still talk to a remote agent.

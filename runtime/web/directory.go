@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
@@ -106,6 +107,14 @@ func (s *Server) joinBy(w http.ResponseWriter, r *http.Request, d joinData, show
 	}
 	name, turn, err := s.opts.Directory.Accept(r.Context(), d.Invite)
 	if f := fault.Of(err); f != nil {
+		// A valid invitation was accepted before anything is counted: a whole team may
+		// join from one address.
+		if wait := s.tries.take(r.RemoteAddr, time.Now()); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+			show(w, r, http.StatusTooManyRequests, joinData{Trouble: "Too many invitations were tried. Wait a minute; a valid one still works."})
+			return
+		}
+		s.note(r, noteSignIn, noteNobody, access.ByInvite, noteWrong)
 		d = joinData{Trouble: page.Sentence(f.Message) + " " + page.Sentence(f.Hint)}
 		show(w, r, http.StatusUnauthorized, d)
 		return

@@ -209,6 +209,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 				sendToken+"; the correct one is accepted immediately")
 			return
 		}
+		s.note(r, noteToken, noteNobody, access.ByToken, noteWrong)
 	}
 	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {

@@ -99,6 +99,7 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 		return
 	}
 	if !is(s.opts.People.Key, strings.TrimSpace(r.PostFormValue("key"))) {
+		s.note(r, noteSignIn, noteNobody, access.ByKey, noteWrong)
 		p.Trouble = "That is not the person's key of this installation."
 		if is(s.opts.Token, strings.TrimSpace(r.PostFormValue("key"))) {
 			p.Trouble = "That is the agents' token. To sign in, use the person's key instead."
@@ -138,6 +139,9 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 		}
 	}
 	if !ok {
+		if s.links.take(r.RemoteAddr, time.Now()) == 0 { // only the audit log is spared: links cannot be guessed
+			s.note(r, noteSignIn, noteNobody, access.ByLink, noteWrong)
+		}
 		p.Trouble = "This link was already used or is too old. \"deskhand inbox --web\" prints a new one."
 		show(w, r, http.StatusUnauthorized, p)
 		return

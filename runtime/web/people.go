@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
@@ -93,10 +94,34 @@ type Ledger interface {
 	// Ended reports whether a session was ended, individually or together with
 	// all other sessions. began is the time at which the session began.
 	Ended(ctx context.Context, session string, began time.Time) (bool, error)
+	// Note adds a sign-in to the audit log: who tried to prove it, how, with what outcome.
+	// The caller's address is in ctx.
+	Note(ctx context.Context, action, who, how, outcome string)
+}
+
+// What Note records.
+const (
+	noteSignIn = "session.began"
+	noteToken  = "token.tried"
+	noteDone   = "ok"
+	noteWrong  = "refused"
+	noteNobody = "stranger"
+	noteOwner  = "local"
+)
+
+// note adds a sign-in to the audit log.
+func (s *Server) note(r *http.Request, action, who, how, outcome string) {
+	ctx := r.Context()
+	if !access.Known(ctx) {
+		ctx = access.With(ctx, access.Caller{Address: r.RemoteAddr})
+	}
+	s.opts.Ledger.Note(ctx, action, who, how, outcome)
 }
 
 // memory is a ledger for a single process.
 type memory struct{ used, ended sync.Map }
+
+func (m *memory) Note(context.Context, string, string, string, string) {}
 
 func (m *memory) Once(_ context.Context, id string, until time.Time) (bool, error) {
 	_, used := m.used.LoadOrStore(id, until)

@@ -119,6 +119,7 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 
 // signIn begins a session of the owner. how is what the browser has proved.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request, how string) {
+	s.note(r, noteSignIn, noteOwner, how, noteDone)
 	s.begin(w, r, newSessionID(how))
 }
 

@@ -144,6 +144,7 @@ type Server struct {
 	handler http.Handler
 	tries   tries // keys tried on the sign-in page
 	wrong   tries // wrong secrets from programs
+	links   tries // wrong sign-in links that are in the audit log
 	lasting lasting
 	bodies  *semaphore.Weighted // remaining budget for the running requests' bodies, in bytes
 }

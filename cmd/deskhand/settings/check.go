@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/audit"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
@@ -95,6 +96,9 @@ var (
 
 	baseAddress = unless([]string{""}, fits("not the address of a server", "write it as https://example.org/deskhand",
 		func(text string) bool { return web.CheckBase(text) == nil }))
+
+	syslogAddress = unless([]string{""}, fits("not the address of a syslog server", "write unixgram:///dev/log, udp://HOST:514 or tcp://HOST:601",
+		func(text string) bool { _, err := audit.ParseTarget(text); return err == nil }))
 
 	toolPrefix = fits("not a valid start of a tool name", fmt.Sprintf("use at most %d characters from a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")),
 		func(text string) bool { return text == "" || contract.ValidName(text+"_search_docs") })

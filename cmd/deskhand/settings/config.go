@@ -26,7 +26,7 @@ func (s *Settings) Config(run Run) app.Config {
 		Command: run.Command, Attempt: OwnAttempt(), Name: s.serverName(), Version: run.Version, Log: run.Log,
 		Place: app.PartOf(s.place()), StateDir: app.PartOf(s.StateDir()), Members: app.PartOf(s.members()),
 		Tasks: app.PartOf(s.TasksOptions()), People: app.PartOf(s.People()), Docs: app.PartOf(s.docs(run.Stderr)), Views: app.PartOf(s.hasViews()),
-		Upstreams: app.PartOf(s.upstreams()), Agents: app.PartOf(s.others()), Notices: app.PartOf(s.notices()),
+		Upstreams: app.PartOf(s.upstreams()), Agents: app.PartOf(s.others()), Notices: app.PartOf(s.notices()), Syslog: app.PartOf(s.syslog()),
 		Surfaces: app.PartOf(s.surfaces(run.Log)), Spans: app.PartOf(s.spans(run)),
 		Token: app.PartOf(s.token()), Visitors: app.PartOf(s.visitors()),
 		Hosts: s.list("allow-host"), Origins: s.list("allow-origin"), PublicURL: cmp.Or(s.get("public-url"), s.get("base-url")), BaseURL: s.get("base-url"),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/audit"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -76,6 +77,15 @@ func (s *Settings) People() (o app.People, err error) {
 func (s *Settings) hasViews() (bool, error) {
 	on, err := s.checked("views")
 	return on == viewsOn && OwnAttempt() == "", err
+}
+
+// syslog returns where servers send the audit log, or nil.
+func (s *Settings) syslog() (*audit.Target, error) {
+	if err := s.check("audit.syslog"); err != nil || s.get("audit.syslog") == "" {
+		return nil, err
+	}
+	t, err := audit.ParseTarget(s.get("audit.syslog"))
+	return &t, err
 }
 
 // notices returns the settings for notifying people of new questions.

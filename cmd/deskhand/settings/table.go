@@ -126,6 +126,9 @@ var table = []setting{
 	{name: "public-url", noFlag: true, check: publicAddress, trust: needsTrust,
 		usage: "address of the inbox in notifications, for example https://desk.example.org"},
 
+	{name: "audit.syslog", noFlag: true, check: syslogAddress, trust: needsTrust,
+		usage: "syslog server that gets the audit log, for example unixgram:///dev/log, udp://HOST:514 or tcp://HOST:601"},
+
 	{name: "connect.address", noFlag: true, check: connectAddress, trust: needsTrust,
 		usage: "HOST:PORT of the page for connecting upstreams, if the server uses stdio (default: any free port)"},
 	{name: "connect.url", noFlag: true, check: connectURL, trust: needsTrust,
