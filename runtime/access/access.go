@@ -45,6 +45,8 @@ type Caller struct {
 	Name   string
 	Scopes []Scope
 	Token  string // ID of the named token that was sent; empty if there was none
+	// Boundary is which projects the caller knows of.
+	Boundary
 }
 
 type key struct{}

@@ -130,7 +130,7 @@ func (s *Server) browser(r *http.Request) (c access.Caller, one session, err err
 		}
 		return access.Caller{}, session{}, nil
 	}
-	c.Session = one.id
+	c.Session, one.rights = one.id, rightsOf(c)
 	return c, one, nil
 }
 

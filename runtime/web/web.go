@@ -229,7 +229,7 @@ func (s *Server) routes() http.Handler {
 // mounted returns all handlers by path, including the front's own.
 func (s *Server) mounted() map[string]http.Handler {
 	all := map[string]http.Handler{
-		"/healthz": reads(s.health), "/readyz": reads(s.ready), "/metrics": s.metrics.page, "/": s.missing(),
+		"/healthz": reads(s.health), "/readyz": reads(s.ready), "/metrics": s.ofAllProjects(s.metrics.page), "/": s.missing(),
 	}
 	if s.opts.Shell != nil {
 		all[page.StaticPath], all[loginPath], all["POST "+logoutPath] = s.opts.Shell.Static(), s.login(), s.logout()
@@ -239,6 +239,18 @@ func (s *Server) mounted() map[string]http.Handler {
 	}
 	maps.Copy(all, s.opts.Mounts)
 	return all
+}
+
+// ofAllProjects hides a page about all projects from callers who know only of some.
+func (s *Server) ofAllProjects(page http.Handler) http.Handler {
+	missing := s.missing()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !access.Of(r.Context()).Everything() {
+			missing.ServeHTTP(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
 }
 
 // Own holds what the front's own routes require.
