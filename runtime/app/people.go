@@ -41,7 +41,7 @@ func (a *App) members(ctx context.Context) (all []elicit.Member, err error) {
 	list, err := r.List(ctx)
 	for _, p := range list {
 		if p.Reachable {
-			all = append(all, elicit.Member{Principal: p.Name})
+			all = append(all, elicit.Member{Principal: p.Name, Roles: p.Roles})
 		}
 	}
 	return all, err

@@ -43,7 +43,7 @@ func (h *Hub) act(ctx context.Context, a *Action) error {
 		if rules[a.Type].person && !slices.Contains(c.Scopes, access.Answer) {
 			return reject(NotYours, "", "%s has no scope to answer questions", c.Name)
 		}
-		a.By, a.Roles = c.Name, nil
+		a.By, a.Roles = c.Name, c.Roles
 		return nil
 	}
 	if a.By != "" {

@@ -51,17 +51,17 @@ func members(ctx context.Context, tx *store.Tx) (access.Members, error) {
 	return all, rows.Err()
 }
 
-// boundaryOf returns which projects a token knows of.
-func boundaryOf(ctx context.Context, tx *store.Tx, t Token) (b access.Boundary, err error) {
+// boundaryOf returns which projects a token knows of, and the roles of its person.
+func boundaryOf(ctx context.Context, tx *store.Tx, t Token) (b access.Boundary, roles []string, err error) {
 	p, err := find(ctx, tx, t.For)
 	if err != nil {
-		return b, err
+		return b, nil, err
 	}
 	if p == nil {
-		return access.Boundary{Confined: true}, nil
+		return access.Boundary{Confined: true}, nil, nil
 	}
 	all, err := members(ctx, tx)
-	return all.Boundary(p.Name, p.Guest).Within(t.Projects), err
+	return all.Boundary(p.Name, p.Guest).Within(t.Projects), p.Roles, err
 }
 
 // mustSee refuses projects that a person does not know of, with code [NotSeen].

@@ -43,6 +43,8 @@ type Person struct {
 	// Reachable reports whether the person can answer: with a browser, or with a
 	// token that is valid.
 	Reachable bool `json:"reachable"`
+	// Roles are names by which the person can be asked with others.
+	Roles []string `json:"roles,omitempty"`
 	// Guest reports whether the person knows only of Projects.
 	Guest bool `json:"guest"`
 	// Projects lists the projects that the person is a member of: their IDs, and on

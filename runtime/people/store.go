@@ -28,7 +28,7 @@ const Topic = "people"
 
 // Event is a change to a person.
 type Event struct {
-	Type    string `json:"type"` // added, removed, invited, joined, signedOut, tokenCreated, tokenRevoked, memberAdded, memberRemoved or changed
+	Type    string `json:"type"` // added, removed, invited, joined, signedOut, tokenCreated, tokenRevoked, memberAdded, memberRemoved or arrived
 	Token   string `json:"token,omitempty"`
 	Project string `json:"project,omitempty"` // ID
 }
@@ -55,6 +55,7 @@ type Newcomer struct {
 	// Guest reports whether the person knows only of projects that the person is a
 	// member of.
 	Guest    bool
+	Roles    []string
 	Projects []string // IDs of projects to become a member of
 }
 
@@ -69,6 +70,11 @@ func (r *Register) Add(ctx context.Context, name string, scopes []access.Scope) 
 func (r *Register) Admit(ctx context.Context, n Newcomer) error {
 	if err := CheckName(n.Name); err != nil {
 		return err
+	}
+	for _, role := range n.Roles {
+		if !nameForm.MatchString(role) {
+			return fault.New(BadName, fmt.Sprintf("%.80q is not a name for a role", role), "use 1 to 64 letters, digits, dots, hyphens, underscores and @, beginning with a letter or digit")
+		}
 	}
 	return r.db.Update(ctx, func(tx *store.Tx) error { return admit(ctx, tx, n) })
 }
@@ -95,8 +101,8 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 	if n.Guest {
 		guest = 1
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn, guest) VALUES (?, ?, ?, ?, ?, ?)",
-		n.Name, strings.ToLower(n.Name), join(inOrder(n.Scopes), " "), now, turn, guest); err != nil {
+	if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn, guest, roles) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		n.Name, strings.ToLower(n.Name), join(inOrder(n.Scopes), " "), now, turn, guest, strings.Join(n.Roles, " ")); err != nil {
 		return fmt.Errorf("add person: %w", err)
 	}
 	if err := tell(tx, n.Name, Event{Type: "added"}); err != nil {
@@ -157,16 +163,16 @@ type row struct {
 
 // find returns the person with a name, in any case, or nil.
 func find(ctx context.Context, tx *store.Tx, name string) (*row, error) {
-	p, scopes, added, guest := row{}, "", int64(0), 0
-	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn, guest FROM people WHERE folded = ?", strings.ToLower(name)).
-		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest)
+	p, scopes, roles, added, guest := row{}, "", "", int64(0), 0
+	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn, guest, roles FROM people WHERE folded = ?", strings.ToLower(name)).
+		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest, &roles)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read person: %w", err)
 	}
-	p.Scopes, p.Added, p.Guest = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1
+	p.Scopes, p.Added, p.Guest, p.Roles = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, strings.Fields(roles)
 	return &p, nil
 }
 
@@ -212,18 +218,19 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, "SELECT name, scopes, added, guest FROM people WHERE removed = 0 ORDER BY folded")
+	rows, err := tx.Query(ctx, "SELECT name, scopes, added, guest, roles FROM people WHERE removed = 0 ORDER BY folded")
 	if err != nil {
 		return nil, fmt.Errorf("read people: %w", err)
 	}
 	defer rows.Close()
 	all := []Person{}
 	for rows.Next() {
-		p, scopes, added, guest := Person{}, "", int64(0), 0
-		if err := rows.Scan(&p.Name, &scopes, &added, &guest); err != nil {
+		p, scopes, roles, added, guest := Person{}, "", "", int64(0), 0
+		if err := rows.Scan(&p.Name, &scopes, &added, &guest, &roles); err != nil {
 			return nil, fmt.Errorf("read person: %w", err)
 		}
 		p.Scopes, p.Added, p.Guest, p.Projects = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, []string{}
+		p.Roles = strings.Fields(roles)
 		p.Boundary = projects.Boundary(p.Name, p.Guest)
 		for project, names := range projects {
 			if slices.Contains(names, p.Name) {
@@ -283,9 +290,15 @@ func (r *Register) Session(ctx context.Context, name string, turn int64) (c acce
 		if err != nil || p == nil || p.removed != 0 || p.Name != name || p.turn != turn {
 			return err
 		}
-		projects, err := members(ctx, tx)
-		c, ok = access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Boundary: projects.Boundary(p.Name, p.Guest)}, err == nil
+		c, err = callerOf(ctx, tx, p)
+		ok = err == nil
 		return err
 	})
 	return c, ok, err
+}
+
+// callerOf returns the caller of a person's browser.
+func callerOf(ctx context.Context, tx *store.Tx, p *row) (access.Caller, error) {
+	all, err := members(ctx, tx)
+	return access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Roles: p.Roles, Boundary: all.Boundary(p.Name, p.Guest)}, err
 }

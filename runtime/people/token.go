@@ -130,11 +130,12 @@ func (r *Register) Bearer(ctx context.Context, secret string) (c access.Caller, 
 	var t Token
 	var now time.Time
 	var sees access.Boundary
+	var roles []string
 	err = r.db.View(ctx, func(tx *store.Tx) (err error) {
 		now = tx.Now
 		t, err = scanToken(tx.QueryRow(ctx, "SELECT "+tokenColumns+" FROM people_tokens WHERE hash = ?", hashOf(secret)))
 		if err == nil {
-			sees, err = boundaryOf(ctx, tx, t)
+			sees, roles, err = boundaryOf(ctx, tx, t)
 		}
 		return err
 	})
@@ -154,7 +155,7 @@ func (r *Register) Bearer(ctx context.Context, secret string) (c access.Caller, 
 			return err
 		})
 	}
-	return access.Caller{Level: access.Agents, How: access.ByNamed, Name: t.For, Scopes: t.Scopes, Token: t.ID, Boundary: sees}, t.Expires, nil
+	return access.Caller{Level: access.Agents, How: access.ByNamed, Name: t.For, Scopes: t.Scopes, Roles: roles, Token: t.ID, Boundary: sees}, t.Expires, nil
 }
 
 // refused returns the fault for a token that has ended, or nil.
@@ -175,7 +176,7 @@ func (r *Register) Valid(ctx context.Context, id string) (valid bool, sees acces
 		if err != nil || len(found) != 1 || found[0].Ended(tx.Now) != "" {
 			return err
 		}
-		sees, err = boundaryOf(ctx, tx, found[0])
+		sees, _, err = boundaryOf(ctx, tx, found[0])
 		valid = err == nil
 		return err
 	})

@@ -92,7 +92,7 @@ func readSession(id string, until time.Time) (s session, ok bool) {
 	}
 	ms, err := strconv.ParseInt(parts[0], 10, 64)
 	s = session{id: id, how: parts[1], began: time.UnixMilli(ms), until: until}
-	if (len(parts) == 5) != (s.how == access.ByInvite) {
+	if (len(parts) == 5) != (s.how == access.ByInvite || s.how == access.ByOIDC) {
 		return s, false
 	}
 	if len(parts) == 5 && err == nil {
@@ -138,7 +138,11 @@ func newSessionID(how string) string {
 
 // begin gives the browser the cookie of a session.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, id string) {
-	until := time.Now().Add(s.opts.People.sessionTime())
+	s.beginFor(w, r, id, s.opts.People.sessionTime())
+}
+
+func (s *Server) beginFor(w http.ResponseWriter, r *http.Request, id string, lasts time.Duration) {
+	until := time.Now().Add(lasts)
 	s.setSession(w, r, pass(s.opts.People.Key, sessionUse(r), until, id), until)
 }
 

@@ -41,6 +41,7 @@ type Command struct {
 	json            bool     // --json
 	scopes, expires string   // --scope and --expires; empty: not given
 	person          string   // --for
+	roles           []string // --role
 	guest           bool     // --guest
 	projects        []string // --project: names
 }
@@ -75,7 +76,7 @@ func (c *Command) named(ctx context.Context, ids []string) ([]string, error) {
 
 // add adds a person, or makes one who was added before a member of projects.
 func (c *Command) add(ctx context.Context, name string) error {
-	n := people.Newcomer{Name: name, Guest: c.guest}
+	n := people.Newcomer{Name: name, Guest: c.guest, Roles: c.roles}
 	var err error
 	if c.scopes != "" {
 		if n.Scopes, err = people.ParseScopes(c.scopes); err != nil {
@@ -86,7 +87,7 @@ func (c *Command) add(ctx context.Context, name string) error {
 		return err
 	}
 	err = c.register.Admit(ctx, n)
-	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && !c.guest {
+	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && !c.guest && len(c.roles) == 0 {
 		if err := c.register.Join(ctx, name, n.Projects...); err != nil {
 			return err
 		}

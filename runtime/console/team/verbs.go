@@ -61,11 +61,15 @@ func on(name, usage string, of func(*Command) *bool) Flag {
 	}}
 }
 
+func several(name, usage string, of func(*Command) *[]string) Flag {
+	return Flag{Name: name, Usage: usage + " (repeatable)", Of: func(c *Command) Value {
+		return Value{"stringArray", func() string { return strings.Join(*of(c), ",") }, func(s string) error { *of(c) = append(*of(c), s); return nil }}
+	}}
+}
+
 // inProject is --project.
 func inProject(usage string) Flag {
-	return Flag{Name: "project", Usage: usage + " (repeatable)", Of: func(c *Command) Value {
-		return Value{"stringArray", func() string { return strings.Join(c.projects, ",") }, func(s string) error { c.projects = append(c.projects, s); return nil }}
-	}}
+	return several("project", usage, func(c *Command) *[]string { return &c.projects })
 }
 
 // People are the commands about people.
@@ -73,6 +77,7 @@ var People = []Verb{
 	{"add NAME", "Add a person, or add one to a project", []Flag{
 		text("scope", "what the person's browsers may do (default: answer,docs,work:read)", func(c *Command) *string { return &c.scopes }),
 		inProject("project whose member the person becomes; only members see it"),
+		several("role", "name by which the person can be asked with others, as --to role:NAME", func(c *Command) *[]string { return &c.roles }),
 		on("guest", "the person sees only the projects of --project", func(c *Command) *bool { return &c.guest }),
 	}, (*Command).add},
 	{"list", "List the people", []Flag{on("json", "print an array of people", func(c *Command) *bool { return &c.json })}, (*Command).list},
