@@ -146,12 +146,12 @@ func readTask(ctx context.Context, tx *store.Tx, id string) (Task, error) {
 	return t, err
 }
 
-const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.sandbox, a.created_at, a.updated_at"
+const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.sandbox, a.created_at, a.updated_at, a.person"
 
 func scanAttempt(row scanner) (a attempt, err error) {
 	var created, updated int64
 	var repos, sandbox string
-	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &sandbox, &created, &updated); err != nil {
+	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &sandbox, &created, &updated, &a.Person); err != nil {
 		return a, err
 	}
 	a.Sandbox = readSandbox(sandbox)
@@ -180,8 +180,8 @@ func insertAttempt(ctx context.Context, tx *store.Tx, a attempt) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO attempts (id, task_id, branch, dir, host, removed, repos, created_at, updated_at) VALUES ("+marks(9)+")",
-		a.ID, a.TaskID, a.Branch, a.Dir, a.host, a.removed, string(repos), millis(a.Created), millis(a.Updated))
+	_, err = tx.Exec(ctx, "INSERT INTO attempts (id, task_id, branch, dir, host, removed, repos, created_at, updated_at, person) VALUES ("+marks(10)+")",
+		a.ID, a.TaskID, a.Branch, a.Dir, a.host, a.removed, string(repos), millis(a.Created), millis(a.Updated), a.Person)
 	if err != nil {
 		return fmt.Errorf("write attempt: %w", err)
 	}
