@@ -24,6 +24,7 @@ RUN cd /root-of-image && mkdir -p etc/ssl/certs tmp var/lib/deskhand docs && \
 	chmod 1777 tmp && chown 65532:65532 var/lib/deskhand
 
 FROM node:22-bookworm-slim AS agents
+LABEL org.opencontainers.image.source="https://github.com/deskhand/deskhand" org.opencontainers.image.licenses="Apache-2.0"
 RUN apt-get update && \
 	apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client && \
 	rm -rf /var/lib/apt/lists/*
@@ -40,6 +41,7 @@ ENTRYPOINT ["/usr/bin/deskhand"]
 CMD ["serve", "--watch", "/docs", "--http", "0.0.0.0:20310"]
 
 FROM scratch AS server
+LABEL org.opencontainers.image.source="https://github.com/deskhand/deskhand" org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /root-of-image/ /
 ENV HOME=/var/lib/deskhand DESKHAND_STATE=/var/lib/deskhand DESKHAND_INDEX=/var/lib/deskhand/index
 USER 65532:65532

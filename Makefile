@@ -18,6 +18,8 @@
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
 # make tools      how well find_tools finds among the tools of real servers, and in how many tokens (needs node and npm; minutes)
 # make conformance [WORD=word]   the MCP conformance suite against deskhand as a client and as a server (needs Node.js 22 and npm; minutes)
+# make site [SITE=dist/site]   write the manual as a static site; fails if a link leads nowhere
+# make recording   run the commands of docs/recording.txt and draw docs/recording.svg
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 # make vuln       known vulnerabilities of what the program is built from (needs vuln.go.dev)
 # make bench-web  what the pages take in a browser
@@ -38,7 +40,7 @@ SLOWEST = ./cmd/deskhand ./runtime/tasks
 AT_ONCE ?= 3
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image
+.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -118,8 +120,16 @@ clients: build
 	bin/deskhand index -o bin/demo-index
 	cmd/deskhand/testdata/clients/run.sh bin/deskhand bin/demo-index
 
+SITE = dist/site
+site:
+	$(GO) run ./deploy/site -out $(SITE)
+
+recording: build
+	$(GO) run ./deploy/recording -program bin/deskhand
+
 test-web: build
-	cmd/deskhand/testdata/web/run.sh bin/deskhand "$(PICTURES)" "$(STORY)"
+	$(GO) run ./deploy/site -out bin/site
+	SITE=bin/site cmd/deskhand/testdata/web/run.sh bin/deskhand "$(PICTURES)" "$(STORY)"
 
 conformance: build
 	cmd/deskhand/testdata/conformance/run.sh bin/deskhand "$(WORD)"

@@ -19,7 +19,7 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus"},
+	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus", "deploy/identity"},
 	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest", "runtime/signin/signintest"},
 	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "indexer/formats", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge", "runtime/webpush", "runtime/ranker", "runtime/people", "runtime/usage", "runtime/tasks/imports"},
 	{"indexer", "indexer/source", "indexer/oci", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/signin", "indexer/embed/train", "runtime/tasks/executor"},
@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
 	{"runtime/app", "runtime/console/askline", "runtime/console/attempts", "runtime/console/builds", "runtime/console/evals", "runtime/console/libraries", "runtime/console/manpage", "runtime/console/onboarding", "runtime/console/team"},
 	{"runtime/doctor", "cmd/deskhand/settings"},
-	{"cmd/deskhand"},
+	{"cmd/deskhand", "deploy/release", "deploy/site"},
 }
 
 // notBelow are imports that the floors would allow and the line corpus,
@@ -69,7 +69,7 @@ var libraries = map[string][]string{
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/ahp", "runtime/surface/slack/slacktest"},
 	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify", "runtime/console"},
-	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
+	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify", "deploy/recording"},
 	"github.com/a2aproject/":                 {"runtime/a2a", "runtime/tasks/executor"},
 	"github.com/slack-go/":                   {"runtime/surface/slack"},
 	"modernc.org/":                           {"runtime/store"},

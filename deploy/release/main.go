@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/deskhand/deskhand/deploy/identity"
 )
 
 const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
@@ -87,6 +89,9 @@ func newRelease(out, version string) (*release, error) {
 		return nil, fmt.Errorf("read the date of the commit: %w", err)
 	}
 	date = date.UTC()
+	if version != "" && !identity.Ours.Published() {
+		return nil, fmt.Errorf("%s is not the address of a maintainer: set your names in deploy/identity/identity.json, as CONTRIBUTING.md says", identity.Ours.Email)
+	}
 	if version == "" {
 		version = "v0.1.0-pre" + date.Format("20060102150405") // valid for semver, deb, rpm, apk and npm
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/deskhand/deskhand/deploy/identity"
 )
 
 // decode reads a file of the repository, JSON or YAML.
@@ -67,7 +69,7 @@ func TestServerManifestIsWhatTheRegistryTakes(t *testing.T) {
 		want string // a regular expression
 	}{
 		{[]any{"$schema"}, `^https://static\.modelcontextprotocol\.io/schemas/2025-12-11/server\.schema\.json$`},
-		{[]any{"name"}, `^` + regexp.QuoteMeta(serverName) + `$`},
+		{[]any{"name"}, `^` + regexp.QuoteMeta(identity.Ours.MCPServer) + `$`},
 		{[]any{"name"}, `^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`},
 		{[]any{"description"}, `^.{1,100}$`},
 		{[]any{"title"}, `^.{1,100}$`},
@@ -128,6 +130,108 @@ func TestPluginStartsTheServer(t *testing.T) {
 		if !strings.Contains(string(skill), "`"+tool+"`") {
 			t.Errorf("the skill does not tell of %s", tool)
 		}
+	}
+}
+
+// A name is set in deploy/identity/identity.json. The files that repeat it are all here.
+func TestEveryFileHasTheNamesOfTheIdentity(t *testing.T) {
+	us := identity.Ours
+	for _, c := range []struct {
+		file string
+		path []any
+		want string
+	}{
+		{"deploy/release/nfpm.yaml", []any{"maintainer"}, us.Contact()},
+		{"deploy/release/nfpm.yaml", []any{"homepage"}, us.URL()},
+		{"deploy/release/nfpm.yaml", []any{"license"}, us.Licence},
+		{".goreleaser.yaml", []any{"nfpms", 0, "maintainer"}, us.Contact()},
+		{".goreleaser.yaml", []any{"nfpms", 0, "homepage"}, us.URL()},
+		{".goreleaser.yaml", []any{"brews", 0, "homepage"}, us.URL()},
+		{".goreleaser.yaml", []any{"brews", 0, "description"}, us.Description},
+		{".goreleaser.yaml", []any{"brews", 0, "repository", "owner"}, us.Owner()},
+		{".goreleaser.yaml", []any{"brews", 0, "repository", "name"}, us.HomebrewTap},
+		{".goreleaser.yaml", []any{"scoops", 0, "homepage"}, us.URL()},
+		{".goreleaser.yaml", []any{"scoops", 0, "description"}, us.Description},
+		{".goreleaser.yaml", []any{"scoops", 0, "repository", "owner"}, us.Owner()},
+		{".goreleaser.yaml", []any{"scoops", 0, "repository", "name"}, us.ScoopBucket},
+		{".goreleaser.yaml", []any{"winget", 0, "homepage"}, us.URL()},
+		{".goreleaser.yaml", []any{"winget", 0, "publisher"}, us.Owner()},
+		{".goreleaser.yaml", []any{"winget", 0, "publisher_url"}, "https://github.com/" + us.Owner()},
+		{".goreleaser.yaml", []any{"winget", 0, "repository", "owner"}, us.Owner()},
+		{".goreleaser.yaml", []any{"winget", 0, "repository", "name"}, us.WingetFork},
+		{".goreleaser.yaml", []any{"release", "github", "owner"}, us.Owner()},
+		{"deploy/mcp/server.json", []any{"name"}, us.MCPServer},
+		{"deploy/mcp/server.json", []any{"repository", "url"}, us.URL()},
+		{"deploy/mcp/server.json", []any{"packages", 0, "identifier"}, us.NPM},
+		{"deploy/mcp/manifest.json", []any{"author", "name"}, us.Maintainer},
+		{"deploy/mcp/manifest.json", []any{"repository", "url"}, us.URL() + ".git"},
+		{"deploy/mcp/manifest.json", []any{"license"}, us.Licence},
+		{"deploy/claude-plugin/.claude-plugin/plugin.json", []any{"author", "name"}, us.Maintainer},
+		{"deploy/claude-plugin/.claude-plugin/plugin.json", []any{"homepage"}, us.URL()},
+		{"deploy/claude-plugin/.claude-plugin/plugin.json", []any{"repository"}, us.URL()},
+		{"deploy/chart/Chart.yaml", []any{"home"}, us.URL()},
+		{"deploy/chart/Chart.yaml", []any{"sources", 0}, us.URL()},
+		{"deploy/chart/Chart.yaml", []any{"description"}, us.Description + "."},
+		{"deploy/chart/values.yaml", []any{"image", "repository"}, us.Image},
+		{"action.yml", []any{"author"}, us.Owner()},
+	} {
+		if got := at(decode(t, c.file), c.path...); got != c.want {
+			t.Errorf("%s: %v is %q, want %q", c.file, c.path, got, c.want)
+		}
+	}
+	for file, wanted := range map[string][]string{
+		"go.mod":                         {"module " + us.Repository + "\n"},
+		"Dockerfile":                     {`image.source="` + us.URL() + `"`, `image.licenses="` + us.Licence + `"`},
+		".github/workflows/release.yml":  {"name=" + us.Image + "\n"},
+		"deploy/release/npm/deskhand.js": {"`" + us.NPMScope + "/$", "go install " + us.Repository + "/cmd/deskhand@latest"},
+		"README.md":                      {"go install " + us.Repository + "/cmd/deskhand@latest"},
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range wanted {
+			if !strings.Contains(string(text), one) {
+				t.Errorf("%s does not have %q", file, one)
+			}
+		}
+	}
+}
+
+// Names of others, or older ones of ours, stay in no file that is published.
+func TestNoFileHasOtherNames(t *testing.T) {
+	us := identity.Ours
+	named := regexp.MustCompile(`github\.com/[\w.-]*deskhand[\w.-]*/[\w-]+|ghcr\.io/[\w./-]+|[\w.+-]+@[\w-]+\.invalid|io\.github\.[\w-]+/[\w-]+|\bTODO\b|PLACEHOLDER|CHANGEME`)
+	ours := []string{us.Repository, us.Image, us.Email, us.MCPServer, us.Image + "-agents"}
+	for _, root := range []string{"deploy", ".github", ".goreleaser.yaml", "Dockerfile", "action.yml", "compose.yaml", "README.md"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", root), func(file string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(file)
+			for _, name := range named.FindAllString(string(text), -1) {
+				if name = strings.TrimSuffix(name, ".git"); !slices.Contains(ours, strings.TrimRight(name, ".-/")) {
+					t.Errorf("%s has the name %s", file, name)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAReleaseNeedsTheAddressOfSomebody(t *testing.T) {
+	before := identity.Ours
+	t.Cleanup(func() { identity.Ours = before })
+	identity.Ours.Email = "maintainers@deskhand.invalid"
+	if _, err := newRelease(t.TempDir(), "v1.0.0"); err == nil || !strings.Contains(err.Error(), "identity.json") {
+		t.Errorf("a release without an address: %v", err)
+	}
+	identity.Ours.Email = "ada@example.org"
+	if _, err := newRelease(t.TempDir(), "v1.0.0"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/deskhand/deskhand/deploy/identity"
 )
 
 // nfpm is the packager. "go run" compiles it on first use.
@@ -62,7 +64,7 @@ func (r *release) npm(list []platform) error {
 		if err != nil {
 			return err
 		}
-		own := r.npmPackage("@deskhand/"+p.npm(), "deskhand for "+p.os+" on "+p.arch, "bin/")
+		own := r.npmPackage(identity.Ours.NPMScope+"/"+p.npm(), "deskhand for "+p.os+" on "+p.arch, "bin/")
 		own.OS, own.CPU, own.PreferUnplug = []string{npmNames[p.os]}, []string{npmNames[p.arch]}, true
 		if err := r.pack(filepath.Join(dir, p.npm()), own, "bin/deskhand"+p.suffix(), program); err != nil {
 			return err
@@ -72,8 +74,8 @@ func (r *release) npm(list []platform) error {
 	if err != nil {
 		return err
 	}
-	wrapper := r.npmPackage("deskhand", "The help desk for coding agents: search docs, ask a person, delegate tasks", "bin/")
-	wrapper.MCPName = serverName
+	wrapper := r.npmPackage(identity.Ours.NPM, "The help desk for coding agents: search docs, ask a person, delegate tasks", "bin/")
+	wrapper.MCPName = identity.Ours.MCPServer
 	wrapper.Bin, wrapper.Engines = map[string]string{"deskhand": "bin/deskhand.js"}, map[string]string{"node": ">=18"}
 	wrapper.Optional = map[string]string{}
 	every, err := parsePlatforms(allPlatforms)
@@ -81,14 +83,14 @@ func (r *release) npm(list []platform) error {
 		return err
 	}
 	for _, p := range every {
-		wrapper.Optional["@deskhand/"+p.npm()] = r.version
+		wrapper.Optional[identity.Ours.NPMScope+"/"+p.npm()] = r.version
 	}
 	return r.pack(filepath.Join(dir, "deskhand"), wrapper, "bin/deskhand.js", script)
 }
 
 func (r *release) npmPackage(name, description string, files ...string) npmPackage {
-	return npmPackage{Name: name, Version: r.version, Description: description, License: "Apache-2.0", Files: files,
-		Repository: map[string]string{"type": "git", "url": "git+https://github.com/deskhand/deskhand.git"}}
+	return npmPackage{Name: name, Version: r.version, Description: description, License: identity.Ours.Licence, Files: files,
+		Repository: map[string]string{"type": "git", "url": "git+" + identity.Ours.URL() + ".git"}}
 }
 
 // pack writes the files of a package with one program to dir, then runs npm pack.
@@ -117,9 +119,6 @@ func (r *release) pack(dir string, manifest npmPackage, name string, program []b
 	}
 	return nil
 }
-
-// serverName is the server's name in the MCP registry.
-const serverName = "io.github.deskhand/deskhand"
 
 // serverManifest writes server.json with this version.
 func (r *release) serverManifest() error {

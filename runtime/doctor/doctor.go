@@ -131,7 +131,7 @@ func (o Options) index() Check {
 	}
 	defer r.Close()
 	m := r.Metadata()
-	return Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%d pages, %d chunks in %s", m.Stats.TotalFiles, m.Stats.TotalChunks, o.Index)}
+	return Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%s, %s in %s", text.Count(m.Stats.TotalFiles, "page"), text.Count(m.Stats.TotalChunks, "chunk"), o.Index)}
 }
 
 // embedding computes one vector. With a remote model, that is one short request.

@@ -9,6 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // SetRepo changes a repository of a project. If name is empty, the project must
@@ -105,7 +106,7 @@ func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
 			return err
 		}
 		if tasks > 0 {
-			return refuse(ProjectInUse, "delete its tasks first, or only remove a repository from the project", "project %s has %d tasks", brief(p.Name), tasks)
+			return refuse(ProjectInUse, "delete its tasks first, or only remove a repository from the project", "project %s has %s", brief(p.Name), textutil.Count(tasks, "task"))
 		}
 		for _, rows := range []string{"DELETE FROM repos WHERE project_id = ?", "DELETE FROM templates WHERE project_id = ?"} {
 			if _, err := tx.Exec(ctx, rows, p.ID); err != nil {

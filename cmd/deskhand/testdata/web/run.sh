@@ -8,7 +8,8 @@
 # It needs chromium, node, npm and the network, or npm's cache. The packages go
 # into a temporary folder, nothing into the repository. With FOLDER, pictures of
 # the pages are put there; with STORY, only stories with that word run. One line
-# a story; exit 1 if one fails or something is missing.
+# a story; exit 1 if one fails or something is missing. SITE is the folder of make
+# site, whose stories run if it is set.
 set -eu
 
 fail() {
@@ -25,6 +26,7 @@ command -v script >/dev/null || fail "NOT RUN: script is missing (install the pa
 [ -x "$1" ] || fail "NOT RUN: there is no program $1 (run make)"
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 pictures=
+[ -z "${SITE:-}" ] || SITE=$(cd "$SITE" && pwd)
 [ -z "${2:-}" ] || { mkdir -p "$2" && pictures=$(cd "$2" && pwd); }
 
 work=$(mktemp -d)
@@ -36,4 +38,4 @@ npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >
 	cat npm.log >&2
 	fail "NOT RUN: npm could not install playwright-core, axe-core and ext-apps"
 }
-BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} node "${SCRIPT:-main.mjs}"
+BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} SITE=${SITE:-} node "${SCRIPT:-main.mjs}"
