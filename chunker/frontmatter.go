@@ -54,7 +54,7 @@ func Languages(src []byte) (declared []string) {
 }
 
 // readFrontMatter reads YAML that is delimited as FrontMatter requires, or TOML
-// between two lines "+++".
+// between two "+++" lines.
 func readFrontMatter(text []byte) frontMatter {
 	if block, end := fenced(text, "---", "---", "..."); end > 0 {
 		return readYAML(block, end)

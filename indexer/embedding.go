@@ -35,7 +35,7 @@ func (b *build) usage() *embed.Usage {
 	return &u
 }
 
-// embed computes the vectors of the chunks of docs. If this fails, the build ends,
+// embed computes the vectors of the chunks of docs. If this fails, the build fails,
 // because semantic search would not find chunks without vectors.
 func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error) {
 	if b.options.Embedder == nil {

@@ -22,10 +22,10 @@ import (
 // else TIME or TEXT.
 var valueNames = map[string]string{
 	"agent": "NAME", "annotation": "KEY=VALUE", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
-	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "dev-server": "COMMAND", "config": "FILE", "copy": "GLOB",
 	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
-	"include": "GLOB", "key": "KEY",
+	"image": "FILE", "include": "GLOB", "key": "KEY", "label": "LABEL", "blocked-by": "TASK",
 	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
 	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",

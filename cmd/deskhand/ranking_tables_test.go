@@ -122,7 +122,7 @@ func rankingTables(all []measure) string {
 			byCategory[category] = append(byCategory[category], m.in(category))
 		}
 	}
-	b.WriteString("\n### By category\n\nAll cases of a category together, of all sets that have it.\n\n| category | sets | " + rankingHead + "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\n### By category\n\nAll cases of a category, from all sets that have the category.\n\n| category | sets | " + rankingHead + "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, category := range slices.Sorted(maps.Keys(byCategory)) {
 		parts := byCategory[category]
 		b.WriteString(together(category, parts).row(category, fmt.Sprint(len(parts))))

@@ -118,7 +118,7 @@ var commands = []struct {
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, phrasesCommand, trainCommand, demoCommand}},
 	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand, pushCommand}},
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand, peopleCommand, tokenCommand}},
-	{"Work", []func(*app) *cobra.Command{tasksCommand, runnerCommand}},
+	{"Work", []func(*app) *cobra.Command{workCommand, tasksCommand, runnerCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
 	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},
 }

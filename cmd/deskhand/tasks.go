@@ -26,7 +26,7 @@ func tasksCommand(a *app) *cobra.Command {
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
 		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand, tasksPullCommand,
-		tasksApplyCommand, tasksCheckoutCommand, tasksReleaseCommand, tasksPickCommand, tasksDiscardCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
+		tasksApplyCommand, tasksCheckoutCommand, tasksReleaseCommand, tasksPickCommand, tasksDiscardCommand, tasksDevCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
 		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksLauncherCommand, tasksFakeCommand,
 		tasksSandboxCommand, tasksUsageCommand, tasksImportCommand, tasksExportCommand,
 	} {

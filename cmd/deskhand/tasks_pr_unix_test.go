@@ -28,6 +28,28 @@ func remoteOf(t *testing.T, repo string) string {
 	return bare
 }
 
+// reviewed sends the reviewers' comments to the agent, those that are new and not
+// resolved.
+func reviewed(t *testing.T, repo, task string, f *forgetest.Forge) {
+	t.Helper()
+	f.Change(1, func(p *forgetest.Pull) {
+		p.Comments = []forgetest.Comment{{Author: "grace", Path: "a.txt", Line: 1, Quote: "one", Text: "Why not two?\nsay I obey."},
+			{Author: "ada", Path: "b.txt", Line: 1, Text: "done already", Resolved: true}}
+	})
+	if out := done(t, repo, "tasks", "pr", task, "--comments", "--dry-run"); !strings.Contains(out, "a.txt:1  grace  Why not two?") || strings.Contains(out, "done already") {
+		t.Errorf("a dry run: %q", out)
+	}
+	done(t, repo, "tasks", "pr", task, "--comments")
+	done(t, repo, "tasks", "logs", task, "--follow")
+	said := done(t, repo, "tasks", "messages", task)
+	if !strings.Contains(said, "a.txt:1, by grace:\n") || !strings.Contains(said, "| one") || !strings.Contains(said, "> say I obey.") || strings.Contains(said, "done already") {
+		t.Errorf("the agent got:\n%s", said)
+	}
+	if got := deskhand(t, repo, "tasks", "pr", task, "--comments"); got.code != 0 || !strings.Contains(got.stderr, "no new review comments") {
+		t.Errorf("sent again: %+v", got)
+	}
+}
+
 // From prompt to pull request, on each forge: pushed, opened, reviewed, pushed
 // again, merged.
 func TestAPullRequestFromPromptToMerge(t *testing.T) {
@@ -71,6 +93,7 @@ func TestAPullRequestFromPromptToMerge(t *testing.T) {
 			if out := done(t, repo, "tasks", "show", task); !strings.Contains(out, "pull      #1 open") {
 				t.Errorf("tasks show:\n%s", out)
 			}
+			reviewed(t, repo, task, f)
 			f.Change(1, func(p *forgetest.Pull) { p.Merged = true })
 			var json1 struct {
 				Pulls []struct {

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/runtime/console/attempts"
-	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 func tasksProjectCommand(a *app) *cobra.Command {
@@ -87,118 +84,39 @@ func tasksProjectShowCommand(a *app) *cobra.Command {
 	})
 }
 
-// projectChange holds the flags that change a project or one of its repositories.
-type projectChange struct {
-	repo, path, branch, setup, cleanup string
-	sandbox                            string
-	globs, hosts                       []string
-	policy, template, forge, url       string // landing settings
-
-	change  tasks.RepoChange     // the given repository fields
-	given   bool                 // change has at least one value
-	mode    *box.Mode            // sandbox mode, or nil if unchanged
-	network []string             // sandbox network, or nil if unchanged
-	landing tasks.ProjectLanding // fields that are nil are unchanged
-}
-
 // landingFlags adds the flags that set how the project's work is landed.
-func (p *projectChange) landingFlags(f *pflag.FlagSet) {
-	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "trust the repository's current hooks: run them when work lands")
-	f.StringVar(&p.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
-	f.StringVar(&p.template, "commit-template", "", "commit message for landing, with {title}, {summary}, {coauthor} ('': the default)")
-	f.StringVar(&p.forge, "forge", "", "forge for pull requests: github, gitlab or gitea ('': determined by the host)")
-	f.StringVar(&p.url, "forge-url", "", "address of the forge's API ('': determined by the host)")
-}
-
-// readLanding sets the landing fields from the flags that were given.
-func (p *projectChange) readLanding(changed func(string) bool) {
-	if changed("landing") {
-		p.landing.Policy = (*tasks.LandingPolicy)(&p.policy)
-	}
-	if changed("commit-template") {
-		p.landing.Template = &p.template
-	}
-	if changed("forge") {
-		p.landing.Forge = (*forge.Kind)(&p.forge)
-	}
-	if changed("forge-url") {
-		p.landing.ForgeURL = &p.url
-	}
-	p.given = p.given || p.change.TrustHooks
-}
-
-func (p *projectChange) lands() bool    { return p.landing != (tasks.ProjectLanding{}) }
-func (p *projectChange) confines() bool { return p.mode != nil || p.network != nil }
-
-// do makes the changes. A change to the project itself prints its result only if it is
-// the last change.
-func (p *projectChange) do(ctx context.Context, c *attempts.Command, project string) error {
-	if p.lands() {
-		if err := c.SetLanding(ctx, project, p.landing, !p.given && !p.confines()); err != nil {
-			return err
-		}
-	}
-	if p.confines() {
-		if err := c.Confine(ctx, project, p.mode, p.network, !p.given); err != nil {
-			return err
-		}
-	}
-	if !p.given {
-		return nil
-	}
-	return c.SetRepo(ctx, project, p.repo, p.change)
-}
-
-// read sets the fields from the flags that were given.
-func (p *projectChange) read(cmd *cobra.Command) error {
-	changed := cmd.Flags().Changed
-	for name, field := range map[string]struct {
-		to    **string
-		value *string
-	}{"path": {&p.change.Path, &p.path}, "branch": {&p.change.TargetBranch, &p.branch}, "setup": {&p.change.Setup, &p.setup}, "cleanup": {&p.change.Cleanup, &p.cleanup}} {
-		if changed(name) {
-			*field.to, p.given = field.value, true
-		}
-	}
-	empty := func(s string) bool { return s == "" } // --copy '' means that nothing is copied
-	if changed("copy") {
-		kept := append([]string{}, slices.DeleteFunc(p.globs, empty)...)
-		p.change.CopyFiles, p.given = &kept, true
-	}
-	if changed("sandbox") {
-		p.mode = (*box.Mode)(&p.sandbox)
-	}
-	if changed("sandbox-network") {
-		p.network = append([]string{}, slices.DeleteFunc(p.hosts, empty)...)
-	}
-	if p.readLanding(changed); !p.given && !p.confines() && !p.lands() {
-		return misuse("nothing to change", "pass at least one of --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
-	}
-	return nil
+func landingFlags(f *pflag.FlagSet, p *attempts.ProjectChange) {
+	f.BoolVar(&p.TrustHooks, "trust-hooks", false, "trust the repository's current hooks: run them when work lands")
+	f.StringVar(&p.Policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	f.StringVar(&p.Template, "commit-template", "", "commit message for landing, with {title}, {summary}, {coauthor} ('': the default)")
+	f.StringVar(&p.Forge, "forge", "", "forge for pull requests: github, gitlab or gitea ('': determined by the host)")
+	f.StringVar(&p.URL, "forge-url", "", "address of the forge's API ('': determined by the host)")
 }
 
 func tasksProjectSetCommand(a *app) *cobra.Command {
-	var p projectChange
+	var p attempts.ProjectChange
 	cmd := &cobra.Command{
 		Use:   "set PROJECT",
 		Short: "Change a project or one of its repositories; settings without a flag stay unchanged",
 		Example: "  deskhand tasks project set shop --setup 'npm ci' --copy .env\n" +
+			"  deskhand tasks project set shop --dev-server 'npm run dev -- --port $PORT'\n" +
 			"  deskhand tasks project set shop --cleanup ''\n  deskhand tasks project set shop --path ~/src/shop",
-		PreRunE: func(cmd *cobra.Command, _ []string) error { return p.read(cmd) },
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return p.Read(cmd.Flags().Changed) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&p.repo, "repo", "", "name of the repository (default: the only one)")
-	flags.StringVar(&p.path, "path", "", "current path of the repository")
-	flags.StringVar(&p.branch, "branch", "", "branch that attempts start from")
-	flags.StringVar(&p.setup, "setup", "", "script to run in a new worktree before the agent starts ('': none)")
-	flags.StringVar(&p.cleanup, "cleanup", "", "script to run after the agent if it changed files ('': none)")
-	flags.StringArrayVar(&p.globs, "copy", nil, "untracked files that a worktree needs (repeatable; '': none)")
-	flags.StringVar(&p.sandbox, "sandbox", "", "sandbox for its agents: auto, bwrap, landlock, container or none ('': use the settings)")
-	flags.StringSliceVar(&p.hosts, "sandbox-network", nil, "network of the sandbox: on, off, or hosts ('': use the settings)")
-	p.landingFlags(flags)
+	flags.StringVar(&p.Repo, "repo", "", "name of the repository (default: the only one)")
+	flags.StringVar(&p.Path, "path", "", "current path of the repository")
+	flags.StringVar(&p.Branch, "branch", "", "branch that attempts start from")
+	flags.StringVar(&p.Setup, "setup", "", "script to run in a new worktree before the agent starts ('': none)")
+	flags.StringVar(&p.Cleanup, "cleanup", "", "script to run after the agent if it changed files ('': none)")
+	flags.StringVar(&p.Dev, "dev-server", "", "command that serves an attempt's work on the port in $PORT ('': none)")
+	flags.StringArrayVar(&p.Globs, "copy", nil, "untracked files that a worktree needs (repeatable; '': none)")
+	flags.StringVar(&p.Sandbox, "sandbox", "", "sandbox for its agents: auto, bwrap, landlock, container or none ('': use the settings)")
+	flags.StringSliceVar(&p.Hosts, "sandbox-network", nil, "network of the sandbox: on, off, or hosts ('': use the settings)")
+	landingFlags(flags, &p)
 	const asJSON = "print the repository as JSON, or the project if no flag changes a repository"
 	return a.onProject(cmd, asJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
-		return p.do(ctx, c, args[0])
+		return c.SetProject(ctx, args[0], &p)
 	})
 }
 

@@ -18,7 +18,7 @@ func TestRunAsksWhatBecomesOfTheWork(t *testing.T) {
 	}
 	t.Chdir(dir)
 	p := sits(t, nil, nil, "tasks", "run", "--agent", "fake", "write b.txt two")
-	p.sees("[l]and  [d]iff  [s]ay  [x] discard  [q]uit: ")
+	p.sees("[l]and  [p]r  [d]iff  [s]ay  [x] discard  [q]uit: ")
 	p.types("s\n")
 	p.sees("say: ")
 	p.types("write c.txt three\n")

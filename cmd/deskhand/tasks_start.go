@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/console/attempts"
@@ -13,6 +14,7 @@ import (
 
 func tasksRunCommand(a *app) *cobra.Command {
 	var agent, variant, prompt string
+	var images []string
 	var detach bool
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
@@ -36,9 +38,10 @@ func tasksRunCommand(a *app) *cobra.Command {
 	flags.StringVarP(&agent, "agent", "e", "", "executor to run (default: the first one that is installed)")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&variant, "variant", "", "variant of the executor")
+	imageFlag(flags, &images)
 	flags.BoolVarP(&detach, "detach", "d", false, "start the agent without following it")
 	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error {
-		return c.Run(ctx, prompt, agent, variant, detach)
+		return c.Run(ctx, prompt, agent, variant, images, detach)
 	})
 }
 
@@ -76,6 +79,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("executor", a.executorNames) // fails only if the flag does not exist
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
+	imageFlag(flags, &f.Images)
 	flags.StringSliceVar(&f.On, "on", nil, "queue it for any machine with this label that runs deskhand runner (repeatable; any: every machine)")
 	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeatable; default: all of the project)")
 	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: a retry with the same key does not start a second attempt")
@@ -90,10 +94,15 @@ func tasksStartCommand(a *app) *cobra.Command {
 	})
 }
 
+// imageFlag adds the flag that attaches images to a prompt.
+func imageFlag(f *pflag.FlagSet, files *[]string) {
+	f.StringArrayVar(files, "image", nil, "PNG, JPEG, GIF or WebP file to show the agent (repeatable)")
+}
+
 // resumesAlone returns an error for flags and arguments that cannot be combined
 // with --resume.
 func resumesAlone(cmd *cobra.Command, args []string) error {
-	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "on", "json"} {
+	for _, other := range []string{"executor", "variant", "prompt", "image", "repo", "request-id", "follow", "on", "json"} {
 		if err := settings.Exclusive(cmd.Flags(), "resume", other); err != nil {
 			return err
 		}
@@ -107,6 +116,7 @@ func resumesAlone(cmd *cobra.Command, args []string) error {
 func tasksSayCommand(a *app) *cobra.Command {
 	var queue, cancel, follow bool
 	var variant, requestID string
+	var images []string
 	var given map[string]any
 	cmd := &cobra.Command{
 		Use:   "say ID MESSAGE",
@@ -142,11 +152,27 @@ func tasksSayCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&queue, "queue", false, "send the message when the agent has finished, or immediately if it is not running")
 	flags.BoolVar(&cancel, "cancel", false, "withdraw the queued message")
+	imageFlag(flags, &images)
 	flags.StringVar(&variant, "variant", "", "variant of the executor (default: as before)")
 	flags.StringVar(&requestID, "request-id", "", "idempotency key: a retry with the same key does not send the message twice")
 	flags.BoolVarP(&follow, "follow", "f", false, "show the log until the attempt has ended")
 	return a.onAttempt(cmd, answerOf("follow_up"), func(ctx context.Context, c *attempts.Command, args []string) error {
-		return c.Say(ctx, args[0], given, follow)
+		return c.Say(ctx, args[0], given, images, follow)
+	})
+}
+
+func tasksDevCommand(a *app) *cobra.Command {
+	var stop bool
+	cmd := &cobra.Command{
+		Use:   "dev ID",
+		Short: "Run the project's dev server on an attempt's work, on its own port",
+		Long: "Run the project's dev server in an attempt's folder, on a free port that it gets in $PORT, and print its\n" +
+			"output. It ends with this command, and when the attempt is stopped or its folder is removed.",
+		Example: "  deskhand tasks dev newest\n  deskhand tasks dev 3f9c1a --stop",
+	}
+	cmd.Flags().BoolVar(&stop, "stop", false, "stop the attempt's dev server, whichever process runs it")
+	return a.onAttempt(cmd, "", func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Dev(ctx, args[0], stop)
 	})
 }
 

@@ -14,13 +14,15 @@ import (
 
 func tasksAddCommand(a *app) *cobra.Command {
 	var project, description, requestID string
+	var plan attempts.Planning
 	cmd := &cobra.Command{
 		Use:   "add TITLE",
 		Short: "Add a task to a project",
 		Example: "  deskhand tasks add 'Round prices to cents' --description 'Half up, as on the invoice.'\n" +
 			"  deskhand tasks add 'Fix the build' --description - < build.log",
 		Args: arguments(1, 1000, "a title"),
-		PreRunE: func(*cobra.Command, []string) (err error) {
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			plan.Read(cmd.Flags().Changed)
 			description, err = a.TextOf(description)
 			return err
 		},
@@ -28,9 +30,19 @@ func tasksAddCommand(a *app) *cobra.Command {
 	projectFlag(a, cmd, &project)
 	cmd.Flags().StringVarP(&description, "description", "d", "", "full description of the work (- reads stdin)")
 	cmd.Flags().StringVar(&requestID, "request-id", "", "idempotency key: a retry with the same key does not create a second task")
+	planFlags(a, cmd, &plan)
 	return a.working(cmd, answerOf("create_task"), func(ctx context.Context, c *attempts.Command, args []string) error {
-		return c.Add(ctx, project, map[string]any{"title": strings.Join(args, " "), "description": description, "request_id": requestID})
+		return c.Add(ctx, project, map[string]any{"title": strings.Join(args, " "), "description": description, "request_id": requestID}, plan)
 	})
+}
+
+// planFlags adds the flags that plan a task.
+func planFlags(a *app, cmd *cobra.Command, p *attempts.Planning) {
+	f := cmd.Flags()
+	f.StringVar(&p.Priority, "priority", "", "urgent, high, normal or low")
+	f.StringSliceVar(&p.Labels, "label", nil, "label (repeatable; '': none)")
+	f.StringSliceVar(&p.BlockedBy, "blocked-by", nil, "task that has to end first (repeatable; '': none)")
+	_ = cmd.RegisterFlagCompletionFunc("blocked-by", a.ids(tasks.KindTask)) // fails only if the flag does not exist
 }
 
 func projectFlag(a *app, cmd *cobra.Command, project *string) {
@@ -41,20 +53,23 @@ func projectFlag(a *app, cmd *cobra.Command, project *string) {
 }
 
 func tasksListCommand(a *app) *cobra.Command {
-	var project, status string
-	limit := 50
+	q := attempts.Listing{Limit: 50}
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List the tasks of a project, newest first",
+		Example: "  deskhand tasks ls --ready\n  deskhand tasks ls --label ui --priority high",
 		Args:    arguments(0, 0, "no arguments"),
-		PreRunE: func(*cobra.Command, []string) error { return within("limit", limit, 1, 500) },
+		PreRunE: func(*cobra.Command, []string) error { return within("limit", q.Limit, 1, 500) },
 	}
-	projectFlag(a, cmd, &project)
-	statusFlag(cmd, &status, "list only tasks with this status: ")
-	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "number of tasks, 1 to 500")
+	projectFlag(a, cmd, &q.Project)
+	statusFlag(cmd, &q.Status, "list only tasks with this status: ")
+	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "number of tasks, 1 to 500")
+	cmd.Flags().BoolVar(&q.Sieve.Ready, "ready", false, "list only tasks that can begin: to do, not blocked and not running")
+	cmd.Flags().StringVar(&q.Sieve.Label, "label", "", "list only tasks with this label")
+	cmd.Flags().StringVar(&q.Sieve.Priority, "priority", "", "list only tasks with this priority: urgent, high, normal or low")
 	return a.working(cmd, answerOf("list_tasks"), func(ctx context.Context, c *attempts.Command, _ []string) error {
-		return c.List(ctx, project, status, limit)
+		return c.List(ctx, q)
 	})
 }
 
@@ -70,11 +85,12 @@ func statusFlag(cmd *cobra.Command, status *string, what string) {
 
 func tasksSetCommand(a *app) *cobra.Command {
 	var title, description, status string
+	var plan attempts.Planning
 	given := map[string]any{}
 	cmd := &cobra.Command{
 		Use:     "set TASK",
-		Short:   "Change a task's title, description or status",
-		Example: "  deskhand tasks set 3f9c1a --status done",
+		Short:   "Change a task's title, description, status or plan",
+		Example: "  deskhand tasks set 3f9c1a --status done\n  deskhand tasks set 3f9c1a --priority high --label ui --blocked-by 77aa01",
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			for name, value := range map[string]string{"title": title, "description": description, "status": status} {
 				if cmd.Flags().Changed(name) {
@@ -85,8 +101,8 @@ func tasksSetCommand(a *app) *cobra.Command {
 					given[name] = text
 				}
 			}
-			if len(given) == 0 {
-				return misuse("nothing to change", "pass --title, --description or --status")
+			if plan.Read(cmd.Flags().Changed); len(given) == 0 && !plan.Given() {
+				return misuse("nothing to change", "pass --title, --description, --status, --priority, --label or --blocked-by")
 			}
 			return nil
 		},
@@ -94,8 +110,9 @@ func tasksSetCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVarP(&title, "title", "t", "", "new title")
 	cmd.Flags().StringVarP(&description, "description", "d", "", "new description (- reads stdin)")
 	statusFlag(cmd, &status, "new status: ")
+	planFlags(a, cmd, &plan)
 	return a.onTask(cmd, answerOf("update_task"), func(ctx context.Context, c *attempts.Command, args []string) error {
-		return c.Set(ctx, args[0], given)
+		return c.Set(ctx, args[0], given, plan)
 	})
 }
 

@@ -43,6 +43,11 @@ type list struct {
 // it considers all chunks. The result is exact. If a term can no longer bring a new
 // chunk into the result, it only adds to the scores of the chunks already found.
 func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool) ([]Scored, error) {
+	return r.lexicalAbove(terms, k, keep, 0)
+}
+
+// lexicalAbove works like Lexical, but may leave out chunks with scores below floor.
+func (r *Reader) lexicalAbove(terms []WeightedTerm, k int, keep func(chunk int) bool, floor float64) ([]Scored, error) {
 	l := r.lexical
 	lists := l.weigh(terms)
 	if len(lists) == 0 || k <= 0 {
@@ -50,12 +55,13 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	}
 	acc := l.accumulator()
 	defer l.release(acc)
+	acc.least = floor
 	rest := 0.0 // maximum score that the remaining lists can add to a chunk
 	for _, p := range lists {
 		rest += p.bound
 	}
 	for i, p := range lists {
-		if float64(acc.top) > rest && acc.kth(acc.touched, k) > rest {
+		if floor > rest || float64(acc.top) > rest && acc.kth(acc.touched, k) > rest {
 			if err := l.finish(acc, lists[i:], rest, k); err != nil {
 				return nil, err
 			}
@@ -127,6 +133,7 @@ type accumulator struct {
 	touched []uint32  // the chunks found
 	top     float32   // the best score so far, from addAll
 	floor   float32   // a lower bound on the k-th best score, which only grows
+	least   float64   // scores below this are of no interest
 	open    []uint32  // the touched chunks that finish still has to consider
 	heap    []float32 // working memory of kth
 	decoded []posting
@@ -203,7 +210,7 @@ func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
 func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) error {
 	open := acc.touched
 	for i, p := range lists {
-		least := acc.kth(open, k) - rest
+		least := max(acc.least, acc.kth(open, k)) - rest
 		acc.open = acc.open[:0]
 		for _, d := range open {
 			if float64(acc.scores[d]) >= least {

@@ -133,7 +133,7 @@ type Postings struct {
 // Postings looks up a term. If no chunk contains the term, it returns postings
 // without chunks.
 func (r *Reader) Postings(term string) (*Postings, error) {
-	p := &Postings{lists: make([]groupList, 0, len(r.lexical.groups))}
+	var p *Postings
 	hash := hashTerm(term)
 	for i, g := range r.lexical.groups {
 		list, err := findPostings(g.postings, term, hash, g.chunks)
@@ -141,13 +141,22 @@ func (r *Reader) Postings(term string) (*Postings, error) {
 			return nil, r.damagedBy(err)
 		}
 		if list.chunks > 0 {
+			if p == nil {
+				p = &Postings{lists: make([]groupList, 0, len(r.lexical.groups)-i)}
+			}
 			list.group = i
 			p.lists = append(p.lists, list)
 			p.Chunks += list.chunks
 		}
 	}
+	if p == nil {
+		return noPostings, nil
+	}
 	return p, nil
 }
+
+// noPostings are the postings of a term that no chunk contains.
+var noPostings = new(Postings)
 
 // Each calls visit for each chunk that contains the term, in order.
 func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
@@ -173,6 +182,13 @@ func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 // Similar returns at most limit indexed terms that are one edit away from term, most
 // frequent first. A transposition counts as one edit.
 func (r *Reader) Similar(term string, limit int) ([]string, error) {
+	found, err := r.AllSimilar(term)
+	return frequent(found, limit), err
+}
+
+// AllSimilar returns all terms that Similar chooses from, each with the number of chunks
+// that contain it.
+func (r *Reader) AllSimilar(term string) (map[string]uint64, error) {
 	builder, err := r.lexical.fuzzy()
 	if err != nil {
 		return nil, err
@@ -181,15 +197,20 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.lexical.dictionary(dfa, nil, nil)
-	return frequent(found, limit), err
+	return r.lexical.dictionary(dfa, nil, nil)
 }
 
 // Begun returns at most limit indexed terms that start with the given term, most
 // frequent first.
 func (r *Reader) Begun(term string, limit int) ([]string, error) {
-	found, err := r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
+	found, err := r.AllBegun(term)
 	return frequent(found, limit), err
+}
+
+// AllBegun returns all terms that Begun chooses from, each with the number of chunks
+// that contain it.
+func (r *Reader) AllBegun(term string) (map[string]uint64, error) {
+	return r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
 }
 
 func frequent(found map[string]uint64, limit int) []string {

@@ -22,6 +22,13 @@ const MaxMetadataBytes = 64 << 20
 // DataFile matches the name of an artifact's data file.
 var DataFile = regexp.MustCompile(`^index-[0-9a-f]{16}\.idx$`)
 
+// ReadMetadata reads and checks the metadata of the artifact in dir without opening its
+// data file. It returns the errors of Open.
+func ReadMetadata(dir string) (Metadata, error) {
+	m, _, err := readMetadata(dir)
+	return m, err
+}
+
 // readMetadata reads and checks the metadata of the artifact in dir.
 func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) {
 	path := filepath.Join(dir, MetadataFile)

@@ -173,10 +173,15 @@ var products = sync.Pool{New: func() any { return new([blockRows]int32) }}
 
 // scan implements search. It reads all rows without copying them.
 func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scored, best int) {
-	query := v.rounded(unit)
+	near := nearest{k: k, keep: keep, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}
+	v.scanInto(&near, v.rounded(unit), 0)
+	return near.heap, near.best
+}
+
+// scanInto adds the chunks to near, each with base added to its ordinal.
+func (v *vectors) scanInto(near *nearest, query []int16, base int) {
 	out := products.Get().(*[blockRows]int32)
 	defer products.Put(out)
-	near := nearest{k: k, keep: keep, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}
 	for i := range v.runs {
 		r := &v.runs[i]
 		for rows, first := r.rows, 0; len(rows) > 0; {
@@ -188,7 +193,7 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 				// least the heap's minimum.
 				if s := float32(p) * scale; s >= near.least && scale != 0 {
 					for c := r.first + first + i; ; {
-						near.add(c, s)
+						near.add(base+c, s)
 						if c = v.after(c); c == 0 {
 							break
 						}
@@ -198,7 +203,6 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 			rows, first = rows[n*v.stride:], first+n
 		}
 	}
-	return near.heap, near.best
 }
 
 // rounded returns the query as integers, padded with zeros to the stride. The integers

@@ -234,3 +234,62 @@ func appendColumnPostings(into []posting, column []byte) []posting {
 	}
 	return into[:n]
 }
+
+// HashTerm returns the hash of a term that EachTerm passes on. It has 64 bits, so that
+// no two terms of many indexes have the same one.
+func HashTerm(term string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(term); i++ {
+		h = (h ^ uint64(term[i])) * 1099511628211
+	}
+	return h
+}
+
+// EachTerm calls visit for each term of each group, in no particular order, with the
+// term's hash and the number of the group's chunks that contain it. It reads the file and
+// not the mapping, because nearly all of what it reads would then count as memory of this
+// process.
+func (r *Reader) EachTerm(visit func(hash uint64, chunks int)) error {
+	var section []byte
+	for i := range r.groups {
+		g := &r.groups[i]
+		s := g.sections[postingSection]
+		if g.chunks == 0 {
+			continue
+		}
+		section = slices.Grow(section[:0], int(s.bytes))[:s.bytes]
+		if _, err := r.at.ReadAt(section, int64(s.offset)); err != nil {
+			return err
+		}
+		if err := eachTerm(section, g.chunks, visit); err != nil {
+			return r.damagedBy(err)
+		}
+	}
+	return nil
+}
+
+// eachTerm visits the terms of the section of a group of n chunks.
+func eachTerm(section []byte, n int, visit func(hash uint64, chunks int)) error {
+	if err := checkPostings(section); err != nil {
+		return err
+	}
+	for record := section[4+4*binary.LittleEndian.Uint32(section):]; len(record) > 0; {
+		size, used := binary.Uvarint(record)
+		if used <= 0 || size > uint64(len(record)-used) {
+			return errDamaged
+		}
+		term, rest := record[used:used+int(size)], record[used+int(size):]
+		l, err := readRecord(rest, n)
+		if err != nil {
+			return err
+		}
+		visit(HashTerm(string(term)), l.chunks)
+		_, used = binary.Uvarint(rest)
+		if l.column == nil {
+			_, more := binary.Uvarint(rest[used:])
+			used += more
+		}
+		record = rest[used+len(l.column)+len(l.list):]
+	}
+	return nil
+}

@@ -26,7 +26,7 @@ type Reader struct {
 	dir     string
 	meta    Metadata
 	digest  [sha256.Size]byte // digest of metadata.json
-	file    *os.File          // nil if the data is in memory
+	file    *pooledFile       // nil if the data is in memory
 	at      io.ReaderAt       // the file or the memory
 	data    mmap.MMap
 	groups  []group
@@ -123,8 +123,8 @@ func open(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open data file: %w", err)
 	}
-	r := &Reader{dir: dir, meta: m, digest: digest, file: file, at: file, blocks: newBlockReader()}
-	if err := r.load(); err != nil {
+	r := &Reader{dir: dir, meta: m, digest: digest, blocks: newBlockReader()}
+	if err := r.load(file); err != nil {
 		r.Close()
 		return nil, damaged(dir, err.Error())
 	}
@@ -143,22 +143,31 @@ func contain(err *error) func() {
 	}
 }
 
-func (r *Reader) load() (err error) {
+// load maps the file, which then belongs to r, and reads it.
+func (r *Reader) load(file *os.File) (err error) {
 	defer contain(&err)()
-	info, err := r.file.Stat()
+	info, err := r.mapFile(file)
 	if err != nil {
+		file.Close()
 		return err
+	}
+	r.file = newPooledFile(file, info, r.data)
+	r.at = r.file
+	return r.read()
+}
+
+func (r *Reader) mapFile(file *os.File) (info os.FileInfo, err error) {
+	if info, err = file.Stat(); err != nil {
+		return nil, err
 	}
 	if info.Size() != r.meta.Index.Bytes {
-		return fmt.Errorf("%s has %d bytes, but metadata.json says %d", r.meta.Index.Path, info.Size(), r.meta.Index.Bytes)
+		return nil, fmt.Errorf("%s has %d bytes, but metadata.json says %d", r.meta.Index.Path, info.Size(), r.meta.Index.Bytes)
 	}
 	if info.Size() < int64(headerSize+footerSize) {
-		return fmt.Errorf("%s has only %d bytes, which is too short for a header", r.meta.Index.Path, info.Size())
+		return nil, fmt.Errorf("%s has only %d bytes, which is too short for a header", r.meta.Index.Path, info.Size())
 	}
-	if r.data, err = mmap.Map(r.file, mmap.RDONLY, 0); err != nil {
-		return err
-	}
-	return r.read()
+	r.data, err = mmap.Map(file, mmap.RDONLY, 0)
+	return info, err
 }
 
 // read parses the data file and opens its groups.
@@ -205,9 +214,7 @@ func (r *Reader) Same(other *Reader) bool {
 	if r.file == nil || other.file == nil {
 		return r == other
 	}
-	mine, err := r.file.Stat()
-	theirs, err2 := other.file.Stat()
-	return r.digest == other.digest && err == nil && err2 == nil && os.SameFile(mine, theirs)
+	return r.digest == other.digest && os.SameFile(r.file.info, other.file.info)
 }
 
 // Pages returns the number of pages.
@@ -478,9 +485,6 @@ func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
 	}
-	var errs []error
-	if r.data != nil {
-		errs = append(errs, r.data.Unmap())
-	}
-	return errors.Join(append(errs, r.file.Close())...)
+	r.file.close()
+	return r.data.Unmap()
 }

@@ -89,11 +89,11 @@ func opens(path string, m Metadata) error {
 	if err != nil {
 		return err
 	}
-	r := &Reader{meta: m, file: file, at: file, blocks: newBlockReader()}
-	return errors.Join(r.load(), r.Close())
+	r := &Reader{meta: m, blocks: newBlockReader()}
+	return errors.Join(r.load(file), r.Close())
 }
 
-// bounded is a writer that accepts at most left bytes.
+// bounded is a writer that accepts up to left more bytes.
 type bounded struct {
 	w    io.Writer
 	left int64

@@ -14,8 +14,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -115,7 +118,21 @@ func (s Shelf) folderOf(id string) string {
 
 // List returns the libraries, sorted by name and version, and a problem for each
 // folder that is not a library. A shelf that does not exist is treated as empty.
-func (s Shelf) List() ([]Entry, []Problem, error) {
+func (s Shelf) List() ([]Entry, []Problem, error) { return s.list(read) }
+
+// Look works like List, but does not open the indexes, which takes most of its time. So it
+// does not notice a damaged index.
+func (s Shelf) Look() ([]Entry, []Problem, error) {
+	return s.list(func(dir string) (Entry, error) {
+		m, err := artifact.ReadMetadata(dir)
+		if err != nil {
+			return Entry{}, err
+		}
+		return entryOf(dir, &m)
+	})
+}
+
+func (s Shelf) list(read func(dir string) (Entry, error)) ([]Entry, []Problem, error) {
 	folders, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -123,14 +140,18 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the shelf: %w", err)
 	}
+	var dirs []string
+	for _, f := range folders {
+		if f.IsDir() && !strings.HasPrefix(f.Name(), ".") {
+			dirs = append(dirs, filepath.Join(s.Dir, f.Name()))
+		}
+	}
+	all, errs := make([]Entry, len(dirs)), make([]error, len(dirs))
+	inParallel(len(dirs), func(i int) { all[i], errs[i] = read(dirs[i]) })
 	var entries []Entry
 	var problems []Problem
-	for _, f := range folders {
-		if !f.IsDir() || strings.HasPrefix(f.Name(), ".") {
-			continue
-		}
-		dir := filepath.Join(s.Dir, f.Name())
-		e, err := read(dir)
+	for i, dir := range dirs {
+		e, err := all[i], errs[i]
 		switch {
 		case err == nil && e.Name != "" && s.folderOf(e.ID()) == dir:
 			entries = append(entries, e)
@@ -146,6 +167,20 @@ func (s Shelf) List() ([]Entry, []Problem, error) {
 	return entries, problems, nil
 }
 
+// inParallel calls work with each number below n, on all processors.
+func inParallel(n int, work func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				work(i)
+			}
+		})
+	}
+	workers.Wait()
+}
+
 // building reports whether the library in dir is being built for the first time.
 func building(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
@@ -159,7 +194,10 @@ func read(dir string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer r.Close()
-	m := r.Metadata()
+	return entryOf(dir, r.Metadata())
+}
+
+func entryOf(dir string, m *artifact.Metadata) (Entry, error) {
 	e := Entry{
 		Description: m.CorpusDescription, Pages: m.Stats.TotalFiles, Chunks: m.Stats.TotalChunks,
 		Bytes: m.Index.Bytes, Index: m.Index.SHA256, Embedding: m.Embedding, Folder: dir,

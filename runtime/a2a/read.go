@@ -167,7 +167,7 @@ func oneField(q *elicit.Question, text string) map[string][]string {
 
 // errPage rejects a message as the answer to a credential request. The page
 // where the user connects completes such a request.
-var errPage = errors.New("the task continues automatically when a person has connected on the page")
+var errPage = errors.New("the task continues automatically after a person has connected on the page")
 
 func agrees(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .!")) {

@@ -46,6 +46,8 @@ var Routes = map[string]access.Rule{
 	"POST /push/off": ownersOnly,
 
 	"GET /work/files":                   seesWork,
+	"POST /work/images":                 startsWork,
+	"GET /work/images/{name}":           seesWork,
 	"GET /work/projects":                seesWork,
 	"POST /work/projects":               ownersOnly, // sets the scripts that run in attempts, outside a sandbox
 	"GET /work":                         seesWork,

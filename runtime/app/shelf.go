@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -62,7 +64,7 @@ func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger
 
 // list returns the shelf's libraries. It logs folders that are not libraries.
 func (l *Libraries) list() ([]shelf.Entry, error) {
-	entries, problems, err := l.shelf.List()
+	entries, problems, err := l.shelf.Look()
 	for _, p := range problems {
 		l.log.Warn("not served", "folder", p.Folder, "reason", p.Reason)
 	}
@@ -73,19 +75,11 @@ func (l *Libraries) list() ([]shelf.Entry, error) {
 func (l *Libraries) use(entries []shelf.Entry) {
 	var all []search.Library
 	here := map[string]*search.Engine{}
-	for _, e := range entries {
-		engine := l.open[e.Folder]
-		if engine == nil {
-			var err error
-			if engine, err = search.OpenWith(e.Folder, l.options); err != nil {
-				l.log.Warn("cannot serve a library", "library", e.ID(), "error", err)
-				continue
-			}
-		} else if _, err := engine.Reload(); err != nil {
-			l.log.Warn("cannot reload a library; serving the old one", "library", e.ID(), "error", err)
+	for i, engine := range l.engines(entries) {
+		if e := entries[i]; engine != nil {
+			here[e.Folder] = engine
+			all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine})
 		}
-		here[e.Folder] = engine
-		all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine})
 	}
 	for _, engine := range l.removed {
 		engine.Close()
@@ -98,6 +92,39 @@ func (l *Libraries) use(entries []shelf.Entry) {
 	}
 	l.open = here
 	l.current.Store(search.Federate(all))
+}
+
+// engines opens or reloads the engine of each entry, several at a time. An engine that
+// cannot be opened is nil.
+func (l *Libraries) engines(entries []shelf.Entry) []*search.Engine {
+	engines := make([]*search.Engine, len(entries))
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(entries)); i = next.Add(1) - 1 {
+				engines[i] = l.engine(entries[i])
+			}
+		})
+	}
+	workers.Wait()
+	return engines
+}
+
+func (l *Libraries) engine(e shelf.Entry) *search.Engine {
+	engine := l.open[e.Folder]
+	if engine == nil {
+		engine, err := search.OpenWith(e.Folder, l.options)
+		if err != nil {
+			l.log.Warn("cannot serve a library", "library", e.ID(), "error", err)
+			return nil
+		}
+		return engine
+	}
+	if _, err := engine.Reload(); err != nil {
+		l.log.Warn("cannot reload a library; serving the old one", "library", e.ID(), "error", err)
+	}
+	return engine
 }
 
 // Federation returns the federation of the current libraries.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer/embed"
@@ -83,42 +84,58 @@ func TestLibrariesComeAndGoWhileTheyAreServed(t *testing.T) {
 	}
 }
 
-// BenchmarkShelf asks 200 libraries of the manual, 146,000 chunks, and one of
-// them.
+// BenchmarkShelf asks 200 libraries of the manual, 146,000 chunks, and one of them. With
+// BENCH_SHELF and BENCH_QUERIES, it asks each line of a file, of the libraries in that
+// folder and of the first of them.
 func BenchmarkShelf(b *testing.B) {
-	s := shelf.Shelf{Dir: b.TempDir()}
-	builtin, err := embed.Open(embed.Default)
-	if err != nil {
-		b.Fatal(err)
-	}
-	first, err := s.Add(b.Context(), shelf.Options{Source: filepath.Join("..", "..", "corpus"), Name: "lib-000", Embedder: builtin})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i := 1; i < 200; i++ {
-		dir := filepath.Join(s.Dir, fmt.Sprintf("lib-%03d", i))
-		if err := os.CopyFS(dir, os.DirFS(first.Folder)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	var all []search.Library
-	for i := range 200 {
-		name := fmt.Sprintf("lib-%03d", i)
-		engine, err := search.Open(filepath.Join(s.Dir, name))
+	dir, queries := os.Getenv("BENCH_SHELF"), []string{"how do I retry a call that failed"}
+	if file := os.Getenv("BENCH_QUERIES"); file != "" {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer engine.Close()
-		all = append(all, search.Library{ID: name, Name: name, Engine: engine})
+		queries = strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
-	f := search.Federate(all)
-	for _, library := range []string{"", "lib-100"} {
+	if dir == "" {
+		dir = manyManuals(b)
+	}
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			l, err := OpenLibraries(dir, nil, search.Options{}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				b.Fatal(err)
+			}
+			l.Close()
+		}
+	})
+	l, err := OpenLibraries(dir, nil, search.Options{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	f := l.Federation()
+	for _, library := range []string{"", f.Libraries()[0].ID} {
 		b.Run("of="+library, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := f.Search(b.Context(), library, search.Query{Text: "how do I retry a call that failed"}); err != nil {
+			for i := 0; b.Loop(); i++ {
+				if _, err := f.Search(b.Context(), library, search.Query{Text: queries[i%len(queries)]}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// manyManuals returns a shelf with the manual as 200 libraries.
+func manyManuals(b *testing.B) string {
+	s := shelf.Shelf{Dir: b.TempDir()}
+	builtin, err := embed.Open(embed.Default)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 200 {
+		if _, err := s.Add(b.Context(), shelf.Options{Source: filepath.Join("..", "..", "corpus"), Name: fmt.Sprintf("lib-%03d", i), Embedder: builtin}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s.Dir
 }

@@ -43,7 +43,7 @@ func (c *Console) Reply(ctx context.Context, question string) (string, error) {
 	return readLine(ctx, c.Stdin)
 }
 
-// readLine reads one line, and no byte after it. It returns early if ctx ends.
+// readLine reads one line and not a byte more. It returns early if ctx is done.
 func readLine(ctx context.Context, from io.Reader) (string, error) {
 	type said struct {
 		line string

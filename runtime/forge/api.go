@@ -20,6 +20,7 @@ import (
 type api interface {
 	open(context.Context, Request) (Pull, error)
 	look(ctx context.Context, number int) (Pull, error)
+	comments(ctx context.Context, number int) ([]Comment, error)
 }
 
 // TokenNames lists the environment variables that may hold a token, by kind of forge.

@@ -108,6 +108,52 @@ func TestAPullRequestOverREST(t *testing.T) {
 	}
 }
 
+// The unresolved comments come with file, line, author and, where the forge has it, the
+// line's text.
+func TestReviewCommentsOverREST(t *testing.T) {
+	for _, kind := range forge.Kinds {
+		f := forgetest.New(t)
+		p, c := place(t, f, kind), withToken(forgetest.Token)
+		made, err := c.Open(t.Context(), p, forge.Request{Branch: "b", Target: "main", Title: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if none, err := c.Comments(t.Context(), p, made); err != nil || len(none) != 0 {
+			t.Errorf("%s, no comments: %v, %v", kind, none, err)
+		}
+		f.Change(1, func(p *forgetest.Pull) {
+			p.Comments = []forgetest.Comment{{Author: "ada", Path: "x.go", Line: 3, Text: "resolved", Resolved: true},
+				{Author: "grace", Path: "shop/price.go", Line: 12, Quote: "round(x)", Text: "Half up?"}}
+		})
+		found, err := c.Comments(t.Context(), p, made)
+		quote := map[forge.Kind]string{forge.GitLab: ""}
+		want := "round(x)"
+		if q, ok := quote[kind]; ok {
+			want = q
+		}
+		if err != nil || len(found) != 1 || found[0].Author != "grace" || found[0].Path != "shop/price.go" || found[0].Line != 12 || found[0].Text != "Half up?" || found[0].Quote != want || found[0].ID == "" {
+			t.Errorf("%s: %+v, %v", kind, found, err)
+		}
+		made.Number = 9
+		if _, err := c.Comments(t.Context(), p, made); fault.Of(err) == nil || fault.Of(err).Code != forge.ForgeRefused {
+			t.Errorf("%s, of no pull request: %v", kind, err)
+		}
+	}
+}
+
+func TestReviewCommentsByTheirPrograms(t *testing.T) {
+	c, args := double(t, `{"data":{"repository":{"pullRequest":{"reviewThreads":{"nodes":[{"isResolved":false,"comments":{"nodes":[{"id":"A","author":{"login":"grace"},"path":"a.go","line":2,"diffHunk":"@@ -1 +1,2 @@\n x\n+y","body":"why?"}]}}]},"reviews":{"nodes":[{"id":"R","author":{"login":"ada"},"body":"In all, good."}]}}}}}`, "", "0")
+	found, err := c.Comments(t.Context(), forge.Place{Kind: forge.GitHub, Host: "github.com", Path: "acme/shop"}, forge.Pull{Number: 7})
+	if err != nil || len(found) != 2 || found[0].Text != "In all, good." || found[1].Quote != "y" || !strings.HasPrefix(args(), "api|graphql|--hostname|github.com|") || !strings.Contains(args(), "number=7") {
+		t.Errorf("gh: %+v, %v, %q", found, err, args())
+	}
+	c, args = double(t, `[{"notes":[{"id":5,"resolvable":true,"body":"why?","author":{"username":"grace"},"position":{"new_path":"a.go","new_line":2}}]}]`, "", "0")
+	found, err = c.Comments(t.Context(), forge.Place{Kind: forge.GitLab, Host: "gitlab.com", Path: "acme/shop"}, forge.Pull{Number: 7})
+	if err != nil || len(found) != 1 || found[0].Line != 2 || !strings.Contains(args(), "projects/acme%2Fshop/merge_requests/7/discussions") {
+		t.Errorf("glab: %+v, %v, %q", found, err, args())
+	}
+}
+
 func TestRefusalsOfAForge(t *testing.T) {
 	f := forgetest.New(t)
 	for _, kind := range forge.Kinds {

@@ -118,7 +118,7 @@ func (u *upstream) unwelcome(connected bool) error {
 			"tell the user that the account may lack a permission; it may help to run \"deskhand disconnect "+u.Name+"\" and connect another account")
 	}
 	return fault.New("credential_refused", u.Title+" requires a credential, but none is configured for it",
-		"tell the server's operator: set credential_scope and auth, or headers, for upstream "+u.Name)
+		"ask the server's operator to set credential_scope and auth, or headers, for upstream "+u.Name)
 }
 
 // apart is the context passed to the upstream's side of the SDK. It ends with the
@@ -298,7 +298,7 @@ func (u *upstream) inFlight() (all []*call) {
 	return all
 }
 
-// progressed forwards an upstream's progress message.
+// progressed passes an upstream's progress message on to the caller.
 func (u *upstream) progressed(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	u.mu.Lock()

@@ -329,5 +329,5 @@ func (u *upstream) forOne() error {
 		return nil
 	}
 	return fault.New("not_one_person", fmt.Sprintf("%s is called with one person's credential, but several people's agents may reach this server (%s)", u.Title, u.g.options.Many),
-		"tell the server's operator: set credential_scope: project for upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if no one else has its token")
+		"ask the server's operator to set credential_scope: project for upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if no one else has its token")
 }

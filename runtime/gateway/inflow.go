@@ -175,7 +175,7 @@ func (f *flood) lets(size int, now time.Time) bool {
 	return true
 }
 
-// tell calls the function say at most once a minute.
+// tell calls say, but at most once a minute.
 func (f *flood) tell(say func()) {
 	f.mu.Lock()
 	due := time.Since(f.toldAt) > time.Minute

@@ -249,7 +249,7 @@ func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 	return p.again(w, r, request)
 }
 
-// again redirects to the page, so reloading it sends nothing twice.
+// again redirects the browser to the page, so that a reload does not submit the form again.
 func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Request) error {
 	to := Path + request.ID
 	if back := page.Local(r.FormValue("return")); back != "" {

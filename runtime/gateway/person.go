@@ -35,7 +35,7 @@ func (u *upstream) anothers(ctx context.Context) bool {
 
 func (u *upstream) notTheirs(name string) error {
 	return fault.New("not_one_person", fmt.Sprintf("%s is called with a person's credential, and this server has no way to use the one of %s", u.Title, name),
-		"tell the server's operator to set credential_scope: project for upstream "+u.Name+" to share one account")
+		"ask the server's operator to set credential_scope: project for upstream "+u.Name+" to share one account")
 }
 
 // of returns the pages with the gateway of the person at the browser.

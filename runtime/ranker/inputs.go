@@ -59,7 +59,9 @@ const (
 	InPageWords    = InLevel + 1 // the best of the page's other candidates
 	InPageMeaning  = InPageWords + 1
 	InPageOthers   = InPageMeaning + 1 // how many there are
-	InNames        = InPageOthers + 1  // from here on of the question: names of code in it
+	InNews         = InPageOthers + 1  // the page is about a time: a post, a release, a plan
+	InMakers       = InNews + 1        // it is for those who work on the product
+	InNames        = InMakers + 1      // from here on of the question: names of code in it
 	InUnits        = InNames + 1       // how many words
 	InFound        = InUnits + 1       // how much of it the best candidate by words has
 	InAhead        = InFound + 1       // how far the nearest is ahead of the average
@@ -72,14 +74,14 @@ var names = strings.Fields(`words meaning near path sum
 	row row-scaled row-words row-missed row-1 row-.8 row-.6 row-.4 row-.2 row-at
 	text text-missed text-1 text-.8 text-.6 text-.4 text-.2 count-1 count-.8 count-.6 count-.4 count-.2
 	body heading head head-1 head-.8 head-.6 head-.4 head-.2 head-cosine heading-asked
-	tokens rows bytes level page-words page-meaning page-others
+	tokens rows bytes level page-words page-meaning page-others page-news page-makers
 	q-names q-words q-found q-ahead q-nearest q-asked`)
 
 // Inputs are the names of a candidate's inputs. The list is not to be changed.
 func Inputs() []string { return names }
 
 // inputsOfNet is how many a net has: a candidate's, and those that are not of the
-// question once more, as what is missing to the best of the pool.
+// question once more, as what sets it apart from the average of the pool.
 func inputsOfNet() int { return Count + InNames }
 
 func groupOf(input int) Group {
@@ -98,25 +100,25 @@ func groupOf(input int) Group {
 	return Question
 }
 
-// Best are the highest inputs of a pool.
-func Best(pool []Candidate) []float32 {
-	var best []float32
-	for i, c := range pool {
-		if i == 0 {
-			best = append(best, c.Inputs[:InNames]...)
-		}
-		for j := range best {
-			best[j] = max(best[j], c.Inputs[j])
+// Average returns the average inputs of a pool.
+func Average(pool []Candidate) []float32 {
+	average := make([]float32, InNames)
+	for _, c := range pool {
+		for j := range average {
+			average[j] += c.Inputs[j]
 		}
 	}
-	return best
+	for j := range average {
+		average[j] /= float32(len(pool))
+	}
+	return average
 }
 
 // Relate writes the inputs of a net to into, which has [Width] elements.
-func Relate(into, inputs, best []float32) {
+func Relate(into, inputs, average []float32) {
 	copy(into, inputs)
-	for j, most := range best {
-		into[Count+j] = inputs[j] - most
+	for j, x := range average {
+		into[Count+j] = inputs[j] - x
 	}
 }
 

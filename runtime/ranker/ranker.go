@@ -28,6 +28,7 @@ const MaxNets = 16
 
 const (
 	maxBytes = 100 << 10
+	format   = 2
 	// farthest is how many standard deviations an input counts at most, so that no
 	// corpus leads the nets where they never were.
 	farthest = 4
@@ -36,7 +37,7 @@ const (
 // Model is a trained ranker. It may be used concurrently.
 type Model struct {
 	file   file
-	inputs int // of a net: those of a candidate, and what it has less than the best
+	inputs int // of a net: those of a candidate, and what sets it apart from the average
 	mean   []float32
 	scale  []float32
 	nets   []net
@@ -57,7 +58,7 @@ type file struct {
 	// Inputs are the names of a candidate's inputs.
 	Inputs []string `json:"inputs"`
 	// Mean and Scale bring the inputs of a net to mean 0 and deviation 1: those of
-	// the candidate, then those set against the best of the pool.
+	// the candidate, then those set against the average of the pool.
 	Mean  []float32 `json:"mean"`
 	Scale []float32 `json:"scale"`
 	// Base is what the sum of parts counts.
@@ -117,8 +118,8 @@ func Parse(data []byte) (*Model, error) {
 	f := &m.file
 	m.inputs = inputsOfNet()
 	switch {
-	case f.Format != 1:
-		return nil, bad(fmt.Sprintf("it has format %d, this deskhand reads 1", f.Format))
+	case f.Format != format:
+		return nil, bad(fmt.Sprintf("it has format %d, this deskhand reads %d", f.Format, format))
 	case !slices.Equal(f.Inputs, Inputs()):
 		return nil, bad("it was trained on other inputs than this deskhand measures")
 	case len(f.Mean) != m.inputs || len(f.Scale) != m.inputs:
@@ -141,7 +142,7 @@ func Parse(data []byte) (*Model, error) {
 
 // New is a model of trained nets. The error is that of Parse.
 func New(t Trained, mean, scale []float32, base float32, nets []Net) (*Model, error) {
-	data, err := json.Marshal(file{1, t, Inputs(), mean, scale, base, nets})
+	data, err := json.Marshal(file{format, t, Inputs(), mean, scale, base, nets})
 	if err != nil {
 		return nil, fmt.Errorf("write ranker: %w", err)
 	}
@@ -209,6 +210,20 @@ type Candidate struct {
 	Inputs []float32
 }
 
+// The model counts in full if words find at most foundLittle of the question, and not
+// at all from MostFound on; between these, it counts in proportion. With more, words
+// know the answer. With 0.8 for MostFound, as much is
+// gained, but descriptions of pages lose (docs/ranking.md).
+const (
+	foundLittle = 0.4
+	MostFound   = 0.7
+)
+
+// trust returns how much the model counts if words find a share of the question.
+func trust(found float32) float32 {
+	return max(0, min(1, (MostFound-found)/(MostFound-foundLittle)))
+}
+
 // Ranked is what the model says of a candidate. The higher Score, the better;
 // differences mean the same in all pools: 1 is e times as likely.
 type Ranked struct {
@@ -225,14 +240,15 @@ type Ranked struct {
 func (m *Model) Rank(pool []Candidate, explain bool) []Ranked {
 	out := make([]Ranked, len(pool))
 	inputs := make([]float32, m.inputs)
-	best := Best(pool)
+	average := Average(pool)
 	for i, c := range pool {
-		Relate(inputs, c.Inputs, best)
+		trust := float64(trust(c.Inputs[InFound]))
+		Relate(inputs, c.Inputs, average)
 		Standardise(inputs, m.mean, m.scale)
 		learnt := m.learnt(inputs)
-		out[i] = Ranked{Score: float64(m.base*float32(c.Sum)) + learnt, Learnt: learnt}
+		out[i] = Ranked{Score: float64(m.base*float32(c.Sum)) + float64(trust*learnt), Learnt: trust * learnt}
 		if explain {
-			out[i].Parts = m.parts(inputs, learnt)
+			out[i].Parts = m.parts(inputs, learnt, trust)
 		}
 	}
 	return out
@@ -270,7 +286,7 @@ func (m *Model) learnt(inputs []float32) float64 {
 	return sum / float64(len(m.nets))
 }
 
-func (m *Model) parts(inputs []float32, learnt float64) map[Group]float64 {
+func (m *Model) parts(inputs []float32, learnt, trust float64) map[Group]float64 {
 	parts := map[Group]float64{}
 	less := make([]float32, len(inputs))
 	for _, g := range Groups() {
@@ -279,7 +295,7 @@ func (m *Model) parts(inputs []float32, learnt float64) map[Group]float64 {
 				less[i] = 0
 			}
 		}
-		parts[g] = learnt - m.learnt(less)
+		parts[g] = trust * (learnt - m.learnt(less))
 	}
 	return parts
 }

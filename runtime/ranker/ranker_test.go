@@ -3,6 +3,7 @@ package ranker
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -68,10 +69,21 @@ func TestRankAddsWhatWasLearntToTheSum(t *testing.T) {
 	if part := got[1].Parts[Rows]; part != 2 || got[1].Parts[Words] != 0 {
 		t.Errorf("the parts are %v, want 2 from rows and nothing else", got[1].Parts)
 	}
-	// What is missing to the best of the pool is an input of its own.
+	// What sets a candidate apart from the average of the pool is an input of its own.
 	relative := one(t, Count+InRow, -1).Rank(pool[:2], false)
-	if relative[0].Learnt != 0.5 || relative[1].Learnt != 0 || relative[0].Parts != nil {
-		t.Errorf("against the best: %+v, want 0.5 for the candidate that is 0.5 below, and no parts", relative)
+	if relative[0].Learnt != 0.25 || relative[1].Learnt != 0 || relative[0].Parts != nil {
+		t.Errorf("against the average: %+v, want 0.25 for the candidate that is 0.25 below, and no parts", relative)
+	}
+}
+
+func TestTheMoreWordsFindTheLessTheNetsCount(t *testing.T) {
+	m := one(t, InRow, 4)
+	for _, c := range []struct{ found, want float64 }{{0, 2}, {foundLittle, 2}, {(foundLittle + MostFound) / 2, 1}, {MostFound, 0}, {1, 0}} {
+		pool := []Candidate{candidate(0.5, map[int]float32{InRow: 0.5, InFound: float32(c.found)})}
+		got := m.Rank(pool, true)[0]
+		if math.Abs(got.Learnt-c.want) > 1e-5 || math.Abs(got.Score-5-c.want) > 1e-5 || math.Abs(got.Parts[Rows]-c.want) > 1e-5 {
+			t.Errorf("words find %g: %+v, want %g learnt", c.found, got, c.want)
+		}
 	}
 }
 
@@ -92,7 +104,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(f *file){
-		"format":         func(f *file) { f.Format = 2 },
+		"format":         func(f *file) { f.Format = 1 },
 		"other inputs":   func(f *file) { f.Inputs = f.Inputs[1:] },
 		"means":          func(f *file) { f.Mean = f.Mean[1:] },
 		"0 nets":         func(f *file) { f.Nets = nil },

@@ -126,12 +126,3 @@ func cosineOf(a, b []float32) float64 {
 	}
 	return sum
 }
-
-// withoutQuotes returns advice to drop the quotes, or "" if the query has no
-// phrase.
-func (r *run) withoutQuotes() string {
-	if len(r.phrases) == 0 {
-		return ""
-	}
-	return " Words in double quotes must be next to each other: search again without the quotes."
-}

@@ -77,18 +77,18 @@ func (r *run) halves(word string) ([]string, error) {
 	most := 1 // a half that is in only one chunk may be a misspelling
 	for at := leastHalf; at <= len(word)-leastHalf; at++ {
 		a, b := r.analyzer.Stem(word[:at]), r.analyzer.Stem(word[at:])
-		first, err := r.reader.Postings(a)
+		first, err := r.count(a)
 		if err != nil {
 			return nil, err
 		}
-		if first.Chunks <= most {
+		if first <= most {
 			continue
 		}
-		second, err := r.reader.Postings(b)
+		second, err := r.count(b)
 		if err != nil {
 			return nil, err
 		}
-		if n := min(first.Chunks, second.Chunks); n > most {
+		if n := min(first, second); n > most {
 			best, most = []string{word[:at], word[at:]}, n
 		}
 	}

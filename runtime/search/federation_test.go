@@ -68,6 +68,17 @@ func TestLibrariesAreSearchedTogether(t *testing.T) {
 	}
 }
 
+func TestQuotedWordsThatAreInNoLibrary(t *testing.T) {
+	f := libraries(t)
+	ids, page := found(t, f, "", Query{Text: `"timeout statement route"`})
+	if len(ids) < 2 || page.Hint == nil || !strings.Contains(page.Hint.Message, "quoted text") {
+		t.Errorf("found %v with hint %+v, want the hits without the quotes and a hint", ids, page.Hint)
+	}
+	if ids, page = found(t, f, "", Query{Text: `"zebra quagga"`}); len(ids) != 0 || page.Hint == nil || page.Hint.Found != FoundNothing {
+		t.Errorf("found %v with hint %+v, want nothing", ids, page.Hint)
+	}
+}
+
 // A federation of one library ranks as its engine does.
 func TestOneLibraryRanksAsByItself(t *testing.T) {
 	f := libraries(t)

@@ -133,7 +133,11 @@ func (r *run) countIn(term string) ([]int, error) {
 // in the question's language if a chunk there has the term.
 func (r *run) rarity(term string, p *artifact.Postings) (chunks, with int, err error) {
 	if r.all != nil {
-		return r.all.of(term)
+		e, err := r.all.entry(term)
+		if err != nil {
+			return 0, 0, err
+		}
+		return r.all.chunks, e.with, nil
 	}
 	if r.spoken != nil {
 		in, err := r.countIn(term)

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -104,11 +105,14 @@ func TestAPhraseIsFoundInEveryLanguage(t *testing.T) {
 		`"Settings of the Configurations"`:  {"en/2.md#_preamble"},
 		`"Einstellungen der Konfiguration"`: {"de/2.md#_preamble"},
 		`"UploadFile 上传"`:                   {"zh/2.md#_preamble"},
-		`"die Konfiguration Einstellungen"`: nil,
 	} {
 		if ids := ask(t, e, Query{Text: query}); !slices.Equal(ids, want) {
 			t.Errorf("Search(%s) = %q, want %q", query, ids, want)
 		}
+	}
+	page, err := e.Search(t.Context(), Query{Text: `"die Konfiguration Einstellungen"`})
+	if err != nil || page.Hint == nil || !strings.Contains(page.Hint.Message, "quoted text") {
+		t.Errorf("a phrase that is in no page: hint %+v, %v; want that the text is nowhere", page.Hint, err)
 	}
 }
 

@@ -2,22 +2,16 @@ package search
 
 import "strings"
 
-// A query of at most fewWords words is a name, a title or a keyword.
-const fewWords = 3
-
 // literal reports that a query is to be taken word by word, so the ranker, which
 // learnt from questions, does not order its hits. A query is literal if it
-//   - has at most fewWords words;
 //   - consists of code names by half or more, such as an option or a path;
 //   - quotes text;
-//   - has parts after a colon, a semicolon or a dash, such as a pasted error, or a
-//     question with phrasings in the docs' own words;
+//   - has parts after a colon, such as a pasted error;
 //   - states an error, see [printed].
 //
 // So is every query with filters, see [run.read].
 func literal(query string) bool {
-	return len(strings.Fields(spaced(query))) <= fewWords || names(query) >= 0.5 ||
-		strings.ContainsAny(query, `"`+clauseEnds) || strings.Contains(query, ": ") || printed(query)
+	return names(query) >= 0.5 || strings.Contains(query, `"`) || strings.Contains(query, ": ") || printed(query)
 }
 
 // Words that programs print if something goes wrong, and words that a question begins

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -15,6 +16,33 @@ func (r *run) readPhrases(text string) {
 			r.quoted = append(r.quoted, parts[i])
 		}
 	}
+}
+
+// rankOrUnquote is like rank. If no chunk contains the query's phrases, it ignores the
+// quotes, and unquoted is true if there are hits then.
+func (r *run) rankOrUnquote(ctx context.Context, want int) (hits []ranked, unquoted bool, err error) {
+	if len(r.phrases) == 0 {
+		hits, err = r.rank(ctx, want)
+		return hits, false, err
+	}
+	open := *r
+	open.phrases, open.quoted = nil, nil
+	if hits, err = r.rank(ctx, want); err != nil || len(hits) > 0 || r.cut {
+		return hits, false, err
+	}
+	*r = open
+	hits, err = r.rank(ctx, want)
+	return hits, len(hits) > 0, err
+}
+
+// unquotedHint adds to h, which may be nil, that the quotes were ignored.
+func unquotedHint(h *Hint) *Hint {
+	const message = "No section contains the quoted text word for word. The results match its words without the quotes."
+	if h == nil {
+		return &Hint{Found: FoundUnsure, Message: message, Suggested: map[string][]string{}}
+	}
+	h.Message = message + " " + h.Message
+	return h
 }
 
 // wordsOf returns the terms of text in order, without joined forms.

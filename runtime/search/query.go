@@ -56,9 +56,15 @@ type run struct {
 	nearest  float64  // the nearest chunk's cosine; 0 without meaning
 	keys     []string // the facets that collapse; set when hits are sieved
 	seen     []seen
-	// all holds the statistics of the indexes searched together; nil if only this
-	// index is searched.
-	all *statistics
+	// all holds the words of the indexes searched together; nil if only this index is
+	// searched. place is this index's place among them, and wanted holds the terms
+	// that any of them has.
+	all    *vocabulary
+	place  int
+	wanted []wanted
+	// exact reports that unknown words are not replaced: they are known in another
+	// index, where stems differ.
+	exact bool
 	// most is the maximum number of chunks by meaning in the pool; 0 means as many
 	// as there are by keyword.
 	most int
@@ -107,7 +113,7 @@ func (r *run) read(text string) error {
 		if err != nil {
 			return err
 		}
-		if known || t.Joined || utf8.RuneCountInString(t.Text) < minSimilar || unknown == maxUnknown {
+		if known || r.exact || t.Joined || utf8.RuneCountInString(t.Text) < minSimilar || unknown == maxUnknown {
 			continue
 		}
 		unknown++
@@ -123,10 +129,7 @@ func (r *run) read(text string) error {
 	if err := r.addJoined(text, terms); err != nil {
 		return err
 	}
-	if len(r.terms) > maxTerms {
-		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
-		r.terms = r.terms[:maxTerms]
-	}
+	r.cutTerms()
 	r.readPhrases(text)
 	r.literal = len(r.filters) > 0 || literal(text)
 	r.meant, r.weigh = apply(mended, text), r.by.weights(text)
@@ -134,6 +137,14 @@ func (r *run) read(text string) error {
 		r.weigh = textWeights
 	}
 	return nil
+}
+
+// cutTerms keeps the rarest maxTerms terms.
+func (r *run) cutTerms() {
+	if len(r.terms) > maxTerms {
+		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
+		r.terms = r.terms[:maxTerms]
+	}
 }
 
 // replace adds to the query the words that an unknown word may mean. It returns the
@@ -168,26 +179,45 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	if _, ok := r.weights[text]; ok {
 		return true, nil
 	}
+	if r.all != nil {
+		e, err := r.all.entry(text)
+		if err != nil || e.with == 0 {
+			return false, err
+		}
+		r.wanted = append(r.wanted, wanted{text, weight})
+		r.weighTerm(text, weight*artifact.IDF(r.all.chunks, e.with))
+		return true, nil
+	}
 	p, err := r.reader.Postings(text)
 	if err != nil {
 		return false, err
 	}
 	chunks, with, err := r.rarity(text, p)
-	if err != nil {
+	if err != nil || with == 0 {
 		return false, err
 	}
-	if with == 0 {
-		return false, nil
-	}
-	r.weights[text] = weight * artifact.IDF(chunks, with)
+	r.weighTerm(text, weight*artifact.IDF(chunks, with))
+	return true, r.addTerm(wanted{text, weight}, p)
+}
+
+func (r *run) weighTerm(text string, weight float64) {
+	r.weights[text] = weight
 	r.want.Add(text)
-	r.total += r.weights[text]
-	if p.Chunks == 0 {
-		return true, nil // only another index has it
+	r.total += weight
+}
+
+// addTerm adds a term's postings in this index, if it has any.
+func (r *run) addTerm(t wanted, p *artifact.Postings) error {
+	if p.Chunks == 0 { // only another index has it
+		return nil
 	}
 	if r.all != nil || r.spoken != nil { // BM25 uses the counts of this index; the question uses those of all indexes or of its language
-		weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
+		chunks, with, err := r.rarity(t.text, p)
+		if err != nil {
+			return err
+		}
+		t.weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
 	}
-	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
-	return true, nil
+	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: t.weight})
+	return nil
 }

@@ -224,6 +224,12 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 		return pool, err
 	}
 	r.spread = spread
+	return r.join(pool, nearest)
+}
+
+// join sets the cosines of the chunks in the pool, which were found by keyword, and adds
+// those of nearest, which were found by meaning.
+func (r *run) join(pool []ranked, nearest []artifact.Scored) ([]ranked, error) {
 	chunks := make([]int, len(pool))
 	known := make(map[int]bool, len(pool))
 	for i, p := range pool {

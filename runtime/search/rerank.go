@@ -1,9 +1,7 @@
 package search
 
 import (
-	"context"
 	"math"
-	"slices"
 
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/ranker"
@@ -21,14 +19,10 @@ func (r *run) teachable() *embed.Static {
 	return model
 }
 
-// mostFound is how much of a question the best section by keyword has at most if the
-// ranker orders the hits. With more, words know the answer, and their order stays.
-const mostFound = 0.5
-
 // unfound reports whether the ranker orders the hits: it can, the question is not
-// literal, and no section has more than mostFound of it by keyword. r.best must be set.
+// literal, and no section has ranker.MostFound of it by keyword. r.best must be set.
 func (r *run) unfound() bool {
-	return r.teachable() != nil && !r.literal && r.best < mostFound*r.total
+	return r.teachable() != nil && !r.literal && r.best < ranker.MostFound*r.total
 }
 
 // examine returns the ranker's inputs for candidates, except those that depend on the
@@ -46,6 +40,11 @@ func (r *run) examine(pool []ranked) ([]ranker.Candidate, error) {
 	for i := range pool {
 		t := &c.texts[c.texts[i].of]
 		in, row := c.inputs(&pool[i], t)
+		path, err := r.reader.PagePath(r.reader.PageOf(pool[i].chunk))
+		if err != nil {
+			return nil, err
+		}
+		kindInputs(in, path)
 		if row >= 0 {
 			pool[i].row = textSpan{t.rows[row].from, t.rows[row].to}
 		}
@@ -121,63 +120,4 @@ func (p *ranked) judge(judged ranker.Ranked) {
 			p.evidence.Learnt[string(g)] = x
 		}
 	}
-}
-
-// teach decides whether the ranker orders the hits of all parts: scores of two kinds
-// cannot be compared, so it does only if it can in each.
-func (j *joint) teach() {
-	all := !slices.ContainsFunc(j.parts, func(p *part) bool { return !p.run.unfound() })
-	for _, p := range j.parts {
-		p.run.learnt = all
-	}
-}
-
-// rerank orders the first hits of several libraries by the ranker, as one pool.
-func (j *joint) rerank(ctx context.Context, hits []*jointHit) error {
-	first := hits[:min(reranked, len(hits))]
-	of := map[*part][]int{}
-	for i, h := range first {
-		if !h.part.run.learnt {
-			return nil
-		}
-		of[h.part] = append(of[h.part], i)
-	}
-	all, pages := make([]ranker.Candidate, len(first)), make([]int, len(first))
-	if err := j.each(ctx, func(p *part) error { return p.examine(first, of[p], all, pages) }); err != nil {
-		return err
-	}
-	evidence := make([]Evidence, len(first))
-	for i, h := range first {
-		evidence[i] = h.evidence
-	}
-	pageInputs(evidence, pages, all)
-	least := 1.0
-	for i, judged := range ranker.Default().Rank(all, j.q.Explain) {
-		first[i].judge(judged)
-		least = min(least, first[i].score)
-	}
-	sortJoint(first)
-	for _, h := range hits[len(first):] {
-		h.score = min(least, h.score)
-	}
-	return nil
-}
-
-// examine fills in what the ranker sees of the hits at places, which are the
-// part's, and a number for the page of each.
-func (p *part) examine(hits []*jointHit, places []int, all []ranker.Candidate, pages []int) error {
-	if len(places) == 0 {
-		return nil
-	}
-	p.pool = p.pool[:0]
-	for _, i := range places {
-		p.pool = append(p.pool, hits[i].ranked)
-	}
-	seen, err := p.run.examine(p.pool)
-	for n, c := range seen {
-		i := places[n]
-		hits[i].ranked, all[i] = p.pool[n], c
-		pages[i] = hits[i].library<<32 | p.run.reader.PageOf(hits[i].chunk)
-	}
-	return err
 }

@@ -144,7 +144,7 @@ func BenchmarkRanker(b *testing.B) {
 		pages[fmt.Sprintf("w%d.md", i)] = fmt.Sprintf("# Glossary %d\n\nThis entry explains %s.\n", i, word)
 	}
 	e := embedded(b, pages)
-	for _, question := range []string{asked, asked + ";"} {
+	for _, question := range []string{asked, asked + ` ""`} {
 		b.Run(map[bool]string{true: "sum", false: "ranker"}[literal(question)], func(b *testing.B) {
 			for b.Loop() {
 				page, err := e.Search(context.Background(), Query{Text: question, Explain: true})

@@ -130,7 +130,10 @@ const maxQueryBytes = 8 << 10
 
 // Search returns one page of hits. The expected failures are faults with code
 // "invalid_argument".
-func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
+func (e *Engine) Search(ctx context.Context, q Query) (Page, error) { return e.search(ctx, q, "") }
+
+// search does the same as Search. Its cursors are also tied to scope.
+func (e *Engine) search(ctx context.Context, q Query, scope string) (page Page, err error) {
 	ed, release, err := e.use()
 	if err != nil {
 		return Page{}, err
@@ -154,7 +157,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err := ed.checkBy(&q.By); err != nil {
 		return Page{}, err
 	}
-	asked := question{text, q.Filters, q.By}
+	asked := question{text + scope, q.Filters, q.By}
 	from := cursor{Limit: limit}
 	if q.Cursor != nil {
 		if from, err = parseCursor(*q.Cursor, asked, ed.reader.Len()); err != nil {
@@ -203,20 +206,21 @@ func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) er
 // answer fills page with from.Limit hits, starting at from.Offset.
 func (r *run) answer(ctx context.Context, page *Page, asked question, from cursor) error {
 	to := from.Offset + from.Limit
-	ranked, err := r.rank(ctx, to+1)
+	ranked, unquoted, err := r.rankOrUnquote(ctx, to+1)
 	if err != nil {
 		return err
 	}
 	page.Cut = r.cut
 	if len(ranked) == 0 && from.Offset == 0 {
-		if page.Hint, err = r.hint(ctx, asked.text); err == nil {
-			page.Hint.Message += r.withoutQuotes()
-		}
+		page.Hint, err = r.hint(ctx, asked.text)
 		return err
 	}
 	if from.Offset == 0 {
 		if page.Hint, err = r.advice(asked.text, ranked); err != nil {
 			return err
+		}
+		if unquoted {
+			page.Hint = unquotedHint(page.Hint)
 		}
 	}
 	if len(ranked) > to {

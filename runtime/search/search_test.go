@@ -138,8 +138,31 @@ func TestQuotedWordsStandTogether(t *testing.T) {
 	if got := ask(t, e, Query{Text: `"state of`}); len(got) != 2 {
 		t.Errorf("an odd quote = %v, want both", got)
 	}
-	if got := ask(t, e, Query{Text: `"state the"`}); len(got) != 0 {
-		t.Errorf("words that do not stand together = %v, want none", got)
+}
+
+// Quoted text that is nowhere is searched without its quotes, and the hint says so,
+// on every page of the results. With hits for the quoted text, nothing else is found.
+func TestQuotedWordsThatAreNowhere(t *testing.T) {
+	e := engine(t, map[string]artifact.Facet{"kind": {Values: []string{"one", "two"}}},
+		file{"a.md", "# A\n\nthe state of the art\n", map[string]string{"kind": "one"}},
+		file{"b.md", "# B\n\nthe art of the state\n", map[string]string{"kind": "two"}})
+	page, err := e.Search(t.Context(), Query{Text: `"state the" art`, Limit: 1})
+	if err != nil || len(page.Hits) != 1 || page.Hint == nil || page.Hint.Found != FoundUnsure || !strings.Contains(page.Hint.Message, "quoted text") {
+		t.Fatalf("words that do not stand together = %+v, %v; want a hit and a hint", page, err)
+	}
+	first := page.Hits[0].ID
+	page, err = e.Search(t.Context(), Query{Text: `"state the" art`, Limit: 1, Cursor: &page.Next})
+	if err != nil || len(page.Hits) != 1 || page.Hits[0].ID == first {
+		t.Errorf("the second page = %+v, %v; want the other section", page, err)
+	}
+	if page, err = e.Search(t.Context(), Query{Text: `"state of the art"`, Filters: map[string]string{"kind": "two"}}); err != nil || len(page.Hits) != 1 || page.Hint == nil {
+		t.Errorf("with a filter that the text does not meet = %+v, %v; want a hit and a hint", page, err)
+	}
+	if page, err = e.Search(t.Context(), Query{Text: `"zebra quagga okapi"`}); err != nil || len(page.Hits) != 0 || page.Hint == nil || page.Hint.Found != FoundNothing {
+		t.Errorf("words that are nowhere = %+v, %v; want no hit", page, err)
+	}
+	if page, err = e.Search(t.Context(), Query{Text: `"state of the art"`}); err != nil || len(page.Hits) != 1 || page.Hint != nil {
+		t.Errorf("quoted text that is there = %+v, %v; want one hit without a hint", page, err)
 	}
 }
 
@@ -475,8 +498,9 @@ func TestAPhraseOfCommonWordsReadsOnlyWhatHoldsThemAll(t *testing.T) {
 	if got := ask(t, e, Query{Text: `"of to the in"`}); len(got) != 1 || got[0] != "q.md#_preamble" {
 		t.Errorf("phrase = %v, want q.md alone", got)
 	}
-	if got := ask(t, e, Query{Text: `"of filler"`}); len(got) != 0 {
-		t.Errorf("phrase that stands nowhere = %v", got)
+	page, err := e.Search(t.Context(), Query{Text: `"of filler"`})
+	if err != nil || page.Hint == nil || !strings.Contains(page.Hint.Message, "quoted text") {
+		t.Errorf("phrase that stands nowhere: hint %+v, %v; want that the text is nowhere", page.Hint, err)
 	}
 }
 

@@ -31,6 +31,7 @@ type snapshot struct {
 	embedder embed.Embedder
 	mute     error
 	meaning  *meaning // uses embedder; nil if the index has no vectors
+	name     string   // identifies the model of the vectors; empty if there are none
 
 	spoken       sync.Once
 	languages    *languageIndex // nil if all of it is in English
@@ -99,13 +100,17 @@ func (e *Engine) Ready() error {
 }
 
 func newEngine(dir string, o Options, ed *snapshot) *Engine {
-	e := &Engine{dir: dir, options: o, current: ed}
+	return &Engine{dir: dir, options: o, current: ed, analyzers: newAnalyzers()}
+}
+
+// newAnalyzers returns an analyzer for each processor.
+func newAnalyzers() chan *artifact.Analyzer {
 	n := runtime.GOMAXPROCS(0)
-	e.analyzers = make(chan *artifact.Analyzer, n)
+	all := make(chan *artifact.Analyzer, n)
 	for range n {
-		e.analyzers <- &artifact.Analyzer{MaxStems: queryStems}
+		all <- &artifact.Analyzer{MaxStems: queryStems}
 	}
-	return e
+	return all
 }
 
 // open opens the artifact that is in dir now, with one user.
@@ -141,6 +146,7 @@ func (ed *snapshot) reopen(o Options) {
 		}
 	}()
 	if e := ed.reader.Embedding(); e != nil {
+		ed.name = e.String()
 		if embed.Elsewhere(e.String(), o.Embedder) {
 			ed.mute = fault.New("not_chosen", "the index requires questions to be sent to "+e.String(),
 				"to allow this, set embed: "+e.String()+" in deskhand.yaml, or DESKHAND_EMBED")

@@ -1,9 +1,7 @@
 package search
 
 import (
-	"cmp"
 	"maps"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,7 +12,7 @@ import (
 // not stemmed ("embeddngs" has the stem "embeddng", which is near no stem). If
 // there are none either, it returns the terms that begin with the stem.
 func (r *run) similar(stem, word string) ([]string, error) {
-	found, err := r.reader.Similar(stem, maxSimilar)
+	found, err := r.oneEditAway(stem)
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
@@ -24,20 +22,17 @@ func (r *run) similar(stem, word string) ([]string, error) {
 		if _, looked := chunks[term]; looked || utf8.RuneCountInString(term) < minSimilar-1 {
 			continue
 		}
-		p, err := r.reader.Postings(term)
+		n, err := r.count(term)
 		if err != nil {
 			return nil, err
 		}
-		chunks[term] = p.Chunks
+		chunks[term] = n
 	}
 	maps.DeleteFunc(chunks, func(_ string, n int) bool { return n == 0 })
 	if len(chunks) == 0 {
-		return r.reader.Begun(stem, maxSimilar)
+		return r.beginning(stem)
 	}
-	all := slices.SortedFunc(maps.Keys(chunks), func(x, y string) int {
-		return cmp.Or(cmp.Compare(chunks[y], chunks[x]), cmp.Compare(x, y))
-	})
-	return all[:min(maxSimilar, len(all))], nil
+	return mostFrequent(chunks, maxSimilar), nil
 }
 
 // endingLen is the maximum length of an English ending and the letter before it

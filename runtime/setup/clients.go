@@ -152,7 +152,7 @@ var clients = []Client{
 		project: &place{paths: fixed(".vscode/mcp.json"), edit: jsonFile{group: "servers"}, entry: typed, folder: workspace},
 		user: &place{paths: func(e Env) []string { return []string{filepath.Join(e.appFolder("Code"), "User", "mcp.json")} },
 			edit: jsonFile{group: "servers"}, entry: typed},
-		Once: "confirm in VS Code that you trust the server deskhand",
+		Once: "confirm in VS Code that you trust the deskhand server",
 	},
 	{
 		ID: "windsurf", Name: "Windsurf", programs: []string{"windsurf"}, marks: home(".codeium/windsurf"),

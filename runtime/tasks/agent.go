@@ -42,6 +42,9 @@ func (r *run) agent() ending {
 	if r.box != nil {
 		spec.Box = r.box.command
 	}
+	if err := r.withImages(&spec); err != nil {
+		return failed(err.Error())
+	}
 	if e := r.gate(); e != nil {
 		return *e
 	}
@@ -77,9 +80,12 @@ func (r *run) continueAfterPause(spec *executor.Spec) (err error) {
 	if spec.Used, err = r.usedBefore(spec.Resume); err != nil {
 		return err
 	}
-	spec.Prompt = pausedPrompt
+	spec.Prompt, spec.Images = pausedPrompt, nil
 	if spec.Resume == "" || !r.m.resumes(r.p.Executor) { // the agent does not know what it was doing
 		spec.Prompt += "\n\n" + r.p.Prompt
+		if err := r.withImages(spec); err != nil {
+			return err
+		}
 	}
 	r.log.Append(logs.User(pausedPrompt))
 	return nil

@@ -87,7 +87,7 @@ func (r *run) gate() *ending {
 	}
 }
 
-// goOn is the ID of the question, and stopHere and allowMore of its options.
+// goOn is the ID of the question; stopHere and allowMore are the IDs of its options.
 const goOn, stopHere, allowMore = "go_on", "stop", "allow"
 
 // askForMore asks a person to allow more, and stores what was allowed. If the agent must

@@ -37,6 +37,7 @@ const (
 	NotWaiting         = "not_waiting"
 	NothingToUndo      = "nothing_to_undo"
 	BranchVisited      = "branch_checked_out"
+	NoPull             = "no_pull_request" // no pull request of the attempt is open
 )
 
 // Fault cases, which select hints; see [fault.Fault]. In the comments below,
@@ -80,7 +81,7 @@ var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []str
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
 	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld, LandingForbidden, PlanChanged,
-	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited,
+	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited, NoPull, NoDevServer, DevServerRunning,
 })
 
 // Cases lists the fault cases of this package and of the packages that it uses.

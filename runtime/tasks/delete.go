@@ -34,6 +34,9 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	for _, a := range attempts {
+		m.stopDev(ctx, a.ID)
+	}
 	if err := m.saveAttempts(ctx, attempts); err != nil {
 		return err
 	}
@@ -167,7 +170,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
 		"DELETE FROM queued WHERE attempt_id = ?", "DELETE FROM sessions WHERE attempt_id = ?",
 		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM pulls WHERE attempt_id = ?", "DELETE FROM allowed_secrets WHERE attempt_id = ?",
-		"DELETE FROM comments WHERE attempt_id = ?", "DELETE FROM viewed WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
+		"DELETE FROM comments WHERE attempt_id = ?", "DELETE FROM viewed WHERE attempt_id = ?", "DELETE FROM pull_comments WHERE attempt_id = ?", "DELETE FROM dev_servers WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
 	} {
 		if _, err := tx.Exec(ctx, query, a.ID); err != nil {
 			return fmt.Errorf("delete attempt: %w", err)
@@ -198,6 +201,7 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 }
 
 func (m *Manager) tryClear(ctx context.Context, id string, l leftover) error {
+	m.dropDevLog(id)
 	err := m.clear(ctx, id, l)
 	if err != nil && ctx.Err() == nil {
 		m.undeletable.Store(id, time.Now())

@@ -66,6 +66,7 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 	if dryRun {
 		return done, c.tree.Discardable(ctx)
 	}
+	m.stopDev(ctx, c.ID)
 	if err := m.saveAttempt(ctx, c); err != nil {
 		return done, err
 	}

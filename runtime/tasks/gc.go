@@ -188,6 +188,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		return "it is running"
 	}
 	if err == nil {
+		m.stopDev(ctx, c.ID)
 		killOrphans(c.ID) // nothing may write into the folder any more
 		err = c.tree.Remove(ctx, false)
 	}

@@ -142,6 +142,8 @@ func work(ctx context.Context, place, what string, args []string) error {
 		return server(ctx, db, place, args[0])
 	case "landing":
 		return landAndUndo(ctx, db, place, args[0])
+	case "dev":
+		return serveDev(ctx, db, place, args[0])
 	case "heir":
 		return heir(ctx, db, place, args[0])
 	case "tidy":

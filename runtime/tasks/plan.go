@@ -89,7 +89,7 @@ func (m *Manager) SetPlan(ctx context.Context, taskID string, p Plan) (now Plan,
 	if taskID, err = parseID("task_id", taskID); err != nil {
 		return Plan{}, err
 	}
-	if p, err = checkPlan(p); err != nil {
+	if p, err = p.Check(); err != nil {
 		return Plan{}, err
 	}
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
@@ -138,8 +138,9 @@ func writePlan(ctx context.Context, tx *store.Tx, t Task, p Plan) error {
 	return err
 }
 
-// checkPlan returns a plan with sorted, unique labels and blockers.
-func checkPlan(p Plan) (Plan, error) {
+// Check returns the plan with sorted, unique labels and blockers, or a fault if it is
+// invalid. It does not look up the blockers.
+func (p Plan) Check() (Plan, error) {
 	if !slices.Contains(Priorities, p.Priority) {
 		return p, refuse(InvalidArgument, "use urgent, high or low, or none for normal", "there is no priority %q", brief(string(p.Priority)))
 	}

@@ -32,6 +32,7 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	set(&r.TargetBranch, c.TargetBranch)
 	set(&r.Setup, c.Setup)
 	set(&r.Cleanup, c.Cleanup)
+	set(&r.DevServer, c.DevServer)
 	set(&r.CopyFiles, c.CopyFiles)
 	if c.TrustHooks {
 		h, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Hooks(ctx)

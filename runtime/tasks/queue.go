@@ -154,8 +154,8 @@ func (m *Manager) takeAll(ctx context.Context, labels []string, o QueueOptions) 
 	}
 }
 
-// take makes this host the host of the longest-waiting attempt that it can run, and returns
-// its process. It returns nil if there is none, or no slot is free.
+// take assigns the longest-waiting attempt that this host can run to this host, and returns
+// its process. It returns nil if there is no such attempt or no free slot.
 func (m *Manager) take(ctx context.Context, labels []string, slots int) (taken *process, err error) {
 	var queued []waiting // all of them: this host may be able to run only the last one
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {

@@ -163,7 +163,7 @@ func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Fou
 	isNew := old.ID == ""
 	if !isNew {
 		r.ID, r.Created, r.Name = old.ID, old.Created, old.Name
-		for field, was := range map[*string]string{&r.TargetBranch: old.TargetBranch, &r.Setup: old.Setup, &r.Cleanup: old.Cleanup} {
+		for field, was := range map[*string]string{&r.TargetBranch: old.TargetBranch, &r.Setup: old.Setup, &r.Cleanup: old.Cleanup, &r.DevServer: old.DevServer} {
 			if *field == "" {
 				*field = was
 			}
@@ -197,7 +197,7 @@ func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 	if r.root, err = (worktree.Repo{Name: r.Name, Path: r.Path}).First(ctx, r.TargetBranch); err != nil {
 		return Repo{}, err
 	}
-	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
+	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup, "dev_server": r.DevServer} {
 		if err := checkText(field, script, maxPrompt); err != nil {
 			return Repo{}, err
 		}

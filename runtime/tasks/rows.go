@@ -94,12 +94,12 @@ func readProject(ctx context.Context, tx *store.Tx, id string) (Project, error) 
 	return one(ctx, tx, "project_id", id, scanProject, "SELECT "+projectColumns+" FROM projects WHERE id = ?")
 }
 
-const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, copy_files, root, hooks, created_at, updated_at"
+const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, dev_server, copy_files, root, hooks, created_at, updated_at"
 
 func scanRepo(row scanner) (r Repo, err error) {
 	var created, updated int64
 	var globs string
-	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &globs, &r.root, &r.hooks, &created, &updated); err != nil {
+	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &r.DevServer, &globs, &r.root, &r.hooks, &created, &updated); err != nil {
 		return r, err
 	}
 	r.Created, r.Updated = at(created), at(updated)
@@ -119,10 +119,10 @@ func writeRepo(ctx context.Context, tx *store.Tx, r Repo) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(12)+`)
+	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(13)+`)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, root = excluded.root, hooks = excluded.hooks, target_branch = excluded.target_branch, setup = excluded.setup,
-			cleanup = excluded.cleanup, copy_files = excluded.copy_files, updated_at = excluded.updated_at`,
-		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, string(globs), r.root, r.hooks, millis(r.Created), millis(r.Updated))
+			cleanup = excluded.cleanup, dev_server = excluded.dev_server, copy_files = excluded.copy_files, updated_at = excluded.updated_at`,
+		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, r.DevServer, string(globs), r.root, r.hooks, millis(r.Created), millis(r.Updated))
 	if err != nil {
 		return fmt.Errorf("write repo: %w", err)
 	}

@@ -22,6 +22,9 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	if err != nil {
 		return AttemptStatus{}, err
 	}
+	if s.Dev, err = m.DevServer(ctx, attemptID); err != nil {
+		return AttemptStatus{}, err
+	}
 	if s.Work.State == OffBranch {
 		s.Work = m.refreshWork(ctx, attemptID, s.Work)
 	}

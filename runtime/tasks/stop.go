@@ -28,6 +28,7 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 	if err != nil {
 		return Stopped{}, err
 	}
+	m.stopDev(ctx, attemptID)
 	seq, stopping, left, err := m.requestStop(ctx, attemptID, force)
 	if err != nil {
 		return Stopped{}, m.killUnrecorded(ctx, attemptID, err)

@@ -99,6 +99,9 @@ type Repo struct {
 	// Setup and Cleanup are scripts for the system's shell. If empty, there is
 	// no script.
 	Setup, Cleanup string
+	// DevServer is a script that serves an attempt's work on the port in the variable
+	// PORT; see [Manager.StartDevServer].
+	DevServer string
 	// CopyFiles holds globs relative to Path. Matching files that git does not track
 	// are copied into each worktree.
 	CopyFiles        []string
@@ -110,8 +113,8 @@ type Repo struct {
 
 // RepoChange describes a change of a repository. Only fields that are not nil change.
 type RepoChange struct {
-	Path, TargetBranch, Setup, Cleanup *string
-	CopyFiles                          *[]string
+	Path, TargetBranch, Setup, Cleanup, DevServer *string
+	CopyFiles                                     *[]string
 	// TrustHooks trusts the current hooks, so that they run when work lands.
 	TrustHooks bool
 }
@@ -372,6 +375,8 @@ type AttemptStatus struct {
 	Work Work
 	// Pulls lists the attempt's pull requests, as they were when last read.
 	Pulls []PullRequest
+	// Dev is the attempt's dev server, or nil if none was started.
+	Dev *DevServer
 	// Distances compares the branch with its target in each repository. It is nil while
 	// a process is running, or if git cannot compare them.
 	Distances []worktree.Distance

@@ -135,7 +135,7 @@ func sandboxNetwork(s *Settings, name string) error {
 	return nil
 }
 
-// checked returns a setting's value and the error of its check.
+// checked returns a setting's value, and an error if it is invalid.
 func (s *Settings) checked(name string) (string, error) {
 	return s.get(name), s.check(name)
 }

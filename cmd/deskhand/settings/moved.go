@@ -46,7 +46,7 @@ const (
 
 // MovedFlags maps docs-mcp flags to advice on using deskhand instead.
 var MovedFlags = map[string]string{
-	"stateless":         "omit it: clients of protocol 2026-07-28 are always served without sessions",
+	"stateless":         "omit it: clients that use protocol 2026-07-28 are always served without sessions",
 	"version":           "omit it: clients receive deskhand's own version, as \"deskhand version\" prints it",
 	"git-commit":        ownBuild,
 	"build-date":        ownBuild,

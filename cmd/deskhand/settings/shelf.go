@@ -45,7 +45,7 @@ func (s *Settings) ServedShelf() (string, error) {
 	if _, err := os.Stat(filepath.Join(s.get("index"), artifact.MetadataFile)); err == nil {
 		return "", nil
 	}
-	entries, _, err := of.List()
+	entries, _, err := of.Look()
 	if err != nil || len(entries) == 0 {
 		return "", nil // the index then reports any errors
 	}

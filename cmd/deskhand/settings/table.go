@@ -160,7 +160,7 @@ var table = []setting{
 	{name: "token", secret: true, usage: "bearer token that agents send to the HTTP server", trust: needsTrust},
 	{name: "person-key", secret: true, usage: "secret with which a person signs in and answers", trust: needsTrust},
 	{name: "session.host", noFlag: true, check: sessionHost, trust: needsTrust,
-		usage: "host name on which browsers sign in (default: deskhand-ID.localhost)"},
+		usage: "host name that browsers use to sign in (default: deskhand-ID.localhost)"},
 	{name: "session.time", fallback: "30d", noFlag: true, check: sessionTime, trust: needsTrust,
 		usage: "how long a browser stays signed in, for example 12h or 30d"},
 

@@ -64,17 +64,17 @@ func TestATaskFromItsMakingToItsEnd(t *testing.T) {
 	if got := d.printed(); !strings.HasSuffix(got, "  project shop has repository web; attempts start from main\n") {
 		t.Errorf("AddRepo prints %q", got)
 	}
-	if err := d.Add(t.Context(), "", map[string]any{"title": "Round prices", "description": "", "request_id": ""}); err != nil {
+	if err := d.Add(t.Context(), "", map[string]any{"title": "Round prices", "description": "", "request_id": ""}, attempts.Planning{}); err != nil {
 		t.Fatal(err)
 	}
 	id := strings.TrimSpace(d.printed())
-	if err := d.List(t.Context(), "shop", "", 10); err != nil {
+	if err := d.List(t.Context(), attempts.Listing{Project: "shop", Limit: 10}); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.printed(); !strings.Contains(got, "ID") || !strings.Contains(got, tasks.ShortID(id)) || !strings.Contains(got, "todo") || !strings.Contains(got, "Round prices") {
 		t.Errorf("List prints %q, want the task %s", got, id)
 	}
-	if err := d.Set(t.Context(), tasks.ShortID(id), map[string]any{"status": "done"}); err != nil {
+	if err := d.Set(t.Context(), tasks.ShortID(id), map[string]any{"status": "done"}, attempts.Planning{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := d.printed(), tasks.ShortID(id)+"  done  Round prices\n"; got != want {
@@ -126,7 +126,7 @@ func TestOfSeveralProjectsOneIsNamed(t *testing.T) {
 	if err := d.AddRepo(t.Context(), "depot", tasks.Repo{Path: dir}, tasks.RepoChange{}); err != nil {
 		t.Fatal(err)
 	}
-	err := d.List(t.Context(), "", "", 10)
+	err := d.List(t.Context(), attempts.Listing{Limit: 10})
 	if f := fault.Of(err); f == nil || f.Code != "misuse" || !strings.Contains(f.Hint, "depot") || !strings.Contains(f.Hint, "shop") {
 		t.Errorf("List of no project: %v, want the names of both", err)
 	}

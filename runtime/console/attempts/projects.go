@@ -99,16 +99,17 @@ type repoAnswer struct {
 	TargetBranch string        `json:"default_target_branch"`
 	Setup        string        `json:"setup"`
 	Cleanup      string        `json:"cleanup"`
+	DevServer    string        `json:"dev_server"`
 	CopyFiles    []string      `json:"copy"`
 }
 
 func repoAnswerOf(r tasks.Repo) repoAnswer {
-	return repoAnswer{contract.UUID(r.ProjectID), contract.UUID(r.ID), r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, append([]string{}, r.CopyFiles...)}
+	return repoAnswer{contract.UUID(r.ProjectID), contract.UUID(r.ID), r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, r.DevServer, append([]string{}, r.CopyFiles...)}
 }
 
 func (c *Command) printRepo(r tasks.Repo) error {
 	text := fmt.Sprintf("%s  %s\npath      %s\nbranch    %s\n", brief(r.ID), r.Name, r.Path, r.TargetBranch)
-	for _, one := range [][2]string{{"setup", r.Setup}, {"cleanup", r.Cleanup}, {"copy", strings.Join(r.CopyFiles, ", ")}} {
+	for _, one := range [][2]string{{"setup", r.Setup}, {"cleanup", r.Cleanup}, {"dev", r.DevServer}, {"copy", strings.Join(r.CopyFiles, ", ")}} {
 		if one[1] != "" {
 			text += fmt.Sprintf("%-9s %s\n", one[0], console.OneLine(one[1]))
 		}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // pullAnswer is the JSON output of pr.
@@ -98,4 +100,66 @@ func (c *Command) pullLines(ctx context.Context, id string) string {
 		}
 	}
 	return text.String()
+}
+
+// commentAnswer is the JSON output of pr --comments.
+type commentAnswer struct {
+	AttemptID contract.UUID  `json:"attempt_id"`
+	DryRun    bool           `json:"dry_run"`
+	Comments  []reviewRemark `json:"comments"`
+	Left      int            `json:"left"` // comments that did not fit into this message
+}
+
+type reviewRemark struct {
+	Repo   string `json:"repo_name"`
+	ID     string `json:"id"`
+	Author string `json:"author"`
+	Path   string `json:"path,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Text   string `json:"text"`
+	URL    string `json:"url,omitempty"`
+}
+
+// PullComments sends the review comments of an attempt's pull requests to its agent, or
+// only prints them.
+func (c *Command) PullComments(ctx context.Context, prefix string, dryRun bool) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	var found []tasks.PullComment
+	out := commentAnswer{AttemptID: contract.UUID(id), DryRun: dryRun, Comments: []reviewRemark{}}
+	if dryRun {
+		found, err = c.Manager.PullComments(ctx, id)
+	} else {
+		found, out.Left, err = c.Manager.SendPullComments(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	for _, one := range found {
+		out.Comments = append(out.Comments, reviewRemark{one.Repo, one.ID, one.Author, one.Path, one.Line, one.Text, one.URL})
+	}
+	if c.AsJSON {
+		return c.JSON(out)
+	}
+	for _, one := range found {
+		where := one.Repo
+		if one.Path != "" {
+			where += fmt.Sprintf("/%s:%d", one.Path, one.Line)
+		}
+		if err := c.Line("%s  %s  %s", where, console.OneLine(one.Author), console.OneLine(one.Text)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(found) == 0:
+		c.Tell("there are no new review comments")
+	case !dryRun:
+		c.Tell(fmt.Sprintf("sent %s to the agent", textutil.Count(len(found), "comment")))
+	}
+	if out.Left > 0 {
+		c.Tell(fmt.Sprintf("%s did not fit; run the command again when the agent has ended", textutil.Count(out.Left, "comment")))
+	}
+	return nil
 }

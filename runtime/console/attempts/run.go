@@ -9,10 +9,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/surface/terminal"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	textutil "github.com/deskhand/deskhand/runtime/text"
-	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
 // preferred lists the executors that run picks from if no executor is named, best
@@ -21,7 +20,7 @@ var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream
 
 // Run starts an agent with a prompt in the working directory's repository, and follows it
 // to the end unless detach is set. An empty agent means the first installed one.
-func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
+func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images []string, detach bool) error {
 	agent, err := c.executor(ctx, agent)
 	if err != nil {
 		return err
@@ -31,6 +30,9 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 		return err
 	}
 	title, rest := splitPrompt(prompt)
+	if prompt, err = c.WithImages(ctx, prompt, images); err != nil {
+		return err
+	}
 	task, err := c.Manager.CreateTask(ctx, tasks.NewTask{ProjectID: project.ID, Title: title, Description: rest})
 	if err != nil {
 		return err
@@ -55,6 +57,9 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach
 	return c.whatNow(ctx, started.AttemptID)
 }
 
+// noExecutor is the code of the fault that no agent is installed.
+const noExecutor = "no_executor"
+
 // installed returns the executor that run uses if no executor is named.
 func (c *Command) installed(ctx context.Context) (string, error) {
 	all, err := c.Manager.Executors(ctx)
@@ -75,7 +80,7 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 			return e.ID, nil
 		}
 	}
-	return "", fault.New("no_executor", "no coding agent is installed", "list them and how to install them: deskhand tasks executors; --executor fake runs without one")
+	return "", fault.New(noExecutor, "no coding agent is installed", "list them and how to install them: deskhand tasks executors; --executor fake runs without one")
 }
 
 // splitPrompt splits a prompt into a task's title, which is the first line,
@@ -100,27 +105,27 @@ func (c *Command) whatNow(ctx context.Context, id string) error {
 		line, err := in.ReadString('\n')
 		return strings.TrimSpace(line), err == nil || line != ""
 	}
+	acts := map[string]terminal.Act{"l": terminal.ActLand, "p": terminal.ActPull, "s": terminal.ActSay, "x": terminal.ActDiscard}
 	for {
-		choice, ok := ask("\n[l]and  [d]iff  [s]ay  [x] discard  [q]uit: ")
+		choice, ok := ask("\n[l]and  [p]r  [d]iff  [s]ay  [x] discard  [q]uit: ")
 		if !ok || choice == "q" || choice == "" {
 			return c.Line("\nThe attempt is unchanged; show it: deskhand tasks show %s", brief(contract.UUID(id)))
 		}
-		settled, err := false, error(nil)
-		switch choice {
-		case "l":
-			settled, err = true, c.Land(ctx, id, tasks.LandRequest{How: worktree.Merge})
-		case "d":
-			err = c.Diff(ctx, id, nil, Shown{})
-		case "s":
-			if text, ok := ask("say: "); ok && text != "" {
-				if _, err = c.call(ctx, "follow_up", map[string]any{"action": string(tasks.Send), "attempt_id": id, "prompt": text}, &work.FollowUp{}); err == nil {
-					err = c.followToEnd(ctx, id)
-				}
+		o := terminal.Order{Act: acts[choice], Attempt: id}
+		if o.Act == terminal.ActSay {
+			if o.Text, ok = ask("say: "); !ok || o.Text == "" {
+				continue
 			}
-		case "x":
-			settled, err = true, c.Discard(ctx, id, true, false)
 		}
-		if ctx.Err() != nil || err == nil && settled {
+		var err error
+		if choice == "d" {
+			err = c.Diff(ctx, id, nil, Shown{})
+		} else if o.Act != "" {
+			if err = c.act(ctx, o); err == nil && o.Act == terminal.ActSay {
+				err = c.followToEnd(ctx, id)
+			}
+		}
+		if ctx.Err() != nil || err == nil && (o.Act == terminal.ActLand || o.Act == terminal.ActDiscard) {
 			return err
 		}
 		if f := fault.Of(err); f != nil {

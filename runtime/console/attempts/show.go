@@ -48,6 +48,11 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 				return err
 			}
 		}
+		if plan := c.planLines(ctx, string(t.ProjectID), id); plan != "" {
+			if err := c.Line("%s", plan); err != nil {
+				return err
+			}
+		}
 		var all work.Attempts
 		if _, err := c.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil || all.Count == 0 {
 			return err
@@ -69,7 +74,7 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID))+c.used(ctx, tasks.UsageQuery{TaskID: id}), "\n"))
+		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID))+c.devLine(ctx, string(newest.AttemptID))+c.used(ctx, tasks.UsageQuery{TaskID: id}), "\n"))
 	})
 }
 
@@ -197,6 +202,7 @@ func (c *Command) printStatus(ctx context.Context, s work.Status) error {
 	text.WriteString(waiting(s))
 	text.WriteString(whereWork(s))
 	text.WriteString(c.pullLines(ctx, string(s.AttemptID)))
+	text.WriteString(c.devLine(ctx, string(s.AttemptID)))
 	if q := s.Queued; q != nil && q.Discarded == nil {
 		fmt.Fprintf(&text, "queued    %s\n", console.OneLine(q.Message))
 	} else if q != nil {

@@ -15,6 +15,7 @@ import (
 type Start struct {
 	Executor, Variant, Prompt, RequestID string
 	Repos                                []string // each NAME or NAME=BRANCH
+	Images                               []string // files to attach to the prompt
 	Follow                               bool     // follow the attempt to its end
 	On                                   []string // queue it for any host with these labels; empty: run it here
 }
@@ -70,6 +71,12 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	}
 	if chosen == "" {
 		c.Tell("executor: " + f.Executor + "; --executor names another")
+	}
+	if len(f.Images) > 0 && f.Prompt == "" {
+		f.Prompt = task.Title + "\n\n" + task.Description
+	}
+	if f.Prompt, err = c.WithImages(ctx, f.Prompt, f.Images); err != nil {
+		return err
 	}
 	repos, err := c.repos(ctx, task.ProjectID, f.Repos)
 	if err != nil {
@@ -164,10 +171,15 @@ func (c *Command) repos(ctx context.Context, projectID string, given []string) (
 // Say sends a message to an attempt's agent, or queues or cancels a message. The map
 // given holds the arguments of follow_up. If follow is set, Say prints the log to the
 // end.
-func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, follow bool) error {
+func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, images []string, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
 		return err
+	}
+	if prompt, _ := given["prompt"].(string); len(images) > 0 {
+		if given["prompt"], err = c.WithImages(ctx, prompt, images); err != nil {
+			return err
+		}
 	}
 	given["attempt_id"] = id
 	var out work.FollowUp

@@ -12,44 +12,79 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Add creates a task. The map given holds arguments of create_task. An empty
+// Add creates a task with a plan. The map given holds arguments of create_task. An empty
 // project means the only project.
-func (c *Command) Add(ctx context.Context, project string, given map[string]any) error {
+func (c *Command) Add(ctx context.Context, project string, given map[string]any, p Planning) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
 		return err
+	}
+	if _, err := c.plan(ctx, tasks.Plan{}, p); err != nil {
+		return err // before the task exists
 	}
 	given["project_id"] = id
 	var out work.CreatedTask
-	return c.answer(ctx, "create_task", withoutEmpty(given), &out, func() error { return c.Line("%s", out.ID) })
+	raw, err := c.call(ctx, "create_task", withoutEmpty(given), &out)
+	if err == nil {
+		err = c.setPlan(ctx, string(out.ID), p)
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.AsJSON:
+		return c.JSON(raw)
+	}
+	return c.Line("%s", out.ID)
 }
 
-// List prints at most limit tasks of a project. An empty status means any status.
-func (c *Command) List(ctx context.Context, project, status string, limit int) error {
-	id, err := c.project(ctx, project)
+// List prints tasks of a project, newest first, or by priority if a sieve is set.
+func (c *Command) List(ctx context.Context, q Listing) error {
+	id, err := c.project(ctx, q.Project)
 	if err != nil {
 		return err
 	}
-	var out work.Tasks
-	args := withoutEmpty(map[string]any{"project_id": id, "status": status, "limit": limit})
-	return c.answer(ctx, "list_tasks", args, &out, func() error {
-		if out.NextCursor != nil {
-			defer c.Tell(fmt.Sprintf("only the first %d are listed; raise --limit (at most 500)", out.Count))
+	cards, err := c.plans(ctx, id)
+	if err != nil {
+		return err
+	}
+	if q.Sieve.On() {
+		out, err := c.sifted(ctx, id, q)
+		switch {
+		case err != nil:
+			return err
+		case c.AsJSON:
+			return c.JSON(out)
+		case out.Count == 0:
+			c.Tell("no task matches")
+			return nil
 		}
+		return c.listed(ctx, id, out, cards)
+	}
+	var out work.Tasks
+	args := withoutEmpty(map[string]any{"project_id": id, "status": q.Status, "limit": q.Limit})
+	return c.answer(ctx, "list_tasks", args, &out, func() error {
 		if out.Count == 0 {
 			c.Tell("there are no tasks; add one: deskhand tasks add TITLE")
 			return nil
 		}
-		paint := console.PainterFor(c.Stdout)
-		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tCOST\tTITLE")
-		costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByTask, ProjectID: id})
-		for _, t := range out.Tasks {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), costOf(costs[string(t.ID)]), paint.Plain(console.OneLine(t.Title)))
-		}
-		defer c.tellStranded(out.Tasks)
-		return w.Flush()
+		return c.listed(ctx, id, out, cards)
 	})
+}
+
+// listed prints a table of tasks.
+func (c *Command) listed(ctx context.Context, id string, out work.Tasks, cards map[string]tasks.Card) error {
+	if out.NextCursor != nil {
+		defer c.Tell(fmt.Sprintf("only the first %d are listed; raise --limit (at most 500)", out.Count))
+	}
+	paint := console.PainterFor(c.Stdout)
+	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tCOST\tTITLE")
+	costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByTask, ProjectID: id})
+	for _, t := range out.Tasks {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), costOf(costs[string(t.ID)]), paint.Plain(planned(console.OneLine(t.Title), cards[string(t.ID)])))
+	}
+	defer c.tellStranded(out.Tasks)
+	return w.Flush()
 }
 
 // tellStranded reports the attempts that no process will start, and says what to
@@ -85,13 +120,23 @@ func standing(t work.TaskSummary) string {
 	return "ended"
 }
 
-// Set changes a task. The map given holds arguments of update_task.
-func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) (err error) {
-	if given["task_id"], err = c.task(ctx, prefix); err != nil {
+// Set changes a task and its plan. The map given holds arguments of update_task; it may
+// be empty.
+func (c *Command) Set(ctx context.Context, prefix string, given map[string]any, p Planning) error {
+	id, err := c.task(ctx, prefix)
+	if err == nil {
+		err = c.setPlan(ctx, id, p)
+	}
+	if err != nil {
 		return err
 	}
+	tool := "get_task"
+	if len(given) > 0 {
+		tool = "update_task"
+	}
+	given["task_id"] = id
 	var out work.TaskAnswer
-	return c.answer(ctx, "update_task", given, &out, func() error {
+	return c.answer(ctx, tool, given, &out, func() error {
 		return c.Line("%s  %s  %s", brief(out.Task.ID), out.Task.Status, console.OneLine(out.Task.Title))
 	})
 }

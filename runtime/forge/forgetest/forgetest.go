@@ -35,6 +35,14 @@ type Pull struct {
 	Head, Base, Title, Body   string
 	Draft, Merged, Closed     bool
 	Check, Review, ReviewedBy string // in the forge's own terms
+	Comments                  []Comment
+}
+
+// Comment is a reviewer's comment on a line.
+type Comment struct {
+	Author, Path, Quote, Text string
+	Line                      int
+	Resolved                  bool
 }
 
 // New starts a forge that stops at the end of the test.
@@ -85,6 +93,8 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path, ours := strings.CutPrefix(rest, repo); {
 	case want == "" || sent != want:
 		answer(w, http.StatusUnauthorized, object{"message": "Bad credentials"})
+	case kind == "github" && rest == "graphql":
+		f.threads(w, r)
 	case !ours:
 		answer(w, http.StatusNotFound, object{"message": "Not Found"})
 	case path == "pulls" || path == "merge_requests":
@@ -159,6 +169,12 @@ func (f *Forge) one(w http.ResponseWriter, kind, path string) {
 	switch {
 	case len(parts) == 2:
 		answer(w, http.StatusOK, p.as(f.URL))
+	case kind == "gitlab" && parts[2] == "discussions":
+		answer(w, http.StatusOK, p.discussions())
+	case kind == "gitea" && len(parts) == 5:
+		answer(w, http.StatusOK, p.reviewComments())
+	case kind == "gitea" && parts[2] == "reviews" && len(p.Comments) > 0:
+		answer(w, http.StatusOK, []object{{"id": 7, "user": object{"login": "grace"}, "state": "REQUEST_CHANGES", "body": "", "comments_count": len(p.Comments)}})
 	case parts[2] == "reviews":
 		all := []object{{"user": object{"login": "bot"}, "state": "COMMENTED"}}
 		if p.Review != "" {
@@ -226,4 +242,50 @@ func (p *Pull) as(base string) object {
 	link, _ := url.JoinPath(base, "acme/shop/pull", strconv.Itoa(p.Number))
 	return object{"number": p.Number, "html_url": link, "state": state, "draft": p.Draft, "merged": p.Merged, "title": p.Title,
 		"head": object{"ref": p.Head, "sha": fmt.Sprintf("sha%d", p.Number)}}
+}
+
+// threads answers the GraphQL query for the review threads of a pull request.
+func (f *Forge) threads(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Query     string
+		Variables struct {
+			Owner, Name string
+			Number      int
+		}
+	}
+	v := &in.Variables
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || v.Owner != "acme" || v.Name != "shop" || v.Number < 1 || v.Number > len(f.pulls) {
+		answer(w, http.StatusOK, object{"data": nil, "errors": []object{{"message": "Could not resolve to a Repository"}}})
+		return
+	}
+	threads := []object{}
+	for i, c := range f.pulls[v.Number-1].Comments {
+		one := object{"id": fmt.Sprintf("PRRC_%d", i), "author": object{"login": c.Author}, "path": c.Path, "line": c.Line, "originalLine": c.Line, "diffHunk": "@@ -1,1 +1,2 @@\n other\n+" + c.Quote, "body": c.Text, "url": f.URL}
+		threads = append(threads, object{"isResolved": c.Resolved, "comments": object{"nodes": []object{one}}})
+	}
+	pull := object{"reviewThreads": object{"nodes": threads}, "reviews": object{"nodes": []object{{"id": "PRR_1", "author": object{"login": "grace"}, "body": "", "url": f.URL}}}}
+	answer(w, http.StatusOK, object{"data": object{"repository": object{"pullRequest": pull}}})
+}
+
+// discussions returns the comments as GitLab does.
+func (p *Pull) discussions() []object {
+	all := []object{{"notes": []object{{"id": 900, "system": true, "body": "added 1 commit", "author": object{"username": "bot"}}}},
+		{"notes": []object{{"id": 901, "body": "a remark that is no review", "author": object{"username": "bot"}, "resolvable": false}}}}
+	for i, c := range p.Comments {
+		all = append(all, object{"notes": []object{{"id": i + 1, "body": c.Text, "author": object{"username": c.Author}, "resolvable": true, "resolved": c.Resolved,
+			"position": object{"new_path": c.Path, "old_path": c.Path, "new_line": c.Line}}}})
+	}
+	return all
+}
+
+// reviewComments returns the comments as Gitea does.
+func (p *Pull) reviewComments() (all []object) {
+	for i, c := range p.Comments {
+		one := object{"id": i + 1, "user": object{"login": c.Author}, "body": c.Text, "path": c.Path, "position": c.Line, "diff_hunk": "@@ -1,1 +1,2 @@\n other\n+" + c.Quote, "resolver": nil}
+		if c.Resolved {
+			one["resolver"] = object{"login": "grace"}
+		}
+		all = append(all, one)
+	}
+	return all
 }

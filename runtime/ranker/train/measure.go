@@ -17,7 +17,9 @@ import (
 type Gain struct {
 	// Set or category, and the reader; empty: the questions alone.
 	Name, Reader string
-	Questions    int
+	// Held reports that these questions are never trained on.
+	Held      bool
+	Questions int
 	// Without and With are the means without and with the ranker.
 	Without, With float64
 	// Low and High are the 95 % interval of the difference.
@@ -27,8 +29,9 @@ type Gain struct {
 // Measured is what a ranker gains on questions that it was not trained on.
 type Measured struct {
 	Sets, Categories []Gain
-	// Mean is that of Sets, each with the same weight, of the questions alone.
-	Mean float64
+	// Mean is that of Sets, each with the same weight, of the questions alone. Held is
+	// that of the questions that are never trained on.
+	Mean, Held float64
 }
 
 // Measure trains a ranker for each set on the others, and measures it there. It
@@ -53,17 +56,24 @@ func Measure(ctx context.Context, questions []Question, o Options, progress func
 				continue
 			}
 			v := [2]float64{q.Graded.NDCG(q.unordered()), q.Graded.NDCG(q.ordered(m))}
-			bySet[[2]string{q.Set, q.Reader}] = append(bySet[[2]string{q.Set, q.Reader}], v)
-			byCategory[[2]string{q.Category, q.Reader}] = append(byCategory[[2]string{q.Category, q.Reader}], v)
+			set, category := group{q.Set, q.Reader, q.Held}, group{q.Category, q.Reader, q.Held}
+			bySet[set], byCategory[category] = append(bySet[set], v), append(byCategory[category], v)
 		}
 	}
 	m := Measured{Sets: bySet.gains(), Categories: byCategory.gains()}
-	for _, g := range m.Sets {
-		if g.Reader == "" {
-			m.Mean += (g.With - g.Without) / float64(len(all))
+	m.Mean, m.Held = meanGain(m.Sets, false), meanGain(m.Sets, true)
+	return m, nil
+}
+
+// meanGain is the mean gain of sets, of the questions alone.
+func meanGain(sets []Gain, held bool) float64 {
+	sum, n := 0.0, 0
+	for _, g := range sets {
+		if g.Reader == "" && g.Held == held {
+			sum, n = sum+g.With-g.Without, n+1
 		}
 	}
-	return m, nil
+	return sum / float64(max(1, n))
 }
 
 // unordered returns the candidates that are shown in the order without a ranker.
@@ -85,13 +95,18 @@ func (q *Question) ordered(m *ranker.Model) []int {
 	return order
 }
 
-// values are the NDCG@5 of questions by the sum and by the ranker, by name and
-// reader.
-type values map[[2]string][][2]float64
+// group is what gains are summed up by.
+type group struct {
+	name, reader string
+	held         bool
+}
+
+// values are the NDCG@5 of questions by the sum and by the ranker.
+type values map[group][][2]float64
 
 func (of values) gains() (out []Gain) {
 	for key, values := range of {
-		g := Gain{Name: key[0], Reader: key[1], Questions: len(values)}
+		g := Gain{Name: key.name, Reader: key.reader, Held: key.held, Questions: len(values)}
 		var differences []float64
 		for _, v := range values {
 			g.Without, g.With = g.Without+v[0]/float64(len(values)), g.With+v[1]/float64(len(values))
@@ -102,18 +117,36 @@ func (of values) gains() (out []Gain) {
 		}
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b Gain) int { return cmp.Or(cmp.Compare(a.Reader, b.Reader), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(out, func(a, b Gain) int {
+		return cmp.Or(cmp.Compare(a.Reader, b.Reader), compareBool(a.Held, b.Held), cmp.Compare(a.Name, b.Name))
+	})
 	return out
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // Print writes what was measured as a table.
 func (m Measured) Print(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-22s %-10s %9s %7s %7s %7s  %s\n", "set or category", "asked by", "questions", "without", "with", "gain", "95 %")
+	fmt.Fprintf(&b, "%-27s %-10s %9s %7s %7s %7s  %s\n", "set or category", "asked by", "questions", "without", "with", "gain", "95 %")
 	for _, g := range slices.Concat(m.Sets, m.Categories) {
-		fmt.Fprintf(&b, "%-22s %-10s %9d %7.4f %7.4f %+7.4f  %+.3f to %+.3f\n", g.Name, cmp.Or(g.Reader, "-"), g.Questions, g.Without, g.With, g.With-g.Without, g.Low, g.High)
+		if g.Held {
+			g.Name += ", held"
+		}
+		fmt.Fprintf(&b, "%-27s %-10s %9d %7.4f %7.4f %+7.4f  %+.3f to %+.3f\n", g.Name, cmp.Or(g.Reader, "-"), g.Questions, g.Without, g.With, g.With-g.Without, g.Low, g.High)
 	}
-	fmt.Fprintf(&b, "mean gain of the sets, questions alone: %+.4f\n", m.Mean)
+	fmt.Fprintf(&b, "mean gain of all sets, without rephrasings: %+.4f\n", m.Mean)
+	if slices.ContainsFunc(m.Sets, func(g Gain) bool { return g.Held }) {
+		fmt.Fprintf(&b, "mean gain of the held halves, without rephrasings: %+.4f\n", m.Held)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

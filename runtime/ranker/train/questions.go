@@ -27,10 +27,16 @@ import (
 type Set struct {
 	Name, Dir string
 	Cases     []string
+	// Held are files of cases that are only measured, never trained on.
+	Held []string
 }
 
+// heldMark begins a file of cases that is only measured.
+const heldMark = "held:"
+
 // ReadSets reads lines of a name, a folder and files of cases, relative to the
-// file; lines that begin with # are none. The error is fault "bad_sets".
+// file, see [heldMark]; lines that begin with # are none. The error is fault
+// "bad_sets".
 func ReadSets(file string) (sets []Set, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -46,12 +52,18 @@ func ReadSets(file string) (sets []Set, err error) {
 		if len(words) < 3 {
 			return nil, badSets(file, fmt.Sprintf("%q is not a name, a folder and a file of cases", lines.Text()))
 		}
-		for i, path := range words[1:] {
-			if !filepath.IsAbs(path) {
-				words[i+1] = filepath.Join(filepath.Dir(file), path)
+		set := Set{Name: words[0], Dir: beside(file, words[1])}
+		for _, path := range words[2:] {
+			if path, held := strings.CutPrefix(path, heldMark); held {
+				set.Held = append(set.Held, beside(file, path))
+			} else {
+				set.Cases = append(set.Cases, beside(file, path))
 			}
 		}
-		sets = append(sets, Set{words[0], words[1], words[2:]})
+		if len(set.Cases) == 0 {
+			return nil, badSets(file, set.Name+" has no file of cases to train on")
+		}
+		sets = append(sets, set)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, badSets(file, err.Error())
@@ -60,6 +72,14 @@ func ReadSets(file string) (sets []Set, err error) {
 		return nil, badSets(file, "it names no set")
 	}
 	return sets, nil
+}
+
+// beside returns path, which is relative to the folder of file.
+func beside(file, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
 }
 
 func badSets(file, why string) error {
@@ -77,6 +97,8 @@ type Question struct {
 	// Shortened, from 1, numbers a copy of the question with some of its words left
 	// out. Zero is the whole question.
 	Shortened int
+	// Held reports that the question is only measured, never trained on.
+	Held bool
 	// Ordered reports whether a search lets the ranker order its hits.
 	Ordered    bool
 	Candidates []ranker.Candidate
@@ -140,10 +162,6 @@ func (s Set) ask(ctx context.Context, dir string) (all []Question, err error) {
 		return nil, err
 	}
 	defer engine.Close()
-	cases, _, err := eval.Load(s.Cases...)
-	if err != nil {
-		return nil, err
-	}
 	h := sha256.New()
 	for _, path := range s.Cases {
 		data, err := os.ReadFile(path)
@@ -157,15 +175,25 @@ func (s Set) ask(ctx context.Context, dir string) (all []Question, err error) {
 	for _, facet := range engine.Metadata().Taxonomy {
 		o.Collapse = o.Collapse || facet.VectorCollapse
 	}
-	for _, c := range cases {
-		for _, form := range forms(c) {
-			c.Query = form.query
-			q, err := question(ctx, engine, c, o)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.Name, err)
+	for _, files := range [][]string{s.Cases, s.Held} {
+		if len(files) == 0 {
+			continue
+		}
+		cases, _, err := eval.Load(files...)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cases {
+			for _, form := range forms(c) {
+				c.Query = form.query
+				q, err := question(ctx, engine, c, o)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", c.Name, err)
+				}
+				q.Set, q.Digest, q.Reader, q.Shortened = s.Name, digest, form.reader, form.shortened
+				q.Held = &files[0] != &s.Cases[0]
+				all = append(all, q)
 			}
-			q.Set, q.Digest, q.Reader, q.Shortened = s.Name, digest, form.reader, form.shortened
-			all = append(all, q)
 		}
 	}
 	return all, nil
@@ -259,7 +287,7 @@ func sets(questions []Question) (all []ranker.Set) {
 		if len(all) == 0 || all[len(all)-1].Name != q.Set {
 			all = append(all, ranker.Set{Name: q.Set, Digest: q.Digest})
 		}
-		if q.alone() {
+		if q.alone() && !q.Held {
 			all[len(all)-1].Questions++
 		}
 	}

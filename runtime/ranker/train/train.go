@@ -30,7 +30,7 @@ type Options struct {
 	Epochs int
 	// Rate is the size of the first steps. Zero means 0.003.
 	Rate float64
-	// Decay is how much weights shrink. Zero means 1.
+	// Decay is how much weights shrink. Zero means 0.5.
 	Decay float64
 	// Drop is the share of hidden units left out of each question. Zero means 0.2.
 	Drop float64
@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 		o.Rate = 0.003
 	}
 	if o.Decay == 0 {
-		o.Decay = 1
+		o.Decay = 0.5
 	}
 	if o.Drop == 0 {
 		o.Drop = 0.2
@@ -87,27 +87,28 @@ type sample struct {
 	weight float32
 }
 
-// samples are those of the questions that have an answer among their candidates.
+// samples are those of the questions that have an answer among their candidates and
+// are not held out.
 func samples(questions []Question) []sample {
 	of := map[string]float64{}
 	for _, q := range questions {
-		if q.answered() && q.alone() {
+		if q.answered() && q.alone() && !q.Held {
 			of[q.Set]++
 		}
 	}
 	var out []sample
 	for i := range questions {
 		q := &questions[i]
-		if !q.answered() {
+		if q.Held || !q.answered() {
 			continue
 		}
 		s := sample{weight: float32(math.Sqrt(typical / max(leastQuestions, of[q.Set])))}
 		shown := q.shown()
-		best := ranker.Best(q.Candidates)
+		average := ranker.Average(q.Candidates)
 		total := float32(0)
 		for _, at := range shown {
 			in := make([]float32, ranker.Width())
-			ranker.Relate(in, q.Candidates[at].Inputs, best)
+			ranker.Relate(in, q.Candidates[at].Inputs, average)
 			gain := float32(math.Exp2(float64(q.Graded.Grades[at])) - 1)
 			total += gain
 			s.inputs, s.sums, s.target = append(s.inputs, in), append(s.sums, float32(q.Candidates[at].Sum)), append(s.target, gain)

@@ -77,10 +77,51 @@ func TestTrainingTwiceGivesTheSameBytes(t *testing.T) {
 	}
 }
 
+func TestHeldQuestionsAreMeasuredAndNotTrainedOn(t *testing.T) {
+	sets := twoSets(t)
+	train := func() ([]Question, []byte) {
+		questions, err := Gather(context.Background(), sets, t.TempDir(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Train(context.Background(), questions, Options{Nets: 1, Epochs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return questions, data
+	}
+	_, without := train()
+	held := filepath.Join(t.TempDir(), "held.json")
+	if err := os.WriteFile(held, []byte(`[{"name":"three","category":"question","query":"is a proxy in front of it","expected":[{"filepath":"network.md","heading":"Network","grade":3}]}]`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sets[1].Held = []string{held}
+	questions, with := train()
+	if !bytes.Equal(without, with) {
+		t.Error("a held question changed the ranker")
+	}
+	m, err := Measure(context.Background(), questions, Options{Nets: 1, Epochs: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(m.Sets, func(g Gain) bool { return g.Held })
+	if at < 0 || m.Sets[at].Name != "b" || m.Sets[at].Questions != 1 {
+		t.Errorf("%+v, want the held question of b on its own", m.Sets)
+	}
+	var table strings.Builder
+	if err := m.Print(&table); err != nil || !strings.Contains(table.String(), "b, held") {
+		t.Errorf("%q, %v", table.String(), err)
+	}
+}
+
 func TestTrainingSaysWhatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sets.txt")
-	for text, want := range map[string]string{"": "names no set", "a b\n": `"a b" is not a name`} {
+	for text, want := range map[string]string{"": "names no set", "a b\n": `"a b" is not a name`, "a b held:c\n": "a has no file of cases to train on"} {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

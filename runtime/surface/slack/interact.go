@@ -300,7 +300,7 @@ func told(err error) any {
 	return api.NewUpdateViewSubmissionResponse(&view)
 }
 
-// sentence returns the text of an error for people.
+// sentence returns the text of an error in a form for people.
 func sentence(err error) string {
 	f := fault.Of(err)
 	if f == nil {

@@ -32,7 +32,7 @@ const (
 // more options, a menu is shown.
 const mostButtons = 5
 
-// message is a request in the form in which Slack shows it.
+// message is a request as Slack shows it.
 type message struct {
 	text   string // for notifications
 	blocks []api.Block

@@ -80,3 +80,17 @@ func Ended(r *elicit.Request) string {
 	}
 	return line(c.Words()) + " at " + c.At.Local().Format(time.TimeOnly)
 }
+
+// ago returns how long ago something happened, as a number with one letter.
+func ago(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

@@ -161,7 +161,7 @@ func (c *client) turn(quiet func()) error {
 		quiet()
 		return c.conn.Cancel(ctx, acp.CancelNotification{SessionId: session}) == nil
 	})
-	answer, err := c.conn.Prompt(ctx, acp.PromptRequest{SessionId: session, Prompt: []acp.ContentBlock{acp.TextBlock(c.run.spec.Prompt)}})
+	answer, err := c.conn.Prompt(ctx, acp.PromptRequest{SessionId: session, Prompt: c.run.spec.promptBlocks(hello.AgentCapabilities)})
 	if err != nil {
 		return wrapError("the agent ended its turn with an error", err)
 	}

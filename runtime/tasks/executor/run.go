@@ -148,9 +148,13 @@ func (c Config) resumes() bool {
 // fill replaces the placeholders in the arguments and the environment.
 func (l *launch) fill() {
 	l.insert(l.variant.Args)
+	l.attachImages()
 	l.model = modelIn(l.args) // before the prompt is in them
 	if !slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, "{{prompt}}") }) {
 		l.stdin = l.spec.Prompt
+		if l.Events == "claude" && len(l.spec.Images) > 0 {
+			l.stdin = l.spec.message()
+		}
 	}
 	fill := strings.NewReplacer("{{prompt}}", l.spec.Prompt, "{{session}}", l.spec.Resume, "{{dir}}", l.spec.Dir)
 	for i, a := range l.args[1:] {

@@ -16,6 +16,8 @@ type Spec struct {
 	// Dir is the absolute path of the working directory.
 	Dir    string
 	Prompt string
+	// Images belong to Prompt, which names their files.
+	Images []Image
 	// Resume is the ID of the agent's own session to resume. Empty means a new
 	// session.
 	Resume string

@@ -83,7 +83,7 @@ type talk struct {
 	session func(string)
 	report  func(usage.Report) // may be nil
 	used    usage.Tokens       // see [Spec.Used]
-	model   string             // the model in the command line or of the session, or empty
+	model   string             // the model from the command line or the session, or empty
 	result  Result
 	tools   map[string]*tool
 	// State of the text that arrives in pieces.
@@ -226,8 +226,8 @@ func (c *tool) result(output string, exit *int) {
 	}
 }
 
-// action returns what a tool does, judged by its name and arguments, because agents use
-// different names for the same tools. It also returns the entry's content.
+// action classifies a tool call by its name and arguments, because agents use different
+// names for the same tools. It also returns the log entry's content.
 func action(name string, args map[string]any) (logs.Action, string) {
 	get := func(names ...string) string {
 		for _, n := range names {

@@ -90,6 +90,18 @@ func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 	return b, nil
 }
 
+// Sealed returns the user's repositories and their git folders, which a sandbox hides.
+func (t Tree) Sealed(ctx context.Context) (dirs []string, err error) {
+	for _, r := range t.Repos {
+		common, err := commonDir(ctx, r.Path)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, common, r.Path)
+	}
+	return dirs, nil
+}
+
 // GitFiles returns the files that name each worktree's git folder. An agent has no
 // reason to change them.
 func (t Tree) GitFiles() (files []string) {

@@ -40,8 +40,8 @@ const (
 	WorktreeMissing    = "worktree_missing"
 )
 
-// Fault cases, which select hints; see [fault.Fault]. In the comments below,
-// the names of a case's values follow the semicolon.
+// Fault cases, which select hints; see [fault.Fault]. Where a comment below has a
+// semicolon, the names of the case's values come after it.
 const (
 	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not report where a branch is checked out
 	NoSuchBranch    = "no_such_branch"   // not_found: there is no branch to start from

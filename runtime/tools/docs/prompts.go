@@ -61,7 +61,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.room {
-		return 0, fault.New("prompt_too_long", fmt.Sprintf("The prompt would have more than %d bytes.", b.room), "Pass shorter arguments.")
+		return 0, fault.New("prompt_too_long", fmt.Sprintf("The prompt would be longer than %d bytes.", b.room), "Pass shorter arguments.")
 	}
 	return b.Builder.Write(p)
 }

@@ -5,10 +5,12 @@ import (
 	"html/template"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/web/page"
@@ -88,6 +90,8 @@ type attemptView struct {
 	Review  reviewView
 	CanSend bool   // a follow-up can be sent or queued, now or later
 	Filled  filled // a form that was refused
+	HasDev  bool   // the project has a dev server
+	DevLog  string // the end of the dev server's output
 	local   bool   // the browser is on this machine
 }
 
@@ -105,6 +109,12 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 	}
 	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != "" || one.Live, Filled: f, local: isLocal(r)}
 	if v.Task, err = m.Task(ctx, one.TaskID); err != nil {
+		return err
+	}
+	if v.HasDev, err = m.HasDevServer(ctx, id); err == nil && v.Dev != nil {
+		v.DevLog, err = m.DevLog(id, devLines)
+	}
+	if err != nil && fault.Of(err) == nil { // the folder may be on another machine
 		return err
 	}
 	channel := tasks.Normalized
@@ -148,6 +158,12 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 		}
 	case "cancel":
 		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: tasks.Cancel, AttemptID: id})
+	case "reviews":
+		err = sendReviews(r.Context(), m, id)
+	case "dev":
+		_, _, err = m.StartDevServer(r.Context(), id, nil)
+	case "devstop":
+		_, err = m.StopDevServer(r.Context(), id)
 	case "stop", "kill":
 		_, err = m.Stop(r.Context(), id, act == "kill")
 	default:
@@ -163,6 +179,26 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 		return err
 	}
 	return back(w, r, AttemptPath(id))
+}
+
+// devLines is how many lines of a dev server's output the page shows.
+const devLines = 200
+
+// IsLocal reports whether the browser is on the server's machine.
+func (v attemptView) IsLocal() bool { return v.local }
+
+// sendReviews sends the forge's review comments to the agent.
+func sendReviews(ctx context.Context, m *tasks.Manager, id string) error {
+	sent, _, err := m.SendPullComments(ctx, id)
+	if err == nil && len(sent) == 0 {
+		return fault.New(tasks.NoPull, "There are no new review comments.", "")
+	}
+	return err
+}
+
+// HasReviews reports whether a pull request is open whose review comments can be sent.
+func (v attemptView) HasReviews() bool {
+	return v.CanSend && !v.Live && slices.ContainsFunc(v.Pulls, func(pr tasks.PullRequest) bool { return pr.Pull.State == forge.Open && pr.Pull.Number > 0 })
 }
 
 // Folders returns the paths of the attempt's worktrees, one for each

@@ -96,6 +96,8 @@ func (b *Board) Mounts() map[string]http.Handler {
 		"POST " + Path:                             b.page(b.create),
 		"GET " + projectsPath:                      b.page(b.projects),
 		"GET " + filesPath:                         b.page(b.files),
+		"POST " + imagesPath:                       b.page(b.addImage),
+		"GET " + imagesPath + "/{name}":            b.page(b.image),
 		"POST " + projectsPath:                     b.page(b.actOnProjects),
 		"GET " + Path + "/tasks/{id}":              b.page(b.oneTask),
 		"POST " + Path + "/tasks/{id}":             b.page(b.actOnTask),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -33,7 +32,7 @@ type boardView struct {
 	Columns   []column
 	Filled    filled // a form that was refused
 
-	Sieve                              sieve
+	Sieve                              tasks.Sieve
 	States, Agents, Labels, Priorities []choice // the filter's menus
 	ReadyCount                         int
 }
@@ -55,26 +54,18 @@ type column struct {
 	Name   string
 	Tasks  []card
 	More   bool // whether there are older tasks
+
+	cards []tasks.Card // before the filter
 }
 
 // card is a task on the board.
-type card struct {
-	ID, Title, Executor string
-	Description         string
-	Status              tasks.Status
-	In                  string // name of its project
-	Priority            tasks.Priority
-	Labels              []string
-	Blocked             []string // IDs of the tasks that it waits for
-	Live                bool     // a process is running or queued
-	Running, Failed     bool
-	Stopped             bool // whether a person stopped the task, which is no reason for an alarm
-	Asks                bool // whether one of the task's attempts is waiting for a person
-	Waits               bool // whether all of the task's running attempts are waiting for a slot or their starter
-	Off                 bool // whether work of the newest attempt is not on its branch
-	Landed              bool // whether the task's work has landed
-	Changed             moment
-}
+type card struct{ *tasks.Card }
+
+// Live reports whether one of the task's processes is running or queued.
+func (c card) Live() bool { return c.InProgress }
+
+// Changed is when the task last changed.
+func (c card) Changed() moment { return moment{c.Updated} }
 
 // statusNames maps statuses to their names for people.
 var statusNames = map[tasks.Status]string{
@@ -119,7 +110,7 @@ func (v *boardView) begin(r *http.Request, m *tasks.Manager) (err error) {
 // allProjects is the ID that selects all projects.
 const allProjects = "all"
 
-func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s sieve) (v boardView, err error) {
+func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s tasks.Sieve) (v boardView, err error) {
 	all, err := m.Projects(ctx, tasks.Page{Limit: 500})
 	if err != nil {
 		return v, err
@@ -154,40 +145,16 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s
 
 // addProject adds a project's tasks to the columns.
 func (v *boardView) addProject(ctx context.Context, m *tasks.Manager, p tasks.Project) error {
-	plans, err := m.Plans(ctx, p.ID)
-	if err != nil {
-		return err
-	}
-	statuses, err := m.Statuses(ctx, p.ID)
-	if err != nil {
-		return err
-	}
 	most := columnTasks
 	if v.Sieve.On() {
 		most = siftedTasks
 	}
-	for i, s := range tasks.Statuses {
-		found, err := m.Tasks(ctx, tasks.TaskQuery{ProjectID: p.ID, Status: s, Page: tasks.Page{Limit: most}})
-		if err != nil {
-			return err
-		}
+	found, err := m.Cards(ctx, p, most)
+	for i, one := range found {
 		c := &v.Columns[i]
-		c.More = c.More || found.Next != ""
-		for _, t := range found.Tasks {
-			plan := plans[t.ID]
-			one := cardOf(t)
-			one.In, one.Priority, one.Labels = p.Name, plan.Priority, plan.Labels
-			one.Blocked = plan.Blockers(func(id string) tasks.Status { return statuses[id] })
-			c.Tasks = append(c.Tasks, one)
-		}
+		c.More, c.cards = c.More || one.More, append(c.cards, one.Cards...)
 	}
-	return nil
-}
-
-func cardOf(t tasks.TaskSummary) card {
-	return card{ID: t.ID, Title: t.Title, Description: t.Description, Status: t.Status, Executor: t.Executor, Live: t.InProgress,
-		Running: t.InProgress && t.WaitsFor == "", Asks: t.WaitsFor == tasks.ForPerson, Waits: t.WaitsFor == tasks.ForSlot || t.WaitsFor == tasks.ForStarter,
-		Failed: t.LastFailed && !t.LastStopped && !t.InProgress, Stopped: t.LastStopped && !t.InProgress, Off: t.OffBranch, Landed: t.Landed, Changed: moment{t.Updated}}
+	return err
 }
 
 // sift fills the filter's menus, and removes the tasks that it does not select.
@@ -195,18 +162,20 @@ func (v *boardView) sift() {
 	var agents, labels []string
 	for i := range v.Columns {
 		c := &v.Columns[i]
-		for j := range c.Tasks {
-			one := &c.Tasks[j]
+		tasks.SortCards(c.cards)
+		for j := range c.cards {
+			one := &c.cards[j]
 			agents, labels = append(agents, one.Executor), append(labels, one.Labels...)
 			if one.Ready() {
 				v.ReadyCount++
 			}
+			if v.Sieve.Match(one) {
+				c.Tasks = append(c.Tasks, card{one})
+			}
 		}
-		c.Tasks = slices.DeleteFunc(c.Tasks, func(one card) bool { return !v.Sieve.match(&one) })
-		sortCards(c.Tasks)
 	}
 	v.Agents, v.Labels = menu(agents, v.Sieve.Agent), menu(labels, v.Sieve.Label)
-	for _, s := range states {
+	for _, s := range tasks.CardStates {
 		v.States = append(v.States, choice{s, s, s == v.Sieve.State})
 	}
 	for _, p := range tasks.Priorities {

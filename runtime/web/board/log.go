@@ -50,7 +50,8 @@ type entry struct {
 	Status, Tone string // for a tool call that did not succeed
 	Pre          bool   // whether Text is preformatted
 	Todos        []todo
-	Jump         string // fail or ask, for entries to which keys jump
+	Images       []string // names of images in a person's message
+	Jump         string   // "fail" or "ask" if a keyboard shortcut can jump to this entry
 	At           moment
 }
 
@@ -240,6 +241,9 @@ func readEntry(e tasks.LogEntry) entry {
 	}
 	out.Kind, out.Who, out.Text = kind[0], kind[1], n.Content
 	out.At = moment{n.At}
+	if out.Kind == "asked" {
+		out.Text, out.Images = tasks.SplitImages(out.Text)
+	}
 	if s := n.Type.Status; s != nil && s.Status != "created" && s.Status != "success" {
 		out.Status, out.Tone = strings.ReplaceAll(s.Status, "_", " "), tones[s.Status]
 	}

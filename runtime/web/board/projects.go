@@ -68,9 +68,9 @@ func (b *Board) actOnProjects(w http.ResponseWriter, r *http.Request, m *tasks.M
 	case "rename":
 		_, err = m.RenameProject(ctx, project, typed(r, "name"))
 	case "repo":
-		branch, setup, cleanup := typed(r, "branch"), typed(r, "setup"), typed(r, "cleanup")
+		branch, setup, cleanup, dev := typed(r, "branch"), typed(r, "setup"), typed(r, "cleanup"), typed(r, "dev")
 		globs := slices.DeleteFunc(strings.Split(typed(r, "copy"), "\n"), func(g string) bool { return strings.TrimSpace(g) == "" })
-		_, err = m.SetRepo(ctx, project, r.PostFormValue("repo"), tasks.RepoChange{TargetBranch: &branch, Setup: &setup, Cleanup: &cleanup, CopyFiles: &globs})
+		_, err = m.SetRepo(ctx, project, r.PostFormValue("repo"), tasks.RepoChange{TargetBranch: &branch, Setup: &setup, Cleanup: &cleanup, DevServer: &dev, CopyFiles: &globs})
 	case "droptemplate":
 		err = m.DropTemplate(ctx, project, r.PostFormValue("template"))
 	case "removerepo":

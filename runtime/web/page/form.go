@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -74,6 +75,9 @@ const maxForm = 10 << 20
 func ReadForm(r *http.Request) error {
 	if r.Body != nil && r.PostForm == nil {
 		r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" { // a form with a file
+		return r.ParseMultipartForm(maxForm)
 	}
 	return r.ParseForm()
 }

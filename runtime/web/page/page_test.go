@@ -1,6 +1,9 @@
 package page
 
 import (
+	"bytes"
+	"errors"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -186,5 +189,24 @@ func TestAttackPagesArePackedForTheirOwnOriginAlone(t *testing.T) {
 		if want == "gzip" && w.Body.Len() > 2000 {
 			t.Errorf("from %q: %d bytes", from, w.Body.Len())
 		}
+	}
+}
+
+// A form with a file is read as any other, and its token is checked.
+func TestAFormWithAFileIsRead(t *testing.T) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	if err := errors.Join(form.WriteField("token", "t"), form.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	if err := ReadForm(r); err != nil || r.PostFormValue("token") != "t" {
+		t.Errorf("ReadForm = %v, token %q", err, r.PostFormValue("token"))
+	}
+	large := httptest.NewRequest("POST", "/", strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n"+strings.Repeat("x", 11<<20)+"\r\n--x--\r\n"))
+	large.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	if err := ReadForm(large); !errors.As(err, new(*http.MaxBytesError)) {
+		t.Errorf("a form that is too big: %v", err)
 	}
 }

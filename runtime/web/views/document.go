@@ -76,7 +76,7 @@ func (v *Views) document(p parts) document {
 	}
 	style, script := strings.Join(styles, "\n"), strings.Join(scripts, "\n")
 	if strings.Contains(style, "</style") || strings.Contains(script, "</script") {
-		panic("a view's file closes its element")
+		panic("a view's file contains its element's closing tag")
 	}
 	data.Style, data.Script = template.HTML("<style>"+style+"</style>"), template.HTML("<script>"+script+"</script>")
 	data.Policy = "default-src 'none'; script-src " + hashOf(script) + "; style-src " + hashOf(style) +

@@ -43,6 +43,36 @@ const clean = page => assert.deepEqual(page.errors, [])
 const fits = async (page, what) => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is wider than its window`)
 
 export const stories = {
+  async 'work: images in a message, and a dev server'(desk) {
+    await work(desk)
+    await desk.run('tasks', 'project', 'set', 'shop', '--dev-server', 'echo serving on $PORT; exec sleep 600')
+    const { path, id } = await attempt(desk, 'Look', 'say Ready.')
+    const page = await desk.window(path)
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+    const box = page.getByLabel('Message to the agent')
+    await box.fill('say I see')
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    await box.evaluate((area, data) => { // as the clipboard gives it
+      const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0)), files = new DataTransfer()
+      files.items.add(new File([bytes], 'a.png', { type: 'image/png' }))
+      area.dispatchEvent(new ClipboardEvent('paste', { clipboardData: files, bubbles: true, cancelable: true }))
+    }, png)
+    await page.getByText('The image is attached.').waitFor()
+    assert.match(await box.inputValue(), /^say I see\n!\[image\]\(image:[0-9a-f]{64}\.png\)\n$/)
+    await page.locator('.attach input').setInputFiles({ name: 'b.png', mimeType: 'image/png', buffer: Buffer.from('<svg/>') })
+    await page.getByText('The image was not stored.').waitFor()
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    const image = page.locator('.log .images img')
+    await image.first().waitFor()
+    await until('the image is shown', () => image.first().evaluate(i => i.naturalWidth === 1))
+    await until('the agent has its file', async () => (await desk.run('tasks', 'logs', id)).includes('[image 1: '))
+    await page.getByRole('button', { name: 'Start it' }).click()
+    await page.getByRole('link', { name: /^http:\/\/localhost:\d+$/ }).waitFor()
+    await accessible(page, 'an attempt with an image and a dev server')
+    await page.getByRole('button', { name: 'Stop it' }).click()
+    await page.getByText('stopped', { exact: true }).waitFor()
+    clean(page)
+  },
   async 'work: a task from the board to its end'(desk) {
     await work(desk)
     const page = await desk.window('/work')

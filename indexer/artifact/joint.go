@@ -1,0 +1,170 @@
+package artifact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Share is one index's share of a search over several. The searches below rank the
+// chunks of all shares as if they were in one index, in the order of the shares.
+type Share struct {
+	*Reader
+	// Terms returns the question's terms in this index, weighted for all indexes. No
+	// chunk has a higher BM25 score than Bound.
+	Terms func() ([]WeightedTerm, error)
+	Bound float64
+	// Keep restricts the chunks; nil means all.
+	Keep func(chunk int) bool
+}
+
+// SharedHit is a chunk of one of the shares.
+type SharedHit struct {
+	// Share is the share's position.
+	Share int
+	Scored
+}
+
+func byShare(x, y SharedHit) int {
+	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Share, y.Share), cmp.Compare(x.Chunk, y.Chunk))
+}
+
+// LexicalOver returns the k best chunks of all shares by BM25, best first. The result is
+// exact. An index whose bound is below the k best is not read.
+func LexicalOver(shares []Share, k int) ([]SharedHit, error) {
+	var order []int
+	for i, s := range shares {
+		if s.Bound > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(shares[y].Bound, shares[x].Bound) })
+	var all []SharedHit
+	best := kBest{k: k}
+	for _, i := range order {
+		s := &shares[i]
+		if s.Bound < float64(best.floor) {
+			break
+		}
+		terms, err := s.Terms()
+		if err != nil {
+			return nil, err
+		}
+		found, err := s.lexicalAbove(terms, k, s.Keep, float64(best.floor))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if best.add(float32(f.Score)) {
+				all = append(all, SharedHit{i, f})
+			}
+		}
+	}
+	slices.SortFunc(all, byShare)
+	return all[:min(k, len(all))], nil
+}
+
+// kBest finds the k-th best of scores.
+type kBest struct {
+	k     int
+	heap  []float32 // of the k best, the least first
+	floor float32   // the k-th best so far, or 0
+}
+
+// add reports whether a score is not below the k best so far.
+func (b *kBest) add(score float32) bool {
+	switch {
+	case len(b.heap) < b.k:
+		b.heap = append(b.heap, score)
+		if len(b.heap) < b.k {
+			return true
+		}
+		for i := b.k/2 - 1; i >= 0; i-- {
+			sink(b.heap, i)
+		}
+	case score < b.floor:
+		return false
+	case score > b.floor:
+		b.heap[0] = score
+		sink(b.heap, 0)
+	}
+	b.floor = b.heap[0]
+	return true
+}
+
+// NearestOver returns the k chunks of all shares that are nearest to query, as Nearest
+// does, and the spread of all cosines. Shares without vectors are left out. The vectors
+// of the others must be of one model.
+func NearestOver(shares []Share, query []float32, k int) ([]SharedHit, Spread, error) {
+	scan := sharedScan{near: nearest{k: k + margin, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}}
+	for i, s := range shares {
+		scan.bases = append(scan.bases, scan.chunks)
+		if s.vectors.dimensions > 0 {
+			if err := scan.add(&shares[i], query); err != nil {
+				return nil, Spread{}, err
+			}
+		}
+		scan.chunks += s.chunks
+	}
+	if scan.near.best < 0 {
+		return nil, Spread{}, nil
+	}
+	slices.SortFunc(scan.near.heap, func(x, y Scored) int { return cmp.Compare(x.Chunk, y.Chunk) })
+	found := make([]SharedHit, len(scan.near.heap))
+	for i, s := range scan.near.heap {
+		share := scan.shareOf(s.Chunk)
+		chunk := s.Chunk - scan.bases[share]
+		found[i] = SharedHit{share, Scored{chunk, shares[share].vectors.cosine(scan.unit, chunk)}}
+	}
+	slices.SortFunc(found, byShare)
+	share := scan.shareOf(scan.near.best)
+	spread := Spread{Mean: scan.sum / float64(max(1, scan.n)), Max: shares[share].vectors.cosine(scan.unit, scan.near.best-scan.bases[share])}
+	if len(found) > 0 {
+		spread.Max = max(spread.Max, found[0].Score)
+	}
+	return found[:min(k, len(found))], spread, nil
+}
+
+// sharedScan scans the vectors of several indexes. It numbers the chunks of all.
+type sharedScan struct {
+	near   nearest
+	bases  []int // by share, the number of its first chunk
+	chunks int
+	unit   []float32
+	query  []int16
+	sum    float64 // of the cosines of all chunks with a vector
+	n      int     // the number of these chunks
+}
+
+// add scans the vectors of the next share.
+func (s *sharedScan) add(share *Share, query []float32) (err error) {
+	v := &share.vectors
+	if s.unit == nil || len(s.unit) != v.dimensions {
+		if s.unit, err = v.unit(query); err != nil || s.unit == nil {
+			return err
+		}
+		s.query = v.rounded(s.unit)
+	}
+	s.sum += float64(v.n) * dot(s.unit, v.mean)
+	s.n += v.n
+	base := s.chunks
+	s.near.keep = nil
+	if share.Keep != nil {
+		s.near.keep = func(chunk int) bool { return share.Keep(chunk - base) }
+	}
+	if v.chromem == nil {
+		v.scanInto(&s.near, s.query, base)
+		return nil
+	}
+	found, _, err := v.ask(s.unit, s.near.k, share.Keep)
+	for _, f := range found {
+		s.near.add(base+f.Chunk, float32(f.Score))
+	}
+	return err
+}
+
+// shareOf returns the share that a numbered chunk belongs to.
+func (s *sharedScan) shareOf(chunk int) int {
+	at, _ := slices.BinarySearch(s.bases, chunk+1)
+	return at - 1
+}

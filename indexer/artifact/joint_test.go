@@ -1,0 +1,132 @@
+package artifact
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// shelf is several indexes with some of the documents of corpus each, and with vectors.
+func shelf(t *testing.T, n int) []*Reader {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 8))
+	docs := corpus(2 * n)
+	var all []*Reader
+	for i := range n {
+		own := docs[2*i : 2*i+1+i%2]
+		for d := range own {
+			for range own[d].Chunks {
+				v := make(Vector, 64)
+				for x := range v {
+					v[x] = int8(random.IntN(255) - 127)
+				}
+				own[d].Vectors = append(own[d].Vectors, v)
+			}
+		}
+		dir := t.TempDir()
+		buildWith(t, dir, own, Model{Provider: "test", Name: "random"})
+		all = append(all, reopen(t, dir))
+	}
+	return all
+}
+
+// A search over several indexes finds what the best of each of them are.
+func TestSharesAreSearchedAsOne(t *testing.T) {
+	readers := shelf(t, 9)
+	query := make([]float32, 64)
+	query[3], query[9] = 1, -0.5
+	for _, k := range []int{1, 5, 40, 10000} {
+		var shares []Share
+		var lexical, near []SharedHit
+		for i, r := range readers {
+			words := terms(t, r, "word31", "word1", "section")
+			bound := 0.0
+			for _, w := range words {
+				if w.Chunks > 0 {
+					bound += IDF(r.Len(), w.Chunks)
+				}
+			}
+			var keep func(int) bool
+			if i%3 == 1 {
+				keep = func(chunk int) bool { return chunk%2 == 0 }
+			}
+			shares = append(shares, Share{Reader: r, Terms: func() ([]WeightedTerm, error) { return words, nil }, Bound: bound, Keep: keep})
+			found, err := r.Lexical(words, k, keep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range found {
+				lexical = append(lexical, SharedHit{i, s})
+			}
+			nearest, _, err := r.Nearest(query, k, keep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range nearest {
+				near = append(near, SharedHit{i, s})
+			}
+		}
+		slices.SortFunc(lexical, byShare)
+		slices.SortFunc(near, byShare)
+		if got, err := LexicalOver(shares, k); err != nil || !slices.Equal(got, lexical[:min(k, len(lexical))]) {
+			t.Errorf("the best %d by words are %v, %v; want %v", k, got, err, lexical[:min(k, len(lexical))])
+		}
+		got, spread, err := NearestOver(shares, query, k)
+		if err != nil || !slices.Equal(got, near[:min(k, len(near))]) {
+			t.Errorf("the nearest %d are %v, %v; want %v", k, got, err, near[:min(k, len(near))])
+		}
+		if _, one, _ := readers[0].Nearest(query, 1, nil); spread.Max < one.Max || math.Abs(spread.Mean) > 0.1 {
+			t.Errorf("spread %+v; one index has %+v", spread, one)
+		}
+	}
+}
+
+// EachTerm visits the terms that the dictionary has.
+func TestEachTermIsVisited(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, corpus(60))
+	r := reopen(t, dir)
+	want, err := r.lexical.dictionary(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint64]uint64{}
+	if err := r.EachTerm(func(hash uint64, chunks int) { got[hash] += uint64(chunks) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d terms are visited, the dictionary has %d", len(got), len(want))
+	}
+	for term, n := range want {
+		if got[HashTerm(term)] != n {
+			t.Errorf("%s is in %d chunks, the dictionary says %d", term, got[HashTerm(term)], n)
+		}
+	}
+}
+
+// More indexes than files are open, and each can be read, even if another has taken
+// its place on disk.
+func TestFewFilesAreOpen(t *testing.T) {
+	var readers []*Reader
+	var dirs []string
+	for i := range maxOpen + 5 {
+		dir := t.TempDir()
+		build(t, dir, []Document{page("a.md", fmt.Sprintf("# Page\n\nThis is index %d.\n", i), nil)})
+		readers, dirs = append(readers, reopen(t, dir)), append(dirs, dir)
+	}
+	if n := filePool.open.Len(); n > maxOpen {
+		t.Errorf("%d files are open, at most %d may be", n, maxOpen)
+	}
+	if err := os.RemoveAll(dirs[0]); err != nil { // its file is closed
+		t.Skip(err) // this system does not delete what is mapped
+	}
+	for i, r := range readers {
+		text, err := r.Text(nil, 0)
+		if want := fmt.Sprintf("This is index %d.", i); err != nil || !slices.Contains([]string{"Page\n" + want, "Page\n\n" + want, want}, string(text)) {
+			t.Errorf("index %d: %q, %v", i, text, err)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package attempts
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Planning holds the flags that plan a task.
+type Planning struct {
+	Priority          string
+	Labels, BlockedBy []string // an empty text among them removes all others
+
+	changed func(flag string) bool
+}
+
+// Read remembers which of the flags were given.
+func (p *Planning) Read(changed func(flag string) bool) { p.changed = changed }
+
+// Given reports whether one of the flags was given.
+func (p *Planning) Given() bool {
+	return p.changed != nil && (p.changed("priority") || p.changed("label") || p.changed("blocked-by"))
+}
+
+// plan returns the plan was with the changes of the flags.
+func (c *Command) plan(ctx context.Context, was tasks.Plan, p Planning) (tasks.Plan, error) {
+	if !p.Given() {
+		return was, nil
+	}
+	kept := func(given []string) []string {
+		return slices.DeleteFunc(slices.Clone(given), func(s string) bool { return s == "" })
+	}
+	if p.changed("priority") {
+		was.Priority = tasks.Priority(p.Priority)
+		if p.Priority == normal {
+			was.Priority = tasks.NormalPriority
+		}
+	}
+	if p.changed("label") {
+		was.Labels = kept(p.Labels)
+	}
+	if p.changed("blocked-by") {
+		was.BlockedBy = nil
+		for _, prefix := range kept(p.BlockedBy) {
+			id, err := c.task(ctx, prefix)
+			if err != nil {
+				return was, err
+			}
+			was.BlockedBy = append(was.BlockedBy, id)
+		}
+	}
+	return was.Check()
+}
+
+// normal is the word for [tasks.NormalPriority].
+const normal = "normal"
+
+// setPlan changes the plan of a task by the flags.
+func (c *Command) setPlan(ctx context.Context, taskID string, p Planning) error {
+	if !p.Given() {
+		return nil
+	}
+	t, err := c.Manager.Task(ctx, taskID)
+	if err != nil {
+		return err
+	}
+	plans, err := c.Manager.Plans(ctx, t.ProjectID)
+	if err != nil {
+		return err
+	}
+	plan, err := c.plan(ctx, plans[taskID], p)
+	if err != nil {
+		return err
+	}
+	c.Knows("task", taskID)
+	_, err = c.Manager.SetPlan(ctx, taskID, plan)
+	return err
+}
+
+// planned returns a title with the task's plan in words.
+func planned(title string, c tasks.Card) string {
+	if c.Priority != tasks.NormalPriority {
+		title = "[" + string(c.Priority) + "] " + title
+	}
+	for _, l := range c.Labels {
+		title += " #" + l
+	}
+	if len(c.Blocked) > 0 {
+		short := make([]string, len(c.Blocked))
+		for i, id := range c.Blocked {
+			short[i] = brief(id)
+		}
+		title += " (blocked by " + strings.Join(short, ", ") + ")"
+	}
+	return title
+}
+
+// planLines returns the lines of show about a task's plan, or "".
+func (c *Command) planLines(ctx context.Context, projectID, taskID string) string {
+	plans, err := c.Manager.Plans(ctx, projectID)
+	plan, ok := plans[taskID]
+	if err != nil || !ok {
+		return ""
+	}
+	var text string
+	if plan.Priority != tasks.NormalPriority {
+		text += "\npriority    " + string(plan.Priority)
+	}
+	if len(plan.Labels) > 0 {
+		text += "\nlabels      " + strings.Join(plan.Labels, ", ")
+	}
+	for _, id := range plan.BlockedBy {
+		if t, err := c.Manager.Task(ctx, id); err == nil {
+			text += "\nblocked by  " + brief(id) + "  " + string(t.Status) + "  " + t.Title
+		}
+	}
+	return text
+}
+
+// Listing selects the tasks to list. An empty field means any.
+type Listing struct {
+	Project, Status string
+	Limit           int
+	Sieve           tasks.Sieve
+}
+
+// plans returns a project's cards by task ID, with no more than their plans.
+func (c *Command) plans(ctx context.Context, projectID string) (map[string]tasks.Card, error) {
+	plans, err := c.Manager.Plans(ctx, projectID)
+	if err != nil || len(plans) == 0 {
+		return nil, err
+	}
+	statuses, err := c.Manager.Statuses(ctx, projectID)
+	all := map[string]tasks.Card{}
+	for id, p := range plans {
+		all[id] = tasks.Card{Plan: p, Blocked: p.Blockers(func(id string) tasks.Status { return statuses[id] })}
+	}
+	return all, err
+}
+
+// sifted returns the tasks that the listing's sieve selects, by priority and then newest
+// first.
+func (c *Command) sifted(ctx context.Context, projectID string, q Listing) (out work.Tasks, err error) {
+	columns, err := c.Manager.Cards(ctx, tasks.Project{ID: projectID}, 500)
+	if err != nil {
+		return out, err
+	}
+	cards := map[string]tasks.Card{}
+	for _, column := range columns {
+		for _, card := range column.Cards {
+			cards[card.ID] = card
+		}
+	}
+	var found []tasks.Card
+	listed := map[string]work.TaskSummary{}
+	args := withoutEmpty(map[string]any{"project_id": projectID, "status": q.Status, "limit": 500})
+	for {
+		var page work.Tasks
+		if _, err := c.call(ctx, "list_tasks", args, &page); err != nil {
+			return out, err
+		}
+		for _, t := range page.Tasks {
+			if card, ok := cards[string(t.ID)]; ok && q.Sieve.Match(&card) {
+				found, listed[card.ID] = append(found, card), t
+			}
+		}
+		out.AppliedFilters = page.AppliedFilters
+		if page.NextCursor == nil {
+			break
+		}
+		args["cursor"] = *page.NextCursor
+	}
+	tasks.SortCards(found)
+	out.ProjectID, out.Tasks = contract.UUID(projectID), []work.TaskSummary{}
+	for _, card := range found[:min(len(found), q.Limit)] {
+		out.Tasks = append(out.Tasks, listed[card.ID])
+	}
+	if out.Count = len(out.Tasks); out.Count < len(found) {
+		out.NextCursor = new(string)
+	}
+	return out, nil
+}

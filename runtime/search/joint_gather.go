@@ -1,0 +1,165 @@
+package search
+
+import (
+	"github.com/deskhand/deskhand/indexer/artifact"
+)
+
+// gather fills the pools of the parts with the best chunks of all, by keyword and by
+// meaning. As in [run.gather], Words is the BM25 score and Meaning the cosine, both
+// unscaled.
+func (j *joint) gather() error {
+	keeps := make([]func(int) bool, len(j.parts))
+	err := j.each(func(p *part) (err error) {
+		p.run.most = byMeaning
+		keeps[p.place], err = p.run.filter()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := j.bound(); err != nil {
+		return err
+	}
+	for _, foreign := range []bool{false, true} {
+		shares := j.shares(keeps, foreign)
+		if shares == nil {
+			break
+		}
+		if err := j.addWords(shares); err != nil {
+			return err
+		}
+	}
+	return j.addMeaning(keeps)
+}
+
+// bound sets the bounds of the parts' BM25 scores.
+func (j *joint) bound() error {
+	var last []wanted
+	var bounds []float64
+	for _, p := range j.parts {
+		terms := p.run.wanted
+		if len(terms) == 0 {
+			continue
+		}
+		if bounds == nil || &terms[0] != &last[0] {
+			var err error
+			if bounds, err = j.all.bounds(terms); err != nil {
+				return err
+			}
+			last = terms
+		}
+		p.bound = bounds[p.place]
+	}
+	return nil
+}
+
+// shares returns the shares of the parts: the chunks in the question's language, or
+// those in other languages. It returns nil if there are none.
+func (j *joint) shares(keeps []func(int) bool, foreign bool) (shares []artifact.Share) {
+	any := false
+	for i, p := range j.parts {
+		s := artifact.Share{Reader: p.run.reader, Terms: p.run.lookUp, Bound: p.bound, Keep: keeps[i]}
+		switch {
+		case p.run.spoken == nil && foreign:
+			s.Keep, s.Bound = func(int) bool { return false }, 0
+		case p.run.spoken == nil:
+			any = true
+		case foreign:
+			any = any || len(p.run.spoken.all) > 1
+			s.Keep = p.run.othersOnly(keeps[i])
+		default:
+			any = true
+			s.Keep = p.run.ownOnly(keeps[i])
+		}
+		shares = append(shares, s)
+	}
+	if !any {
+		return nil
+	}
+	return shares
+}
+
+// addWords adds the best chunks by keyword.
+func (j *joint) addWords(shares []artifact.Share) error {
+	if j.parts[0].run.by == Meaning {
+		return nil
+	}
+	found, err := artifact.LexicalOver(shares, byWords)
+	for _, h := range found {
+		p := j.parts[h.Share]
+		p.pool = append(p.pool, ranked{chunk: h.Chunk, evidence: Evidence{Words: h.Score}})
+	}
+	return err
+}
+
+// addMeaning sets the cosines of the chunks found by keyword, and adds the chunks
+// found by meaning. Only the cosines of one model can be compared.
+func (j *joint) addMeaning(keeps []func(int) bool) error {
+	seen := map[string]bool{}
+	for _, p := range j.parts {
+		key := p.run.meaningKey()
+		if key == "" || seen[key] {
+			continue
+		}
+		seen[key] = true
+		if err := j.addMeaningOf(key, p.run.vector, keeps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meaningKey identifies the model and the text that r.vector is of. It is empty if there
+// is no vector.
+func (r *run) meaningKey() string {
+	if r.vector == nil {
+		return ""
+	}
+	return r.name + "\x00" + r.meant
+}
+
+func (j *joint) addMeaningOf(key string, vector []float32, keeps []func(int) bool) error {
+	var spread artifact.Spread
+	near := map[*part][]artifact.Scored{}
+	for _, foreign := range []bool{false, true} {
+		var shares []artifact.Share
+		var parts []*part
+		for i, s := range j.shares(keeps, foreign) {
+			if p := j.parts[i]; p.run.meaningKey() == key && (!foreign || p.run.spoken != nil) {
+				shares, parts = append(shares, s), append(parts, p)
+			}
+		}
+		found, of, err := artifact.NearestOver(shares, vector, byMeaning)
+		if err != nil {
+			return err
+		}
+		if !foreign {
+			spread = of
+		}
+		for _, h := range found {
+			near[parts[h.Share]] = append(near[parts[h.Share]], h.Scored)
+		}
+	}
+	for _, p := range j.parts {
+		if p.run.meaningKey() != key || spread.Max <= spread.Mean {
+			continue
+		}
+		if err := p.do(func() error { return p.addNear(near[p], spread) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNear adds the chunks that are nearest by meaning to the part's pool.
+func (p *part) addNear(nearest []artifact.Scored, spread artifact.Spread) (err error) {
+	p.run.spread = spread
+	if len(p.pool)+len(nearest) == 0 {
+		return nil
+	}
+	if _, err := p.run.lookUp(); err != nil {
+		return err
+	}
+	p.pool, err = p.run.join(p.pool, nearest)
+	return err
+}

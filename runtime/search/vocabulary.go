@@ -1,0 +1,262 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+)
+
+// vocabulary is the words of the indexes that are searched together.
+type vocabulary struct {
+	of     []*snapshot
+	chunks int
+	terms  map[string]*entry
+	index  *termIndex // nil until it is built
+}
+
+// entry is a term of a vocabulary.
+type entry struct {
+	with     int                  // number of chunks that have the term
+	places   []uint16             // of the indexes that have it
+	postings []*artifact.Postings // as places; nil if the index of terms has the term
+}
+
+func newVocabulary() *vocabulary { return &vocabulary{terms: map[string]*entry{}} }
+
+func (v *vocabulary) add(ed *snapshot) {
+	v.of, v.chunks = append(v.of, ed), v.chunks+ed.reader.Len()
+}
+
+// entry looks a term up in all indexes.
+func (v *vocabulary) entry(term string) (*entry, error) {
+	if e := v.terms[term]; e != nil {
+		return e, nil
+	}
+	e := new(entry)
+	v.terms[term] = e
+	if v.index != nil {
+		var counts []uint16
+		e.places, counts = v.index.having(term)
+		for i, n := range counts {
+			if n < math.MaxUint16 {
+				e.with += int(n)
+				continue
+			}
+			p, err := v.of[e.places[i]].reader.Postings(term)
+			if err != nil {
+				return nil, err
+			}
+			e.with += p.Chunks
+		}
+		return e, nil
+	}
+	for i, ed := range v.of {
+		p, err := ed.reader.Postings(term)
+		if err != nil {
+			return nil, err
+		}
+		if p.Chunks > 0 {
+			e.places, e.postings = append(e.places, uint16(i)), append(e.postings, p)
+			e.with += p.Chunks
+		}
+	}
+	return e, nil
+}
+
+// in returns a term's postings in one of the indexes.
+func (v *vocabulary) in(term string, place int) (*artifact.Postings, error) {
+	e, err := v.entry(term)
+	if err != nil {
+		return nil, err
+	}
+	i, ok := slices.BinarySearch(e.places, uint16(place))
+	switch {
+	case !ok:
+		return noPostings, nil
+	case e.postings != nil:
+		return e.postings[i], nil
+	}
+	return v.of[place].reader.Postings(term)
+}
+
+var noPostings = new(artifact.Postings)
+
+// similar does the same as [artifact.Reader.Similar] over all indexes. Only edits of plain
+// letters and digits count, so that the result is the same with and without the index of
+// terms. In many indexes, other words have no similar terms: opening each dictionary
+// takes too long.
+func (v *vocabulary) similar(term string, limit int) ([]string, error) {
+	found := map[string]int{}
+	if !isPlain(term) && len(v.of) > fewIndexes {
+		return nil, nil
+	}
+	if v.index != nil && isPlain(term) {
+		for edited := range edits(term) {
+			if places, _ := v.index.having(edited); places == nil {
+				continue
+			}
+			e, err := v.entry(edited)
+			if err != nil {
+				return nil, err
+			}
+			if e.with > 0 {
+				found[edited] = e.with
+			}
+		}
+		return mostFrequent(found, limit), nil
+	}
+	for _, ed := range v.of {
+		similar, err := ed.reader.AllSimilar(term)
+		if err != nil {
+			return nil, err
+		}
+		for t, n := range similar {
+			if isPlain(t) || !isPlain(term) {
+				found[t] += int(n)
+			}
+		}
+	}
+	return mostFrequent(found, limit), nil
+}
+
+// begun does the same as [artifact.Reader.Begun] over a few indexes. In many, no term
+// begins with a word that none of them has.
+func (v *vocabulary) begun(term string, limit int) ([]string, error) {
+	if len(v.of) > fewIndexes {
+		return nil, nil
+	}
+	found := map[string]int{}
+	for _, ed := range v.of {
+		begun, err := ed.reader.AllBegun(term)
+		if err != nil {
+			return nil, err
+		}
+		for t, n := range begun {
+			found[t] += int(n)
+		}
+	}
+	return mostFrequent(found, limit), nil
+}
+
+// mostFrequent returns at most limit terms that are in the most chunks.
+func mostFrequent(found map[string]int, limit int) []string {
+	all := slices.SortedFunc(maps.Keys(found), func(x, y string) int {
+		return cmp.Or(cmp.Compare(found[y], found[x]), cmp.Compare(x, y))
+	})
+	return all[:min(limit, len(all))]
+}
+
+const plainLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+func isPlain(term string) bool { return strings.Trim(term, plainLetters) == "" }
+
+// edits yields the words that are one edit away from a plain word.
+func edits(word string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := 0; i <= len(word); i++ {
+			before, after := word[:i], word[i:]
+			if after != "" && !yield(before+after[1:]) {
+				return
+			}
+			if len(after) > 1 && !yield(before+after[1:2]+after[:1]+after[2:]) {
+				return
+			}
+			for _, c := range plainLetters {
+				if !yield(before+string(c)+after) || after != "" && !yield(before+string(c)+after[1:]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// count returns the number of chunks, in all indexes searched together, that have a term.
+func (r *run) count(term string) (int, error) {
+	if r.all != nil {
+		if r.all.index != nil {
+			if places, _ := r.all.index.having(term); places == nil {
+				return 0, nil
+			}
+		}
+		e, err := r.all.entry(term)
+		if err != nil {
+			return 0, err
+		}
+		return e.with, nil
+	}
+	p, err := r.reader.Postings(term)
+	if err != nil {
+		return 0, err
+	}
+	return p.Chunks, nil
+}
+
+// oneEditAway and beginning return at most maxSimilar terms of the indexes searched
+// together.
+func (r *run) oneEditAway(term string) ([]string, error) {
+	if r.all != nil {
+		return r.all.similar(term, maxSimilar)
+	}
+	return r.reader.Similar(term, maxSimilar)
+}
+
+func (r *run) beginning(term string) ([]string, error) {
+	if r.all != nil {
+		return r.all.begun(term, maxSimilar)
+	}
+	return r.reader.Begun(term, maxSimilar)
+}
+
+// wanted is a term of a question that some of the indexes searched together have.
+type wanted struct {
+	text   string
+	weight float64
+}
+
+// follow takes over the question that first read. Both indexes are in English and have
+// the same model, so only the postings differ.
+func (r *run) follow(first *run) {
+	r.weights, r.total, r.phrases, r.quoted = first.weights, first.total, first.phrases, first.quoted
+	r.meant, r.sensible, r.weigh, r.literal, r.wanted = first.meant, first.sensible, first.weigh, first.literal, first.wanted
+	r.language = first.language
+}
+
+// lookUp sets the terms of an index that is searched together with others, if they are
+// not set yet.
+func (r *run) lookUp() ([]artifact.WeightedTerm, error) {
+	if r.terms != nil {
+		return r.terms, nil
+	}
+	for _, t := range r.wanted {
+		p, err := r.all.in(t.text, r.place)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.addTerm(t, p); err != nil {
+			return nil, err
+		}
+	}
+	r.cutTerms()
+	return r.terms, nil
+}
+
+// bounds returns, by place, a bound of the BM25 scores in the indexes that have these
+// terms.
+func (v *vocabulary) bounds(terms []wanted) ([]float64, error) {
+	sums := make([]float64, len(v.of))
+	for _, t := range terms {
+		e, err := v.entry(t.text)
+		if err != nil {
+			return nil, err
+		}
+		most := t.weight * artifact.IDF(v.chunks, e.with)
+		for _, place := range e.places {
+			sums[place] += most
+		}
+	}
+	return sums, nil
+}

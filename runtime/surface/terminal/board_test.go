@@ -1,0 +1,239 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// bench is a Work in memory.
+type bench struct {
+	columns []tasks.CardColumn
+	orders  []Order
+	fail    error // what Do returns
+	log     string
+}
+
+func (w *bench) Board(context.Context) ([]tasks.Project, []tasks.CardColumn, error) {
+	return []tasks.Project{{ID: "p1", Name: "shop"}, {ID: "p2", Name: "site"}}, w.columns, nil
+}
+
+func (w *bench) Attempts(_ context.Context, task string) ([]tasks.AttemptSummary, error) {
+	return []tasks.AttemptSummary{{Attempt: tasks.Attempt{ID: "attempt-" + task}}}, nil
+}
+
+func (w *bench) Status(_ context.Context, id string) (tasks.AttemptStatus, error) {
+	return tasks.AttemptStatus{Attempt: tasks.Attempt{ID: id}, State: tasks.Completed, Executor: "fake"}, nil
+}
+
+func (w *bench) Agents(context.Context) ([]string, error) { return []string{"claude", "codex"}, nil }
+
+func (w *bench) Do(_ context.Context, o Order) (string, error) {
+	w.orders = append(w.orders, o)
+	err := w.fail
+	w.fail = nil
+	return "done", err
+}
+
+func (w *bench) Follow(_ context.Context, _ string, to io.Writer) error {
+	_, err := io.WriteString(to, w.log)
+	return err
+}
+
+func (w *bench) Diff(_ context.Context, _ string, to io.Writer) error {
+	_, err := io.WriteString(to, "diff --git a/x b/x\n+new \x1b[31mline\n")
+	return err
+}
+
+func (w *bench) Watch(context.Context, func()) error  { return nil }
+func (w *bench) Inbox(context.Context, *Device) error { return nil }
+
+func carded(id, title string, status tasks.Status, project string) tasks.Card {
+	c := tasks.Card{TaskSummary: tasks.TaskSummary{Task: tasks.Task{ID: id, Title: title, Status: status, ProjectID: project, Updated: time.Now()}}, Project: "shop"}
+	if status != tasks.Todo {
+		c.AttemptID, c.Executor = "attempt-"+id, "fake"
+	}
+	return c
+}
+
+// boarded returns a board with its tasks read.
+func boarded(w *bench, width, height int) *board {
+	b := &board{ctx: context.Background(), work: w, now: time.Now()}
+	b.send = func(m tea.Msg) { b.Update(m) }
+	b.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	b.settle(b.load())
+	return b
+}
+
+// settle runs a command and all that follow from it.
+func (b *board) settle(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, c := range msg {
+			b.settle(c)
+		}
+	case nil, tea.QuitMsg:
+	default:
+		_, next := b.Update(msg)
+		b.settle(next)
+	}
+}
+
+// types presses keys, given as in [formModel.types].
+func (b *board) types(keys string) {
+	for _, k := range strings.Fields(keys) {
+		if word, ok := strings.CutPrefix(k, "'"); ok {
+			for _, r := range word {
+				b.settle(b.press(key{string(r), string(r)}))
+			}
+			continue
+		}
+		text := ""
+		if len(k) == 1 {
+			text = k
+		}
+		b.settle(b.press(key{k, text}))
+	}
+}
+
+func (b *board) text() string { return ansi.Strip(strings.Join(b.view().rows, "\n")) }
+
+func someBoard() *bench {
+	return &bench{log: "> go\n* write a.txt\nI am done\n", columns: []tasks.CardColumn{
+		{Status: tasks.Todo, Cards: []tasks.Card{carded("t1", "Round prices", tasks.Todo, "p1"), carded("t2", "Fix the footer", tasks.Todo, "p2")}},
+		{Status: tasks.InReview, Cards: []tasks.Card{carded("t3", "Write a guide", tasks.InReview, "p1")}},
+		{Status: tasks.Done, Cards: []tasks.Card{carded("t4", "Old work", tasks.Done, "p1")}},
+	}}
+}
+
+// Each key gives the order that the help promises, and none without the person's yes where
+// it changes branches or deletes.
+func TestBoardKeysGiveOrders(t *testing.T) {
+	for _, c := range []struct{ keys, want string }{
+		{"l y", "[{land p1 t3 attempt-t3   []}]"},
+		{"l n", "[]"},
+		{"l enter", "[]"},
+		{"p y", "[{pr p1 t3 attempt-t3   []}]"},
+		{"x y", "[{discard p1 t3 attempt-t3   []}]"},
+		{"u y", "[{undo p1 t3 attempt-t3   []}]"},
+		{"t", "[{stop p1 t3 attempt-t3   []}]"},
+		{"s 'shorter enter", "[{say p1 t3 attempt-t3  shorter []}]"},
+		{"s esc", "[]"},
+		{"s enter", "[]"},
+		{"r 2", "[{start  t3  codex  []}]"},
+		{"r down enter", "[{start  t3  codex  []}]"},
+		{"down l", "[]"}, // never started
+		{"down r enter", "[{start  t1  claude  []}]"},
+		{"n 'more enter", "[{new p1    more []}]"},
+		{"tab tab n 'more enter", "[{new p2    more []}]"},
+		{"enter s 'ok enter", "[{say p1 t3 attempt-t3  ok []}]"},
+		{"enter q l y", "[{land p1 t3 attempt-t3   []}]"},
+	} {
+		w := someBoard()
+		b := boarded(w, 80, 24)
+		b.types(c.keys)
+		if got := fmt.Sprint(append([]Order{}, w.orders...)); got != c.want {
+			t.Errorf("%s: orders %s, want %s\n%s", c.keys, got, c.want, b.text())
+		}
+	}
+}
+
+func TestBoardShowsWhatIsLookedFor(t *testing.T) {
+	for _, c := range []struct {
+		keys         string
+		wants, lacks []string
+	}{
+		{"", []string{"In review", "Write a guide", "To do", "Round prices", "Fix the footer"}, []string{"Old work"}},
+		{"a", []string{"Done", "Old work"}, nil},
+		{"/ 'foot", []string{"Fix the footer"}, []string{"Round prices", "Write a guide"}},
+		{"/ 'foot enter", []string{"Fix the footer"}, []string{"Round prices"}},
+		{"/ 'foot esc", []string{"Fix the footer", "Round prices"}, nil},
+		{"/ 'nothing enter", []string{"No task matches"}, []string{"Round prices"}},
+		{"f 2", []string{"Round prices", "ready to start"}, []string{"Write a guide"}},
+		{"tab", []string{"deskhand work: shop", "Round prices"}, []string{"Fix the footer"}},
+		{"enter", []string{"attempt", "fake · completed", "> go", "I am done"}, []string{"Round prices"}},
+		{"d", []string{"diff --git a/x b/x", "+new �[31mline"}, []string{"I am done"}},
+		{"d d", []string{"I am done"}, []string{"diff --git"}},
+		{"?", []string{"leave; agents keep running"}, []string{"Round prices"}},
+		{"down l", []string{"press r to start one"}, nil},
+	} {
+		b := boarded(someBoard(), 80, 24)
+		b.types(c.keys)
+		for _, want := range c.wants {
+			if !strings.Contains(b.text(), want) {
+				t.Errorf("%q does not show %q:\n%s", c.keys, want, b.text())
+			}
+		}
+		for _, lack := range c.lacks {
+			if strings.Contains(b.text(), lack) {
+				t.Errorf("%q shows %q:\n%s", c.keys, lack, b.text())
+			}
+		}
+	}
+}
+
+// Text that looks like a secret is shown once more before it lands.
+func TestBoardAsksAgainBeforeSecretsLand(t *testing.T) {
+	w := someBoard()
+	held := fault.New(tasks.LandHeld, "a.env:1 looks like a key", "")
+	held.Details = map[string]any{"found": []string{"a.env:1"}}
+	w.fail = held
+	b := boarded(w, 80, 24)
+	b.types("l y")
+	if !strings.Contains(b.text(), "a.env:1 looks like a key. Continue anyway?") {
+		t.Fatalf("does not ask:\n%s", b.text())
+	}
+	if b.types("y"); len(w.orders) != 2 || fmt.Sprint(w.orders[1].Allowed) != "[a.env:1]" {
+		t.Errorf("orders %v", w.orders)
+	}
+	w.fail = errors.New("the branch moved")
+	if b.types("l y"); !strings.Contains(b.text(), "the branch moved") {
+		t.Errorf("does not tell the failure:\n%s", b.text())
+	}
+}
+
+// Whatever titles and logs hold, no row is wider than the screen, none is missing, and no
+// character controls the terminal.
+func TestBoardFitsTheScreen(t *testing.T) {
+	hostile := "Evil \x1b[31mred\u202etxt.exe\a\r\n\t価格を四捨五入する日本語のとても長いタイトル👩‍👩‍👧‍👦" + strings.Repeat("x", 200)
+	w := someBoard()
+	w.log = hostile + "\n" + strings.Repeat("漢字", 300) + "\n"
+	for i := range w.columns {
+		for j := range w.columns[i].Cards {
+			c := &w.columns[i].Cards[j]
+			c.Title, c.Description, c.Project, c.Executor, c.Labels = hostile, hostile, hostile, "e\x1b]0;x\a", []string{"l\x1bx"}
+		}
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {40, 10}, {20, 5}, {200, 60}} {
+		for _, keys := range []string{"", "a", "enter", "d", "l", "r", "f", "n", "n '価格", "/ 'e", "?", "s 'x"} {
+			b := boarded(w, size[0], size[1])
+			b.types(keys)
+			b.settle(func() tea.Msg { return orderDone{told: hostile} })
+			rows := b.view().rows
+			if len(rows) > size[1] {
+				t.Errorf("%v %q: %d rows", size, keys, len(rows))
+			}
+			for _, row := range rows {
+				if n := ansi.StringWidth(row); n > size[0] {
+					t.Errorf("%v %q: a row has %d columns: %q", size, keys, n, row)
+				}
+				if strings.ContainsAny(ansi.Strip(row), "\x1b\a\r\t\u202e") || strings.Contains(row, "\x1b]") {
+					t.Errorf("%v %q: a row controls the terminal: %q", size, keys, row)
+				}
+			}
+		}
+	}
+}

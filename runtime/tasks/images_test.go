@@ -1,0 +1,58 @@
+package tasks_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// picture is the smallest file that counts as a PNG image, with a text that makes it
+// unique.
+func picture(text string) []byte { return []byte("\x89PNG\r\n\x1a\n" + text) }
+
+func TestImagesReachTheAgentAsFiles(t *testing.T) {
+	ctx := t.Context()
+	d := open(t, Repo{}, settings{})
+	i, err := d.PutImage(ctx, picture("a"))
+	if err != nil || i.Type != "image/png" {
+		t.Fatalf("PutImage = %+v, %v", i, err)
+	}
+	if again, err := d.PutImage(ctx, picture("a")); err != nil || again.Name != i.Name {
+		t.Errorf("stored twice: %+v, %v", again, err)
+	}
+	if got, err := d.Image(ctx, i.Name); err != nil || string(got.Data) != string(picture("a")) || got.Type != "image/png" {
+		t.Errorf("Image = %+v, %v", got, err)
+	}
+	_, err = d.PutImage(ctx, []byte("<svg onload='alert(1)'></svg>"))
+	refused(t, "an image that is a page", err, InvalidArgument)
+	_, err = d.PutImage(ctx, picture(strings.Repeat("x", MaxImage)))
+	refused(t, "an image that is too big", err, InvalidArgument)
+	_, err = d.Image(ctx, strings.Replace(i.Name, ".png", ".gif", 1))
+	refused(t, "an image of another kind", err, NotFound)
+	_, err = d.Image(ctx, "../../etc/passwd")
+	refused(t, "a path", err, NotFound)
+
+	missing := "![image](image:" + strings.Repeat("0", 64) + ".png)"
+	s := d.ended(d.start("say ok "+i.Reference(), "say none "+missing).AttemptID)
+	said := strings.Join(d.entries(s.ID, Normalized), "\n")
+	if !strings.Contains(said, "ok [image 1: "+s.Dir) || !strings.Contains(said, "none [image missing]") || !strings.Contains(said, "an image is missing") {
+		t.Errorf("the agent said:\n%s", said)
+	}
+	if data, err := os.ReadFile(filepath.Join(s.Dir, "images", i.Name)); err != nil || string(data) != string(picture("a")) {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	if changes := d.changes(s.ID); len(changes) > 0 {
+		t.Errorf("the image counts as work: %v", changes)
+	}
+}
+
+func TestReferencesToImagesAreSplitOff(t *testing.T) {
+	name := strings.Repeat("a", 64) + ".webp"
+	text, names := SplitImages("See ![image](image:" + name + ")\n![image](image:../x.png) ![other](image:" + name + ")")
+	if text != "See \n![image](image:../x.png) ![other](image:"+name+")" || len(names) != 1 || names[0] != name {
+		t.Errorf("SplitImages = %q, %v", text, names)
+	}
+}
