@@ -108,3 +108,26 @@ func TestATokenForAProject(t *testing.T) {
 		}
 	})
 }
+
+func TestMembershipsAreAudited(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, db *store.DB) {
+		added(t, r, "ada")
+		if err := r.Join(t.Context(), "ada", "p"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Leave(t.Context(), "ada", "p"); err != nil {
+			t.Fatal(err)
+		}
+		all, err := db.AuditLog(t.Context(), store.AuditFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range all {
+			got = append(got, one.Action+" "+one.Object+" "+one.Detail)
+		}
+		if want := []string{"person.added ada ", "member.added ada to project p", "member.removed ada from project p"}; !slices.Equal(got, want) {
+			t.Errorf("the audit log has %q, want %q", got, want)
+		}
+	})
+}

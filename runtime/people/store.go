@@ -53,6 +53,12 @@ func (e Event) record(name string) store.Record {
 	switch e.Type {
 	case "joined":
 		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with an invitation"}
+	case "arrived":
+		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with the identity provider"}
+	case "memberAdded":
+		return store.Record{Action: "member.added", Object: name, Detail: "to project " + e.Project}
+	case "memberRemoved":
+		return store.Record{Action: "member.removed", Object: name, Detail: "from project " + e.Project}
 	case "tokenCreated":
 		return store.Record{Action: "token.created", Object: e.Token, Detail: "for " + name}
 	case "tokenRevoked":
