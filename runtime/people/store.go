@@ -284,19 +284,23 @@ func (r *Register) Person(ctx context.Context, name string) (p Person, err error
 }
 
 // Boundary returns which projects a name knows of, also if it is no person's: surfaces have
-// people of their own.
+// people of their own. A person who was removed knows of nothing.
 func (r *Register) Boundary(ctx context.Context, name string) (b access.Boundary, err error) {
 	err = r.db.View(ctx, func(tx *store.Tx) error {
 		p, err := find(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		all, err := members(ctx, tx)
-		guest := p != nil && p.removed == 0 && p.Guest
-		if p != nil {
-			name = p.Name
+		if p != nil && p.removed != 0 {
+			b = access.Boundary{Confined: true}
+			return nil
 		}
-		b = all.Boundary(name, guest)
+		all, err := members(ctx, tx)
+		if p == nil {
+			b = all.Boundary(name, false)
+		} else {
+			b = all.Boundary(p.Name, p.Guest)
+		}
 		return err
 	})
 	return b, err
