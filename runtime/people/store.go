@@ -81,8 +81,8 @@ type Newcomer struct {
 }
 
 // Add adds a person who is a member of no project. scopes may be nil for [Standard]. A
-// person who was removed can be added again; the old tokens, sessions, invitations and
-// memberships stay ended. Fails with code [BadName] or [Exists].
+// person who was removed can be added again; the old tokens, sessions, invitations,
+// identities and memberships stay ended. Fails with code [BadName] or [Exists].
 func (r *Register) Add(ctx context.Context, name string, scopes []access.Scope) error {
 	return r.Admit(ctx, Newcomer{Name: name, Scopes: scopes})
 }
@@ -137,8 +137,8 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 	return nil
 }
 
-// Remove ends a person's sessions, tokens and invitations, and hides the name. The
-// history keeps it. Fails with code [NoPerson].
+// Remove ends a person's sessions, tokens, invitations and identities, and hides the
+// name. The history keeps it. Fails with code [NoPerson].
 func (r *Register) Remove(ctx context.Context, name string) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
@@ -150,6 +150,7 @@ func (r *Register) Remove(ctx context.Context, name string) error {
 			"UPDATE people SET removed = ? WHERE name = ?",
 			"UPDATE people_tokens SET revoked = ? WHERE person = ? AND revoked = 0",
 			"UPDATE people_invites SET used = ? WHERE person = ? AND used = 0",
+			"UPDATE people_identities SET ended = ? WHERE person = ? AND ended = 0",
 		} {
 			if _, err := tx.Exec(ctx, change, now, p.Name); err != nil {
 				return fmt.Errorf("remove person: %w", err)
