@@ -227,3 +227,24 @@ func TestALateAnswerIsForThePersonWhoAsked(t *testing.T) {
 		}
 	})
 }
+
+func TestAKeyOfAHiddenRequestTellsNothingOfIt(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		h := peer(t, place, attended)
+		r := greeting()
+		r.Key, r.Context.ProjectID = "k", "p"
+		first, err := h.Open(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob := as(t, "bob", access.Boundary{Projects: []string{"p"}})
+		for _, title := range []string{r.Title, "another"} {
+			again := greeting()
+			again.Key, again.Title = "k", title
+			got, err := h.Open(bob, again)
+			if f := fault.Of(err); f == nil || f.Code != KeyReused || got.ID != "" || strings.Contains(err.Error(), first.ID) {
+				t.Errorf("bob, asking %q: %q, %v", title, got.ID, err)
+			}
+		}
+	})
+}
