@@ -252,3 +252,27 @@ func TestTheHeaderOfAProxy(t *testing.T) {
 		})
 	}
 }
+
+// Sign-ins that fail are limited before they are written down or reach the provider. Those
+// that succeed are not.
+func TestSignInsThatFailAreLimited(t *testing.T) {
+	s := signsIn(t)
+	for range 2 * triesOfAddress {
+		if _, body := s.opens(t, s.window(t), "/login/oidc?to=%2Fany"); body != "welcome carol by oidc" {
+			t.Fatalf("a good sign-in: %s", body)
+		}
+	}
+	s.provider.Claims["nonce"] = "another"
+	for n := range triesOfAddress + 1 {
+		want := http.StatusForbidden
+		if n == triesOfAddress {
+			want = http.StatusTooManyRequests
+		}
+		if status, body := s.opens(t, s.window(t), "/login/oidc"); status != want {
+			t.Fatalf("sign-in %d: %d %s", n, status, body)
+		}
+	}
+	if status, _ := s.opens(t, s.window(t), "/login/oidc/callback?state=x"); status != http.StatusTooManyRequests {
+		t.Errorf("the callback: %d", status)
+	}
+}
