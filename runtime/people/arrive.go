@@ -47,6 +47,7 @@ type Arrival struct {
 // more end.
 func (r *Register) Arrive(ctx context.Context, a Arrival) (name string, turn int64, err error) {
 	var refusal error
+	ctx = access.With(ctx, access.Caller{How: access.ByOIDC, Address: access.Of(ctx).Address}) // in the audit log
 	err = r.db.Update(ctx, func(tx *store.Tx) error {
 		p, ended, err := identified(ctx, tx, a)
 		if err != nil {

@@ -108,3 +108,24 @@ func TestAnIdentityEndsWithItsPerson(t *testing.T) {
 		check("and is known", "1", "countess", false, "")
 	})
 }
+
+func TestArrivalsAreAudited(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, db *store.DB) {
+		ctx := access.With(t.Context(), access.Caller{Address: "192.0.2.1:7"})
+		if _, _, err := r.Arrive(ctx, Arrival{Issuer: "https://issuer.example", Subject: "1", Name: "ada", Grant: &Grant{Scopes: Standard}, Projects: []string{"p"}}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := db.AuditLog(ctx, store.AuditFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range all {
+			if one.Way != access.ByOIDC || one.Address != "192.0.2.1:7" {
+				t.Errorf("%+v", one)
+			}
+		}
+		if last := all[len(all)-1]; last.Action != "session.began" || last.Who != "ada" || last.Object != "ada" {
+			t.Errorf("the sign-in is %+v", last)
+		}
+	})
+}

@@ -54,7 +54,7 @@ func (e Event) record(name string) store.Record {
 	case "joined":
 		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with an invitation"}
 	case "arrived":
-		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with the identity provider"}
+		return store.Record{Who: name, Way: access.ByOIDC, Action: "session.began", Object: name, Detail: "with the identity provider"}
 	case "memberAdded":
 		return store.Record{Action: "member.added", Object: name, Detail: "to project " + e.Project}
 	case "memberRemoved":

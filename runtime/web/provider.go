@@ -121,11 +121,13 @@ func (s *Server) fromProvider() http.Handler {
 		}
 		flow := s.flowOf(r)
 		who, err := p.Finish(r.Context(), p.callback(), flow, signin.Returned{State: r.FormValue("state"), Code: r.FormValue("code"), Issuer: r.FormValue("iss"), Error: r.FormValue("error")})
-		if err != nil {
-			s.notSignedIn(w, r, err)
-			return
+		name, turn := "", int64(0)
+		if err == nil {
+			name, turn, err = p.Arrive(r.Context(), who)
 		}
-		name, turn, err := p.Arrive(r.Context(), who)
+		if f := fault.Of(err); f != nil && !f.Retryable {
+			s.note(r, noteSignIn, noteNobody, access.ByOIDC, noteWrong)
+		}
 		if err != nil {
 			s.notSignedIn(w, r, err)
 			return
