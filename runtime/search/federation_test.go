@@ -79,6 +79,20 @@ func TestQuotedWordsThatAreInNoLibrary(t *testing.T) {
 	}
 }
 
+// A phrase of common words is found in a long section among many short ones, as in one
+// library.
+func TestAPhraseIsFoundDeepInALibrary(t *testing.T) {
+	var files []file
+	for i := range 400 {
+		files = append(files, file{fmt.Sprintf("p%03d.md", i), "# P\n\nthe of the in other words to\n", nil})
+	}
+	files = append(files, file{"q.md", "# Q\n\n" + strings.Repeat("filler ", 500) + "of to the in\n", nil})
+	f := Federate([]Library{{ID: "a", Name: "a", Engine: engine(t, nil, files...)}, {ID: "b", Name: "b", Engine: engine(t, nil, files[:2]...)}})
+	if ids, page := found(t, f, "", Query{Text: `"of to the in"`}); !slices.Equal(ids, []string{"a:q.md#_preamble"}) || page.Hint != nil {
+		t.Errorf("found %v with hint %+v, want q.md alone", ids, page.Hint)
+	}
+}
+
 // A federation of one library ranks as its engine does.
 func TestOneLibraryRanksAsByItself(t *testing.T) {
 	f := libraries(t)
