@@ -20,9 +20,9 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus", "deploy/identity"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/simulate", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "indexer/language", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/simulate", "runtime/forge/forgetest", "runtime/webpush/webpushtest", "indexer/oci/registrytest", "runtime/signin/signintest"},
 	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "indexer/formats", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge", "runtime/webpush", "runtime/ranker", "runtime/people", "runtime/usage", "runtime/tasks/imports", "runtime/store/backup", "runtime/audit"},
-	{"indexer", "indexer/source", "indexer/oci", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
+	{"indexer", "indexer/source", "indexer/oci", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor", "runtime/signin"},
 	{"indexer/shelf", "runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
 	{"indexer/deps", "runtime/ranker/train", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/manualpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat", "runtime/phrases"},
 	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
@@ -61,7 +61,8 @@ var libraries = map[string][]string{
 	"github.com/spf13/":                      {"cmd/deskhand", "cmd/deskhand/settings"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
 	"github.com/yosida95/uritemplate":        {"runtime/mcpserver", "runtime/gateway"},
-	"golang.org/x/oauth2":                    {"runtime/gateway"},
+	"golang.org/x/oauth2":                    {"runtime/gateway", "runtime/signin"},
+	"github.com/coreos/go-oidc/":             {"runtime/signin"},
 	"go.opentelemetry.io/":                   {"runtime/telemetry"},
 	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/web/views"},

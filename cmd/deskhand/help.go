@@ -29,7 +29,7 @@ var valueNames = map[string]string{
 	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
 	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
-	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
+	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "role": "NAME", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "wait output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "usage by": "WORD", "usage since": "TIME", "copy to": "PLACE", "audit since": "TIME", "who": "NAME", "before": "TIME", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "start on": "LABEL", "runner labels": "LABEL,...", "add version": "VERSION", "search library": "NAME",
 }

@@ -13,8 +13,7 @@ import (
 func storeCommand(a *app) *cobra.Command {
 	cmd := group("store COMMAND", "Back up, restore and move the store of questions and tasks",
 		"  deskhand store backup deskhand-2026-11-23.db\n  deskhand store restore deskhand-2026-11-23.db\n  deskhand store copy --to postgres://deskhand@db.internal/deskhand")
-	var replace bool
-	var to string
+	replace, to := false, ""
 	copied := a.ofStore("copy", "Copy the store to another folder or database", 0, func(ctx context.Context, all *installation.App, _ string) (backup.Report, error) {
 		if to == "" {
 			return backup.Report{}, misuse("a copy needs a place", "write --to with a folder or a postgres:// URL")
@@ -29,11 +28,8 @@ func storeCommand(a *app) *cobra.Command {
 		one.Flags().BoolVar(&replace, "replace", false, "delete what the target holds")
 	}
 	write := a.ofStore("backup FILE", "Write a backup of the store, also while it is in use", 1, func(ctx context.Context, all *installation.App, file string) (backup.Report, error) {
-		r, err := all.Backup(ctx, file)
-		if err == nil {
-			a.Tell(upkeep.Secrets)
-		}
-		return r, err
+		defer a.Tell(upkeep.Secrets)
+		return all.Backup(ctx, file)
 	})
 	cmd.AddCommand(write, restore, copied)
 	return cmd

@@ -62,3 +62,34 @@ func TestAgentOfAnAttemptCallsAnUpstream(t *testing.T) { // I-002 I-009 I-013 I-
 		t.Error("the stream, the transcript or the log shows the key")
 	}
 }
+
+// An attempt's agent uses the credential of the person who started it, and that person is asked
+// for one, also if the owner of the installation has one.
+func TestAnAttemptUsesTheCredentialOfWhoStartedIt(t *testing.T) {
+	const key = "sk-test-0123456789"
+	t.Setenv("CI", "")
+	k := newKeyed(t, key)
+	file, _ := configured(t, "upstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
+	t.Setenv("DESKHAND_CONFIG", file)
+	state := lingering(t)
+	done(t, t.TempDir(), "people", "add", "ada", "--state", state)
+	s := socketOf(t, exec.Command("deskhand", "serve", "--tools", "ask,work", "--http", "127.0.0.1:0", "--state", state))
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, repo, "tasks", "project", "add", ".", "--name", "shop", "--state", state)
+	task := strings.TrimSpace(done(t, repo, "tasks", "add", "Look", "--state", state))
+	hub := inboxOf(t, state)
+	project := zooID(t, s.tool(tokenOf(t, state), "list_projects", `{}`), "project_id")
+	repoID := zooID(t, s.tool(tokenOf(t, state), "list_repos", fmt.Sprintf(`{"project_id":%q}`, project)), "repo_id")
+	start := fmt.Sprintf(`{"task_id":%q,"executor":"fake","prompt":"run mcpcall linear_issues\nsay after","repos":[{"repo_id":%q}]}`, task, repoID)
+	ada := strings.TrimSpace(done(t, t.TempDir(), "token", "create", "--for", "ada", "--scope", "work:read,work:start", "--state", state))
+	for _, c := range []struct{ token, asked string }{{tokenOf(t, state), elicit.Local}, {ada, "ada"}} {
+		s.tool(c.token, "start_task_attempt", start)
+		r := oneOpen(t, hub)
+		if r.Trigger != elicit.CredentialRequired || r.Audience.Principal != c.asked {
+			t.Fatalf("%s is asked %s, want %s", r.Audience.Principal, r.Trigger, c.asked)
+		}
+		if c.asked == elicit.Local {
+			paste(t, state, r, key)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -41,8 +42,10 @@ func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	}
 	now, err := s.snapshotOf(ctx, t)
 	if f := fault.Of(err); f != nil && (f.Code == elicit.UnknownRequest || f.Code == notFound) {
-		if err := s.forget(ctx, id); err != nil {
-			return snapshot{}, err
+		if access.Of(ctx).Everything() { // otherwise it may only be hidden from this caller
+			if err := s.forget(ctx, id); err != nil {
+				return snapshot{}, err
+			}
 		}
 		err = a2a.ErrTaskNotFound
 	}

@@ -28,6 +28,8 @@ const (
 	ByToken  = "token"       // program that sent the agents' token
 	ByInvite = "invite"      // browser of a person who was invited
 	ByNamed  = "named-token" // program that sent a token created for a person
+	ByOIDC   = "oidc"        // browser of a person whom an identity provider identified
+	ByProxy  = "proxy"       // browser of a person whom a trusted proxy identified
 )
 
 // Caller identifies the sender of a request. The zero value is a stranger.
@@ -44,7 +46,10 @@ type Caller struct {
 	// with a name has level Agents and may do what Scopes lists.
 	Name   string
 	Scopes []Scope
-	Token  string // ID of the named token that was sent; empty if there was none
+	Roles  []string // the person's
+	Token  string   // ID of the named token that was sent; empty if there was none
+	// Boundary is which projects the caller knows of.
+	Boundary
 }
 
 type key struct{}

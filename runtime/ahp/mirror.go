@@ -8,15 +8,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// mirror follows the feed for all connections of this process. It reads,
-// reduces and encodes each change once, regardless of the number of watchers.
+// mirror follows the feed for all connections of this process whose callers know of the
+// same requests. It reads, reduces and encodes each change once, regardless of the number
+// of watchers.
 type mirror struct {
-	hub  *elicit.Hub
-	stop context.CancelFunc
-	done chan struct{}
+	hub    *elicit.Hub
+	caller access.Caller // who watches: its boundary, and if that hides anything, its name
+	stop   context.CancelFunc
+	done   chan struct{}
 
 	mu       sync.Mutex
 	seq      int64
@@ -28,9 +31,9 @@ type mirror struct {
 	seen     chan string                   // IDs of requests that have become visible to a watcher
 }
 
-func newMirror(hub *elicit.Hub) *mirror {
+func newMirror(hub *elicit.Hub, caller access.Caller) *mirror {
 	return &mirror{
-		hub: hub, done: make(chan struct{}), advanced: make(chan struct{}), requests: map[string]*elicit.Request{},
+		hub: hub, caller: caller, done: make(chan struct{}), advanced: make(chan struct{}), requests: map[string]*elicit.Request{},
 		watchers: map[string]map[*conn]struct{}{}, clients: map[string]*conn{}, seen: make(chan string, 256),
 	}
 }
@@ -38,6 +41,7 @@ func newMirror(hub *elicit.Hub) *mirror {
 // start reads the current state and follows the feed until stop is called. It
 // calls lost if following fails.
 func (m *mirror) start(ctx context.Context, lost func(error)) error {
+	ctx = access.With(ctx, m.caller)
 	state, err := m.hub.State(ctx, time.Now().Add(-lingerTime))
 	if err != nil {
 		return err
@@ -53,7 +57,7 @@ func (m *mirror) start(ctx context.Context, lost func(error)) error {
 		}
 	}
 	m.sessions.forget(time.Now())
-	running, stop := context.WithCancel(context.Background())
+	running, stop := context.WithCancel(access.With(context.Background(), m.caller))
 	m.stop = stop
 	go func() {
 		defer close(m.done)

@@ -18,12 +18,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"sync"
 
 	"github.com/coder/websocket"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -55,10 +58,21 @@ type Server struct {
 	options Options
 	serving sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	mirror *mirror // nil while no client is connected
-	conns  map[*conn]struct{}
+	mu      sync.Mutex
+	closed  bool
+	mirrors map[string]*mirror // by what their callers know of; only those with a client
+	conns   map[*conn]struct{}
+}
+
+// watcher returns the caller for whom a mirror follows the feed, and a key that is equal for
+// all callers that may share it.
+func watcher(ctx context.Context) (c access.Caller, key string) {
+	c = access.Of(ctx)
+	if c.Everything() {
+		return access.Caller{}, ""
+	}
+	c = access.Caller{Name: c.Name, Scopes: c.Scopes, Boundary: c.Boundary}
+	return c, fmt.Sprintf("%s %q %t %q", c.Name, c.Scopes, c.Confined, c.Projects)
 }
 
 // New returns a server. It does not open the hub yet.
@@ -68,7 +82,7 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{options: o, conns: map[*conn]struct{}{}}
+	return &Server{options: o, mirrors: map[string]*mirror{}, conns: map[*conn]struct{}{}}
 }
 
 // ServeHTTP serves one client until it disconnects.
@@ -102,18 +116,19 @@ func (s *Server) join(ctx context.Context) (*conn, error) {
 	if s.closed || len(s.conns) >= s.options.MaxClients {
 		return nil, nil
 	}
-	if s.mirror == nil {
+	caller, key := watcher(ctx)
+	if s.mirrors[key] == nil {
 		hub, err := s.options.Hub(ctx)
 		if err != nil {
 			return nil, err
 		}
-		m := newMirror(hub)
+		m := newMirror(hub, caller)
 		if err := m.start(ctx, func(err error) { s.lost(m, err) }); err != nil {
 			return nil, err
 		}
-		s.mirror = m
+		s.mirrors[key] = m
 	}
-	c := newConn(s, s.mirror)
+	c := newConn(s, s.mirrors[key])
 	s.conns[c] = struct{}{}
 	s.serving.Add(1)
 	return c, nil
@@ -125,7 +140,7 @@ func (s *Server) serve(ctx context.Context, c *conn) {
 	defer cancel()
 	s.mu.Lock()
 	c.cancel = cancel
-	if s.closed || s.mirror != c.mirror {
+	if s.closed || !s.follows(c.mirror) {
 		cancel()
 	}
 	s.mu.Unlock()
@@ -136,15 +151,33 @@ func (s *Server) leave(c *conn) {
 	defer s.serving.Done()
 	s.mu.Lock()
 	delete(s.conns, c)
-	var idle *mirror
-	if len(s.conns) == 0 {
-		idle, s.mirror = s.mirror, nil
+	idle := s.follows(c.mirror)
+	for other := range s.conns {
+		idle = idle && other.mirror != c.mirror
+	}
+	if idle {
+		s.forget(c.mirror)
 	}
 	s.mu.Unlock()
-	if idle != nil {
-		idle.stop()
-		<-idle.done
+	if idle {
+		c.mirror.stop()
+		<-c.mirror.done
 	}
+}
+
+// follows reports whether a mirror still follows the feed. The caller must hold the lock.
+func (s *Server) follows(m *mirror) bool {
+	for _, one := range s.mirrors {
+		if one == m {
+			return true
+		}
+	}
+	return false
+}
+
+// forget makes the next client start another mirror. The caller must hold the lock.
+func (s *Server) forget(m *mirror) {
+	maps.DeleteFunc(s.mirrors, func(_ string, one *mirror) bool { return one == m })
 }
 
 // lost disconnects all clients of a mirror that failed. When they reconnect,
@@ -153,9 +186,7 @@ func (s *Server) lost(m *mirror, err error) {
 	s.options.Log.Warn("the channel lost its connection to the feed", "error", err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mirror == m {
-		s.mirror = nil
-	}
+	s.forget(m)
 	for c := range s.conns {
 		if c.mirror == m && c.cancel != nil {
 			c.cancel()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -125,7 +126,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	asked := &questions{app: t.app}
-	if lib.door, err = t.app.door(in, true, lib.changed, t.log, asked.openBoth); err != nil {
+	if lib.door, err = t.app.door(in, true, cmp.Or(t.attempt.Person, t.app.config.Person), lib.changed, t.log, asked.openBoth); err != nil {
 		return nil, err
 	}
 	stopping := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/signin"
 	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -64,6 +65,10 @@ type Config struct {
 	// Visitors configures how people sign in at the HTTP servers. If its Key is empty,
 	// the installation generates one.
 	Visitors Part[web.People]
+	// SignIn configures an identity provider. It is nil if there is none.
+	SignIn Part[*SignIn]
+	// Proxy configures a proxy that signs people in, without Known.
+	Proxy Part[web.Proxy]
 	// Hosts and Origins are accepted in requests, in addition to the defaults.
 	Hosts, Origins []string
 	// PublicURL is the pages' public address. If empty, it is the address at
@@ -156,6 +161,13 @@ type Notices struct {
 	Quiet notify.Quiet
 	Base  string // base URL of links; empty: the pages' own address
 	Ends  string // which ends of attempts to tell of; empty: EndsAll
+}
+
+// SignIn configures signing in with an identity provider.
+type SignIn struct {
+	signin.Options
+	Address string // where browsers reach the server
+	Adopt   bool   // people who were added before may sign in under their names
 }
 
 // Watch names a docs folder that is rebuilt into the index while the server runs.

@@ -183,6 +183,7 @@ func (a *App) newManager(ctx context.Context) (*tasks.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Person = a.config.Person
 	o.Log, o.Questions, o.FollowQuestions, o.Serve, o.Ask, o.TurnEnded = a.log, a.count, a.followQuestions, a.serveAttempt, a.ask, a.turnEnded
 	return tasks.New(db, o), nil
 }

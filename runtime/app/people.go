@@ -11,6 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
 // Register returns the people of this installation's store.
@@ -40,10 +41,41 @@ func (a *App) members(ctx context.Context) (all []elicit.Member, err error) {
 	list, err := r.List(ctx)
 	for _, p := range list {
 		if p.Reachable {
-			all = append(all, elicit.Member{Principal: p.Name})
+			all = append(all, elicit.Member{Principal: p.Name, Roles: p.Roles})
 		}
 	}
 	return all, err
+}
+
+// boundary implements [elicit.Options.Boundary].
+func (a *App) boundary(ctx context.Context, name string) (access.Boundary, error) {
+	r, err := a.Register(ctx)
+	if err != nil {
+		return access.Boundary{}, err
+	}
+	return r.Boundary(ctx, name)
+}
+
+// ProjectID returns the ID of the project with a name.
+func (a *App) ProjectID(ctx context.Context, name string) (string, error) {
+	m, err := a.Work(ctx)
+	if err != nil {
+		return "", err
+	}
+	return m.Find(ctx, tasks.KindProject, name)
+}
+
+// ProjectName returns the name of the project with an ID, or "" if there is none.
+func (a *App) ProjectName(ctx context.Context, id string) (string, error) {
+	m, err := a.Work(ctx)
+	if err != nil {
+		return "", err
+	}
+	found, err := m.IDs(ctx, tasks.KindProject, id)
+	if err != nil || len(found) != 1 {
+		return "", err
+	}
+	return found[0].Name, nil
 }
 
 // known refuses a name in the settings that no person has, with code no_person.
@@ -98,10 +130,10 @@ func (d directory) Bearer(ctx context.Context, secret string) (c access.Caller, 
 }
 
 // Valid implements [web.Directory].
-func (d directory) Valid(ctx context.Context, token string) (bool, error) {
+func (d directory) Valid(ctx context.Context, token string) (bool, access.Boundary, error) {
 	r, err := d.app.Register(ctx)
 	if err != nil {
-		return false, err
+		return false, access.Boundary{}, err
 	}
 	return r.Valid(ctx, token)
 }

@@ -150,7 +150,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 	if views {
 		s.lib.views = s.clientViews(ctx, s.toolset, s.lib.tools.Prefix)
 	}
-	s.lib.door, err = s.door(s.asksFor(alone), alone, s.lib.changed, s.log, s.open)
+	s.lib.door, err = s.door(s.asksFor(alone), alone, s.config.Person, s.lib.changed, s.log, s.open)
 	return err
 }
 
@@ -282,7 +282,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 	if s.has("land") {
 		s.lib.addLand(a, nil)
 	}
-	if s.lib.door, err = a.door(a.asksFor(true), true, func() {}, a.log, a.open); err != nil {
+	if s.lib.door, err = a.door(a.asksFor(true), true, a.config.Person, func() {}, a.log, a.open); err != nil {
 		return c, nil, err
 	}
 	if s.lib.door != nil {

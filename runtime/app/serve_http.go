@@ -105,6 +105,9 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 	if h.people, err = h.config.People.Get(); err != nil {
 		return o, err
 	}
+	if err := h.signIn(&o); err != nil {
+		return o, err
+	}
 	_, err = h.config.Notices.Get()
 	return o, err
 }

@@ -53,9 +53,10 @@ type upstreamDoor struct {
 
 // door creates the gateway without connecting to any upstream. It returns nil if no
 // upstream is configured. The gateway's questions belong to the given context. own
-// reports whether the process has no other HTTP pages. changed is called after an
+// reports whether the process has no other HTTP pages. person is whose credentials callers
+// without a name use; empty means the owner's. changed is called after an
 // upstream's tools have changed.
-func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger, open func(context.Context) (*elicit.Hub, *store.DB, error)) (*upstreamDoor, error) {
+func (a *App) door(in elicit.Context, own bool, person string, changed func(), log *slog.Logger, open func(context.Context) (*elicit.Hub, *store.DB, error)) (*upstreamDoor, error) {
 	c, err := a.config.Upstreams.Get()
 	if err != nil || c == nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger
 	d.calls = callroom.New(callroom.Options{Open: open, Log: log})
 	o := gateway.Options{
 		Upstreams: c.All, StateDir: dir, Context: in, Version: a.config.Version, Log: log, Changed: changed, Base: d.address, Open: open,
-		Disclosure: c.Disclosure, Index: NewToolFinder, Prefix: c.Prefix, Many: c.Many, Principal: a.config.Person,
+		Disclosure: c.Disclosure, Index: NewToolFinder, Prefix: c.Prefix, Many: c.Many, Principal: person,
 	}
 	if people.WaitSet {
 		o.Wait = people.Wait
@@ -90,7 +91,7 @@ func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger
 // managing their credentials. It returns nil if there are none. The caller must call
 // end to release them.
 func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err error) {
-	d, err := a.door(a.asksFor(true), true, nil, log, a.open)
+	d, err := a.door(a.asksFor(true), true, a.config.Person, nil, log, a.open)
 	if err != nil || d == nil {
 		return nil, nil, err
 	}

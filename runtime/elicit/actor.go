@@ -16,6 +16,24 @@ func (h *Hub) principal(ctx context.Context) string {
 	return h.options.Principal
 }
 
+// mustSee refuses an action of a person whom a surface has identified, for example Slack, if
+// the person does not know of the request's project. Callers with names are confined by
+// their context.
+func (h *Hub) mustSee(ctx context.Context, a Action) error {
+	if !rules[a.Type].person || a.By == h.options.Principal || a.By == ByLink || access.Of(ctx).Name != "" {
+		return nil
+	}
+	r, err := h.Get(ctx, a.RequestID)
+	if err != nil {
+		return nil // the action is refused for the same reason
+	}
+	sees, err := h.sees(ctx, a.By, r.Context.ProjectID)
+	if err == nil && !sees {
+		return reject(UnknownRequest, "", "there is no request %q", brief(a.RequestID))
+	}
+	return err
+}
+
 // act sets who takes an action. A caller with a name takes it under that name, whatever
 // the action says, and what only a person may do needs the scope [access.Answer]: an
 // agent's token must not answer the agent's own questions.
@@ -25,7 +43,7 @@ func (h *Hub) act(ctx context.Context, a *Action) error {
 		if rules[a.Type].person && !slices.Contains(c.Scopes, access.Answer) {
 			return reject(NotYours, "", "%s has no scope to answer questions", c.Name)
 		}
-		a.By, a.Roles = c.Name, nil
+		a.By, a.Roles = c.Name, c.Roles
 		return nil
 	}
 	if a.By != "" {

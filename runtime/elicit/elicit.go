@@ -128,6 +128,9 @@ type Source struct {
 	// Owner is the asker's token or principal. If empty, it is the user of this
 	// machine.
 	Owner string `json:"owner,omitempty"`
+	// Person is the person with a name that the asker works for. If empty, it has the
+	// installation's own secret, or needed none. The hub sets it.
+	Person string `json:"person,omitempty"`
 }
 
 // Context identifies what the request belongs to, for example an attempt. Unknown

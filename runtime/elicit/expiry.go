@@ -222,6 +222,9 @@ func (h *Hub) Sweep(ctx context.Context) error {
 	if found.next > 0 {
 		h.expect(found.next)
 	}
+	if err := h.place(ctx); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
 	done := 0
 	for _, part := range []struct {
 		action ActionType

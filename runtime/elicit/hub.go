@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -46,6 +47,11 @@ type Options struct {
 	// People lists the people with names. They need no surface of their own, because
 	// any server has pages for them. It may be nil, and is empty if there are none.
 	People func(context.Context) ([]Member, error)
+	// Boundary returns which projects a person knows of. If nil, everyone knows of all.
+	Boundary func(ctx context.Context, principal string) (access.Boundary, error)
+	// ProjectName returns the name of the project with an ID. If nil, questions that the
+	// hub itself places in a project have only its ID.
+	ProjectName func(ctx context.Context, id string) (string, error)
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
@@ -137,9 +143,12 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
 		r.Audience.Principal = h.principal(ctx) // a person who opens the page acts as a particular principal
 	}
-	r, err := Prepare(r)
-	if err == nil {
-		err = h.addressable(ctx, r.Audience)
+	r, err := h.placed(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	if r, err = Prepare(r); err == nil {
+		err = h.addressable(ctx, r.Audience, r.Context.ProjectID)
 	}
 	if err != nil || h.options.AllowSecrets {
 		return r, err
@@ -224,8 +233,15 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if err := h.act(ctx, &a); err != nil {
 		return Change{}, err
 	}
+	if err := h.mustSee(ctx, a); err != nil {
+		return Change{}, err
+	}
 	if a.Type == Reassigned && a.Audience != nil {
-		if err := h.addressable(ctx, *a.Audience); err != nil {
+		r, err := h.Get(ctx, a.RequestID)
+		if err == nil {
+			err = h.addressable(ctx, *a.Audience, r.Context.ProjectID)
+		}
+		if err != nil {
 			return Change{}, err
 		}
 	}

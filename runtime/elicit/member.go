@@ -2,6 +2,7 @@ package elicit
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -18,9 +19,10 @@ type Member struct {
 // maxNamed is the maximum number of members that an error names.
 const maxNamed = 12
 
-// addressable refuses an audience that no surface reaches. Such a request would
-// stay open forever, because nobody could answer it.
-func (h *Hub) addressable(ctx context.Context, who Audience) error {
+// addressable refuses an audience that no surface reaches, or that does not see the
+// request's project. Such a request would stay open forever, because nobody could answer
+// it.
+func (h *Hub) addressable(ctx context.Context, who Audience, project string) error {
 	if h.options.Members == nil || who.Principal == "" && len(who.Roles) == 0 {
 		return nil
 	}
@@ -39,12 +41,34 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 	for _, s := range up {
 		all = append(all, s.Members...)
 	}
+	var outside bool
+	all = slices.DeleteFunc(all, func(m Member) bool {
+		sees, failed := h.sees(ctx, m.Principal, project)
+		err = errors.Join(err, failed)
+		outside = outside || !sees && who.has(Action{By: m.Principal, Roles: m.Roles})
+		return !sees
+	})
+	if err != nil {
+		return err
+	}
 	for _, m := range all {
 		if who.has(Action{By: m.Principal, Roles: m.Roles}) {
 			return nil
 		}
 	}
+	if outside {
+		return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "%s does not see the questions of this project", who.words())
+	}
 	return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "no surface reaches %s", who.words())
+}
+
+// sees reports whether a person knows of a project.
+func (h *Hub) sees(ctx context.Context, principal, project string) (bool, error) {
+	if h.options.Boundary == nil || principal == Local {
+		return true, nil
+	}
+	b, err := h.options.Boundary(ctx, principal)
+	return b.Sees(project), err
 }
 
 // words names the audience for an error.

@@ -80,6 +80,8 @@ var shown = map[string]string{
 	access.ByToken:  "a client with the agents' token, in its own dialog",
 	access.ByInvite: "a browser signed in with an invitation",
 	access.ByNamed:  "a program with a token of that person",
+	access.ByOIDC:   "a browser signed in with the identity provider",
+	access.ByProxy:  "a browser behind the proxy that signs people in",
 	access.ByAnswer: "a notification's link, valid only for this answer",
 	"":              "anyone who can reach the server, which requires no token",
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -97,6 +98,9 @@ func (h *Hub) dispatchPlanned(ctx context.Context, a Action) (c Change, done boo
 		}
 		if err != nil {
 			return c, true, err
+		}
+		if !inside(access.Of(ctx), seen.request) {
+			return c, false, nil // the transaction refuses it
 		}
 		c, p, now, ok := h.planOf(ctx, seen, a)
 		if !ok {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -22,10 +23,10 @@ var migrations embed.FS
 // Schema returns the schema that a Hub's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("elicit", migrations) }
 
-// readRequest returns the request, or nil if there is none.
+// readRequest returns the request, or nil if there is none that the caller knows of.
 func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error) {
 	requests, err := queryRequests(ctx, tx, "WHERE id = ?", id)
-	if err != nil || len(requests) == 0 {
+	if err != nil || len(requests) == 0 || !inside(access.Of(ctx), &requests[0]) {
 		return nil, err
 	}
 	return &requests[0], nil
@@ -75,10 +76,10 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 	}
 	c := next.Context
 	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, held, data,
-		id, asked, source, session, conversation, attempt, turn, once, digest)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, asked, source, session, conversation, attempt, turn, once, digest, project, person)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(next.columns(data), next.ID, tx.Seq+1, next.Source.Name, c.SessionID, c.ConversationID, c.AttemptID, c.TurnID,
-			sql.NullString{String: onceKey(*next), Valid: next.Key != ""}, digest(*next))...)
+			sql.NullString{String: onceKey(*next), Valid: next.Key != ""}, digest(*next), c.ProjectID, next.Source.Person)...)
 	return err
 }
 
@@ -172,17 +173,17 @@ const mostListed = 1000
 // in the order in which to answer them: open before expired, then requests whose
 // asker is waiting before those whose asker left, then by urgency, then oldest
 // first. History is newest first.
-func (f Filter) query() (clauses string, args []any) {
+func (f Filter) query(c access.Caller) (clauses string, args []any) {
 	order := "asked DESC"
 	if f.Statuses == nil {
 		order = "status DESC, asker_gone, rank DESC, asked"
 	}
-	where, args := f.where()
+	where, args := f.where(c)
 	return where + " ORDER BY " + order + " LIMIT ? OFFSET ?", append(args, f.limit()+1, max(f.Offset, 0))
 }
 
 // where returns the WHERE clause of a filter, without paging.
-func (f Filter) where() (clause string, args []any) {
+func (f Filter) where(c access.Caller) (clause string, args []any) {
 	var where []string
 	if f.Statuses == nil {
 		f.Statuses = []Status{Open, ExpiredOpen}
@@ -205,12 +206,15 @@ func (f Filter) where() (clause string, args []any) {
 	if f.OfAttempts {
 		where = append(where, "attempt <> ''")
 	}
-	for _, c := range []struct{ column, value string }{
+	for _, one := range []struct{ column, value string }{
 		{"source", f.Source}, {"session", f.SessionID}, {"conversation", f.ConversationID}, {"attempt", f.AttemptID}, {"turn", f.TurnID},
 	} {
-		if c.value != "" {
-			where, args = append(where, c.column+" = ?"), append(args, c.value)
+		if one.value != "" {
+			where, args = append(where, one.column+" = ?"), append(args, one.value)
 		}
+	}
+	if condition, more := insideRows(c); condition != "" {
+		where, args = append(where, condition), append(args, more...)
 	}
 	return "WHERE " + strings.Join(where, " AND "), args
 }
@@ -223,7 +227,7 @@ func (f Filter) limit() int {
 }
 
 func listRequests(ctx context.Context, tx *store.Tx, f Filter) (List, error) {
-	clauses, args := f.query()
+	clauses, args := f.query(access.Of(ctx))
 	requests, err := queryRequests(ctx, tx, clauses, args...)
 	list := List{Requests: requests, Seq: tx.Seq}
 	if len(requests) > f.limit() {
@@ -233,7 +237,7 @@ func listRequests(ctx context.Context, tx *store.Tx, f Filter) (List, error) {
 }
 
 func countRequests(ctx context.Context, tx *store.Tx, f Filter) (n int, err error) {
-	clause, args := f.where()
+	clause, args := f.where(access.Of(ctx))
 	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests "+clause, args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count requests: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -39,7 +40,7 @@ func TestAPageOfTheHistoryReadsNoMoreThanItShows(t *testing.T) {
 	}
 	ended, all := []Status{Completed, ExpiredOpen}, []Status{Open, Completed, ExpiredOpen}
 	for _, f := range []Filter{{Statuses: ended}, {Statuses: ended, Source: "codex"}, {Statuses: all, AttemptID: "a"}} {
-		clauses, args := f.query()
+		clauses, args := f.query(access.Caller{})
 		if got := steps(clauses, args...); strings.Contains(got, "B-TREE") || !strings.Contains(got, "USING INDEX") {
 			t.Errorf("List(%+v) is %s want an index and nothing sorted", f, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -67,7 +68,11 @@ func (l List) State() State {
 // after the given time, with their position in the feed.
 func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
-		requests, err := queryRequests(ctx, tx, "WHERE status IN (?, ?) OR ended_at >= ?", Open, ExpiredOpen, since.UnixMilli())
+		where, args := "WHERE (status IN (?, ?) OR ended_at >= ?)", []any{Open, ExpiredOpen, since.UnixMilli()}
+		if condition, more := insideRows(access.Of(ctx)); condition != "" {
+			where, args = where+" AND "+condition, append(args, more...)
+		}
+		requests, err := queryRequests(ctx, tx, where, args...)
 		s = List{Requests: requests, Seq: tx.Seq}.State()
 		return err
 	})
@@ -76,7 +81,7 @@ func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 
 // Changes returns the changes among the next limit events after seq, in order,
 // and the last position it read. It fails with [store.ErrGone] as Watch does.
-func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Change, seen int64, err error) {
+func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Change, last int64, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		if seq > tx.Seq {
 			return store.ErrGone
@@ -90,12 +95,16 @@ func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Chan
 				changes = append(changes, Change{Seq: e.Seq, Action: decodeAction(e)})
 			}
 		}
-		if seen = tx.Seq; len(events) == limit {
-			seen = events[limit-1].Seq
+		if last = tx.Seq; len(events) == limit {
+			last = events[limit-1].Seq
 		}
 		return nil
 	})
-	return changes, seen, err
+	if err != nil {
+		return nil, last, err
+	}
+	changes, err = (&seen{hub: h}).of(ctx, changes)
+	return changes, last, err
 }
 
 // Watcher follows changes of requests. It is not safe for concurrent use, except
@@ -103,6 +112,7 @@ func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Chan
 type Watcher struct {
 	events  *store.Watcher
 	decoder *decoder
+	seen    seen
 }
 
 // Watch follows all changes after seq, which comes from a [List] or the last change
@@ -113,24 +123,29 @@ func (h *Hub) Watch(ctx context.Context, seq int64, id string) (*Watcher, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{w, &h.decoder}, nil
+	return &Watcher{w, &h.decoder, seen{hub: h}}, nil
 }
 
 // Close ends the watch.
 func (w *Watcher) Close() { w.events.Close() }
 
 // Next waits for changes and returns them in order. The caller must not modify
-// data that they point to. Its errors are those of [store.Watcher.Next].
+// data that they point to. It leaves out what the caller of ctx does not know of. Its
+// errors are those of [store.Watcher.Next].
 func (w *Watcher) Next(ctx context.Context) ([]Change, error) {
-	events, err := w.events.Next(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		events, err := w.events.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		changes := make([]Change, len(events))
+		for i, e := range events {
+			changes[i] = Change{Seq: e.Seq, Action: w.decoder.decode(e)}
+		}
+		if changes, err = w.seen.of(ctx, changes); err != nil || len(changes) > 0 {
+			return changes, err
+		}
 	}
-	changes := make([]Change, len(events))
-	for i, e := range events {
-		changes[i] = Change{Seq: e.Seq, Action: w.decoder.decode(e)}
-	}
-	return changes, nil
 }
 
 // decoder decodes each event once for all of a hub's watchers.

@@ -76,11 +76,13 @@ func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contr
 			}
 			if shown, err := renamed(e, "name", name); err == nil {
 				r.prompts[name] = route{u, e.Key}
+				shown.Personal = u.Scope == UserScope
 				all.Prompts = append(all.Prompts, shown)
 			}
 		}
 		for _, e := range shelves[i].Resources {
 			if shown, err := renamed(e, "uri", r.shown(u, e.Key)); err == nil {
+				shown.Personal = u.Scope == UserScope
 				all.Resources = append(all.Resources, shown)
 			}
 		}
@@ -108,6 +110,7 @@ func (r *routes) addTemplate(u *upstream, e entry, all *contract.Elsewhere) {
 	}
 	if shown, err := renamed(e, "uriTemplate", t.shown); err == nil {
 		r.templates = append(r.templates, t)
+		shown.Personal = u.Scope == UserScope
 		all.Templates = append(all.Templates, shown)
 	}
 }

@@ -374,7 +374,7 @@ func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result)
 		r.Prompts = s.openPrompts(ctx, r.Prompts)
 		return s.listedElsewhere(req, result)
 	case *mcp.ListResourceTemplatesResult:
-		r.ResourceTemplates = openTemplates(ctx, r.ResourceTemplates)
+		r.ResourceTemplates = s.openTemplates(ctx, r.ResourceTemplates)
 		return s.listedElsewhere(req, result)
 	default:
 		return s.listedElsewhere(req, result)

@@ -20,6 +20,8 @@ import (
 type elsewhere struct {
 	*contract.Elsewhere
 	prompts, resources, templates map[string]json.RawMessage
+	// personal holds the keys of entries that callers with names do not see.
+	personal map[string]bool
 }
 
 // publishElsewhere indexes e, which may be nil, in addition to the entries that p
@@ -29,8 +31,16 @@ func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *el
 	if e == nil {
 		return &elsewhere{}
 	}
+	personal := map[string]bool{}
+	for _, list := range [][]contract.Entry{e.Prompts, e.Resources, e.Templates} {
+		for _, one := range list {
+			if one.Personal {
+				personal[one.Key] = true
+			}
+		}
+	}
 	return &elsewhere{
-		Elsewhere: e,
+		Elsewhere: e, personal: personal,
 		prompts: keyed(log, contract.PromptEntry, e.Prompts, func(shown *mcp.Prompt, key string) bool {
 			return shown.Name == key && p.prompts[key] == nil
 		}),

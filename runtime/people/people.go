@@ -43,6 +43,15 @@ type Person struct {
 	// Reachable reports whether the person can answer: with a browser, or with a
 	// token that is valid.
 	Reachable bool `json:"reachable"`
+	// Roles are names by which the person can be asked with others.
+	Roles []string `json:"roles,omitempty"`
+	// Guest reports whether the person knows only of Projects.
+	Guest bool `json:"guest"`
+	// Projects lists the projects that the person is a member of: their IDs, and on
+	// the command line their names.
+	Projects []string `json:"projects"`
+	// Boundary is which projects the person knows of.
+	Boundary access.Boundary `json:"-"`
 }
 
 // Token is a token without its secret. Its JSON is the output of deskhand token list.
@@ -54,6 +63,9 @@ type Token struct {
 	Expires time.Time      `json:"expires,omitzero"` // zero: never
 	Used    time.Time      `json:"used,omitzero"`    // to the minute; zero: not yet
 	Revoked time.Time      `json:"revoked,omitzero"` // zero: not revoked
+	// Projects lists the projects that the token is for, as in [Person]. If empty, it
+	// is for all that its person knows of.
+	Projects []string `json:"projects,omitempty"`
 }
 
 // Ended returns why the token is refused at the given time, or "" if it is valid.

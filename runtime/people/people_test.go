@@ -115,7 +115,7 @@ func TestATokenOpensItsScopesUntilItEnds(t *testing.T) {
 		if _, _, err := r.Bearer(t.Context(), secret); code(err) != Revoked {
 			t.Errorf("Bearer of a revoked token: %v", err)
 		}
-		if valid, err := r.Valid(t.Context(), made.ID); valid || err != nil {
+		if valid, _, err := r.Valid(t.Context(), made.ID); valid || err != nil {
 			t.Errorf("Valid = %v, %v", valid, err)
 		}
 		if _, err := r.Revoke(t.Context(), "tok_x"); code(err) != NoToken {
@@ -161,7 +161,7 @@ func TestATokenExpires(t *testing.T) {
 		if _, _, err := r.Bearer(t.Context(), secret); code(err) != Expired || !strings.Contains(err.Error(), made.ID) {
 			t.Errorf("Bearer: %v, want %s", err, Expired)
 		}
-		if valid, err := r.Valid(t.Context(), made.ID); valid || err != nil {
+		if valid, _, err := r.Valid(t.Context(), made.ID); valid || err != nil {
 			t.Errorf("Valid = %v, %v", valid, err)
 		}
 	})

@@ -28,8 +28,9 @@ const Topic = "people"
 
 // Event is a change to a person.
 type Event struct {
-	Type  string `json:"type"` // added, removed, invited, joined, signedOut, tokenCreated or tokenRevoked
-	Token string `json:"token,omitempty"`
+	Type    string `json:"type"` // added, removed, invited, joined, signedOut, tokenCreated, tokenRevoked, memberAdded, memberRemoved or arrived
+	Token   string `json:"token,omitempty"`
+	Project string `json:"project,omitempty"` // ID
 }
 
 // Register is the people of one store. Its methods may be called concurrently.
@@ -52,6 +53,12 @@ func (e Event) record(name string) store.Record {
 	switch e.Type {
 	case "joined":
 		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with an invitation"}
+	case "arrived":
+		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with the identity provider"}
+	case "memberAdded":
+		return store.Record{Action: "member.added", Object: name, Detail: "to project " + e.Project}
+	case "memberRemoved":
+		return store.Record{Action: "member.removed", Object: name, Detail: "from project " + e.Project}
 	case "tokenCreated":
 		return store.Record{Action: "token.created", Object: e.Token, Detail: "for " + name}
 	case "tokenRevoked":
@@ -62,37 +69,72 @@ func (e Event) record(name string) store.Record {
 	return store.Record{Action: "person." + e.Type, Object: name}
 }
 
-// Add adds a person. scopes may be nil for [Standard]. A person who was removed can be
-// added again; the old tokens, sessions and invitations stay ended. Fails with code
-// [BadName] or [Exists].
+// Newcomer is a person to add.
+type Newcomer struct {
+	Name   string
+	Scopes []access.Scope // nil for [Standard]
+	// Guest reports whether the person knows only of projects that the person is a
+	// member of.
+	Guest    bool
+	Roles    []string
+	Projects []string // IDs of projects to become a member of
+}
+
+// Add adds a person who is a member of no project. scopes may be nil for [Standard]. A
+// person who was removed can be added again; the old tokens, sessions, invitations and
+// memberships stay ended. Fails with code [BadName] or [Exists].
 func (r *Register) Add(ctx context.Context, name string, scopes []access.Scope) error {
-	if err := CheckName(name); err != nil {
+	return r.Admit(ctx, Newcomer{Name: name, Scopes: scopes})
+}
+
+// Admit adds a person, as Add does, and makes the person a member of projects.
+func (r *Register) Admit(ctx context.Context, n Newcomer) error {
+	if err := CheckName(n.Name); err != nil {
 		return err
 	}
-	if scopes == nil {
-		scopes = Standard
+	for _, role := range n.Roles {
+		if !nameForm.MatchString(role) {
+			return fault.New(BadName, fmt.Sprintf("%.80q is not a name for a role", role), "use 1 to 64 letters, digits, dots, hyphens, underscores and @, beginning with a letter or digit")
+		}
 	}
-	return r.db.Update(ctx, func(tx *store.Tx) error {
-		old, err := find(ctx, tx, name)
-		if err != nil {
+	return r.db.Update(ctx, func(tx *store.Tx) error { return admit(ctx, tx, n) })
+}
+
+func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
+	if n.Scopes == nil {
+		n.Scopes = Standard
+	}
+	old, err := find(ctx, tx, n.Name)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.removed == 0 {
+		return fault.New(Exists, fmt.Sprintf("there is already a person %s", old.Name), "")
+	}
+	now, turn := tx.Now.UnixMilli(), int64(1)
+	if old != nil {
+		turn = old.turn + 1
+		if _, err := tx.Exec(ctx, "DELETE FROM people WHERE name = ?", old.Name); err != nil {
+			return fmt.Errorf("replace person: %w", err)
+		}
+	}
+	guest := 0
+	if n.Guest {
+		guest = 1
+	}
+	if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn, guest, roles) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		n.Name, strings.ToLower(n.Name), join(inOrder(n.Scopes), " "), now, turn, guest, strings.Join(n.Roles, " ")); err != nil {
+		return fmt.Errorf("add person: %w", err)
+	}
+	if err := tell(tx, n.Name, Event{Type: "added"}); err != nil {
+		return err
+	}
+	for _, project := range n.Projects {
+		if err := enter(ctx, tx, project, n.Name); err != nil {
 			return err
 		}
-		if old != nil && old.removed == 0 {
-			return fault.New(Exists, fmt.Sprintf("there is already a person %s", old.Name), "")
-		}
-		now, turn := tx.Now.UnixMilli(), int64(1)
-		if old != nil {
-			turn = old.turn + 1
-			if _, err := tx.Exec(ctx, "DELETE FROM people WHERE name = ?", old.Name); err != nil {
-				return fmt.Errorf("replace person: %w", err)
-			}
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn) VALUES (?, ?, ?, ?, ?)",
-			name, strings.ToLower(name), join(inOrder(scopes), " "), now, turn); err != nil {
-			return fmt.Errorf("add person: %w", err)
-		}
-		return tell(tx, name, Event{Type: "added"})
-	})
+	}
+	return nil
 }
 
 // Remove ends a person's sessions, tokens and invitations, and hides the name. The
@@ -112,6 +154,9 @@ func (r *Register) Remove(ctx context.Context, name string) error {
 			if _, err := tx.Exec(ctx, change, now, p.Name); err != nil {
 				return fmt.Errorf("remove person: %w", err)
 			}
+		}
+		if err := vacate(ctx, tx, p.Name); err != nil {
+			return err
 		}
 		return tell(tx, p.Name, Event{Type: "removed"})
 	})
@@ -139,16 +184,16 @@ type row struct {
 
 // find returns the person with a name, in any case, or nil.
 func find(ctx context.Context, tx *store.Tx, name string) (*row, error) {
-	p, scopes, added := row{}, "", int64(0)
-	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn FROM people WHERE folded = ?", strings.ToLower(name)).
-		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn)
+	p, scopes, roles, added, guest := row{}, "", "", int64(0), 0
+	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn, guest, roles FROM people WHERE folded = ?", strings.ToLower(name)).
+		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest, &roles)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read person: %w", err)
 	}
-	p.Scopes, p.Added = splitScopes(scopes), time.UnixMilli(added).UTC()
+	p.Scopes, p.Added, p.Guest, p.Roles = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, strings.Fields(roles)
 	return &p, nil
 }
 
@@ -190,18 +235,30 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, "SELECT name, scopes, added FROM people WHERE removed = 0 ORDER BY folded")
+	projects, err := members(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, "SELECT name, scopes, added, guest, roles FROM people WHERE removed = 0 ORDER BY folded")
 	if err != nil {
 		return nil, fmt.Errorf("read people: %w", err)
 	}
 	defer rows.Close()
 	all := []Person{}
 	for rows.Next() {
-		p, scopes, added := Person{}, "", int64(0)
-		if err := rows.Scan(&p.Name, &scopes, &added); err != nil {
+		p, scopes, roles, added, guest := Person{}, "", "", int64(0), 0
+		if err := rows.Scan(&p.Name, &scopes, &added, &guest, &roles); err != nil {
 			return nil, fmt.Errorf("read person: %w", err)
 		}
-		p.Scopes, p.Added = splitScopes(scopes), time.UnixMilli(added).UTC()
+		p.Scopes, p.Added, p.Guest, p.Projects = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, []string{}
+		p.Roles = strings.Fields(roles)
+		p.Boundary = projects.Boundary(p.Name, p.Guest)
+		for project, names := range projects {
+			if slices.Contains(names, p.Name) {
+				p.Projects = append(p.Projects, project)
+			}
+		}
+		slices.Sort(p.Projects)
 		p.Reachable = slices.Contains(p.Scopes, access.Answer)
 		for _, t := range tokens {
 			if t.For == p.Name && t.Ended(tx.Now) == "" {
@@ -226,16 +283,43 @@ func (r *Register) Person(ctx context.Context, name string) (p Person, err error
 	return p, err
 }
 
+// Boundary returns which projects a name knows of, also if it is no person's: surfaces have
+// people of their own.
+func (r *Register) Boundary(ctx context.Context, name string) (b access.Boundary, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		p, err := find(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		all, err := members(ctx, tx)
+		guest := p != nil && p.removed == 0 && p.Guest
+		if p != nil {
+			name = p.Name
+		}
+		b = all.Boundary(name, guest)
+		return err
+	})
+	return b, err
+}
+
 // Session returns the caller of a browser in which a person signed in with an
 // invitation. turn is the number that [Register.Accept] returned then. ok is false if
 // the session is over.
 func (r *Register) Session(ctx context.Context, name string, turn int64) (c access.Caller, ok bool, err error) {
 	err = r.db.View(ctx, func(tx *store.Tx) error {
 		p, err := find(ctx, tx, name)
-		if err == nil && p != nil && p.removed == 0 && p.Name == name && p.turn == turn {
-			c, ok = access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes}, true
+		if err != nil || p == nil || p.removed != 0 || p.Name != name || p.turn != turn {
+			return err
 		}
+		c, err = callerOf(ctx, tx, p)
+		ok = err == nil
 		return err
 	})
 	return c, ok, err
+}
+
+// callerOf returns the caller of a person's browser.
+func callerOf(ctx context.Context, tx *store.Tx, p *row) (access.Caller, error) {
+	all, err := members(ctx, tx)
+	return access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Roles: p.Roles, Boundary: all.Boundary(p.Name, p.Guest)}, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
@@ -17,9 +18,10 @@ import (
 const usedEvery = time.Minute
 
 // CreateToken creates a token for a person and returns it. Nothing returns it again.
-// expires is zero for a token that does not expire. Fails with code [NoPerson] or
-// [BadScope].
-func (r *Register) CreateToken(ctx context.Context, name string, scopes []access.Scope, expires time.Time) (secret string, t Token, err error) {
+// expires is zero for a token that does not expire. projects are the IDs of the projects
+// that it is for; none means all that the person knows of. Fails with code [NoPerson],
+// [BadScope] or [NotSeen].
+func (r *Register) CreateToken(ctx context.Context, name string, scopes []access.Scope, expires time.Time, projects ...string) (secret string, t Token, err error) {
 	if len(scopes) == 0 {
 		return "", Token{}, fault.New(BadScope, "a token without a scope opens nothing", "use one or more of "+Words(access.Scopes)+", separated by commas")
 	}
@@ -29,12 +31,15 @@ func (r *Register) CreateToken(ctx context.Context, name string, scopes []access
 		if err != nil {
 			return err
 		}
-		t = Token{ID: newTokenID(), For: p.Name, Scopes: inOrder(scopes), Created: tx.Now, Expires: expires.UTC()}
+		if err := mustSee(ctx, tx, p, projects); err != nil {
+			return err
+		}
+		t = Token{ID: newTokenID(), For: p.Name, Scopes: inOrder(scopes), Created: tx.Now, Expires: expires.UTC(), Projects: projects}
 		if expires.IsZero() {
 			t.Expires = time.Time{}
 		}
-		if _, err := tx.Exec(ctx, "INSERT INTO people_tokens (id, person, hash, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
-			t.ID, t.For, hashOf(secret), join(t.Scopes, " "), millis(t.Created), millis(t.Expires)); err != nil {
+		if _, err := tx.Exec(ctx, "INSERT INTO people_tokens (id, person, hash, scopes, created, expires, projects) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			t.ID, t.For, hashOf(secret), join(t.Scopes, " "), millis(t.Created), millis(t.Expires), strings.Join(projects, " ")); err != nil {
 			return fmt.Errorf("create token: %w", err)
 		}
 		return tell(tx, t.For, Event{Type: "tokenCreated", Token: t.ID})
@@ -78,7 +83,7 @@ func (r *Register) Tokens(ctx context.Context) (all []Token, err error) {
 }
 
 func listTokens(ctx context.Context, tx *store.Tx, where string, args ...any) ([]Token, error) {
-	rows, err := tx.Query(ctx, "SELECT id, person, scopes, created, expires, used, revoked FROM people_tokens "+where+" ORDER BY created, id", args...)
+	rows, err := tx.Query(ctx, "SELECT "+tokenColumns+" FROM people_tokens "+where+" ORDER BY created, id", args...)
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
@@ -94,11 +99,13 @@ func listTokens(ctx context.Context, tx *store.Tx, where string, args ...any) ([
 	return all, rows.Err()
 }
 
+const tokenColumns = "id, person, scopes, created, expires, used, revoked, projects"
+
 func scanToken(row interface{ Scan(...any) error }) (t Token, err error) {
-	var scopes string
+	var scopes, projects string
 	var created, expires, used, revoked int64
-	err = row.Scan(&t.ID, &t.For, &scopes, &created, &expires, &used, &revoked)
-	t.Scopes = splitScopes(scopes)
+	err = row.Scan(&t.ID, &t.For, &scopes, &created, &expires, &used, &revoked, &projects)
+	t.Scopes, t.Projects = splitScopes(scopes), strings.Fields(projects)
 	t.Created, t.Expires, t.Used, t.Revoked = at(created), at(expires), at(used), at(revoked)
 	return t, err
 }
@@ -122,9 +129,14 @@ func at(ms int64) time.Time {
 func (r *Register) Bearer(ctx context.Context, secret string) (c access.Caller, until time.Time, err error) {
 	var t Token
 	var now time.Time
+	var sees access.Boundary
+	var roles []string
 	err = r.db.View(ctx, func(tx *store.Tx) (err error) {
 		now = tx.Now
-		t, err = scanToken(tx.QueryRow(ctx, "SELECT id, person, scopes, created, expires, used, revoked FROM people_tokens WHERE hash = ?", hashOf(secret)))
+		t, err = scanToken(tx.QueryRow(ctx, "SELECT "+tokenColumns+" FROM people_tokens WHERE hash = ?", hashOf(secret)))
+		if err == nil {
+			sees, roles, err = boundaryOf(ctx, tx, t)
+		}
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -143,7 +155,7 @@ func (r *Register) Bearer(ctx context.Context, secret string) (c access.Caller, 
 			return err
 		})
 	}
-	return access.Caller{Level: access.Agents, How: access.ByNamed, Name: t.For, Scopes: t.Scopes, Token: t.ID}, t.Expires, nil
+	return access.Caller{Level: access.Agents, How: access.ByNamed, Name: t.For, Scopes: t.Scopes, Roles: roles, Token: t.ID, Boundary: sees}, t.Expires, nil
 }
 
 // refused returns the fault for a token that has ended, or nil.
@@ -157,12 +169,16 @@ func refused(t Token, now time.Time) error {
 	return nil
 }
 
-// Valid reports whether a token that was valid still is.
-func (r *Register) Valid(ctx context.Context, id string) (valid bool, err error) {
+// Valid reports whether a token that was valid still is, and which projects it knows of.
+func (r *Register) Valid(ctx context.Context, id string) (valid bool, sees access.Boundary, err error) {
 	err = r.db.View(ctx, func(tx *store.Tx) error {
 		found, err := listTokens(ctx, tx, "WHERE id = ?", id)
-		valid = len(found) == 1 && found[0].Ended(tx.Now) == ""
+		if err != nil || len(found) != 1 || found[0].Ended(tx.Now) != "" {
+			return err
+		}
+		sees, _, err = boundaryOf(ctx, tx, found[0])
+		valid = err == nil
 		return err
 	})
-	return valid, err
+	return valid, sees, err
 }

@@ -227,16 +227,17 @@ func (m *Manager) IDs(ctx context.Context, kind Kind, part string) (found []Name
 		return nil, nil // no record has such an ID or name
 	}
 	low := strings.ToLower(strings.TrimSpace(part))
+	within, args := withinRows(ctx, projectOf[kind])
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		if kind == KindProject && low != "" {
-			found, err = all(ctx, tx, scanNamed, "SELECT id, name FROM projects WHERE name = ?", strings.TrimSpace(part))
+			found, err = all(ctx, tx, scanNamed, "SELECT id, name FROM projects WHERE "+within+" AND name = ?", append(args[:len(args):len(args)], strings.TrimSpace(part))...)
 			if err != nil || len(found) > 0 {
 				return err
 			}
 		}
-		found, err = all(ctx, tx, scanNamed, fmt.Sprintf(query, "id >= ? AND id < ?"), low, low+"g") // g sorts after every hex digit and dash
+		found, err = all(ctx, tx, scanNamed, fmt.Sprintf(query, within+" AND id >= ? AND id < ?"), append(args[:len(args):len(args)], low, low+"g")...) // g sorts after every hex digit and dash
 		if err == nil && len(found) == 0 && len(low) >= leastPart && strings.Trim(low, "0123456789abcdef-") == "" {
-			found, err = all(ctx, tx, scanNamed, fmt.Sprintf(query, "id LIKE ?"), "%"+low)
+			found, err = all(ctx, tx, scanNamed, fmt.Sprintf(query, within+" AND id LIKE ?"), append(args, "%"+low)...)
 		}
 		return err
 	})

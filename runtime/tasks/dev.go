@@ -49,6 +49,9 @@ func (d DevServer) URL() string { return "http://localhost:" + strconv.Itoa(d.Po
 // DevServer returns an attempt's dev server, or nil if none was started.
 func (m *Manager) DevServer(ctx context.Context, attemptID string) (d *DevServer, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if err := withinAttempt(ctx, tx, attemptID, "attempt_id", attemptID); err != nil {
+			return err
+		}
 		d, err = readDev(ctx, tx, attemptID)
 		return err
 	})

@@ -3,8 +3,10 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -69,7 +71,11 @@ func note(tx *store.Tx, e Event) (int64, error) {
 
 // Watcher follows events. Only one goroutine may use it, but any goroutine may
 // call Close.
-type Watcher struct{ events *store.Watcher }
+type Watcher struct {
+	m      *Manager
+	events *store.Watcher
+	seen   map[string]bool // tasks of events without a project, and whether the caller knows of them
+}
 
 // Watch follows the events after seq. If id is not empty, it selects the events
 // of the attempt with that ID, or the events that concern the task or project
@@ -89,7 +95,7 @@ func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, er
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{w}, nil
+	return &Watcher{m: m, events: w}, nil
 }
 
 // Close stops the watcher.
@@ -97,18 +103,41 @@ func (w *Watcher) Close() { w.events.Close() }
 
 // Next waits for events and returns them in order. An event that cannot be
 // decoded, for example from a newer version, has an empty Type. Next returns
-// the errors of [store.Watcher.Next].
+// the errors of [store.Watcher.Next]. It leaves out events of projects that the caller of
+// ctx does not know of.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
-	found, err := w.events.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	events := make([]Event, len(found))
-	for i, e := range found {
-		if json.Unmarshal(e.Data, &events[i]) != nil {
-			events[i] = Event{}
+	for {
+		found, err := w.events.Next(ctx)
+		if err != nil {
+			return nil, err
 		}
-		events[i].Seq, events[i].At = e.Seq, e.At
+		events := make([]Event, len(found))
+		for i, e := range found {
+			if json.Unmarshal(e.Data, &events[i]) != nil {
+				events[i] = Event{}
+			}
+			events[i].Seq, events[i].At = e.Seq, e.At
+		}
+		if events = slices.DeleteFunc(events, func(e Event) bool { return !w.knows(ctx, e) }); len(events) > 0 {
+			return events, nil
+		}
 	}
-	return events, nil
+}
+
+// knows reports whether the caller knows of an event's project. If that cannot be read, the
+// event is left out.
+func (w *Watcher) knows(ctx context.Context, e Event) bool {
+	c := access.Of(ctx)
+	if c.Everything() || e.ProjectID != "" {
+		return c.Sees(e.ProjectID)
+	}
+	known, found := w.seen[e.TaskID]
+	if !found {
+		err := w.m.db.View(ctx, func(tx *store.Tx) error { return withinTask(ctx, tx, e.TaskID, "task_id", e.TaskID) })
+		if known = err == nil; w.seen == nil || len(w.seen) > 1000 {
+			w.seen = map[string]bool{}
+		}
+		w.seen[e.TaskID] = known
+	}
+	return known
 }

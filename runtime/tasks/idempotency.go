@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -46,6 +47,16 @@ type request struct {
 	asked, payload any
 }
 
+// scopeFor returns the scope of the caller. Callers that do not see the same projects share
+// no IDs, so none finds the result of another.
+func (r request) scopeFor(ctx context.Context) string {
+	c := access.Of(ctx)
+	if c.Everything() {
+		return r.scope
+	}
+	return fmt.Sprintf("%s %s %t %s", r.scope, c.Name, c.Confined, strings.Join(c.Projects, " "))
+}
+
 // result reports whether the request was made before. If it was, the earlier
 // result is decoded into the variable to which the parameter into points.
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
@@ -53,7 +64,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 		return false, nil
 	}
 	var digest, result string
-	err = tx.QueryRow(ctx, "SELECT digest, result FROM once WHERE scope = ? AND key = ?", r.scope, r.id).Scan(&digest, &result)
+	err = tx.QueryRow(ctx, "SELECT digest, result FROM once WHERE scope = ? AND key = ?", r.scopeFor(ctx), r.id).Scan(&digest, &result)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -95,7 +106,7 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 		return fmt.Errorf("delete old request IDs: %w", err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
-		r.scope, r.id, asked+payload, string(data), tx.Now.UnixMilli())
+		r.scopeFor(ctx), r.id, asked+payload, string(data), tx.Now.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("store request ID: %w", err)
 	}

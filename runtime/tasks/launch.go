@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -24,7 +25,7 @@ const launchPatience = 30 * time.Second
 // there are free slots. It leaves the rest to a launcher. If launch fails, it
 // only logs the error, because a sweep in this process or another retries.
 func (m *Manager) launch(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
+	ctx = access.Itself(context.WithoutCancel(ctx))
 	chosen, rest, err := m.chooseWaiting(ctx)
 	if err != nil {
 		m.options.Log.Warn("cannot launch waiting processes", "error", err)

@@ -20,6 +20,8 @@ import (
 type Options struct {
 	// Dir is the absolute path of the folder for worktrees and spool files.
 	Dir string
+	// Person is who starts attempts if the caller has no name; see [Attempt.Person].
+	Person string
 	// BranchPrefix is the first part of branch names. Empty means "deskhand".
 	BranchPrefix string
 	// MaxRunning is the number of slots on this machine. This manager's queued

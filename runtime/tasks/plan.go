@@ -49,6 +49,9 @@ func (m *Manager) Plans(ctx context.Context, projectID string) (plans map[string
 		return nil, err
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if err := within(ctx, projectID, "project_id", projectID); err != nil {
+			return err
+		}
 		plans, err = readPlans(ctx, tx, projectID)
 		return err
 	})
@@ -211,6 +214,9 @@ func (m *Manager) Statuses(ctx context.Context, projectID string) (statuses map[
 	}
 	statuses = map[string]Status{}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if err := within(ctx, projectID, "project_id", projectID); err != nil {
+			return err
+		}
 		rows, err := all(ctx, tx, func(s scanner) (t Task, err error) { return t, s.Scan(&t.ID, &t.Status) }, "SELECT id, status FROM tasks WHERE project_id = ?", projectID)
 		for _, t := range rows {
 			statuses[t.ID] = t.Status

@@ -28,7 +28,8 @@ func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, e
 		return ProjectPage{}, badCursor(page.Cursor)
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
-		found.Projects, err = all(ctx, tx, scanProject, "SELECT "+projectColumns+" FROM projects WHERE name > ? ORDER BY name LIMIT ?", string(after), page.limit()+1)
+		where, args := withinRows(ctx, "id", string(after))
+		found.Projects, err = all(ctx, tx, scanProject, "SELECT "+projectColumns+" FROM projects WHERE name > ? AND "+where+" ORDER BY name LIMIT ?", append(args, page.limit()+1)...)
 		return err
 	})
 	if err != nil {

@@ -217,6 +217,9 @@ func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequ
 		return nil, err
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		if err := withinAttempt(ctx, tx, attemptID, "attempt_id", attemptID); err != nil {
+			return err
+		}
 		found, err = all(ctx, tx, scanPull, "SELECT "+pullColumns+" FROM pulls WHERE attempt_id = ? ORDER BY repo", attemptID)
 		return err
 	})

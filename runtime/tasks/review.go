@@ -139,6 +139,9 @@ type Comment struct {
 // Comments returns an attempt's comments, oldest first.
 func (m *Manager) Comments(ctx context.Context, attemptID string) (found []Comment, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if err := withinAttempt(ctx, tx, attemptID, "attempt_id", attemptID); err != nil {
+			return err
+		}
 		found, err = all(ctx, tx, scanComment, "SELECT "+commentColumns+" FROM comments WHERE attempt_id = ? ORDER BY created_at, id", attemptID)
 		return err
 	})

@@ -88,6 +88,9 @@ func scanProject(row scanner) (p Project, err error) {
 }
 
 func readProject(ctx context.Context, tx *store.Tx, id string) (Project, error) {
+	if err := within(ctx, id, "project_id", id); err != nil {
+		return Project{}, err
+	}
 	return one(ctx, tx, "project_id", id, scanProject, "SELECT "+projectColumns+" FROM projects WHERE id = ?")
 }
 
@@ -104,7 +107,11 @@ func scanRepo(row scanner) (r Repo, err error) {
 }
 
 func readRepo(ctx context.Context, tx *store.Tx, id string) (Repo, error) {
-	return one(ctx, tx, "repo_id", id, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE id = ?")
+	r, err := one(ctx, tx, "repo_id", id, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE id = ?")
+	if err == nil {
+		err = within(ctx, r.ProjectID, "repo_id", id)
+	}
+	return r, err
 }
 
 func writeRepo(ctx context.Context, tx *store.Tx, r Repo) error {
@@ -132,15 +139,19 @@ func scanTask(row scanner) (t Task, err error) {
 }
 
 func readTask(ctx context.Context, tx *store.Tx, id string) (Task, error) {
-	return one(ctx, tx, "task_id", id, scanTask, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ?")
+	t, err := one(ctx, tx, "task_id", id, scanTask, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ?")
+	if err == nil {
+		err = within(ctx, t.ProjectID, "task_id", id)
+	}
+	return t, err
 }
 
-const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.sandbox, a.created_at, a.updated_at"
+const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.sandbox, a.created_at, a.updated_at, a.person"
 
 func scanAttempt(row scanner) (a attempt, err error) {
 	var created, updated int64
 	var repos, sandbox string
-	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &sandbox, &created, &updated); err != nil {
+	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &sandbox, &created, &updated, &a.Person); err != nil {
 		return a, err
 	}
 	a.Sandbox = readSandbox(sandbox)
@@ -157,7 +168,11 @@ type attempt struct {
 }
 
 func readAttempt(ctx context.Context, tx *store.Tx, id string) (attempt, error) {
-	return one(ctx, tx, "attempt_id", id, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.id = ?")
+	a, err := one(ctx, tx, "attempt_id", id, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.id = ?")
+	if err == nil {
+		err = withinTask(ctx, tx, a.TaskID, "attempt_id", id)
+	}
+	return a, err
 }
 
 func insertAttempt(ctx context.Context, tx *store.Tx, a attempt) error {
@@ -165,8 +180,8 @@ func insertAttempt(ctx context.Context, tx *store.Tx, a attempt) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO attempts (id, task_id, branch, dir, host, removed, repos, created_at, updated_at) VALUES ("+marks(9)+")",
-		a.ID, a.TaskID, a.Branch, a.Dir, a.host, a.removed, string(repos), millis(a.Created), millis(a.Updated))
+	_, err = tx.Exec(ctx, "INSERT INTO attempts (id, task_id, branch, dir, host, removed, repos, created_at, updated_at, person) VALUES ("+marks(10)+")",
+		a.ID, a.TaskID, a.Branch, a.Dir, a.host, a.removed, string(repos), millis(a.Created), millis(a.Updated), a.Person)
 	if err != nil {
 		return fmt.Errorf("write attempt: %w", err)
 	}
@@ -183,7 +198,11 @@ func scanSession(row scanner) (s Session, err error) {
 }
 
 func readSession(ctx context.Context, tx *store.Tx, id string) (Session, error) {
-	return one(ctx, tx, "session_id", id, scanSession, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?")
+	s, err := one(ctx, tx, "session_id", id, scanSession, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?")
+	if err == nil {
+		err = withinAttempt(ctx, tx, s.AttemptID, "session_id", id)
+	}
+	return s, err
 }
 
 // latestSession returns an attempt's newest session, or the zero Session if there is
@@ -234,7 +253,11 @@ func scanProcess(row scanner) (p process, err error) {
 }
 
 func readProcess(ctx context.Context, tx *store.Tx, id string) (process, error) {
-	return one(ctx, tx, "execution_process_id", id, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.id = ?")
+	p, err := one(ctx, tx, "execution_process_id", id, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.id = ?")
+	if err == nil {
+		err = withinTask(ctx, tx, p.taskID, "execution_process_id", id)
+	}
+	return p, err
 }
 
 // latestProcess returns an attempt's newest process, or nil if there is none.

@@ -1,12 +1,14 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -132,7 +134,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 			return Started{}, err
 		}
 		a.Created = after(tx.Now, newest)
-		a.Updated = a.Created
+		a.Updated, a.Person = a.Created, cmp.Or(access.Of(ctx).Name, m.options.Person)
 		if err := insertAttempt(ctx, tx, a); err != nil {
 			return Started{}, err
 		}

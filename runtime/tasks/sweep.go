@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
@@ -61,6 +62,7 @@ func (s *leaseObservations) overdue(now []process, term time.Duration) (late []p
 // waiting for a slot. Any number of managers may sweep concurrently; only one
 // of them does each step.
 func (m *Manager) Sweep(ctx context.Context) error {
+	ctx = access.Itself(ctx)
 	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
 	m.launch(ctx)
 	if err != nil {
@@ -71,7 +73,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 
 // EndLost ends the processes of dead runners. It skips the other steps of
 // [Manager.Sweep].
-func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(ctx) }
+func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(access.Itself(ctx)) }
 
 // reapDead ends the processes whose runner is dead or overdue.
 func (m *Manager) reapDead(ctx context.Context) error {

@@ -164,6 +164,9 @@ type Attempt struct {
 	// Sandbox is the sandbox of the last run.
 	Sandbox          Sandbox
 	Created, Updated time.Time
+	// Person is the person with a name who started the attempt, and for whom its agent
+	// works. It is empty for the owner of the installation.
+	Person string
 }
 
 // AttemptRepo is one repository of an attempt.

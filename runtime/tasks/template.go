@@ -21,6 +21,9 @@ func (m *Manager) Templates(ctx context.Context, projectID string) (found []Temp
 		return nil, err
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if err := within(ctx, projectID, "project_id", projectID); err != nil {
+			return err
+		}
 		found, err = all(ctx, tx, func(s scanner) (t Template, err error) { return t, s.Scan(&t.Title, &t.Description) },
 			"SELECT title, description FROM templates WHERE project_id = ? ORDER BY title", projectID)
 		return err

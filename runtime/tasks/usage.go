@@ -92,7 +92,8 @@ func (m *Manager) Usage(ctx context.Context, q UsageQuery) (groups []UsageGroup,
 	if !ok {
 		return nil, total, refuse(InvalidArgument, "group usage by day, agent, task, project, attempt or process", "usage cannot be grouped by %q", brief(string(q.By)))
 	}
-	where, args := []string{"started_at >= ?"}, []any{millis(q.Since)}
+	within, args := withinRows(ctx, "project_id", millis(q.Since))
+	where := []string{"started_at >= ?", within}
 	for _, one := range [][2]string{{"project_id", q.ProjectID}, {"task_id", q.TaskID}, {"attempt_id", q.AttemptID}} {
 		if one[1] == "" {
 			continue

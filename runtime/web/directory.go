@@ -19,8 +19,9 @@ type Directory interface {
 	// Bearer returns the caller that sent a token, and when the token expires (zero:
 	// never). If the token is refused, the error is a fault.
 	Bearer(ctx context.Context, secret string) (access.Caller, time.Time, error)
-	// Valid reports whether a token that was accepted still is, by its ID.
-	Valid(ctx context.Context, token string) (bool, error)
+	// Valid reports whether a token that was accepted still is, by its ID, and which
+	// projects it knows of now.
+	Valid(ctx context.Context, token string) (bool, access.Boundary, error)
 	// Session returns the caller of a browser that signed in with an invitation, and
 	// whether its session continues.
 	Session(ctx context.Context, name string, turn int64) (access.Caller, bool, error)
@@ -44,21 +45,26 @@ func (s *Server) bearer(r *http.Request, secret string) (c access.Caller, one se
 		s.opts.Logger.Error("cannot check a token", "error", err)
 		return access.Caller{}, one, nil
 	}
-	return c, session{id: "token/" + c.Token, token: c.Token, until: until}, nil
+	return c, session{id: "token/" + c.Token, token: c.Token, until: until, rights: rightsOf(access.Caller{Boundary: c.Boundary})}, nil
 }
 
-// over reports whether a session or a token has ended elsewhere.
-func (s *Server) over(ctx context.Context, one session) (bool, error) {
+// over reports whether a session or a token has ended elsewhere, or else whether its rights
+// have changed.
+func (s *Server) over(ctx context.Context, one session) (ended, changed bool, err error) {
+	now := one.rights
 	if one.token != "" {
-		valid, err := s.opts.Directory.Valid(ctx, one.token)
-		return !valid, err
+		valid, sees, err := s.opts.Directory.Valid(ctx, one.token)
+		return !valid, rightsOf(access.Caller{Boundary: sees}) != now, err
 	}
 	if one.name != "" {
-		if _, ok, err := s.opts.Directory.Session(ctx, one.name, one.turn); err != nil || !ok {
-			return !ok, err
+		c, ok, err := s.opts.Directory.Session(ctx, one.name, one.turn)
+		if err != nil || !ok {
+			return !ok, false, err
 		}
+		now = rightsOf(c)
 	}
-	return s.opts.Ledger.Ended(ctx, one.id, one.began)
+	ended, err = s.opts.Ledger.Ended(ctx, one.id, one.began)
+	return ended, now != one.rights, err
 }
 
 // joinPath is the path of an invitation.

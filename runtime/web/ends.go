@@ -34,13 +34,13 @@ func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, ov
 	began := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.by[one.id]
+	of := l.by[one.key()]
 	if of == nil {
 		of = &lastingSession{one, map[*time.Time]context.CancelFunc{}}
 		if l.by == nil {
 			l.by = map[string]*lastingSession{}
 		}
-		l.by[one.id] = of
+		l.by[one.key()] = of
 	}
 	of.requests[&began] = cancel
 	return ctx, func() {
@@ -48,8 +48,8 @@ func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, ov
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(of.requests, &began)
-		if len(of.requests) == 0 && l.by[one.id] == of {
-			delete(l.by, one.id)
+		if len(of.requests) == 0 && l.by[one.key()] == of {
+			delete(l.by, one.key())
 		}
 	}
 }
@@ -58,7 +58,20 @@ func (l *lasting) begin(ctx context.Context, one session) (_ context.Context, ov
 func (l *lasting) end(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if of := l.by[id]; of != nil {
+	for _, of := range l.by {
+		for _, cancel := range of.requests {
+			if of.id == id {
+				cancel()
+			}
+		}
+	}
+}
+
+// change ends the requests that began when a caller had other rights.
+func (l *lasting) change(one session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if of := l.by[one.key()]; of != nil {
 		for _, cancel := range of.requests {
 			cancel()
 		}
@@ -92,8 +105,12 @@ func (s *Server) endSessions(ctx context.Context) {
 			return
 		case now := <-every.C:
 			for _, one := range s.lasting.old(now.Add(-endsEvery / 2)) {
-				if ended, err := s.over(ctx, one); err == nil && ended {
+				switch ended, changed, err := s.over(ctx, one); {
+				case err != nil:
+				case ended:
 					s.lasting.end(one.id)
+				case changed:
+					s.lasting.change(one)
 				}
 			}
 		}

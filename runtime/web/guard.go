@@ -101,6 +101,10 @@ func (s *Server) caller(r *http.Request) (c access.Caller, one session, err erro
 	case bearer && people.IsToken(secret): // a stranger if it is wrong, also where others need no token
 		c, one, err = s.bearer(r, secret)
 	case scheme == "":
+		var known bool
+		if c, one, known = s.proxied(r); known {
+			break
+		}
 		if c, one, err = s.browser(r); c.Level > access.Anyone {
 			break
 		}
@@ -130,7 +134,7 @@ func (s *Server) browser(r *http.Request) (c access.Caller, one session, err err
 		}
 		return access.Caller{}, session{}, nil
 	}
-	c.Session = one.id
+	c.How, c.Session, one.rights = one.how, one.id, rightsOf(c)
 	return c, one, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,21 @@ type loginPage struct {
 	Days    int    // how many days this browser stays signed in; 0 if it is less than two
 	Onward  string // address at which to continue; empty if there is a form
 	Away    bool   // whether the requested host name differs from the one to which sessions belong
+	// Provider is the path at which signing in with an identity provider begins; empty
+	// without one.
+	Provider string
+}
+
+// showLogin shows the sign-in page.
+func (s *Server) showLogin(w http.ResponseWriter, r *http.Request, status int, p loginPage) {
+	p.Away = !s.opts.People.atHome(r) && r.Method == http.MethodGet
+	if p.Days = int(s.opts.People.sessionTime() / (24 * time.Hour)); p.Days < 2 {
+		p.Days = 0
+	}
+	if s.opts.Provider != nil {
+		p.Provider, p.Away = oidcPath+"?to="+url.QueryEscape(p.To), false
+	}
+	s.opts.Shell.Write(w, r, status, s.loginPage, "", page.Page{Title: "Sign in", Data: p})
 }
 
 // login signs a browser in. It accepts a link from [People.LoginLink], or a
@@ -39,14 +55,8 @@ func (s *Server) login() http.Handler {
 		panic(err)
 	}
 	s.opts.Shell.Add(files)
-	t := s.opts.Shell.Parse(templates, "templates/login.html")
-	show := func(w http.ResponseWriter, r *http.Request, status int, p loginPage) {
-		p.Away = !s.opts.People.atHome(r) && r.Method == http.MethodGet
-		if p.Days = int(s.opts.People.sessionTime() / (24 * time.Hour)); p.Days < 2 {
-			p.Days = 0
-		}
-		s.opts.Shell.Write(w, r, status, t, "", page.Page{Title: "Sign in", Data: p})
-	}
+	s.loginPage = s.opts.Shell.Parse(templates, "templates/login.html")
+	show := s.showLogin
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := loginPage{}
 		if status, trouble := readForm(r); status != 0 {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -73,7 +74,16 @@ type session struct {
 	name  string    // empty for the owner of the installation
 	turn  int64
 	token string // ID of the token; empty for a browser
+	// rights are the scopes and the boundary of a caller with a name when the request
+	// began; see [rightsOf].
+	rights string
 }
+
+// key identifies the requests of a session that have the same rights.
+func (s session) key() string { return s.id + "\n" + s.rights }
+
+// rightsOf returns text that differs if a caller's rights differ.
+func rightsOf(c access.Caller) string { return fmt.Sprint(c.Scopes, c.Confined, c.Projects) }
 
 func readSession(id string, until time.Time) (s session, ok bool) {
 	parts := strings.SplitN(id, "-", 5) // a name may contain hyphens
@@ -82,7 +92,7 @@ func readSession(id string, until time.Time) (s session, ok bool) {
 	}
 	ms, err := strconv.ParseInt(parts[0], 10, 64)
 	s = session{id: id, how: parts[1], began: time.UnixMilli(ms), until: until}
-	if (len(parts) == 5) != (s.how == access.ByInvite) {
+	if (len(parts) == 5) != (s.how == access.ByInvite || s.how == access.ByOIDC) {
 		return s, false
 	}
 	if len(parts) == 5 && err == nil {
@@ -106,7 +116,7 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 		if one.name != "" && s.opts.Directory == nil {
 			continue
 		}
-		ended, err := s.over(r.Context(), one)
+		ended, _, err := s.over(r.Context(), one)
 		if err != nil {
 			s.opts.Logger.Error("cannot check a session", "error", err)
 		}
@@ -129,7 +139,11 @@ func newSessionID(how string) string {
 
 // begin gives the browser the cookie of a session.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, id string) {
-	until := time.Now().Add(s.opts.People.sessionTime())
+	s.beginFor(w, r, id, s.opts.People.sessionTime())
+}
+
+func (s *Server) beginFor(w http.ResponseWriter, r *http.Request, id string, lasts time.Duration) {
+	until := time.Now().Add(lasts)
 	s.setSession(w, r, pass(s.opts.People.Key, sessionUse(r), until, id), until)
 }
 

@@ -13,6 +13,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"maps"
 	"net"
@@ -77,6 +78,10 @@ type Options struct {
 	Ledger Ledger
 	// Directory knows the people with names. If nil, there are none.
 	Directory Directory
+	// Provider signs people in with an identity provider. If nil, there is none.
+	Provider *Provider
+	// Proxy signs people in with a header. With the zero value, there is none.
+	Proxy Proxy
 	// Homeward reports whether to redirect a browser that has not signed in here to
 	// the host name that sessions belong to, because its request shows something
 	// that only the person's browser has. If nil, such browsers are not redirected.
@@ -139,14 +144,15 @@ type Options struct {
 
 // Server is an HTTP front. Use New to create one.
 type Server struct {
-	opts    Options
-	metrics *metrics
-	handler http.Handler
-	tries   tries // keys tried on the sign-in page
-	wrong   tries // wrong secrets from programs
-	links   tries // wrong sign-in links that are in the audit log
-	lasting lasting
-	bodies  *semaphore.Weighted // remaining budget for the running requests' bodies, in bytes
+	opts      Options
+	metrics   *metrics
+	handler   http.Handler
+	tries     tries // keys tried on the sign-in page
+	wrong     tries // wrong secrets from programs
+	links     tries // wrong sign-in links that are in the audit log
+	lasting   lasting
+	loginPage *template.Template
+	bodies    *semaphore.Weighted // remaining budget for the running requests' bodies, in bytes
 }
 
 // New checks the options and returns a server. Its errors are faults. The code
@@ -230,7 +236,7 @@ func (s *Server) routes() http.Handler {
 // mounted returns all handlers by path, including the front's own.
 func (s *Server) mounted() map[string]http.Handler {
 	all := map[string]http.Handler{
-		"/healthz": reads(s.health), "/readyz": reads(s.ready), "/metrics": s.metrics.page, "/": s.missing(),
+		"/healthz": reads(s.health), "/readyz": reads(s.ready), "/metrics": s.ofAllProjects(s.metrics.page), "/": s.missing(),
 	}
 	if s.opts.Shell != nil {
 		all[page.StaticPath], all[loginPath], all["POST "+logoutPath] = s.opts.Shell.Static(), s.login(), s.logout()
@@ -238,13 +244,29 @@ func (s *Server) mounted() map[string]http.Handler {
 	if s.opts.Shell != nil && s.opts.Directory != nil {
 		all[joinPath] = s.join()
 	}
+	if s.opts.Shell != nil && s.opts.Provider != nil {
+		all["GET "+oidcPath], all["GET "+callbackPath] = s.toProvider(), s.fromProvider()
+	}
 	maps.Copy(all, s.opts.Mounts)
 	return all
+}
+
+// ofAllProjects hides a page about all projects from callers who know only of some.
+func (s *Server) ofAllProjects(page http.Handler) http.Handler {
+	missing := s.missing()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !access.Of(r.Context()).Everything() {
+			missing.ServeHTTP(w, r)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
 }
 
 // Own holds what the front's own routes require.
 var Own = map[string]access.Rule{
 	"/healthz": {}, "/readyz": {}, "/": {}, page.StaticPath: {}, loginPath: {}, joinPath: {},
+	"GET " + oidcPath: {}, "GET " + callbackPath: {},
 	"/metrics":           {Level: access.Agents, Scope: access.Admin},
 	"POST " + logoutPath: {Level: access.People}, // whoever is signed in
 }

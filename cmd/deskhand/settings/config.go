@@ -28,6 +28,7 @@ func (s *Settings) Config(run Run) app.Config {
 		Tasks: app.PartOf(s.TasksOptions()), People: app.PartOf(s.People()), Docs: app.PartOf(s.docs(run.Stderr)), Views: app.PartOf(s.hasViews()),
 		Upstreams: app.PartOf(s.upstreams()), Agents: app.PartOf(s.others()), Notices: app.PartOf(s.notices()), Syslog: app.PartOf(s.syslog()),
 		Surfaces: app.PartOf(s.surfaces(run.Log)), Spans: app.PartOf(s.spans(run)),
+		SignIn: app.PartOf(s.signIn()), Proxy: app.PartOf(s.proxy()),
 		Token: app.PartOf(s.token()), Visitors: app.PartOf(s.visitors()),
 		Hosts: s.list("allow-host"), Origins: s.list("allow-origin"), PublicURL: cmp.Or(s.get("public-url"), s.get("base-url")), BaseURL: s.get("base-url"),
 	}

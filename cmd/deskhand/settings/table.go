@@ -64,6 +64,9 @@ var table = []setting{
 		usage: "store for questions and tasks: a folder or postgres://... (default: the state folder)"},
 
 	{name: "person", noFlag: true, trust: needsTrust, usage: "your name among the people of this installation (default: its owner)"},
+	{name: "people.oidc", noFlag: true, tree: true, trust: needsTrust, usage: "identity provider with which people sign in to the pages"},
+	{name: "people.proxy-header", noFlag: true, trust: needsTrust, usage: "header in which a proxy names the person who is signed in"},
+	{name: "people.proxy-from", list: true, noFlag: true, trust: needsTrust, usage: "addresses of that proxy, for example 10.0.0.7 or 10.1.0.0/16"},
 	{name: "elicitation.timeout", fallback: "5m", noFlag: true, check: waitTime,
 		usage: "how long ask_user and \"deskhand ask\" wait by default, for example 90s or 10m",
 		trust: whenStricter("it is longer", longer)}, // a question that ends immediately never reaches a person

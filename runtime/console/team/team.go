@@ -3,8 +3,10 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,69 +17,143 @@ import (
 	"github.com/deskhand/deskhand/runtime/people"
 )
 
+// Installation is what the commands need of an installation.
+type Installation interface {
+	Register(context.Context) (*people.Register, error)
+	// InviteLink returns the address at which a browser uses an invitation, and whether
+	// only this machine reaches it.
+	InviteLink(ctx context.Context, secret string) (link string, here bool, err error)
+	// ForgetCredentials deletes the upstream credentials of a person who was removed:
+	// another person may get the name later.
+	ForgetCredentials(ctx context.Context, name string) error
+	// ProjectID returns the ID of the project with a name.
+	ProjectID(ctx context.Context, name string) (id string, err error)
+	// ProjectName returns the name of the project with an ID, or "" if there is none.
+	ProjectName(ctx context.Context, id string) (name string, err error)
+}
+
 // Command is the part that all commands share.
 type Command struct {
 	console.Console
-	Register *people.Register
-	// Link returns the address at which a browser uses an invitation, and whether
-	// only this machine reaches it.
-	Link func(ctx context.Context, secret string) (link string, here bool, err error)
-	// Forget deletes the upstream credentials of a person who was removed: another
-	// person may get the name later.
-	Forget func(ctx context.Context, name string) error
+	Of       Installation
+	register *people.Register
 
-	JSON            bool   // --json
-	Scopes, Expires string // --scope and --expires; empty: not given
-	For             string // --for
+	json            bool     // --json
+	scopes, expires string   // --scope and --expires; empty: not given
+	person          string   // --for
+	roles           []string // --role
+	guest           bool     // --guest
+	projects        []string // --project: names
 }
 
-// Add adds a person.
-func (c *Command) Add(ctx context.Context, name string) error {
-	var scopes []access.Scope
-	if c.Scopes != "" {
-		var err error
-		if scopes, err = people.ParseScopes(c.Scopes); err != nil {
+// projectIDs returns the IDs of the projects that --project names.
+func (c *Command) projectIDs(ctx context.Context) (ids []string, err error) {
+	for _, name := range c.projects {
+		id, err := c.Of.ProjectID(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// named replaces the IDs of projects by their names, and drops those of deleted projects.
+func (c *Command) named(ctx context.Context, ids []string) ([]string, error) {
+	names := []string{}
+	for _, id := range ids {
+		name, err := c.Of.ProjectName(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// add adds a person, or makes one who was added before a member of projects.
+func (c *Command) add(ctx context.Context, name string) error {
+	n := people.Newcomer{Name: name, Guest: c.guest, Roles: c.roles}
+	var err error
+	if c.scopes != "" {
+		if n.Scopes, err = people.ParseScopes(c.scopes); err != nil {
 			return err
 		}
 	}
-	if err := c.Register.Add(ctx, name, scopes); err != nil {
+	if n.Projects, err = c.projectIDs(ctx); err != nil {
 		return err
 	}
-	c.Tell(name + " is added. For a browser: deskhand people invite " + name + "; for a program: deskhand token create --for " + name + " --scope ask")
+	err = c.register.Admit(ctx, n)
+	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && !c.guest && len(c.roles) == 0 {
+		if err := c.register.Join(ctx, name, n.Projects...); err != nil {
+			return err
+		}
+		c.Tell(name + " is a member of " + strings.Join(c.projects, ", ") + " now: only its members see it")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text := name + " is added"
+	if len(n.Projects) > 0 {
+		text += ", as a member of " + strings.Join(c.projects, ", ") + ": only its members see it"
+	}
+	c.Tell(text + ". For a browser: deskhand people invite " + name + "; for a program: deskhand token create --for " + name + " --scope ask")
 	return nil
 }
 
-// Remove removes a person.
-func (c *Command) Remove(ctx context.Context, name string) error {
-	if err := c.Register.Remove(ctx, name); err != nil {
+// remove removes a person, or with --project only ends memberships.
+func (c *Command) remove(ctx context.Context, name string) error {
+	ids, err := c.projectIDs(ctx)
+	if err != nil {
 		return err
 	}
-	if err := c.Forget(ctx, name); err != nil {
+	for i, id := range ids {
+		open, err := c.register.Leave(ctx, name, id)
+		if err != nil {
+			return err
+		}
+		text := name + " is no longer a member of " + c.projects[i]
+		if open {
+			text += ", which has no members now: it is open to everyone"
+		}
+		c.Tell(text)
+	}
+	if len(ids) > 0 {
+		return nil
+	}
+	if err := c.register.Remove(ctx, name); err != nil {
+		return err
+	}
+	if err := c.Of.ForgetCredentials(ctx, name); err != nil {
 		return err
 	}
 	c.Tell(name + " is removed: every session, token and invitation of that name has ended, and its upstream credentials are deleted")
 	return nil
 }
 
-// SignOut ends a person's sessions.
-func (c *Command) SignOut(ctx context.Context, name string) error {
-	if err := c.Register.SignOut(ctx, name); err != nil {
+// signOut ends a person's sessions.
+func (c *Command) signOut(ctx context.Context, name string) error {
+	if err := c.register.SignOut(ctx, name); err != nil {
 		return err
 	}
 	c.Tell("all browsers of " + name + " are signed out")
 	return nil
 }
 
-// Invite prints a link.
-func (c *Command) Invite(ctx context.Context, name string) error {
-	if _, _, err := c.Link(ctx, ""); err != nil {
+// invite prints a link.
+func (c *Command) invite(ctx context.Context, name string) error {
+	if _, _, err := c.Of.InviteLink(ctx, ""); err != nil {
 		return err // before an invitation is made that nobody can use
 	}
-	secret, until, err := c.Register.Invite(ctx, name)
+	secret, until, err := c.register.Invite(ctx, name)
 	if err != nil {
 		return err
 	}
-	link, here, err := c.Link(ctx, secret)
+	link, here, err := c.Of.InviteLink(ctx, secret)
 	if err != nil {
 		return err
 	}
@@ -90,10 +166,15 @@ func (c *Command) Invite(ctx context.Context, name string) error {
 	return err
 }
 
-// List prints the people.
-func (c *Command) List(ctx context.Context) error {
-	all, err := c.Register.List(ctx)
-	if err != nil || c.JSON {
+// list prints the people.
+func (c *Command) list(ctx context.Context, _ string) error {
+	all, err := c.register.List(ctx)
+	for i := range all {
+		if err == nil {
+			all[i].Projects, err = c.named(ctx, all[i].Projects)
+		}
+	}
+	if err != nil || c.json {
 		return c.orJSON(err, all)
 	}
 	if len(all) == 0 {
@@ -101,11 +182,20 @@ func (c *Command) List(ctx context.Context) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSCOPES\tTOKENS\tADDED\tCAN ANSWER")
+	fmt.Fprintln(w, "NAME\tSCOPES\tPROJECTS\tTOKENS\tADDED\tCAN ANSWER")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", p.Name, people.Words(p.Scopes), p.Tokens, day(p.Added), map[bool]string{true: "yes", false: "no"}[p.Reachable])
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, people.Words(p.Scopes), projectsOf(p), p.Tokens, day(p.Added), map[bool]string{true: "yes", false: "no"}[p.Reachable])
 	}
 	return w.Flush()
+}
+
+// projectsOf returns the projects of a person for people.
+func projectsOf(p people.Person) string {
+	words := strings.Join(p.Projects, ", ")
+	if p.Guest {
+		words = strings.TrimSuffix("guest: "+words, ": ")
+	}
+	return cmp.Or(words, "-")
 }
 
 func (c *Command) orJSON(err error, v any) error {
@@ -115,24 +205,31 @@ func (c *Command) orJSON(err error, v any) error {
 	return c.Console.JSON(v)
 }
 
-// Create creates a token and prints only the token on stdout.
-func (c *Command) Create(ctx context.Context) error {
-	if c.For == "" || c.Scopes == "" {
+// create creates a token and prints only the token on stdout.
+func (c *Command) create(ctx context.Context, _ string) error {
+	if c.person == "" || c.scopes == "" {
 		return fault.Misuse("a token needs a person and what it opens", "write --for NAME --scope SCOPE[,SCOPE]; the scopes are "+people.Words(access.Scopes))
 	}
-	scopes, err := people.ParseScopes(c.Scopes)
+	scopes, err := people.ParseScopes(c.scopes)
 	if err != nil {
 		return err
 	}
-	expires, err := people.ParseExpiry(c.Expires, time.Now())
+	expires, err := people.ParseExpiry(c.expires, time.Now())
 	if err != nil {
 		return err
 	}
-	secret, t, err := c.Register.CreateToken(ctx, c.For, scopes, expires)
+	projects, err := c.projectIDs(ctx)
+	if err != nil {
+		return err
+	}
+	secret, t, err := c.register.CreateToken(ctx, c.person, scopes, expires, projects...)
 	if err != nil {
 		return err
 	}
 	text := t.ID + " for " + t.For + ": " + people.Words(t.Scopes)
+	if len(c.projects) > 0 {
+		text += ", only in " + strings.Join(c.projects, ", ")
+	}
 	if !t.Expires.IsZero() {
 		text += ", until " + t.Expires.Local().Format("2006-01-02 15:04")
 	}
@@ -141,9 +238,9 @@ func (c *Command) Create(ctx context.Context) error {
 	return err
 }
 
-// Revoke ends a token.
-func (c *Command) Revoke(ctx context.Context, id string) error {
-	t, err := c.Register.Revoke(ctx, id)
+// revoke ends a token.
+func (c *Command) revoke(ctx context.Context, id string) error {
+	t, err := c.register.Revoke(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -151,10 +248,15 @@ func (c *Command) Revoke(ctx context.Context, id string) error {
 	return nil
 }
 
-// Tokens prints the tokens.
-func (c *Command) Tokens(ctx context.Context) error {
-	all, err := c.Register.Tokens(ctx)
-	if err != nil || c.JSON {
+// tokens prints the tokens.
+func (c *Command) tokens(ctx context.Context, _ string) error {
+	all, err := c.register.Tokens(ctx)
+	for i := range all {
+		if err == nil && len(all[i].Projects) > 0 {
+			all[i].Projects, err = c.named(ctx, all[i].Projects)
+		}
+	}
+	if err != nil || c.json {
 		return c.orJSON(err, all)
 	}
 	if len(all) == 0 {

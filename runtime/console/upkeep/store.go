@@ -11,7 +11,7 @@ import (
 )
 
 // Secrets is what a person who keeps a backup should know.
-const Secrets = "a backup holds questions with their answers, logs of agents, and digests of tokens; sign-ins of upstreams are in it encrypted, without the key. Keep it as safe as the state folder"
+const Secrets = "note: a backup holds questions with their answers, logs of agents, and digests of tokens; sign-ins of upstreams are in it encrypted, without the key. Keep it as safe as the state folder"
 
 // Copied prints the report of a copy: a line for each table that has rows.
 func Copied(c *console.Console, r backup.Report, asJSON bool) error {

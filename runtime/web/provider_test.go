@@ -1,0 +1,254 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/signin"
+	"github.com/deskhand/deskhand/runtime/signin/signintest"
+)
+
+// signing is a front whose people sign in with a provider.
+type signing struct {
+	*running
+	provider *signintest.Provider
+	people   *people.Register
+	grant    *people.Grant // what the groups of whoever signs in allow
+}
+
+func signsIn(t *testing.T) *signing {
+	t.Helper()
+	s := &signing{provider: signintest.New(t), grant: &people.Grant{Scopes: people.Standard}}
+	var r *people.Register
+	o := Options{AllowedHosts: []string{"desk.example"}, Provider: &Provider{Address: "http://desk.example",
+		Provider: signin.New(signin.Options{Issuer: s.provider.URL, ClientID: signintest.ClientID, Secret: signintest.Secret}),
+		Arrive: func(ctx context.Context, who signin.Identity) (string, int64, error) {
+			return r.Arrive(ctx, people.Arrival{Issuer: who.Issuer, Subject: who.Subject, Name: who.Name, Grant: s.grant})
+		}}}
+	s.running, s.people = team(t, o)
+	r = s.people
+	s.provider.Claims = map[string]any{"sub": "1", "preferred_username": "carol"}
+	return s
+}
+
+// window is a browser that finds the front under its public name.
+func (s *signing) window(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == "desk.example:80" {
+			addr = s.addr
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	transport := &http.Transport{DialContext: dial}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Jar: jar, Transport: transport}
+}
+
+func (s *signing) opens(t *testing.T, browser *http.Client, path string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://desk.example"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html")
+	response, err := browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestAPersonSignsInWithTheProvider(t *testing.T) {
+	s := signsIn(t)
+	browser := s.window(t)
+	if status, body := s.opens(t, browser, "/any"); status != http.StatusOK || !strings.Contains(body, `href="/login/oidc?to=%2Fany"`) {
+		t.Fatalf("the sign-in page = %d %s", status, body)
+	}
+	if status, body := s.opens(t, browser, "/login/oidc?to=%2Fany"); status != http.StatusOK || body != "welcome carol by oidc" {
+		t.Fatalf("%d %s", status, body)
+	}
+	if status, body := s.opens(t, browser, "/admin"); status != http.StatusForbidden {
+		t.Errorf("a scope that no group gives: %d %s", status, body)
+	}
+	s.provider.Claims["preferred_username"] = "renamed" // the subject counts
+	if _, body := s.opens(t, s.window(t), "/login/oidc?to=%2Fany"); body != "welcome carol by oidc" {
+		t.Errorf("under another name: %s", body)
+	}
+	if err := s.people.SignOut(t.Context(), "carol"); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := s.opens(t, browser, "/any"); !strings.Contains(body, "Sign in") {
+		t.Errorf("after the sign-out: %s", body)
+	}
+	s.opens(t, browser, "/login/oidc?to=%2Fany")
+	s.grant = nil
+	if status, body := s.opens(t, s.window(t), "/login/oidc"); status != http.StatusForbidden || !strings.Contains(body, "No group of") {
+		t.Errorf("without a group: %d %s", status, body)
+	}
+	if _, body := s.opens(t, browser, "/any"); strings.Contains(body, "welcome") {
+		t.Errorf("the older session of a person whose groups allow nothing now: %s", body)
+	}
+	s.grant = &people.Grant{Scopes: people.Standard}
+	if err := s.people.Remove(t.Context(), "carol"); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := s.opens(t, s.window(t), "/login/oidc"); status != http.StatusForbidden || !strings.Contains(body, "was removed") {
+		t.Errorf("a person who was removed: %d %s", status, body)
+	}
+}
+
+func TestSignInsThatAreRefused(t *testing.T) {
+	s := signsIn(t)
+	// The answer of one browser's sign-in is brought by another browser, then twice by its own.
+	first := s.window(t)
+	var back string
+	first.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+		if strings.HasPrefix(r.URL.Path, "/login/oidc/callback") {
+			back = r.URL.RequestURI()
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	s.opens(t, first, "/login/oidc")
+	if back == "" {
+		t.Fatal("the provider sent nobody back")
+	}
+	if status, body := s.opens(t, s.window(t), back); status != http.StatusForbidden || !strings.Contains(body, "did not begin") {
+		t.Errorf("another browser: %d %s", status, body)
+	}
+	if status, _ := s.opens(t, first, back); status == http.StatusForbidden {
+		t.Errorf("its own browser: %d", status)
+	}
+	if status, _ := s.opens(t, first, back); status != http.StatusForbidden {
+		t.Errorf("its own browser again: %d", status)
+	}
+	for name, want := range map[string]string{"ada": "belongs to a person who does not sign in", "local": "has a meaning of its own", "a b": "is not a name for a person", "": "is not a name for a person"} {
+		s.provider.Claims = map[string]any{"sub": "for " + name, "preferred_username": name}
+		browser := s.window(t)
+		if status, body := s.opens(t, browser, "/login/oidc"); status != http.StatusForbidden || !strings.Contains(body, want) {
+			t.Errorf("the name %q: %d %s", name, status, body)
+		}
+		if _, body := s.opens(t, browser, "/any"); strings.Contains(body, "welcome") {
+			t.Errorf("the name %q is in: %s", name, body)
+		}
+	}
+	s.provider.Claims = map[string]any{"preferred_username": "carol", "nonce": "another"}
+	if status, body := s.opens(t, s.window(t), "/login/oidc"); status != http.StatusForbidden || !strings.Contains(body, "nonce") {
+		t.Errorf("a wrong nonce: %d %s", status, body)
+	}
+	s.provider.Close()
+	if _, body := s.opens(t, s.window(t), "/login"); !strings.Contains(body, "Sign in") {
+		t.Errorf("without the provider: %s", body)
+	}
+}
+
+// Of several windows at the same time, each gets its own sign-in, and a person is added once.
+func TestConcurrentSignIns(t *testing.T) {
+	s := signsIn(t)
+	failed := make(chan error, 4)
+	for range cap(failed) {
+		browser := s.window(t)
+		go func() {
+			r, err := http.NewRequest(http.MethodGet, "http://desk.example"+"/login/oidc?to=%2Fany", nil)
+			if err != nil {
+				failed <- err
+				return
+			}
+			response, err := browser.Do(r)
+			if err == nil {
+				text, _ := io.ReadAll(response.Body) // what was read is compared
+				if response.Body.Close(); string(text) != "welcome carol by oidc" {
+					err = errors.New(string(text))
+				}
+			}
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	if all, err := s.people.List(t.Context()); err != nil || len(all) != 3 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestTheHeaderOfAProxy(t *testing.T) {
+	for what, c := range map[string]struct {
+		from    string
+		headers []string
+		want    string
+	}{
+		"a listed address":               {"127.0.0.1/32", []string{"ada"}, "welcome ada by proxy"},
+		"in another case":                {"127.0.0.0/8", []string{"ADA"}, "welcome ada by proxy"},
+		"an address that is not listed":  {"10.0.0.0/8", []string{"ada"}, ""},
+		"nobody of this installation":    {"127.0.0.1/32", []string{"zoe"}, ""},
+		"two headers":                    {"127.0.0.1/32", []string{"ada", "bob"}, ""},
+		"no header":                      {"127.0.0.1/32", nil, ""},
+		"an empty header":                {"127.0.0.1/32", []string{""}, ""},
+		"the owner's name of no person":  {"127.0.0.1/32", []string{"local"}, ""},
+		"a listed address of IPv6 alone": {"::1/128", []string{"ada"}, ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var r *people.Register
+			rt, register := team(t, Options{Proxy: Proxy{Header: "X-Forwarded-User", From: []netip.Prefix{netip.MustParsePrefix(c.from)},
+				Known: func(ctx context.Context, name string) (access.Caller, int64, bool, error) { return r.Known(ctx, name) }}})
+			r = register
+			send := func() string {
+				t.Helper()
+				u := url.URL{Scheme: "http", Host: rt.addr, Path: "/any"}
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header["X-Forwarded-User"] = c.headers
+				response, err := http.DefaultClient.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer response.Body.Close()
+				text, err := io.ReadAll(response.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if response.StatusCode != http.StatusOK {
+					return ""
+				}
+				return string(text)
+			}
+			if got := send(); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if c.want == "" {
+				return
+			}
+			if err := r.Remove(t.Context(), "ada"); err != nil {
+				t.Fatal(err)
+			}
+			if got := send(); got != "" {
+				t.Errorf("after the removal: %q", got)
+			}
+		})
+	}
+}
