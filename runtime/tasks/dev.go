@@ -125,7 +125,12 @@ func (m *Manager) StartDevServer(ctx context.Context, attemptID string, also io.
 	}
 	s.DevServer = DevServer{AttemptID: c.ID, Port: s.Port, host: m.host, leader: proc.LeaderOf(cmd.Process.Pid)}
 	ended := make(chan struct{})
-	if err := s.write(ctx); err != nil {
+	if err = s.write(ctx); err == nil {
+		if err = s.log.begin(); err != nil {
+			m.endDev(context.WithoutCancel(ctx), s.DevServer, "its log cannot be written")
+		}
+	}
+	if err != nil {
 		group.Kill()
 		_ = cmd.Wait() // the error is that it was killed
 		group.Close()
@@ -359,11 +364,14 @@ func (m *Manager) devLogFile(attemptID string) string {
 // once.
 const maxDevLog = 512 << 10
 
-// devLog is the log of a dev server.
+// devLog is the log of a dev server. Until begin, it leaves the file alone, which may
+// belong to a server that runs already.
 type devLog struct {
 	mu       sync.Mutex
 	path     string
-	file     *os.File
+	begun    bool
+	before   []byte   // what was written before begin, at most maxDevLog bytes
+	file     *os.File // nil before begin
 	size     int
 	redactor *logs.Redactor
 	also     io.Writer
@@ -374,8 +382,21 @@ func (m *Manager) newDevLog(attemptID string, redactor *logs.Redactor, also io.W
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the dev server's log: %w", err)
 	}
+	return l, nil
+}
+
+// begin replaces the log of the server before.
+func (l *devLog) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	_ = os.Remove(l.path + ".old") // there may be none
-	return l, l.open()
+	if err := l.open(); err != nil {
+		return err
+	}
+	l.begun, l.size = true, len(l.before)
+	_, _ = l.file.Write(l.before) // a full disk
+	l.before = nil
+	return nil
 }
 
 func (l *devLog) open() (err error) {
@@ -393,6 +414,11 @@ func (l *devLog) Write(p []byte) (int, error) {
 	text := l.redactor.Redact(p)
 	if l.also != nil {
 		_, _ = l.also.Write(text) // a closed terminal does not end the server
+	}
+	if !l.begun {
+		l.before = append(l.before, text...)
+		l.before = l.before[max(len(l.before)-maxDevLog, 0):]
+		return len(p), nil
 	}
 	if l.size += len(text); l.size > maxDevLog {
 		l.file.Close()

@@ -237,3 +237,82 @@ func TestBoardFitsTheScreen(t *testing.T) {
 		}
 	}
 }
+
+// What another task's pane asked for changes nothing in the pane that is open now: a key
+// would give an order about an attempt that is not on the screen.
+func TestLateMessagesOfAnotherPaneAreIgnored(t *testing.T) {
+	w := someBoard()
+	w.columns[1].Cards = append(w.columns[1].Cards, carded("t5", "Other work", tasks.InReview, "p1"))
+	b := boarded(w, 80, 24)
+	first, second := w.columns[1].Cards[0], w.columns[1].Cards[1]
+	opened, _ := b.show(first)().(tea.BatchMsg) // not carried out yet
+	diff := b.open.readDiff(b)
+	reload := b.open.reload(b)
+	b.leave()
+	b.settle(b.show(second))
+	b.types("d")
+	b.open.diff, b.open.following = scroller{}, true
+	for _, late := range append(opened, diff, reload) {
+		b.Update(late())
+	}
+	if got := b.open.id(); got != "attempt-t5" || len(b.open.diff.lines) != 0 || !b.open.following {
+		t.Errorf("a late message changed the pane: attempt %s, following %t, changes %q", got, b.open.following, b.open.diff.lines)
+	}
+	if b.types("x y"); fmt.Sprint(w.orders) != "[{discard p1 t5 attempt-t5   []}]" {
+		t.Errorf("orders %v", w.orders)
+	}
+}
+
+// The state shows as soon as it is read, not only after the log's end.
+func TestPaneShowsItsFirstState(t *testing.T) {
+	b := boarded(someBoard(), 80, 24)
+	opened, _ := b.show(*b.card())().(tea.BatchMsg)
+	for _, one := range opened {
+		if msg, ok := one().(paneLoaded); ok {
+			b.Update(msg)
+		}
+	}
+	if !b.open.known {
+		t.Errorf("the state was dropped:\n%s", b.text())
+	}
+}
+
+// A question that comes late neither takes the text that a person is writing nor the y
+// that is meant for something else.
+func TestLateQuestionsKeepTheOpenPrompt(t *testing.T) {
+	held := fault.New(tasks.LandHeld, "a.env:1 looks like a key", "")
+	held.Details = map[string]any{"found": []string{"a.env:1"}}
+	land := Order{Act: ActLand, Task: "t3", Attempt: "attempt-t3"}
+	for _, late := range []tea.Msg{orderDone{order: land, err: held}, agentsFound{task: "t3", agents: []string{"claude"}}} {
+		w := someBoard()
+		b := boarded(w, 80, 24)
+		b.types("s 'half")
+		b.settle(func() tea.Msg { return late })
+		if text := b.text(); !strings.Contains(text, "another prompt is open") || !strings.Contains(text, "> half") {
+			t.Errorf("%T: \n%s", late, text)
+		}
+		if b.types("'way enter"); fmt.Sprint(w.orders) != "[{say p1 t3 attempt-t3  halfway []}]" {
+			t.Errorf("%T: orders %v", late, w.orders)
+		}
+	}
+}
+
+// The board keeps showing the same project when the projects change elsewhere.
+func TestBoardKeepsItsProject(t *testing.T) {
+	b := boarded(someBoard(), 80, 24)
+	b.types("tab tab")
+	all := b.projects
+	for _, c := range []struct {
+		projects []tasks.Project
+		want     string
+	}{
+		{append([]tasks.Project{{ID: "p0", Name: "new"}}, all...), "deskhand work: site"},
+		{all[1:], "deskhand work: site"},
+		{all[:1], "deskhand work "},
+	} {
+		b.settle(func() tea.Msg { return boardLoaded{projects: c.projects, columns: b.columns} })
+		if !strings.Contains(b.text(), c.want) {
+			t.Errorf("with %v, does not show %q:\n%s", c.projects, c.want, b.text())
+		}
+	}
+}

@@ -24,8 +24,13 @@ type prompt struct {
 	cancel func()
 }
 
-// confirm asks before an order is carried out.
+// confirm asks before an order is carried out. If the person is answering something else,
+// it only notes the question: a y meant for that must not answer this.
 func (b *board) confirm(question string, o Order) {
+	if b.ask != nil {
+		b.note = "nothing was done, because another prompt is open; answer it and press the key again for: " + question
+		return
+	}
 	b.ask = &prompt{title: question, yesNo: true, do: func(string) tea.Cmd { return b.order(o) }}
 }
 
@@ -136,8 +141,7 @@ func (b *board) pressBoard(k key) (cmd tea.Cmd, ok bool) {
 	case "end":
 		b.cursor = last
 	case "tab":
-		b.project = (b.project + 1) % (len(b.projects) + 1)
-		b.sift()
+		b.nextProject()
 	case "a":
 		b.closed = !b.closed
 		b.sift()
@@ -268,6 +272,10 @@ func (b *board) pickAgent(msg agentsFound) {
 		b.note = reason(msg.err)
 		return
 	}
+	if b.ask != nil {
+		b.note = "no attempt was started, because another prompt is open; answer it and press r again"
+		return
+	}
 	b.ask = &prompt{title: "Start an attempt with", items: msg.agents, do: func(agent string) tea.Cmd {
 		return b.order(Order{Act: ActStart, Task: msg.task, Agent: agent})
 	}}
@@ -322,10 +330,10 @@ func (b *board) filter() {
 // newTask asks for a task's title and description.
 func (b *board) newTask() {
 	project := tasks.Project{}
-	c := b.card()
+	c, shown := b.card(), b.shownProject()
 	switch {
-	case b.project > 0 && b.project <= len(b.projects):
-		project = b.projects[b.project-1]
+	case shown != nil:
+		project = *shown
 	case c != nil:
 		project = tasks.Project{ID: c.ProjectID, Name: c.Project}
 	case len(b.projects) > 0:

@@ -71,8 +71,8 @@ func (b *board) head(width int) string {
 		}
 	}
 	shown := "deskhand work"
-	if b.project > 0 && b.project <= len(b.projects) {
-		shown += ": " + flat(b.projects[b.project-1].Name)
+	if p := b.shownProject(); p != nil {
+		shown += ": " + flat(p.Name)
 	}
 	if what := sieveWords(b.sieve); what != "" {
 		shown += " (" + flat(what) + ")"
@@ -217,7 +217,7 @@ func (b *board) viewCard(p *page, i int, c *tasks.Card) {
 	right := ""
 	if p.width >= wideList {
 		right = pad(flat(c.Executor), agentWidth) + fmt.Sprintf("%4s", ago(b.now.Sub(c.Updated)))
-		if b.project == 0 && len(b.projects) > 1 && p.width >= 100 {
+		if b.project == "" && len(b.projects) > 1 && p.width >= 100 {
 			right = pad(flat(c.Project), agentWidth) + right
 		}
 	}
