@@ -15,6 +15,12 @@ import (
 // starts immediately but still returns "queued". Cancel removes the queued message.
 // Faults: no_session_yet, attempt_running, ambiguous_target, missing_required.
 func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
+	return m.followUpWith(ctx, r, func(*store.Tx) error { return nil })
+}
+
+// followUpWith is FollowUp that runs also in the same transaction. A repeated request does
+// not run it again.
+func (m *Manager) followUpWith(ctx context.Context, r FollowUpRequest, also func(*store.Tx) error) (FollowUp, error) {
 	if r.Action == Cancel {
 		return m.cancelQueued(ctx, r)
 	}
@@ -32,7 +38,13 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if req.payload, err = m.effective(ctx, known, r); err != nil {
 		return FollowUp{}, err
 	}
-	done, err := idempotent(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
+	done, err := idempotent(ctx, m, req, func(tx *store.Tx) (FollowUp, error) {
+		done, err := m.followUp(ctx, tx, known, r)
+		if err == nil {
+			err = also(tx)
+		}
+		return done, err
+	})
 	if err != nil {
 		return FollowUp{}, err
 	}
