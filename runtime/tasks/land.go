@@ -236,6 +236,9 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.requireEnded(ctx, c); err != nil {
 		return err
 	}
+	if !dryRun {
+		m.stopDev(ctx, c.ID) // it runs the agent's code
+	}
 	if c, err = m.checkoutOf(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
 		return err
 	}
