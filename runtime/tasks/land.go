@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -383,6 +384,7 @@ const landingPatience = 200 * time.Millisecond
 
 // finishLandings completes landings that dead processes on this machine have begun.
 func (m *Manager) finishLandings(ctx context.Context) error {
+	ctx = access.Itself(ctx)
 	var begun []Landing
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
 		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)
