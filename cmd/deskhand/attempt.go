@@ -85,7 +85,7 @@ var notInside = map[string]string{
 var mayInside = []string{
 	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
 	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand docs", "deskhand list", "deskhand show", "deskhand eval", "deskhand train", "deskhand train ranker", "deskhand demo",
-	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait", "deskhand people", "deskhand token", // the last two only group commands
+	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait", "deskhand people", "deskhand token", "deskhand store", // the last three only group commands
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
 	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox", "deskhand tasks usage", "deskhand tasks export",
 	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",

@@ -16,11 +16,7 @@ import (
 // libraries opens the shelf for one command. If library is not empty, only that library
 // is used. libraries returns nil if an index is searched instead of a shelf.
 func (a *app) libraries(library string) (*installation.Libraries, error) {
-	dir, err := a.settings.ServedShelf()
-	if library != "" {
-		of, failed := a.settings.Shelf()
-		dir, err = of.Dir, failed
-	}
+	dir, only, err := a.settings.SearchedShelf(library)
 	if err != nil || dir == "" {
 		return nil, err
 	}
@@ -32,11 +28,7 @@ func (a *app) libraries(library string) (*installation.Libraries, error) {
 	if err != nil {
 		return nil, err
 	}
-	var only []string
-	if library != "" {
-		only = []string{library}
-	}
-	return installation.OpenLibraries(dir, only, o, log)
+	return installation.OpenLibraries(dir, only, ".", o, log)
 }
 
 // libraryOf returns the name of the library in an ID of the form LIBRARY:ID. It returns

@@ -119,7 +119,7 @@ func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 			continue
 		}
 		locks++
-		list, err := readOne(file, l)
+		list, err := readOne(file, l, maxLock)
 		if err != nil {
 			return nil, err
 		}
@@ -180,8 +180,8 @@ func nearest(dir string, locks []lock) (string, *lock) {
 	}
 }
 
-func readOne(file string, l *lock) ([]Dependency, error) {
-	src, err := readFile(file, maxLock)
+func readOne(file string, l *lock, limit int64) ([]Dependency, error) {
+	src, err := readFile(file, limit)
 	if err != nil {
 		return nil, fault.New("bad_lock_file", fmt.Sprintf("%s cannot be read: %v", file, err), "fix the file, or create it again with its tool")
 	}

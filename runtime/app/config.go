@@ -125,6 +125,12 @@ type Docs struct {
 	// empty, all are served.
 	Shelf     string
 	Libraries []string
+	// Project is the folder of the project whose lock files select versions of the
+	// shelf's libraries. If empty, all versions are equal.
+	Project string
+	// Beside is a shelf with libraries that are not served because Dir is. It is
+	// empty if there is none.
+	Beside string
 	// ShelfLater returns a shelf, or "". A server without an index begins to serve the
 	// shelf once it has libraries. It may be nil.
 	ShelfLater func() (string, error)

@@ -37,6 +37,8 @@ type docsServer struct {
 	engine    *search.Engine // nil until open
 	shelf     string         // served instead of dir; empty if there is none
 	only      []string       // the shelf's libraries to serve; if empty, all of them
+	project   string         // folder of the project whose lock files select versions; may be empty
+	beside    string         // a shelf that is not served because dir is; may be empty
 	// shelfLater returns the shelf to serve if there is no index, or "". It may be nil.
 	shelfLater func() (string, error)
 	libraries  atomic.Pointer[Libraries] // nil until open, or if there is no shelf
@@ -162,6 +164,10 @@ func (l *docsServer) tellOfIndex() {
 	}
 	if l.engine.Metadata().Edited() {
 		l.log.Warn("corpus_description in metadata.json was changed after the build; deskhand serves the changed text. To restore it, run: deskhand index", "index", l.dir)
+	}
+	if l.beside != "" {
+		l.log.Info("serving the index only; the libraries on the shelf are not served", "index", l.dir, "shelf", l.beside, "hint", "to serve the libraries instead, run: deskhand serve --shelf "+l.beside)
+		l.beside = "" // once is enough
 	}
 	if err := l.engine.Mute(); err != nil {
 		l.log.Warn("keyword search only", "index", l.dir, "error", err)

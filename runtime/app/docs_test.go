@@ -107,3 +107,17 @@ func TestServeTellsOnceOfAnIndexThatIsGone(t *testing.T) {
 		t.Errorf("told %d times, want once: %s", n, log)
 	}
 }
+
+func TestAShelfBesideTheIndexIsTold(t *testing.T) {
+	corpus, index := t.TempDir(), t.TempDir()
+	build(t, corpus, index, 1)
+	log := &waittest.Log{}
+	l := &docsServer{dir: index, beside: "some/shelf", log: slog.New(slog.NewTextHandler(log, nil))}
+	if err := l.open(mcpserver.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	if !strings.Contains(log.String(), "deskhand serve --shelf some/shelf") {
+		t.Errorf("the log is %s", log)
+	}
+}

@@ -309,7 +309,7 @@ func (a *App) newLibrary(explain bool) (*docsServer, error) {
 			return nil, err
 		}
 	}
-	return &docsServer{dir: d.Dir, shelf: d.Shelf, shelfLater: d.ShelfLater, only: d.Libraries, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+	return &docsServer{dir: d.Dir, shelf: d.Shelf, shelfLater: d.ShelfLater, only: d.Libraries, project: d.Project, beside: d.Beside, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
 // add adds tools to serve, and advice to the instructions.

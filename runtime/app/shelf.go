@@ -28,20 +28,24 @@ type Libraries struct {
 	removed []*search.Engine          // no longer on the shelf, but maybe still in use
 	current atomic.Pointer[search.Federation]
 	opened  string // the shelf's state before it was opened
+	project project
 }
 
 // OpenLibraries opens the libraries on the shelf in dir: those with the given IDs or
-// names, or all if only is empty. A library that cannot be opened is logged and skipped.
+// names, or all if only is empty. The lock files of the folder in select their versions; if
+// in is empty, none do. A library that cannot be opened is logged and skipped.
 // OpenLibraries returns the fault "no_library" if there are no libraries, or if one of
 // the given libraries is missing.
-func OpenLibraries(dir string, only []string, o search.Options, log *slog.Logger) (*Libraries, error) {
-	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, options: o, log: log, open: map[string]*search.Engine{}}
+func OpenLibraries(dir string, only []string, in string, o search.Options, log *slog.Logger) (*Libraries, error) {
+	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, options: o, log: log, open: map[string]*search.Engine{}, project: project{dir: in}}
 	l.opened = l.state()
 	entries, err := l.list()
 	if err != nil {
 		return nil, err
 	}
+	l.project.read(log)
 	if len(only) > 0 {
+		entries = l.project.last(entries)
 		var chosen []shelf.Entry
 		for _, id := range only {
 			e, err := shelf.Among(entries, id)
@@ -78,7 +82,7 @@ func (l *Libraries) use(entries []shelf.Entry) {
 	for i, engine := range l.engines(entries) {
 		if e := entries[i]; engine != nil {
 			here[e.Folder] = engine
-			all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine})
+			all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine, Locked: l.project.locked.Has(e)})
 		}
 	}
 	for _, engine := range l.removed {
@@ -141,7 +145,7 @@ func (l *Libraries) Close() {
 }
 
 // state identifies the shelf's contents by the folders and the time at which each
-// index was written.
+// index was written, and the contents of the project's lock files.
 func (l *Libraries) state() string {
 	folders, err := os.ReadDir(l.shelf.Dir)
 	if err != nil {
@@ -153,7 +157,7 @@ func (l *Libraries) state() string {
 			fmt.Fprintf(&b, "%s %d %d\n", f.Name(), info.ModTime().UnixNano(), info.Size())
 		}
 	}
-	return b.String()
+	return b.String() + l.project.state()
 }
 
 // reload opens the shelf's current libraries.
@@ -162,6 +166,7 @@ func (l *Libraries) reload() error {
 	if err != nil {
 		return err
 	}
+	l.project.read(l.log)
 	l.use(entries)
 	return nil
 }
@@ -182,7 +187,7 @@ func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries.Load
 
 // openShelf opens the libraries in the folder shelf.
 func (l *docsServer) openShelf(shelf string) error {
-	libraries, err := OpenLibraries(shelf, l.only, l.searching, l.log)
+	libraries, err := OpenLibraries(shelf, l.only, l.project, l.searching, l.log)
 	if err == nil {
 		l.libraries.Store(libraries)
 	}
@@ -203,6 +208,16 @@ func (l *docsServer) missing() error {
 	}
 	return fault.New("no_index", "There are no docs to search: there is no index in "+l.dir+".",
 		"Run `deskhand index DIR` with the folder of the docs, or `deskhand add --deps` for the project's dependencies. Then search again.")
+}
+
+// Shelves returns the shelf that a server serves instead of an index, and the shelf that it
+// does not serve because it serves an index. Each is empty if there is none.
+func (a *App) Shelves() (served, beside string) {
+	d, err := a.config.Docs.Get()
+	if err != nil {
+		return "", ""
+	}
+	return d.Shelf, d.Beside
 }
 
 // appeared returns the shelf to serve if no docs were open so far and libraries now exist.

@@ -34,11 +34,11 @@ func put(t testing.TB, s shelf.Shelf, name, version, text string) shelf.Entry {
 func TestLibrariesComeAndGoWhileTheyAreServed(t *testing.T) {
 	s := shelf.Shelf{Dir: t.TempDir()}
 	log := slog.New(slog.DiscardHandler)
-	if _, err := OpenLibraries(s.Dir, nil, search.Options{}, log); err == nil {
+	if _, err := OpenLibraries(s.Dir, nil, "", search.Options{}, log); err == nil {
 		t.Fatal("an empty shelf was opened")
 	}
 	put(t, s, "first", "1.0", "# First\n\nHow to boil an egg.\n")
-	l, err := OpenLibraries(s.Dir, nil, search.Options{}, log)
+	l, err := OpenLibraries(s.Dir, nil, "", search.Options{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,14 +101,14 @@ func BenchmarkShelf(b *testing.B) {
 	}
 	b.Run("open", func(b *testing.B) {
 		for b.Loop() {
-			l, err := OpenLibraries(dir, nil, search.Options{}, slog.New(slog.DiscardHandler))
+			l, err := OpenLibraries(dir, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
 			if err != nil {
 				b.Fatal(err)
 			}
 			l.Close()
 		}
 	})
-	l, err := OpenLibraries(dir, nil, search.Options{}, slog.New(slog.DiscardHandler))
+	l, err := OpenLibraries(dir, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,12 +14,13 @@ import (
 // Bar shows the progress of a build: an animated bar on a terminal, or elsewhere, in a
 // build that takes more than two seconds, one line per phase.
 type Bar struct {
-	out   io.Writer
-	width int // in columns; 0 if only lines can be printed
-	phase string
-	began time.Time
-	last  time.Time
-	drawn bool
+	out     io.Writer
+	width   int // in columns; 0 if only lines can be printed
+	phase   string
+	printed string // the phase of the last line, if there is no bar
+	began   time.Time
+	last    time.Time
+	drawn   bool
 }
 
 // NewBar returns a bar that is shown on out.
@@ -48,9 +49,9 @@ func (b *Bar) Show(p indexer.Progress) {
 	began := p.Phase != b.phase
 	b.phase = p.Phase
 	if b.width == 0 {
-		if began && time.Since(b.began) > quick {
+		if p.Phase != b.printed && time.Since(b.began) > quick {
 			fmt.Fprintln(b.out, phaseName(p.Phase))
-			b.last = time.Now()
+			b.printed, b.last = p.Phase, time.Now()
 		} else if p.Usage != nil && time.Since(b.last) > relate {
 			fmt.Fprintf(b.out, "%s: %d of %s, %s\n", phaseName(p.Phase), p.Done, textutil.Count(p.Total, "file"), Usage(*p.Usage))
 			b.last = time.Now()

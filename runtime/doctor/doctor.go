@@ -39,7 +39,7 @@ type Check struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
 	Detail string `json:"detail"`
-	Next   string `json:"next,omitempty"` // what to do; empty if Status is OK
+	Next   string `json:"next,omitempty"` // what to do; rarely set if Status is OK
 }
 
 // Options configures what is checked.
@@ -118,6 +118,10 @@ func (o Options) settings() Check {
 }
 
 func (o Options) index() Check {
+	shelf, beside := o.App.Shelves()
+	if shelf != "" {
+		return Check{Name: "index", Status: OK, Detail: "the libraries in " + shelf + " are served instead of an index"}
+	}
 	r, err := artifact.Open(o.Index)
 	if f := fault.Of(err); f != nil && f.Code == "no_artifact" {
 		docs := setup.FindDocs(o.Env.Project)
@@ -131,7 +135,12 @@ func (o Options) index() Check {
 	}
 	defer r.Close()
 	m := r.Metadata()
-	return Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%s, %s in %s", text.Count(m.Stats.TotalFiles, "page"), text.Count(m.Stats.TotalChunks, "chunk"), o.Index)}
+	c := Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%s, %s in %s", text.Count(m.Stats.TotalFiles, "page"), text.Count(m.Stats.TotalChunks, "chunk"), o.Index)}
+	if beside != "" {
+		c.Detail += "; the libraries in " + beside + " are not served"
+		c.Next = "to serve the libraries instead: deskhand serve --shelf " + beside
+	}
+	return c
 }
 
 // embedding computes one vector. With a remote model, that is one short request.

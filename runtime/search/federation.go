@@ -18,6 +18,8 @@ type Library struct {
 	// version; libraries with the same name are versions of one library.
 	ID, Name, Version string
 	Engine            *Engine
+	// Locked means that the project uses exactly this version.
+	Locked bool
 }
 
 // Federation searches several libraries as one: word rarity, the best keyword score
@@ -25,29 +27,54 @@ type Library struct {
 // be used concurrently. The caller of Federate still owns the engines.
 type Federation struct {
 	libraries []Library
+	usual     []Library // the first ones of libraries, which a search of all searches
 	analyzers chan *artifact.Analyzer
 	words     atomic.Pointer[termIndex] // nil until it is built
 	building  atomic.Bool
 }
 
-// Federate returns a Federation over libraries. Hits with equal scores are in the
-// order of their libraries.
+// Federate returns a Federation over libraries. Locked libraries come first. Other
+// versions of a locked library come last, and only their ID selects them. Hits with equal
+// scores are in the order of their libraries.
 func Federate(libraries []Library) *Federation {
-	return &Federation{libraries: slices.Clone(libraries), analyzers: newAnalyzers()}
+	locked := map[string]bool{}
+	for _, l := range libraries {
+		locked[l.Name] = locked[l.Name] || l.Locked
+	}
+	rank := func(l Library) int {
+		switch {
+		case l.Locked:
+			return 0
+		case locked[l.Name] && l.Version != "":
+			return 2
+		}
+		return 1
+	}
+	f := &Federation{libraries: slices.Clone(libraries), analyzers: newAnalyzers()}
+	slices.SortStableFunc(f.libraries, func(a, b Library) int { return rank(a) - rank(b) })
+	f.usual = f.libraries
+	if i := slices.IndexFunc(f.libraries, func(l Library) bool { return rank(l) == 2 }); i >= 0 {
+		f.usual = f.libraries[:i]
+	}
+	return f
 }
 
 // Libraries returns the federation's libraries. The caller must not change the
 // list.
 func (f *Federation) Libraries() []Library { return f.libraries }
 
-// Named returns the library with this ID, or else all versions of the library with
-// this name, or nil if there is none.
+// Usual returns the libraries that a search of all searches: all except other versions of
+// locked libraries. The caller must not change the list.
+func (f *Federation) Usual() []Library { return f.usual }
+
+// Named returns the library with this ID, or else the locked versions of the library with
+// this name, or all versions if none is locked, or nil if there is no such library.
 func (f *Federation) Named(id string) (found []Library) {
-	for _, l := range f.libraries {
+	for i, l := range f.libraries {
 		if l.ID == id {
 			return []Library{l}
 		}
-		if l.Name == id {
+		if l.Name == id && i < len(f.usual) {
 			found = append(found, l)
 		}
 	}
@@ -66,16 +93,13 @@ func (f *Federation) Split(id string) (Library, string, error) {
 	}
 	for i := len(f.libraries) - 1; i >= 0; i-- { // the last of several versions of a library
 		if rest, ok := strings.CutPrefix(id, f.libraries[i].Name+":"); ok {
-			return f.libraries[i], rest, nil
+			versions := f.Named(f.libraries[i].Name)
+			return versions[len(versions)-1], rest, nil
 		}
 	}
-	var having []Library
-	for _, l := range f.libraries {
-		if page, _, _ := strings.Cut(id, "#"); page != "" {
-			if ok, err := l.Engine.Has(page); err == nil && ok {
-				having = append(having, l)
-			}
-		}
+	having := havingPage(f.usual, id)
+	if having == nil {
+		having = havingPage(f.libraries[len(f.usual):], id)
 	}
 	switch len(having) {
 	case 1:
@@ -88,6 +112,20 @@ func (f *Federation) Split(id string) (Library, string, error) {
 		ids = append(ids, l.ID+":"+shorten(id))
 	}
 	return Library{}, "", invalid(fmt.Sprintf("%d libraries have '%s'. Name one of them: %s", len(having), shorten(id), strings.Join(ids, ", ")))
+}
+
+// havingPage returns the libraries that have the page of this ID.
+func havingPage(libraries []Library, id string) (having []Library) {
+	page, _, _ := strings.Cut(id, "#")
+	if page == "" {
+		return nil
+	}
+	for _, l := range libraries {
+		if ok, err := l.Engine.Has(page); err == nil && ok {
+			having = append(having, l)
+		}
+	}
+	return having
 }
 
 // LibraryHit is a hit and its library. The hit's ID does not include the library.
@@ -105,10 +143,10 @@ type LibraryPage struct {
 	Lexical string
 }
 
-// scope returns the libraries to search: those with the given ID or name, or all if
-// that is empty. A library that does not have a filter's facet value is left out.
+// scope returns the libraries to search: those with the given ID or name, or the usual
+// ones if that is empty. A library that does not have a filter's facet value is left out.
 func (f *Federation) scope(library string, filters map[string]string) ([]Library, error) {
-	all := f.libraries
+	all := f.usual
 	if library != "" {
 		if all = f.Named(library); all == nil {
 			return nil, invalid(fmt.Sprintf("There is no library '%s'.%s", shorten(library), f.similar(library)))

@@ -79,6 +79,20 @@ func TestQuotedWordsThatAreInNoLibrary(t *testing.T) {
 	}
 }
 
+// A phrase of common words is found in a long section among many short ones, as in one
+// library.
+func TestAPhraseIsFoundDeepInALibrary(t *testing.T) {
+	var files []file
+	for i := range 400 {
+		files = append(files, file{fmt.Sprintf("p%03d.md", i), "# P\n\nthe of the in other words to\n", nil})
+	}
+	files = append(files, file{"q.md", "# Q\n\n" + strings.Repeat("filler ", 500) + "of to the in\n", nil})
+	f := Federate([]Library{{ID: "a", Name: "a", Engine: engine(t, nil, files...)}, {ID: "b", Name: "b", Engine: engine(t, nil, files[:2]...)}})
+	if ids, page := found(t, f, "", Query{Text: `"of to the in"`}); !slices.Equal(ids, []string{"a:q.md#_preamble"}) || page.Hint != nil {
+		t.Errorf("found %v with hint %+v, want q.md alone", ids, page.Hint)
+	}
+}
+
 // A federation of one library ranks as its engine does.
 func TestOneLibraryRanksAsByItself(t *testing.T) {
 	f := libraries(t)
@@ -149,5 +163,40 @@ func TestIDsOfAFederation(t *testing.T) {
 	}
 	if _, err := f.Search(t.Context(), "", Query{Text: "x", Filters: map[string]string{"none": "x"}}); err == nil || !strings.Contains(err.Error(), "Unexpected field 'none'") {
 		t.Errorf("an unknown facet: %v", err)
+	}
+}
+
+func TestTheLockedVersionIsSearched(t *testing.T) {
+	all := libraries(t).Libraries()
+	all = append(slices.Clone(all), Library{ID: "router", Name: "router", Engine: engine(t, nil, file{path: "own.md", text: "# Our routes\n\nOur own notes on timeouts.\n"})})
+	all[1].Locked = true
+	f := Federate(all)
+	var order []string
+	for _, l := range f.Libraries() {
+		order = append(order, l.ID)
+	}
+	if got := strings.Join(order, " "); got != "router@1.9 database router router@2.0" || len(f.Usual()) != 3 {
+		t.Errorf("libraries %s, %d usual", got, len(f.Usual()))
+	}
+	other := func(id string) bool { return strings.HasPrefix(id, "router@2.0:") }
+	ids, page := found(t, f, "", Query{Text: "timeout for each route WithTimeout"})
+	if len(ids) == 0 || !strings.HasPrefix(ids[0], "router@1.9:guide.md") || slices.ContainsFunc(ids, other) || page.Hits[0].Variants["version"] != nil {
+		t.Errorf("of all, found %v, %v", ids, page.Hits)
+	}
+	if ids, _ = found(t, f, "router@2.0", Query{Text: "timeout"}); len(ids) == 0 || !other(ids[0]) {
+		t.Errorf("another version, named, has %v", ids)
+	}
+	for id, want := range map[string]string{"guide.md": "router@1.9", "router@2.0:guide.md": "router@2.0"} {
+		if l, _, err := f.Split(id); err != nil || l.ID != want {
+			t.Errorf("%s is of %s, %v", id, l.ID, err)
+		}
+	}
+	all[3].ID, all[3].Name = "notes", "notes" // so that the name is of the versions only
+	f = Federate(all)
+	if named := f.Named("router"); len(named) != 1 || named[0].ID != "router@1.9" {
+		t.Errorf("the name is of %v", named)
+	}
+	if l, _, err := f.Split("router:guide.md"); err != nil || l.ID != "router@1.9" {
+		t.Errorf("router:guide.md is of %s, %v", l.ID, err)
 	}
 }

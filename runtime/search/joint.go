@@ -45,7 +45,7 @@ func (f *Federation) Search(ctx context.Context, library string, q Query) (page 
 	asked := question{text + "\x00" + library, q.Filters, q.By}
 	from := cursor{Limit: limit}
 	if q.Cursor != nil {
-		if from, err = parseCursor(*q.Cursor, asked, byWords+byMeaning); err != nil {
+		if from, err = parseCursor(*q.Cursor, asked, 2*len(in)*phraseLimit); err != nil {
 			return page, err
 		}
 		from.Limit = limit
@@ -114,7 +114,11 @@ type joint struct {
 	analyzer *artifact.Analyzer
 	releases []func()
 	lexical  string
+	cut      bool // not all chunks with the words of the quoted text were read
 }
+
+// quotes reports whether the question has quoted text.
+func (j *joint) quotes() bool { return len(j.parts) > 0 && len(j.parts[0].run.phrases) > 0 }
 
 // jointHit is a ranked chunk of a part.
 type jointHit struct {
@@ -221,7 +225,7 @@ func (j *joint) read(ctx context.Context) error {
 
 // rankOrUnquote is [run.rankOrUnquote] for all parts together.
 func (j *joint) rankOrUnquote(ctx context.Context, want int) (hits []*jointHit, unquoted bool, err error) {
-	if len(j.parts) == 0 || len(j.parts[0].run.phrases) == 0 {
+	if !j.quotes() {
 		hits, err = j.rank(ctx, want)
 		return hits, false, err
 	}
@@ -230,7 +234,7 @@ func (j *joint) rankOrUnquote(ctx context.Context, want int) (hits []*jointHit, 
 		open[i] = *p.run
 		open[i].phrases, open[i].quoted = nil, nil
 	}
-	if hits, err = j.rank(ctx, want); err != nil || len(hits) > 0 {
+	if hits, err = j.rank(ctx, want); err != nil || len(hits) > 0 || j.cut {
 		return hits, false, err
 	}
 	for i, p := range j.parts {
@@ -259,7 +263,11 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 		}
 	}
 	sortJoint(hits)
-	if most := max(kept, 2*want); len(hits) > most {
+	most := max(kept, 2*want)
+	if j.quotes() {
+		most = max(most, 2*phraseLimit)
+	}
+	if len(hits) > most {
 		hits = hits[:most]
 	}
 	if err := j.addPaths(hits); err != nil {

@@ -84,7 +84,12 @@ func (j *joint) addWords(shares []artifact.Share) error {
 	if j.parts[0].run.by == Meaning {
 		return nil
 	}
-	found, err := artifact.LexicalOver(shares, byWords)
+	depth := byWords
+	if j.quotes() {
+		depth = phraseLimit
+	}
+	found, err := artifact.LexicalOver(shares, depth)
+	j.cut = j.cut || depth == phraseLimit && len(found) == depth
 	for _, h := range found {
 		p := j.parts[h.Share]
 		p.pool = append(p.pool, ranked{chunk: h.Chunk, evidence: Evidence{Words: h.Score}})

@@ -9,8 +9,8 @@ import (
 )
 
 // termIndex tells which of several indexes have a term, and how often, so that the others
-// need not be read. It takes 4 bytes for each term of each index, and 10 more for each
-// term.
+// need not be read. It takes 4 bytes for each term of each index, and 8 more for each
+// distinct term.
 type termIndex struct {
 	of     []*snapshot
 	starts []uint32 // by the first 16 bits of a hash: the number of the first term
@@ -112,7 +112,7 @@ func (f *Federation) index(of []*snapshot) *termIndex {
 // learnWords builds the index of terms in the background if a search of all libraries
 // was without. The first search does not wait for it.
 func (f *Federation) learnWords(v *vocabulary) {
-	if v.index != nil || len(v.of) <= fewIndexes || len(v.of) > math.MaxUint16 || len(v.of) != len(f.libraries) {
+	if v.index != nil || len(v.of) <= fewIndexes || len(v.of) > math.MaxUint16 || len(v.of) != len(f.usual) {
 		return
 	}
 	if f.building.CompareAndSwap(false, true) {
@@ -123,11 +123,11 @@ func (f *Federation) learnWords(v *vocabulary) {
 	}
 }
 
-// buildIndex builds the index of the terms in all libraries. After an error there is
+// buildIndex builds the index of the terms in the usual libraries. After an error there is
 // none: searches report the error when they meet it.
 func (f *Federation) buildIndex() {
 	var of []*snapshot
-	for _, l := range f.libraries {
+	for _, l := range f.usual {
 		ed, release, err := l.Engine.use()
 		if err != nil {
 			return

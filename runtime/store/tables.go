@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -69,7 +70,9 @@ func (tx *Tx) Versions(ctx context.Context) (map[string]int64, error) {
 			rows.Close()
 			return nil, fmt.Errorf("list schemas: %w", err)
 		}
-		if roomName.MatchString(strings.TrimPrefix(name, versionsPrefix)) {
+		room := strings.TrimPrefix(name, versionsPrefix)
+		ours := tx.db.schemas == nil || slices.ContainsFunc(tx.db.schemas, func(s Schema) bool { return s.Name == room })
+		if ours && roomName.MatchString(room) {
 			names = append(names, name)
 		}
 	}

@@ -22,6 +22,7 @@ func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 		return d, err
 	}
 	d.ShelfLater = s.ServedShelf
+	d.Beside, d.Project = s.besideIndex(d.Shelf), "."
 	if d.Tools, err = s.docsOptions(); err != nil {
 		return d, err
 	}

@@ -42,7 +42,7 @@ func (s *Settings) ServedShelf() (string, error) {
 	if err != nil || s.given("shelf") {
 		return of.Dir, err
 	}
-	if _, err := os.Stat(filepath.Join(s.get("index"), artifact.MetadataFile)); err == nil {
+	if s.hasIndex() {
 		return "", nil
 	}
 	entries, _, err := of.Look()
@@ -50,6 +50,42 @@ func (s *Settings) ServedShelf() (string, error) {
 		return "", nil // the index then reports any errors
 	}
 	return of.Dir, nil
+}
+
+// SearchedShelf returns the shelf to search, and the libraries on it to search; if there are
+// none, all of them. If library is empty, the shelf is that of [Settings.ServedShelf].
+func (s *Settings) SearchedShelf(library string) (dir string, only []string, err error) {
+	if library == "" {
+		dir, err = s.ServedShelf()
+		return dir, nil, err
+	}
+	of, err := s.Shelf()
+	return of.Dir, []string{library}, err
+}
+
+// hasIndex reports whether there is an index in the default folder.
+func (s *Settings) hasIndex() bool {
+	_, err := os.Stat(filepath.Join(s.get("index"), artifact.MetadataFile))
+	return err == nil
+}
+
+// besideIndex returns the default shelf if it has libraries that are not served because the
+// index in the default folder is. Otherwise, it returns "".
+func (s *Settings) besideIndex(served string) string {
+	if served != "" || s.given("index") {
+		return ""
+	}
+	of, err := s.Shelf()
+	if err != nil || !s.hasIndex() {
+		return ""
+	}
+	folders, _ := os.ReadDir(of.Dir) // a shelf that cannot be read has nothing to serve
+	for _, f := range folders {
+		if _, err := os.Stat(filepath.Join(of.Dir, f.Name(), artifact.MetadataFile)); err == nil && !strings.HasPrefix(f.Name(), ".") {
+			return of.Dir
+		}
+	}
+	return ""
 }
 
 // Libraries returns the libraries listed in a project's configuration file, and the

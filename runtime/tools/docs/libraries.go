@@ -86,6 +86,9 @@ func facetsOf(f *search.Federation) map[string]artifact.Facet {
 // libraryArgument returns the schema of the argument library.
 func libraryArgument(f *search.Federation) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string", Description: "Search only this library. Omit to search all."}
+	if len(f.Usual()) < len(f.Libraries()) {
+		s.Description = "Search only this library. Omit to search all, in the versions that this project uses."
+	}
 	names := libraryNames(f)
 	if len(names) > maxListedLibraries {
 		s.Description += " list_docs lists them."
@@ -118,7 +121,7 @@ func libraryNames(f *search.Federation) (names []string) {
 // namedLibraries lists the libraries for a description.
 func namedLibraries(f *search.Federation) string {
 	var ids []string
-	for _, l := range f.Libraries() {
+	for _, l := range f.Usual() {
 		ids = append(ids, l.ID)
 	}
 	if more := len(ids) - maxNamedLibraries; more > 0 {
@@ -213,11 +216,12 @@ func listOfLibraries(f *search.Federation, after string, maxBytes int) (string, 
 	var top search.Outline
 	for _, l := range f.Libraries() {
 		m := l.Engine.Metadata()
+		note := cmp.Or(m.Folders[""], m.CorpusDescription)
+		if l.Locked {
+			note = "used by this project; " + note
+		}
 		top.Total += m.Stats.TotalFiles
-		top.Folders = append(top.Folders, search.FolderEntry{
-			Path: l.ID + ":", Total: m.Stats.TotalFiles,
-			Note: cmp.Or(m.Folders[""], m.CorpusDescription),
-		})
+		top.Folders = append(top.Folders, search.FolderEntry{Path: l.ID + ":", Total: m.Stats.TotalFiles, Note: note})
 	}
 	return list(top, after, maxBytes)
 }

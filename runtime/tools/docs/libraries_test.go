@@ -3,6 +3,7 @@ package docs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,5 +94,23 @@ func TestManyLibrariesAreNotListedInTheSchema(t *testing.T) {
 	}
 	if _, err := tools[0].Call(t.Context(), contract.Caller{}, json.RawMessage(`{"query":"x","library":"lib-0O"}`)); err == nil || !strings.Contains(err.Error(), "Did you mean") {
 		t.Errorf("a misspelt library: %v", err)
+	}
+}
+
+func TestToolsTellTheVersionsOfTheProject(t *testing.T) {
+	all := slices.Clone(shelved(t, 3).Libraries())
+	all[1].Locked, all[2].Name, all[2].ID = true, "lib-01", "lib-01@1.2"
+	tools := ShelfTools(search.Federate(all), Options{})
+	schema, _ := json.Marshal(tools[0].Input)
+	if !strings.Contains(string(schema), `"enum":["lib-01","lib-01@1.1","lib-00","lib-01@1.2"]`) || !strings.Contains(string(schema), "in the versions that this project uses") {
+		t.Errorf("schema %s", schema)
+	}
+	if !strings.Contains(tools[0].Description, "documentation of lib-01@1.1, lib-00@1.0.") {
+		t.Errorf("description %s", tools[0].Description)
+	}
+	text, _ := call(t, tools[2], `{}`)
+	lines := strings.Split(text, "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[1], "lib-01@1.1:/ (2 pages): used by this project") || !strings.HasPrefix(lines[3], "lib-01@1.2:/") || strings.Contains(lines[3], "used by") {
+		t.Errorf("listed %s", text)
 	}
 }
