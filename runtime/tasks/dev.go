@@ -110,6 +110,11 @@ func (m *Manager) StartDevServer(ctx context.Context, attemptID string, also io.
 	if old, err := m.DevServer(ctx, c.ID); err != nil || old != nil && old.Ended == "" {
 		return d, nil, errors.Join(err, devRunning(c.ID, old))
 	}
+	unlock, err := m.lockTree(ctx, c.ID) // a landing stops the server first
+	if err != nil {
+		return d, nil, err
+	}
+	defer unlock()
 	if !c.tree.Present(ctx) {
 		return d, nil, refuse(WorktreeMissing, "continue the attempt first, which restores its folder", "attempt %s has no folder", c.ID)
 	}
@@ -177,10 +182,11 @@ func (s *devRun) command(ctx context.Context, also io.Writer) (*exec.Cmd, error)
 	if err != nil {
 		return nil, err
 	}
-	s.Port = port
+	s.AttemptID, s.Port = s.c.ID, port
 	env, secrets := executor.Environment(os.Environ(), s.m.options.Env)
-	// Without DESKHAND_ATTEMPT_ID, because processes with it end with the agent's run.
-	env = append(env, "PORT="+strconv.Itoa(port), "BROWSER=none", "DESKHAND_BRANCH="+s.c.attempt.Branch)
+	// DESKHAND_ATTEMPT_ID says that an agent wrote the code. Like the agent's processes, the
+	// server ends with the run during which it was started.
+	env = append(env, "PORT="+strconv.Itoa(port), "BROWSER=none", "DESKHAND_ATTEMPT_ID="+s.c.ID, "DESKHAND_BRANCH="+s.c.attempt.Branch, devMark+"="+s.mark())
 	if s.log, err = s.m.newDevLog(s.c.ID, logs.NewRedactor(secrets), also); err != nil {
 		return nil, err
 	}
@@ -292,7 +298,7 @@ func (s *devRun) await(cmd *exec.Cmd, group *proc.Group) {
 			err = <-done
 		}
 	}
-	s.leader.Kill() // processes that the server left behind
+	s.kill() // processes that the server left behind
 	group.Close()
 	s.close()
 	why := "it exited"
@@ -327,11 +333,23 @@ func (m *Manager) StopDevServer(ctx context.Context, attemptID string) (stopped 
 		return false, refuse(WorktreeMissing, "stop it there", "the dev server of attempt %s is on another machine", attemptID)
 	}
 	m.endDev(ctx, *d, "stopped")
-	d.leader.Kill()
+	d.kill()
 	return true, nil
 }
 
-// stopDev ends an attempt's dev server because the attempt ends or its folder is removed.
+// devMark is a variable in the environment of everything that a dev server starts. It
+// finds processes that have left the server's group, and not those of the agent.
+const devMark = "DESKHAND_DEV_SERVER"
+
+func (d DevServer) mark() string { return d.AttemptID + "/" + strconv.Itoa(d.Port) }
+
+func (d DevServer) kill() {
+	d.leader.Kill()
+	proc.KillMarked(devMark, d.mark())
+}
+
+// stopDev ends an attempt's dev server, because its code is the agent's: it must not run
+// while deskhand commits, moves or removes the work.
 func (m *Manager) stopDev(ctx context.Context, attemptID string) {
 	if _, err := m.StopDevServer(ctx, attemptID); err != nil {
 		m.options.Log.Warn("cannot stop the dev server", "attempt_id", attemptID, "error", err)

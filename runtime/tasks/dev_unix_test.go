@@ -15,6 +15,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -55,6 +56,24 @@ func TestADevServerBelongsToItsAttempt(t *testing.T) {
 			if !stopped {
 				t.Error("nothing was stopped")
 			}
+			return err
+		}},
+		{"the work is collected", func() error { _, err := d.Collect(ctx, s.ID, false); return err }},
+		{"the agent continues", func() error {
+			_, err := d.FollowUp(ctx, FollowUpRequest{AttemptID: s.ID, Action: Send, Prompt: "say ok"})
+			d.ended(s.ID)
+			return err
+		}},
+		{"the work lands", func() error {
+			q := LandRequest{AttemptID: s.ID, How: worktree.FastForward, DryRun: true}
+			if _, err := d.Land(ctx, q); err != nil {
+				return err
+			}
+			if now, err := d.DevServer(ctx, s.ID); err != nil || now.Ended != "" {
+				t.Errorf("after a dry run %+v, %v", now, err)
+			}
+			q.DryRun = false
+			_, err := d.Land(ctx, q)
 			return err
 		}},
 		{"the attempt is stopped", func() error { _, err := d.Stop(ctx, s.ID, false); return err }},

@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -105,14 +107,18 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 		return FollowUp{}, err
 	}
 	running := last != nil && !last.State.Ended()
+	person := cmp.Or(access.Of(ctx).Name, m.options.Person)
+	if r.OfStarter && last != nil {
+		person = last.Person
+	}
 	switch {
 	case running && r.Action == Send:
 		return FollowUp{}, retryable(AttemptRunning, "queue the message, to run it when the agent has ended, or stop the attempt first",
 			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
-		return queue(ctx, tx, s, r.Prompt, "")
+		return queue(ctx, tx, s, r.Prompt, "", person)
 	case running:
-		return queue(ctx, tx, s, r.Prompt, variant)
+		return queue(ctx, tx, s, r.Prompt, variant, person)
 	}
 	a, err := readAttempt(ctx, tx, s.AttemptID)
 	if err == nil {
@@ -129,7 +135,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if last != nil && last.origin != "" && (r.OfStarter || last.host != m.host) {
 		by = last.stamp
 	}
-	p, err := resume(ctx, tx, s, r.Prompt, variant, by)
+	p, err := resume(ctx, tx, s, r.Prompt, variant, person, by)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -164,11 +170,11 @@ func variantOf(known []Executor, s Session, variant string, here bool) (string, 
 }
 
 // queue stores a message that runs after the current process.
-func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
-	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
-	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
-		ON CONFLICT (session_id) DO UPDATE SET message = excluded.message, variant = excluded.variant, queued_at = excluded.queued_at, discarded = ''`,
-		q.SessionID, s.AttemptID, q.Message, q.Variant, millis(q.At))
+func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant, person string) (FollowUp, error) {
+	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, Person: person, At: tx.Now}
+	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, person, queued_at, discarded) VALUES (?, ?, ?, ?, ?, ?, '')
+		ON CONFLICT (session_id) DO UPDATE SET message = excluded.message, variant = excluded.variant, person = excluded.person, queued_at = excluded.queued_at, discarded = ''`,
+		q.SessionID, s.AttemptID, q.Message, q.Variant, q.Person, millis(q.At))
 	if err == nil {
 		err = noteMessage(ctx, tx, MessageQueued, s)
 	}
@@ -188,7 +194,7 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 
 // resume stores a process that continues a session. If the worktree was removed
 // and must be created again, the setup script runs first.
-func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
+func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant, person string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
 		return nil, err
@@ -197,7 +203,7 @@ func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string
 	if err != nil {
 		return nil, err
 	}
-	p := process{Process: Process{ID: newID(), AttemptID: s.AttemptID, SessionID: s.ID, Reason: Agent, Executor: s.Executor, Variant: variant, Prompt: prompt,
+	p := process{Process: Process{ID: newID(), AttemptID: s.AttemptID, SessionID: s.ID, Reason: Agent, Executor: s.Executor, Variant: variant, Prompt: prompt, Person: person,
 		State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: c.host, stamp: by}
 	if c.removed != 0 && c.hasSetup() {
 		p.Reason = Setup

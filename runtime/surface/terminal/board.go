@@ -158,6 +158,9 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if b.width == 0 || b.height == 0 { // the terminal has not reported its size
 			b.width, b.height = 80, 24
 		}
+		if b.ask != nil {
+			b.ask.scroll = 0
+		}
 	case tick:
 		b.now = time.Time(msg)
 		if b.now.Second()%reloadSeconds == 0 {
@@ -300,7 +303,8 @@ func (b *board) done(msg orderDone) tea.Cmd {
 		if found, _ := f.Details["found"].([]string); len(found) > 0 {
 			again := msg.order
 			again.Allowed = found
-			b.confirm(flat(f.Message)+". Continue anyway?", again)
+			b.confirm("The work contains text that looks like secrets:", again)
+			b.ask.found = found
 			return nil
 		}
 	}

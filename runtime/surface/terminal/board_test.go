@@ -189,19 +189,51 @@ func TestBoardShowsWhatIsLookedFor(t *testing.T) {
 func TestBoardAsksAgainBeforeSecretsLand(t *testing.T) {
 	w := someBoard()
 	held := fault.New(tasks.LandHeld, "a.env:1 looks like a key", "")
-	held.Details = map[string]any{"found": []string{"a.env:1"}}
+	held.Details = map[string]any{"found": []string{"a.env:1 looks like a key"}}
 	w.fail = held
 	b := boarded(w, 80, 24)
 	b.types("l y")
-	if !strings.Contains(b.text(), "a.env:1 looks like a key. Continue anyway?") {
+	if !strings.Contains(b.text(), "- a.env:1 looks like a key") || !strings.Contains(b.text(), "Continue anyway?") {
 		t.Fatalf("does not ask:\n%s", b.text())
 	}
-	if b.types("y"); len(w.orders) != 2 || fmt.Sprint(w.orders[1].Allowed) != "[a.env:1]" {
+	if b.types("y"); len(w.orders) != 2 || fmt.Sprint(w.orders[1].Allowed) != "[a.env:1 looks like a key]" {
 		t.Errorf("orders %v", w.orders)
 	}
 	w.fail = errors.New("the branch moved")
 	if b.types("l y"); !strings.Contains(b.text(), "the branch moved") {
 		t.Errorf("does not tell the failure:\n%s", b.text())
+	}
+}
+
+// A yes allows every finding, so it counts only after all of them were on the screen.
+func TestBoardShowsEverySecretBeforeAYes(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 5}} {
+		w := someBoard()
+		var found []string
+		for i := range 40 {
+			found = append(found, fmt.Sprintf("a%02d.env has a key", i))
+		}
+		held := fault.New(tasks.LandHeld, strings.Join(found, "; "), "")
+		held.Details = map[string]any{"found": found}
+		w.fail = held
+		b := boarded(w, size[0], size[1])
+		b.types("l y")
+		if b.types("y"); len(w.orders) != 1 || strings.Contains(b.text(), "y yes") {
+			t.Errorf("%v: allowed what was not shown: %v\n%s", size, w.orders, b.text())
+		}
+		seen := b.text()
+		for range 100 {
+			b.types("pgdown")
+			seen += b.text()
+		}
+		for _, what := range found {
+			if !strings.Contains(seen, what[:7]) {
+				t.Errorf("%v: %s was never on the screen", size, what)
+			}
+		}
+		if b.types("y"); len(w.orders) != 2 || len(w.orders[1].Allowed) != len(found) {
+			t.Errorf("%v: orders %v; the screen is:\n%s", size, w.orders, b.text())
+		}
 	}
 }
 

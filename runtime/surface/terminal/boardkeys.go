@@ -19,6 +19,8 @@ type prompt struct {
 	items  []string // to choose from; nil for a text
 	at     int      // the chosen item
 	yesNo  bool
+	found  []string                  // what a yes allows; all of it is shown before
+	scroll int                       // rows of found above the screen
 	live   func(text string)         // called with every change of the text
 	do     func(text string) tea.Cmd // called with the text or the item
 	cancel func()
@@ -92,9 +94,10 @@ func (b *board) answer(k key) tea.Cmd {
 			p.cancel()
 		}
 	case p.yesNo:
-		if k.name == "y" {
+		if k.name == "y" && b.foundShown() {
 			return finish("")
 		}
+		b.scrollFound(k)
 	case p.items != nil:
 		switch n, err := strconv.Atoi(k.name); {
 		case err == nil && n >= 1 && n <= len(p.items):

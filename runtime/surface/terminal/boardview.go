@@ -45,6 +45,9 @@ func (b *board) view() screen {
 		}
 		return p.fit(b.height, b.head(p.width), []string{"any key: back"}, new(int))
 	}
+	if b.ask != nil && b.ask.found != nil {
+		return b.viewFound()
+	}
 	foot := b.foot(p.width)
 	if b.ask != nil && !b.ask.yesNo {
 		return b.viewPrompt(p, foot)
