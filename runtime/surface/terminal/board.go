@@ -303,8 +303,9 @@ func (b *board) done(msg orderDone) tea.Cmd {
 		if found, _ := f.Details["found"].([]string); len(found) > 0 {
 			again := msg.order
 			again.Allowed = found
-			b.confirm("The work contains text that looks like secrets:", again)
-			b.ask.found = found
+			if b.confirm("The work contains text that looks like secrets:", again) {
+				b.ask.found = found
+			}
 			return nil
 		}
 	}

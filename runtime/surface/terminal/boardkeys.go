@@ -27,13 +27,15 @@ type prompt struct {
 }
 
 // confirm asks before an order is carried out. If the person is answering something else,
-// it only notes the question: a y meant for that must not answer this.
-func (b *board) confirm(question string, o Order) {
+// it only notes the question, because a y meant for that must not answer this, and open is
+// false.
+func (b *board) confirm(question string, o Order) (open bool) {
 	if b.ask != nil {
 		b.note = "nothing was done, because another prompt is open; answer it and press the key again for: " + question
-		return
+		return false
 	}
 	b.ask = &prompt{title: question, yesNo: true, do: func(string) tea.Cmd { return b.order(o) }}
+	return true
 }
 
 // write asks for the text of an order.
