@@ -132,7 +132,7 @@ func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// CreateTask creates a task with status todo.
+// CreateTask creates a task with status todo. If its plan is refused, there is no task.
 func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error) {
 	if n.ProjectID, err = parseID("project_id", n.ProjectID); err != nil {
 		return Task{}, err
@@ -143,6 +143,13 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 	n.Description = strings.TrimSpace(n.Description)
 	if err := checkText("description", n.Description, maxPrompt); err != nil {
 		return Task{}, err
+	}
+	if n.Plan != nil {
+		plan, err := n.Plan.Check()
+		if err != nil {
+			return Task{}, err
+		}
+		n.Plan = &plan
 	}
 	r := request{scope: scopeCreate, id: n.RequestID}
 	n.RequestID = ""
@@ -161,6 +168,9 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 			return Task{}, fmt.Errorf("write task: %w", err)
 		}
 		_, err = note(tx, Event{Type: TaskCreated, ProjectID: t.ProjectID, TaskID: t.ID, Status: t.Status})
+		if err == nil && n.Plan != nil {
+			err = setPlan(ctx, tx, t, *n.Plan)
+		}
 		return t, err
 	})
 }

@@ -264,6 +264,7 @@ type TaskPage struct {
 type NewTask struct {
 	ProjectID, Title, Description string
 	RequestID                     string // if empty, each call creates another task
+	Plan                          *Plan  `json:",omitempty"` // nil: the zero plan
 }
 
 // TaskChange describes a change of a task. Only fields that are not nil change.

@@ -36,9 +36,6 @@ func (c *Command) plan(ctx context.Context, was tasks.Plan, p Planning) (tasks.P
 	}
 	if p.changed("priority") {
 		was.Priority = tasks.Priority(p.Priority)
-		if p.Priority == normal {
-			was.Priority = tasks.NormalPriority
-		}
 	}
 	if p.changed("label") {
 		was.Labels = kept(p.Labels)
@@ -55,9 +52,6 @@ func (c *Command) plan(ctx context.Context, was tasks.Plan, p Planning) (tasks.P
 	}
 	return was.Check()
 }
-
-// normal is the word for [tasks.NormalPriority].
-const normal = "normal"
 
 // setPlan changes the plan of a task by the flags.
 func (c *Command) setPlan(ctx context.Context, taskID string, p Planning) error {

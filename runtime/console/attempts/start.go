@@ -20,23 +20,24 @@ type Start struct {
 	On                                   []string // queue it for any host with these labels; empty: run it here
 }
 
-// onLabels is a manager that queues what it starts for any host with labels.
-type onLabels struct {
+// flagged is a manager that adds to the tools' calls what only flags can say.
+type flagged struct {
 	*tasks.Manager
-	labels []string
+	on   []string    // labels of the hosts that may run what it starts
+	plan *tasks.Plan // of the task that it creates
 }
 
-func (m onLabels) Start(ctx context.Context, r tasks.StartRequest) (tasks.Started, error) {
-	r.On = m.labels
+func (m flagged) Start(ctx context.Context, r tasks.StartRequest) (tasks.Started, error) {
+	r.On = m.on
 	return m.Manager.Start(ctx, r)
 }
 
-func (c *Command) manager() work.Manager {
-	if len(c.on) == 0 {
-		return c.Manager
-	}
-	return onLabels{c.Manager, c.on}
+func (m flagged) CreateTask(ctx context.Context, n tasks.NewTask) (tasks.Task, error) {
+	n.Plan = m.plan
+	return m.Manager.CreateTask(ctx, n)
 }
+
+func (c *Command) manager() work.Manager { return flagged{c.Manager, c.on, c.planAs} }
 
 // warnOfQueue tells the person if no host takes what they have queued.
 func (c *Command) warnOfQueue(ctx context.Context) error {
@@ -66,7 +67,7 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 		return err
 	}
 	chosen := f.Executor
-	if f.Executor, err = c.executor(ctx, chosen); err != nil {
+	if f.Executor, err = c.executor(ctx, chosen, "--executor"); err != nil {
 		return err
 	}
 	if chosen == "" {
@@ -101,10 +102,14 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 
 // executor returns the executor to start: the given one; if that cannot be started here,
 // the one with another way to run the same agent; if none is given, the first one that is
-// installed. It tells if it took another one than given.
-func (c *Command) executor(ctx context.Context, given string) (string, error) {
+// installed. It tells if it took another one than given. Hints name the flag.
+func (c *Command) executor(ctx context.Context, given, flag string) (string, error) {
 	if given == "" {
-		return c.installed(ctx)
+		id, err := c.installed(ctx)
+		if f := fault.Of(err); f != nil && f.Code == noExecutor {
+			err = fault.New(noExecutor, f.Message, f.Hint+"; "+flag+" fake runs without one")
+		}
+		return id, err
 	}
 	all, err := c.Manager.Executors(ctx)
 	if err != nil {

@@ -19,15 +19,16 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any,
 	if err != nil {
 		return err
 	}
-	if _, err := c.plan(ctx, tasks.Plan{}, p); err != nil {
-		return err // before the task exists
+	if p.Given() {
+		plan, err := c.plan(ctx, tasks.Plan{}, p)
+		if err != nil {
+			return err
+		}
+		c.planAs = &plan
 	}
 	given["project_id"] = id
 	var out work.CreatedTask
 	raw, err := c.call(ctx, "create_task", withoutEmpty(given), &out)
-	if err == nil {
-		err = c.setPlan(ctx, string(out.ID), p)
-	}
 	switch {
 	case err != nil:
 		return err
@@ -48,6 +49,9 @@ func (c *Command) List(ctx context.Context, q Listing) error {
 		return err
 	}
 	if q.Sieve.On() {
+		if _, err := (tasks.Plan{Priority: tasks.Priority(q.Sieve.Priority)}).Check(); err != nil {
+			return err
+		}
 		out, err := c.sifted(ctx, id, q)
 		switch {
 		case err != nil:
