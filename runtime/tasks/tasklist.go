@@ -38,6 +38,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	case t.InProgress && *doing == 3 && launched != nil:
 		t.WaitsFor, t.queued = ForSlot, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
 	}
+	t.Unassigned = t.InProgress && *doing == 3 && value(host) == anyHost
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.LastStopped = last != nil && State(*last) == Killed
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
