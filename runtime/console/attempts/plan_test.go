@@ -85,6 +85,15 @@ func TestTasksArePlannedOnTheCommandLine(t *testing.T) {
 	if after := len(list(attempts.Listing{Project: "shop"})); after != before {
 		t.Errorf("a refused task was created: %d tasks, then %d", before, after)
 	}
+	for _, p := range []attempts.Planning{planning(attempts.Planning{Labels: []string{}}, "label"), planning(attempts.Planning{BlockedBy: []string{""}}, "blocked-by")} {
+		if err := d.Add(t.Context(), "shop", map[string]any{"title": "x"}, p); fault.Of(err) == nil || fault.Of(err).Code != "misuse" {
+			t.Errorf("a task with an empty flag: %v", err)
+		}
+	}
+	empty := attempts.Listing{Project: "shop", Limit: 50}
+	if err := empty.Check(func(flag string) bool { return flag == "label" }); fault.Of(err) == nil || fault.Of(err).Code != "misuse" {
+		t.Errorf("a list by an empty label: %v", err)
+	}
 	newest := add("the newest", attempts.Planning{})
 	add("after the newest", planning(attempts.Planning{BlockedBy: []string{"newest"}}, "blocked-by"))
 	if got := list(attempts.Listing{Project: "shop"})[0]; got != "after the newest (blocked by "+newest+")" {

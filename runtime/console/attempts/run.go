@@ -21,6 +21,9 @@ var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream
 // Run starts an agent with a prompt in the working directory's repository, and follows it
 // to the end unless detach is set. An empty agent means the first installed one.
 func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images []string, detach bool) error {
+	if strings.TrimSpace(prompt) == "" {
+		return fault.Misuse("the prompt is empty", "pass a prompt: deskhand tasks run 'Round prices to cents'")
+	}
 	agent, err := c.executor(ctx, agent, "--agent")
 	if err != nil {
 		return err

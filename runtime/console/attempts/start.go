@@ -48,8 +48,15 @@ func (c *Command) warnOfQueue(ctx context.Context) error {
 	return err
 }
 
-// ServeQueue takes queued attempts until ctx ends.
-func (c *Command) ServeQueue(ctx context.Context, o tasks.QueueOptions) error {
+// ServeQueue takes queued attempts until ctx ends. Only if limited is not set may o.Places
+// be zero.
+func (c *Command) ServeQueue(ctx context.Context, o tasks.QueueOptions, limited bool) error {
+	if limited && o.Places == 0 {
+		return fault.Misuse("--places must be at least 1, not 0", "omit it to use the setting tasks.max_running")
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
 	o.Tell = c.Tell
 	c.Tell("taking queued attempts; Ctrl-C ends this, and what runs goes on")
 	return c.Manager.ServeQueue(ctx, o)
@@ -92,10 +99,14 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 		if err := c.warnOfQueue(ctx); err != nil {
 			return err
 		}
-		if !f.Follow {
-			return c.Line("%s  started on branch %s", brief(out.AttemptID), out.Branch)
+		word := "started"
+		if len(c.on) > 0 {
+			word = "queued for a machine,"
 		}
-		c.Tell(fmt.Sprintf("attempt %s started on branch %s", brief(out.AttemptID), out.Branch))
+		if !f.Follow {
+			return c.Line("%s  %s on branch %s", brief(out.AttemptID), word, out.Branch)
+		}
+		c.Tell(fmt.Sprintf("attempt %s %s on branch %s", brief(out.AttemptID), word, out.Branch))
 		return c.followToEnd(ctx, string(out.AttemptID))
 	})
 }

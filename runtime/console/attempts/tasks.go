@@ -19,7 +19,11 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any,
 	if err != nil {
 		return err
 	}
+	c.planAs = nil
 	if p.Given() {
+		if err := p.filled(); err != nil {
+			return err
+		}
 		plan, err := c.plan(ctx, tasks.Plan{}, p)
 		if err != nil {
 			return err
@@ -40,6 +44,9 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any,
 
 // List prints tasks of a project, newest first, or by priority if a sieve is set.
 func (c *Command) List(ctx context.Context, q Listing) error {
+	if _, err := (tasks.Plan{Priority: tasks.Priority(q.Sieve.Priority)}).Check(); err != nil {
+		return err
+	}
 	id, err := c.project(ctx, q.Project)
 	if err != nil {
 		return err
@@ -49,9 +56,6 @@ func (c *Command) List(ctx context.Context, q Listing) error {
 		return err
 	}
 	if q.Sieve.On() {
-		if _, err := (tasks.Plan{Priority: tasks.Priority(q.Sieve.Priority)}).Check(); err != nil {
-			return err
-		}
 		out, err := c.sifted(ctx, id, q)
 		switch {
 		case err != nil:
