@@ -14,6 +14,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // bench is a Work in memory.
@@ -252,6 +253,10 @@ func TestBoardTellsWaitingFromRunning(t *testing.T) {
 	}
 	if strings.Contains(b.text(), "running") {
 		t.Errorf("a queued attempt counts as running:\n%s", b.text())
+	}
+	pane := &attemptPane{known: true, status: tasks.AttemptStatus{Distances: []worktree.Distance{{Target: "main"}, {Target: "main"}, {Target: "next"}}}}
+	if got := pane.into(); got != " into main, next" {
+		t.Errorf("it lands%s", got)
 	}
 	if got := stateOf(tasks.AttemptStatus{Waiting: true, Unassigned: true}); got != "waiting for a machine" {
 		t.Errorf("its pane says %q", got)

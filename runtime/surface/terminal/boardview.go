@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -346,4 +347,21 @@ func stateOf(s tasks.AttemptStatus) string {
 		return "failed: " + flat(s.Failure)
 	}
 	return string(s.State)
+}
+
+// into names the branches that the attempt lands on, if they are known.
+func (p *attemptPane) into() string {
+	if p == nil || !p.known {
+		return ""
+	}
+	var targets []string
+	for _, d := range p.status.Distances {
+		if !slices.Contains(targets, d.Target) {
+			targets = append(targets, d.Target)
+		}
+	}
+	if len(targets) == 0 {
+		return ""
+	}
+	return " into " + flat(textutil.Some(targets, 3))
 }
