@@ -39,8 +39,8 @@ func TestAbsentAnswersAreSaidToBe(t *testing.T) {
 		}
 	}
 	t.Logf("said of %d of %d questions without an answer, and of %d of %d with one", said, len(absent), len(wrong), len(answered))
-	if len(absent) != 60 || said < 18 {
-		t.Errorf("probably absent is said of %d of %d questions without an answer, want 18 of 60 or more", said, len(absent))
+	if len(absent) != 60 || said < 15 {
+		t.Errorf("probably absent is said of %d of %d questions without an answer, want 15 of 60 or more", said, len(absent))
 	}
 	if 20*len(wrong) > len(answered) {
 		t.Errorf("probably absent is said of %d of %d questions with an answer, want 5 %% at most: %q", len(wrong), len(answered), wrong)

@@ -16,6 +16,15 @@ type Share struct {
 	Bound float64
 	// Keep restricts the chunks; nil means all.
 	Keep func(chunk int) bool
+	// Guard calls a function that reads this index; nil means directly.
+	Guard func(read func() error) error
+}
+
+func (s *Share) guarded(read func() error) error {
+	if s.Guard == nil {
+		return read()
+	}
+	return s.Guard(read)
 }
 
 // SharedHit is a chunk of one of the shares.
@@ -50,7 +59,11 @@ func LexicalOver(shares []Share, k int) ([]SharedHit, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.lexicalAbove(terms, k, s.Keep, float64(best.floor))
+		var found []Scored
+		err = s.guarded(func() error {
+			found, err = s.lexicalAbove(terms, k, s.Keep, float64(best.floor))
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +113,7 @@ func NearestOver(shares []Share, query []float32, k int) ([]SharedHit, Spread, e
 	for i, s := range shares {
 		scan.bases = append(scan.bases, scan.chunks)
 		if s.vectors.dimensions > 0 {
-			if err := scan.add(&shares[i], query); err != nil {
+			if err := shares[i].guarded(func() error { return scan.add(&shares[i], query) }); err != nil {
 				return nil, Spread{}, err
 			}
 		}
@@ -114,11 +127,19 @@ func NearestOver(shares []Share, query []float32, k int) ([]SharedHit, Spread, e
 	for i, s := range scan.near.heap {
 		share := scan.shareOf(s.Chunk)
 		chunk := s.Chunk - scan.bases[share]
-		found[i] = SharedHit{share, Scored{chunk, shares[share].vectors.cosine(scan.unit, chunk)}}
+		score, err := scan.cosine(&shares[share], chunk)
+		if err != nil {
+			return nil, Spread{}, err
+		}
+		found[i] = SharedHit{share, Scored{chunk, score}}
 	}
 	slices.SortFunc(found, byShare)
 	share := scan.shareOf(scan.near.best)
-	spread := Spread{Mean: scan.sum / float64(max(1, scan.n)), Max: shares[share].vectors.cosine(scan.unit, scan.near.best-scan.bases[share])}
+	most, err := scan.cosine(&shares[share], scan.near.best-scan.bases[share])
+	if err != nil {
+		return nil, Spread{}, err
+	}
+	spread := Spread{Mean: scan.sum / float64(max(1, scan.n)), Max: most}
 	if len(found) > 0 {
 		spread.Max = max(spread.Max, found[0].Score)
 	}
@@ -134,6 +155,14 @@ type sharedScan struct {
 	query  []int16
 	sum    float64 // of the cosines of all chunks with a vector
 	n      int     // the number of these chunks
+}
+
+func (s *sharedScan) cosine(share *Share, chunk int) (cosine float64, err error) {
+	err = share.guarded(func() error {
+		cosine = share.vectors.cosine(s.unit, chunk)
+		return nil
+	})
+	return cosine, err
 }
 
 // add scans the vectors of the next share.

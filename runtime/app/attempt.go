@@ -36,8 +36,8 @@ type attemptDoor struct {
 }
 
 // serve implements [tasks.Options.Serve].
-func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.Process) (url, token string, stop func(), err error) {
-	inner := &attemptTools{attemptDoor: d, attempt: attempt}
+func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error) {
+	inner := &attemptTools{attemptDoor: d, attempt: attempt, person: cmp.Or(process.Person, d.app.config.Person)}
 	token = rand.Text()
 	at := make(chan net.Addr, 1)
 	server, err := web.New(web.Options{
@@ -75,6 +75,7 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 type attemptTools struct {
 	*attemptDoor
 	attempt tasks.Attempt
+	person  string // whose credentials the agent's calls use; empty: the owner
 
 	mu        sync.Mutex
 	lib       *docsServer // nil until the first request
@@ -126,7 +127,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	asked := &questions{app: t.app}
-	if lib.door, err = t.app.door(in, true, cmp.Or(t.attempt.Person, t.app.config.Person), lib.changed, t.log, asked.openBoth); err != nil {
+	if lib.door, err = t.app.door(in, true, t.person, lib.changed, t.log, asked.openBoth); err != nil {
 		return nil, err
 	}
 	stopping := make(chan struct{})

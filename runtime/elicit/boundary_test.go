@@ -190,3 +190,61 @@ func TestRequestsOfAnEarlierVersionArePlaced(t *testing.T) {
 		}
 	})
 }
+
+// A late answer is for the person who asked, and only while that person sees the project.
+func TestALateAnswerIsForThePersonWhoAsked(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		h := peer(t, place, attended)
+		all := access.Boundary{}
+		ask := func(ctx context.Context) *Request {
+			r := greeting()
+			r.Context.ProjectID = "p"
+			old, err := h.Earlier(ctx, r)
+			if err != nil && fault.Of(err) == nil {
+				t.Fatal(err)
+			}
+			return old
+		}
+		r := greeting()
+		r.Context.ProjectID = "p"
+		first, err := h.Open(as(t, "ada", all), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, h, accept(first.ID, "Ada"))
+		for who, ctx := range map[string]context.Context{"bob": as(t, "bob", all), "the owner": t.Context(),
+			"bob, who does not see it": as(t, "bob", access.Boundary{Projects: []string{"p"}})} {
+			if old := ask(ctx); old != nil {
+				t.Errorf("%s gets ada's answer %s", who, old.ID)
+			}
+		}
+		elsewhere := greeting() // no project is named, so that asking is not refused
+		if old, err := h.Earlier(as(t, "ada", access.Boundary{Projects: []string{"p"}}), elsewhere); old != nil || err != nil {
+			t.Errorf("ada, who left the project, gets %v, %v", old, err)
+		}
+		if old := ask(as(t, "ada", all)); old == nil || old.ID != first.ID {
+			t.Errorf("ada gets %v", old)
+		}
+	})
+}
+
+func TestAKeyOfAHiddenRequestTellsNothingOfIt(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		h := peer(t, place, attended)
+		r := greeting()
+		r.Key, r.Context.ProjectID = "k", "p"
+		first, err := h.Open(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bob := as(t, "bob", access.Boundary{Projects: []string{"p"}})
+		for _, title := range []string{r.Title, "another"} {
+			again := greeting()
+			again.Key, again.Title = "k", title
+			got, err := h.Open(bob, again)
+			if f := fault.Of(err); f == nil || f.Code != KeyReused || got.ID != "" || strings.Contains(err.Error(), first.ID) {
+				t.Errorf("bob, asking %q: %q, %v", title, got.ID, err)
+			}
+		}
+	})
+}

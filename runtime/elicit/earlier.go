@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -18,9 +19,9 @@ import (
 const AnswersFor = 24 * time.Hour
 
 // Earlier returns an earlier request with the same question as r and the same
-// asker, or nil if there is none. Askers are the same if the source's kind and
-// name, the owner, and the attempt (or the folder, if there is no attempt) are
-// equal. Earlier prefers requests that a person has ended and whose answer was not
+// asker, or nil if there is none or the caller does not know of it. Askers are the
+// same if the source's kind and name, the owner, the person, and the attempt (or the
+// folder, if there is no attempt) are equal. Earlier prefers requests that a person has ended and whose answer was not
 // delivered, then open requests whose asker is gone or has received only the ID;
 // within each group, the newest comes first. For askers other than tools, it
 // returns only late answers, because other answers can be read where the question
@@ -34,7 +35,7 @@ func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	var now time.Time
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		now = tx.Now
-		found, err = queryRequests(ctx, tx, "WHERE digest = ? AND (uncollected = 1 OR status = ?) ORDER BY asked DESC LIMIT 20", digest(r), Open)
+		found, err = queryRequests(ctx, tx, "WHERE digest = ? AND person = ? AND (uncollected = 1 OR status = ?) ORDER BY asked DESC LIMIT 20", digest(r), r.Source.Person, Open)
 		return err
 	})
 	if err != nil {
@@ -43,7 +44,7 @@ func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	var open *Request
 	for i := range found {
 		switch old := &found[i]; {
-		case !sameAsker(old, &r):
+		case !inside(access.Of(ctx), old), !sameAsker(old, &r):
 		case old.Status == Completed && now.Sub(old.Completion.At.Time) >= AnswersFor:
 		case old.Undelivered() && (r.Trigger.ofTool() || old.Accepted() && old.Completion.Late):
 			return old, nil
@@ -68,7 +69,7 @@ func (r *Request) past(now time.Time) bool {
 // contain. An answer for one project is not valid for another, so without an
 // attempt the folder must be the same.
 func sameAsker(a, b *Request) bool {
-	if a.Source.Owner != b.Source.Owner || a.Context.AttemptID != b.Context.AttemptID {
+	if a.Source.Owner != b.Source.Owner || a.Source.Person != b.Source.Person || a.Context.AttemptID != b.Context.AttemptID {
 		return false
 	}
 	return a.Context.AttemptID != "" || a.Context.CWD == b.Context.CWD

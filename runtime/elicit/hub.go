@@ -172,6 +172,9 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 				return err
 			}
 			if len(old) > 0 {
+				if !inside(access.Of(ctx), &old[0]) {
+					return reject(KeyReused, "use another key", "key %q was used before", brief(r.Key))
+				}
 				if digest(old[0]) != digest(r) {
 					return reject(KeyReused, "use another key", "key %q was used for another question, %s", brief(r.Key), old[0].ID)
 				}

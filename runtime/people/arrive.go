@@ -47,19 +47,20 @@ type Arrival struct {
 // more end.
 func (r *Register) Arrive(ctx context.Context, a Arrival) (name string, turn int64, err error) {
 	var refusal error
+	ctx = access.With(ctx, access.Caller{How: access.ByOIDC, Address: access.Of(ctx).Address}) // in the audit log
 	err = r.db.Update(ctx, func(tx *store.Tx) error {
-		p, err := identified(ctx, tx, a)
+		p, ended, err := identified(ctx, tx, a)
 		if err != nil {
 			return err
 		}
-		if p != nil && p.removed == 0 && a.Grant == nil {
+		if p != nil && !ended && p.removed == 0 && a.Grant == nil {
 			refusal = notAllowed(p.Name)
 			if _, err := tx.Exec(ctx, "UPDATE people SET turn = turn + 1 WHERE name = ?", p.Name); err != nil {
 				return fmt.Errorf("sign out person: %w", err)
 			}
 			return tell(tx, p.Name, Event{Type: "signedOut"})
 		}
-		if p, err = a.person(ctx, tx, p); err != nil {
+		if p, err = a.person(ctx, tx, p, ended); err != nil {
 			return err
 		}
 		name, turn = p.Name, p.turn
@@ -75,23 +76,30 @@ func notAllowed(name string) error {
 	return fault.New(NotAllowed, fmt.Sprintf("no group of %.80q may use this installation", name), "ask its owner to add one of your groups to people.oidc.groups")
 }
 
-// identified returns the person who has signed in with the identity before, or nil.
-func identified(ctx context.Context, tx *store.Tx, a Arrival) (*row, error) {
+// identified returns the person who has signed in with the identity before, or nil. ended
+// reports whether that person has been removed since, even if the name was added again.
+func identified(ctx context.Context, tx *store.Tx, a Arrival) (p *row, ended bool, err error) {
 	var name string
-	err := tx.QueryRow(ctx, "SELECT person FROM people_identities WHERE issuer = ? AND subject = ?", a.Issuer, a.Subject).Scan(&name)
+	var at int64
+	err = tx.QueryRow(ctx, "SELECT person, ended FROM people_identities WHERE issuer = ? AND subject = ?", a.Issuer, a.Subject).Scan(&name, &at)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read identity: %w", err)
+		return nil, false, fmt.Errorf("read identity: %w", err)
 	}
-	return find(ctx, tx, name)
+	p, err = find(ctx, tx, name)
+	return p, at != 0, err
 }
 
 // person returns the person who arrives, given the one of the identity, and adds a new one.
-func (a Arrival) person(ctx context.Context, tx *store.Tx, known *row) (*row, error) {
-	if known != nil {
+// An identity that ended may only adopt the person who has its name now.
+func (a Arrival) person(ctx context.Context, tx *store.Tx, known *row, ended bool) (*row, error) {
+	if known != nil && !ended {
 		return known, a.out(known)
+	}
+	if known != nil && (known.removed != 0 || !strings.EqualFold(known.Name, a.Name)) {
+		return nil, gone(known.Name)
 	}
 	if a.Grant == nil {
 		return nil, notAllowed(a.Name)
@@ -115,7 +123,7 @@ func (a Arrival) person(ctx context.Context, tx *store.Tx, known *row) (*row, er
 			return nil, err
 		}
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO people_identities (issuer, subject, person) VALUES (?, ?, ?)", a.Issuer, a.Subject, p.Name); err != nil {
+	if _, err := tx.Exec(ctx, "INSERT INTO people_identities (issuer, subject, person) VALUES (?, ?, ?) ON CONFLICT (issuer, subject) DO UPDATE SET person = excluded.person, ended = 0", a.Issuer, a.Subject, p.Name); err != nil {
 		return nil, fmt.Errorf("write identity: %w", err)
 	}
 	return p, nil
@@ -123,9 +131,13 @@ func (a Arrival) person(ctx context.Context, tx *store.Tx, known *row) (*row, er
 
 func (a Arrival) out(p *row) error {
 	if p.removed != 0 {
-		return fault.New(Removed, p.Name+" was removed from this installation", "ask its owner to add you again")
+		return gone(p.Name)
 	}
 	return nil
+}
+
+func gone(name string) error {
+	return fault.New(Removed, name+" was removed from this installation", "ask its owner to add you again")
 }
 
 // mayAdopt refuses a name that belongs to somebody else.
@@ -134,7 +146,7 @@ func (a Arrival) mayAdopt(ctx context.Context, tx *store.Tx, p *row) error {
 		return err
 	}
 	var others int
-	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM people_identities WHERE person = ?", p.Name).Scan(&others); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM people_identities WHERE person = ? AND ended = 0", p.Name).Scan(&others); err != nil {
 		return fmt.Errorf("count identities: %w", err)
 	}
 	if others > 0 || !a.Adopt {

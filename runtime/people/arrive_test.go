@@ -74,3 +74,58 @@ func TestAnArrivalSetsWhatTheGroupsAllow(t *testing.T) {
 		}
 	})
 }
+
+// A new person of an old name is not the one who had it: the old account is let in only by
+// adoption, and under no other name.
+func TestAnIdentityEndsWithItsPerson(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, _ *store.DB) {
+		arrive := func(subject, name string, adopt bool) (string, error) {
+			name, _, err := r.Arrive(t.Context(), Arrival{Issuer: "https://issuer.example", Subject: subject, Name: name, Grant: &Grant{Scopes: Standard}, Adopt: adopt})
+			return name, err
+		}
+		check := func(what, subject, name string, adopt bool, want string) {
+			t.Helper()
+			if _, err := arrive(subject, name, adopt); code(err) != want {
+				t.Errorf("%s: %v, want %q", what, err, want)
+			}
+		}
+		check("the first time", "1", "ada", false, "")
+		if err := r.Remove(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		check("removed", "1", "ada", true, Removed)
+		check("removed, under another name", "1", "countess", true, Removed)
+		added(t, r, "Ada")
+		check("a new person has the name", "1", "ada", false, NameTaken)
+		check("a new person has the name, under another name", "1", "countess", true, Removed)
+		check("another account adopts", "2", "ada", true, "")
+		check("after that", "1", "ada", true, NameTaken)
+		if err := r.Remove(t.Context(), "Ada"); err != nil {
+			t.Fatal(err)
+		}
+		added(t, r, "ada")
+		check("the first account adopts", "1", "ada", true, "")
+		check("and is known", "1", "countess", false, "")
+	})
+}
+
+func TestArrivalsAreAudited(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, db *store.DB) {
+		ctx := access.With(t.Context(), access.Caller{Address: "192.0.2.1:7"})
+		if _, _, err := r.Arrive(ctx, Arrival{Issuer: "https://issuer.example", Subject: "1", Name: "ada", Grant: &Grant{Scopes: Standard}, Projects: []string{"p"}}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := db.AuditLog(ctx, store.AuditFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range all {
+			if one.Way != access.ByOIDC || one.Address != "192.0.2.1:7" {
+				t.Errorf("%+v", one)
+			}
+		}
+		if last := all[len(all)-1]; last.Action != "session.began" || last.Who != "ada" || last.Object != "ada" {
+			t.Errorf("the sign-in is %+v", last)
+		}
+	})
+}

@@ -131,3 +131,24 @@ func TestMembershipsAreAudited(t *testing.T) {
 		}
 	})
 }
+
+func TestARemovedPersonKnowsOfNothing(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, _ *store.DB) {
+		for _, n := range []Newcomer{{Name: "ada", Projects: []string{"p"}}, {Name: "carl", Guest: true, Projects: []string{"p"}}} {
+			if err := r.Admit(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Remove(t.Context(), n.Name); err != nil {
+				t.Fatal(err)
+			}
+			for _, project := range []string{"p", "open", ""} {
+				if b, err := r.Boundary(t.Context(), n.Name); err != nil || b.Sees(project) {
+					t.Errorf("%s sees %q: %+v, %v", n.Name, project, b, err)
+				}
+			}
+		}
+		if b, err := r.Boundary(t.Context(), "mapped"); err != nil || b.Sees("p") || !b.Sees("open") || !b.Sees("") {
+			t.Errorf("a surface's person: %+v, %v", b, err)
+		}
+	})
+}

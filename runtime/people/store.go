@@ -54,7 +54,7 @@ func (e Event) record(name string) store.Record {
 	case "joined":
 		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with an invitation"}
 	case "arrived":
-		return store.Record{Who: name, Action: "session.began", Object: name, Detail: "with the identity provider"}
+		return store.Record{Who: name, Way: access.ByOIDC, Action: "session.began", Object: name, Detail: "with the identity provider"}
 	case "memberAdded":
 		return store.Record{Action: "member.added", Object: name, Detail: "to project " + e.Project}
 	case "memberRemoved":
@@ -81,8 +81,8 @@ type Newcomer struct {
 }
 
 // Add adds a person who is a member of no project. scopes may be nil for [Standard]. A
-// person who was removed can be added again; the old tokens, sessions, invitations and
-// memberships stay ended. Fails with code [BadName] or [Exists].
+// person who was removed can be added again; the old tokens, sessions, invitations,
+// identities and memberships stay ended. Fails with code [BadName] or [Exists].
 func (r *Register) Add(ctx context.Context, name string, scopes []access.Scope) error {
 	return r.Admit(ctx, Newcomer{Name: name, Scopes: scopes})
 }
@@ -137,8 +137,8 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 	return nil
 }
 
-// Remove ends a person's sessions, tokens and invitations, and hides the name. The
-// history keeps it. Fails with code [NoPerson].
+// Remove ends a person's sessions, tokens, invitations and identities, and hides the
+// name. The history keeps it. Fails with code [NoPerson].
 func (r *Register) Remove(ctx context.Context, name string) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
@@ -150,6 +150,7 @@ func (r *Register) Remove(ctx context.Context, name string) error {
 			"UPDATE people SET removed = ? WHERE name = ?",
 			"UPDATE people_tokens SET revoked = ? WHERE person = ? AND revoked = 0",
 			"UPDATE people_invites SET used = ? WHERE person = ? AND used = 0",
+			"UPDATE people_identities SET ended = ? WHERE person = ? AND ended = 0",
 		} {
 			if _, err := tx.Exec(ctx, change, now, p.Name); err != nil {
 				return fmt.Errorf("remove person: %w", err)
@@ -284,19 +285,23 @@ func (r *Register) Person(ctx context.Context, name string) (p Person, err error
 }
 
 // Boundary returns which projects a name knows of, also if it is no person's: surfaces have
-// people of their own.
+// people of their own. A person who was removed knows of nothing.
 func (r *Register) Boundary(ctx context.Context, name string) (b access.Boundary, err error) {
 	err = r.db.View(ctx, func(tx *store.Tx) error {
 		p, err := find(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		all, err := members(ctx, tx)
-		guest := p != nil && p.removed == 0 && p.Guest
-		if p != nil {
-			name = p.Name
+		if p != nil && p.removed != 0 {
+			b = access.Boundary{Confined: true}
+			return nil
 		}
-		b = all.Boundary(name, guest)
+		all, err := members(ctx, tx)
+		if p == nil {
+			b = all.Boundary(name, false)
+		} else {
+			b = all.Boundary(p.Name, p.Guest)
+		}
 		return err
 	})
 	return b, err

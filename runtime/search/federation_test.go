@@ -2,6 +2,8 @@ package search
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -198,5 +200,30 @@ func TestTheLockedVersionIsSearched(t *testing.T) {
 	}
 	if l, _, err := f.Split("router:guide.md"); err != nil || l.ID != "router@1.9" {
 		t.Errorf("router:guide.md is of %s, %v", l.ID, err)
+	}
+}
+
+// The damage of one library is reported as its own, and the others stay in service.
+func TestADamagedLibraryLeavesTheOthersInService(t *testing.T) {
+	for _, by := range []By{Both, Words} {
+		var all []Library
+		for _, name := range []string{"good", "damaged"} {
+			var files []file
+			for i := range 50 {
+				files = append(files, file{fmt.Sprintf("p%02d.md", i), "# P\n\n" + strings.Repeat(fmt.Sprintf("alpha %s%d ", name, i), 300), nil})
+			}
+			all = append(all, Library{ID: name, Name: name, Engine: engine(t, nil, files...)})
+		}
+		bad := all[1].Engine
+		if err := os.Truncate(filepath.Join(bad.dir, bad.Metadata().Index.Path), 4096); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Federate(all).Search(t.Context(), "", Query{Text: "alpha", By: by})
+		if err == nil || !strings.Contains(err.Error(), bad.dir) {
+			t.Errorf("by %v: %v, want the damage of %s", by, err, bad.dir)
+		}
+		if _, err := all[0].Engine.Search(t.Context(), Query{Text: "alpha"}); err != nil {
+			t.Errorf("by %v: the other library: %v", by, err)
+		}
 	}
 }

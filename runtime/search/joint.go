@@ -133,6 +133,11 @@ func (j *joint) release() {
 	}
 }
 
+// damaged reports whether one of the indexes was found to be damaged.
+func (j *joint) damaged() bool {
+	return slices.ContainsFunc(j.all.of, func(ed *snapshot) bool { return ed.broken.Load() })
+}
+
 // open opens the libraries. Those in English only share one scratch.
 func (j *joint) open(ctx context.Context, f *Federation, in []Library) error {
 	select {
@@ -141,7 +146,14 @@ func (j *joint) open(ctx context.Context, f *Federation, in []Library) error {
 		return ctx.Err()
 	}
 	common := scratches.Get().(*scratch)
-	j.releases = append(j.releases, func() { f.analyzers <- j.analyzer; common.giveBack() })
+	j.releases = append(j.releases, func() {
+		if j.damaged() { // after a panic, they may be in an inconsistent state
+			f.analyzers <- newAnalyzer()
+			return
+		}
+		f.analyzers <- j.analyzer
+		common.giveBack()
+	})
 	j.all = newVocabulary()
 	for i, l := range in {
 		ed, release, err := l.Engine.use()
@@ -151,15 +163,19 @@ func (j *joint) open(ctx context.Context, f *Federation, in []Library) error {
 		j.releases = append(j.releases, release)
 		r := &run{snapshot: ed, filters: j.q.Filters, explain: j.q.Explain, by: cmp.Or(j.q.By, Both), all: j.all, place: i, analyzer: j.analyzer, scratch: common}
 		p := &part{library: l, place: i, run: r}
+		j.all.add(ed)
 		if err := p.do(func() error { r.spoken, err = r.tongues(); return err }); err != nil {
 			return err
 		}
 		if r.spoken != nil {
 			r.scratch = scratches.Get().(*scratch)
-			j.releases = append(j.releases, r.giveBack)
+			j.releases = append(j.releases, func() {
+				if !j.damaged() {
+					r.giveBack()
+				}
+			})
 		}
 		j.parts = append(j.parts, p)
-		j.all.add(ed)
 	}
 	j.all.index = f.index(j.all.of)
 	return nil

@@ -58,7 +58,7 @@ func (j *joint) bound() error {
 func (j *joint) shares(keeps []func(int) bool, foreign bool) (shares []artifact.Share) {
 	any := false
 	for i, p := range j.parts {
-		s := artifact.Share{Reader: p.run.reader, Terms: p.run.lookUp, Bound: p.bound, Keep: keeps[i]}
+		s := artifact.Share{Reader: p.run.reader, Terms: p.run.lookUp, Bound: p.bound, Keep: keeps[i], Guard: p.run.snapshot.guarded}
 		switch {
 		case p.run.spoken == nil && foreign:
 			s.Keep, s.Bound = func(int) bool { return false }, 0

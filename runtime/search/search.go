@@ -321,6 +321,18 @@ func recoverAs(err *error, ed *snapshot) {
 	}
 }
 
+// guarded reads the index. A panic of read is the damage of this index.
+func (ed *snapshot) guarded(read func() error) (err error) {
+	defer recoverAs(&err, ed)
+	return read()
+}
+
+// postings returns a term's postings, like guarded.
+func (ed *snapshot) postings(term string) (p *artifact.Postings, err error) {
+	defer recoverAs(&err, ed)
+	return ed.reader.Postings(term)
+}
+
 func damagedFault(dir string) *fault.Fault {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: its data file changed while it was read", dir),
 		"Rebuild it with \"deskhand index\"; the server switches to it automatically.")

@@ -108,10 +108,12 @@ func newAnalyzers() chan *artifact.Analyzer {
 	n := runtime.GOMAXPROCS(0)
 	all := make(chan *artifact.Analyzer, n)
 	for range n {
-		all <- &artifact.Analyzer{MaxStems: queryStems}
+		all <- newAnalyzer()
 	}
 	return all
 }
+
+func newAnalyzer() *artifact.Analyzer { return &artifact.Analyzer{MaxStems: queryStems} }
 
 // open opens the artifact that is in dir now, with one user.
 func (o Options) open(dir string) (*snapshot, error) {

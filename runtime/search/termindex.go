@@ -48,8 +48,10 @@ type termIn struct {
 func buildTermIndex(of []*snapshot) (*termIndex, error) {
 	var all []termIn
 	for place, ed := range of {
-		err := ed.reader.EachTerm(func(hash uint64, chunks int) {
-			all = append(all, termIn{hash >> 16, uint16(place), uint16(min(chunks, math.MaxUint16))})
+		err := ed.guarded(func() error {
+			return ed.reader.EachTerm(func(hash uint64, chunks int) {
+				all = append(all, termIn{hash >> 16, uint16(place), uint16(min(chunks, math.MaxUint16))})
+			})
 		})
 		if err != nil {
 			return nil, err
@@ -135,8 +137,6 @@ func (f *Federation) buildIndex() {
 		defer release()
 		of = append(of, ed)
 	}
-	var err error
-	defer recoverAs(&err, of[0])
 	t, err := buildTermIndex(of)
 	if err == nil {
 		f.words.Store(t)

@@ -46,7 +46,7 @@ func (v *vocabulary) entry(term string) (*entry, error) {
 				e.with += int(n)
 				continue
 			}
-			p, err := v.of[e.places[i]].reader.Postings(term)
+			p, err := v.of[e.places[i]].postings(term)
 			if err != nil {
 				return nil, err
 			}
@@ -55,7 +55,7 @@ func (v *vocabulary) entry(term string) (*entry, error) {
 		return e, nil
 	}
 	for i, ed := range v.of {
-		p, err := ed.reader.Postings(term)
+		p, err := ed.postings(term)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (v *vocabulary) in(term string, place int) (*artifact.Postings, error) {
 	case e.postings != nil:
 		return e.postings[i], nil
 	}
-	return v.of[place].reader.Postings(term)
+	return v.of[place].postings(term)
 }
 
 var noPostings = new(artifact.Postings)
@@ -110,14 +110,17 @@ func (v *vocabulary) similar(term string, limit int) ([]string, error) {
 		return mostFrequent(found, limit), nil
 	}
 	for _, ed := range v.of {
-		similar, err := ed.reader.AllSimilar(term)
+		err := ed.guarded(func() error {
+			similar, err := ed.reader.AllSimilar(term)
+			for t, n := range similar {
+				if isPlain(t) || !isPlain(term) {
+					found[t] += int(n)
+				}
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
-		}
-		for t, n := range similar {
-			if isPlain(t) || !isPlain(term) {
-				found[t] += int(n)
-			}
 		}
 	}
 	return mostFrequent(found, limit), nil
@@ -131,12 +134,15 @@ func (v *vocabulary) begun(term string, limit int) ([]string, error) {
 	}
 	found := map[string]int{}
 	for _, ed := range v.of {
-		begun, err := ed.reader.AllBegun(term)
+		err := ed.guarded(func() error {
+			begun, err := ed.reader.AllBegun(term)
+			for t, n := range begun {
+				found[t] += int(n)
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
-		}
-		for t, n := range begun {
-			found[t] += int(n)
 		}
 	}
 	return mostFrequent(found, limit), nil

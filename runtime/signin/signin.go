@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/people"
@@ -50,8 +51,8 @@ type Grant struct {
 type Provider struct {
 	o Options
 
-	mu   sync.Mutex
-	oidc *oidc.Provider // nil until its configuration was read
+	oidc    atomic.Pointer[oidc.Provider] // nil until its configuration was read
+	reading singleflight.Group
 }
 
 // requestTime limits a request to the provider.
@@ -74,20 +75,29 @@ func New(o Options) *Provider {
 	return &Provider{o: o}
 }
 
-// provider returns the provider's configuration, which it reads once.
+// provider returns the provider's configuration, which it reads once. Concurrent calls wait
+// for the same reading, each until its context ends.
 func (p *Provider) provider(ctx context.Context) (*oidc.Provider, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.oidc != nil {
-		return p.oidc, nil
+	if found := p.oidc.Load(); found != nil {
+		return found, nil
 	}
-	// The provider keeps the context for later requests for its keys.
-	found, err := oidc.NewProvider(p.with(context.WithoutCancel(ctx)), p.o.Issuer)
-	if err != nil {
-		return nil, p.unreachable(err)
+	reading := p.reading.DoChan("", func() (any, error) {
+		// The provider keeps the context for later requests for its keys.
+		found, err := oidc.NewProvider(p.with(context.WithoutCancel(ctx)), p.o.Issuer)
+		if err == nil {
+			p.oidc.Store(found)
+		}
+		return found, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, p.unreachable(ctx.Err())
+	case read := <-reading:
+		if read.Err != nil {
+			return nil, p.unreachable(read.Err)
+		}
 	}
-	p.oidc = found
-	return found, nil
+	return p.oidc.Load(), nil
 }
 
 func (p *Provider) with(ctx context.Context) context.Context {

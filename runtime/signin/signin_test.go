@@ -1,7 +1,9 @@
 package signin_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"reflect"
 	"slices"
@@ -176,5 +178,36 @@ func TestWhatGroupsAllow(t *testing.T) {
 	}
 	if managed := o.Managed(); !slices.Equal(managed, []string{"p", "q"}) {
 		t.Errorf("managed %v", managed)
+	}
+}
+
+// While a provider hangs, each sign-in waits no longer than its browser does, and all of them
+// for one request.
+func TestAProviderThatHangs(t *testing.T) {
+	asked, done := make(chan struct{}, 10), make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{}; <-done }))
+	defer hangs.Close()
+	defer close(done)
+	p := New(Options{Issuer: hangs.URL, ClientID: "x"})
+	go p.Start(t.Context(), redirect, "/") //nolint:errcheck // it ends with the test
+	<-asked
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	ended := make(chan error)
+	for range 5 {
+		go func() { _, _, err := p.Start(left, redirect, "/"); ended <- err }()
+	}
+	for range 5 {
+		select {
+		case err := <-ended:
+			if code(err) != Unreachable {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("a browser that left still waits for the provider")
+		}
+	}
+	if len(asked) != 0 {
+		t.Errorf("%d more requests", len(asked))
 	}
 }

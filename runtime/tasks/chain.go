@@ -126,6 +126,7 @@ func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e end
 			return nil, err
 		}
 		next, follow.SessionID, follow.Prompt, follow.Executor, follow.Variant = Agent, s.ID, q.Message, s.Executor, s.Variant
+		follow.Person = q.Person
 		if q.Variant != "" {
 			follow.Variant = q.Variant
 		}
@@ -134,7 +135,7 @@ func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e end
 		return nil, err
 	}
 	follow.Process = Process{ID: newID(), AttemptID: p.AttemptID, SessionID: follow.SessionID, Reason: next, Executor: follow.Executor, Variant: follow.Variant,
-		Prompt: follow.Prompt, State: Running, Created: tx.Now, Started: tx.Now, Updated: tx.Now}
+		Prompt: follow.Prompt, Person: follow.Person, State: Running, Created: tx.Now, Started: tx.Now, Updated: tx.Now}
 	follow.agent, follow.token, follow.launched, follow.asking = proc.Leader{}, "", tx.Now, time.Time{}
 	if err := insertProcess(ctx, tx, &follow, t.ProjectID); err != nil {
 		return nil, err
@@ -153,11 +154,11 @@ func takeQueued(ctx context.Context, tx *store.Tx, attemptID string) (*QueuedMes
 	return &found[0], err
 }
 
-const queuedColumns = "session_id, message, variant, queued_at, discarded"
+const queuedColumns = "session_id, message, variant, person, queued_at, discarded"
 
 func scanQueued(row scanner) (q QueuedMessage, err error) {
 	var queued int64
-	err = row.Scan(&q.SessionID, &q.Message, &q.Variant, &queued, &q.Discarded)
+	err = row.Scan(&q.SessionID, &q.Message, &q.Variant, &q.Person, &queued, &q.Discarded)
 	q.At = at(queued)
 	return q, err
 }

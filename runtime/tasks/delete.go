@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
@@ -186,6 +187,7 @@ const stuckTime = 10 * time.Minute
 
 // clearLeftovers removes the remains of deleted attempts from this machine's disk.
 func (m *Manager) clearLeftovers(ctx context.Context) error {
+	ctx = access.Itself(ctx)
 	left, err := m.leftovers(ctx)
 	if err != nil {
 		return err

@@ -114,6 +114,11 @@ func (m *Manager) StartDevServer(ctx context.Context, attemptID string, also io.
 	if old, err := m.DevServer(ctx, c.ID); err != nil || old != nil && old.Ended == "" {
 		return d, nil, errors.Join(err, devRunning(c.ID, old))
 	}
+	unlock, err := m.lockTree(ctx, c.ID) // a landing stops the server first
+	if err != nil {
+		return d, nil, err
+	}
+	defer unlock()
 	if !c.tree.Present(ctx) {
 		return d, nil, refuse(WorktreeMissing, "continue the attempt first, which restores its folder", "attempt %s has no folder", c.ID)
 	}
@@ -129,7 +134,12 @@ func (m *Manager) StartDevServer(ctx context.Context, attemptID string, also io.
 	}
 	s.DevServer = DevServer{AttemptID: c.ID, Port: s.Port, host: m.host, leader: proc.LeaderOf(cmd.Process.Pid)}
 	ended := make(chan struct{})
-	if err := s.write(ctx); err != nil {
+	if err = s.write(ctx); err == nil {
+		if err = s.log.begin(); err != nil {
+			m.endDev(context.WithoutCancel(ctx), s.DevServer, "its log cannot be written")
+		}
+	}
+	if err != nil {
 		group.Kill()
 		_ = cmd.Wait() // the error is that it was killed
 		group.Close()
@@ -176,10 +186,11 @@ func (s *devRun) command(ctx context.Context, also io.Writer) (*exec.Cmd, error)
 	if err != nil {
 		return nil, err
 	}
-	s.Port = port
+	s.AttemptID, s.Port = s.c.ID, port
 	env, secrets := executor.Environment(os.Environ(), s.m.options.Env)
-	// Without DESKHAND_ATTEMPT_ID, because processes with it end with the agent's run.
-	env = append(env, "PORT="+strconv.Itoa(port), "BROWSER=none", "DESKHAND_BRANCH="+s.c.attempt.Branch)
+	// DESKHAND_ATTEMPT_ID says that an agent wrote the code. Like the agent's processes, the
+	// server ends with the run during which it was started.
+	env = append(env, "PORT="+strconv.Itoa(port), "BROWSER=none", "DESKHAND_ATTEMPT_ID="+s.c.ID, "DESKHAND_BRANCH="+s.c.attempt.Branch, devMark+"="+s.mark())
 	if s.log, err = s.m.newDevLog(s.c.ID, logs.NewRedactor(secrets), also); err != nil {
 		return nil, err
 	}
@@ -291,7 +302,7 @@ func (s *devRun) await(cmd *exec.Cmd, group *proc.Group) {
 			err = <-done
 		}
 	}
-	s.leader.Kill() // processes that the server left behind
+	s.kill() // processes that the server left behind
 	group.Close()
 	s.close()
 	why := "it exited"
@@ -326,11 +337,23 @@ func (m *Manager) StopDevServer(ctx context.Context, attemptID string) (stopped 
 		return false, refuse(WorktreeMissing, "stop it there", "the dev server of attempt %s is on another machine", attemptID)
 	}
 	m.endDev(ctx, *d, "stopped")
-	d.leader.Kill()
+	d.kill()
 	return true, nil
 }
 
-// stopDev ends an attempt's dev server because the attempt ends or its folder is removed.
+// devMark is a variable in the environment of everything that a dev server starts. It
+// finds processes that have left the server's group, and not those of the agent.
+const devMark = "DESKHAND_DEV_SERVER"
+
+func (d DevServer) mark() string { return d.AttemptID + "/" + strconv.Itoa(d.Port) }
+
+func (d DevServer) kill() {
+	d.leader.Kill()
+	proc.KillMarked(devMark, d.mark())
+}
+
+// stopDev ends an attempt's dev server, because its code is the agent's: it must not run
+// while deskhand commits, moves or removes the work.
 func (m *Manager) stopDev(ctx context.Context, attemptID string) {
 	if _, err := m.StopDevServer(ctx, attemptID); err != nil {
 		m.options.Log.Warn("cannot stop the dev server", "attempt_id", attemptID, "error", err)
@@ -363,11 +386,14 @@ func (m *Manager) devLogFile(attemptID string) string {
 // once.
 const maxDevLog = 512 << 10
 
-// devLog is the log of a dev server.
+// devLog is the log of a dev server. Until begin, it leaves the file alone, which may
+// belong to a server that runs already.
 type devLog struct {
 	mu       sync.Mutex
 	path     string
-	file     *os.File
+	begun    bool
+	before   []byte   // what was written before begin, at most maxDevLog bytes
+	file     *os.File // nil before begin
 	size     int
 	redactor *logs.Redactor
 	also     io.Writer
@@ -378,8 +404,21 @@ func (m *Manager) newDevLog(attemptID string, redactor *logs.Redactor, also io.W
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the dev server's log: %w", err)
 	}
+	return l, nil
+}
+
+// begin replaces the log of the server before.
+func (l *devLog) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	_ = os.Remove(l.path + ".old") // there may be none
-	return l, l.open()
+	if err := l.open(); err != nil {
+		return err
+	}
+	l.begun, l.size = true, len(l.before)
+	_, _ = l.file.Write(l.before) // a full disk
+	l.before = nil
+	return nil
 }
 
 func (l *devLog) open() (err error) {
@@ -397,6 +436,11 @@ func (l *devLog) Write(p []byte) (int, error) {
 	text := l.redactor.Redact(p)
 	if l.also != nil {
 		_, _ = l.also.Write(text) // a closed terminal does not end the server
+	}
+	if !l.begun {
+		l.before = append(l.before, text...)
+		l.before = l.before[max(len(l.before)-maxDevLog, 0):]
+		return len(p), nil
 	}
 	if l.size += len(text); l.size > maxDevLog {
 		l.file.Close()

@@ -9,6 +9,8 @@ import (
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/waittest"
+	"golang.org/x/sys/unix"
 )
 
 // A dev server runs what an agent may have written: it is in the agent's sandbox.
@@ -29,7 +31,7 @@ func TestADevServerIsInTheSandbox(t *testing.T) {
 			}
 			<-done
 			text, err := d.DevLog(s.ID, 50)
-			if err != nil || strings.Contains(text, "the person's") || !strings.Contains(text, "port ") || !strings.Contains(text, "attempt .") || exists(filepath.Join(d.repo.Path, "evil")) {
+			if err != nil || strings.Contains(text, "the person's") || !strings.Contains(text, "port ") || !strings.Contains(text, "attempt "+s.ID+".") || exists(filepath.Join(d.repo.Path, "evil")) {
 				t.Errorf("%+v printed:\n%s\n%v", dev, text, err)
 			}
 			if out, err := os.ReadFile(filepath.Join(s.Dir, d.repo.Name, "out")); err != nil || string(out) != "mine\n" {
@@ -42,4 +44,22 @@ func TestADevServerIsInTheSandbox(t *testing.T) {
 			refused(t, "a dev server that no browser can reach", err, SandboxUnavailable)
 		})
 	}
+}
+
+// What a dev server starts in a session of its own ends with it.
+func TestADevServerLeavesNothingBehind(t *testing.T) {
+	d := open(t, Repo{DevServer: "setsid sleep 600 & echo $! > ../child; wait"}, settings{})
+	s := d.ended(d.start("write a.txt one").AttemptID)
+	if _, _, err := d.StartDevServer(t.Context(), s.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	pid := childOf(t, s.Dir)
+	waittest.Until(t, "it has a session of its own", func() (bool, any) {
+		sid, err := unix.Getsid(pid)
+		return sid == pid, err
+	})
+	if _, err := d.StopDevServer(t.Context(), s.ID); err != nil {
+		t.Fatal(err)
+	}
+	untilGone(t, pid)
 }

@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -54,6 +56,24 @@ func TestADevServerBelongsToItsAttempt(t *testing.T) {
 			if !stopped {
 				t.Error("nothing was stopped")
 			}
+			return err
+		}},
+		{"the work is collected", func() error { _, err := d.Collect(ctx, s.ID, false); return err }},
+		{"the agent continues", func() error {
+			_, err := d.FollowUp(ctx, FollowUpRequest{AttemptID: s.ID, Action: Send, Prompt: "say ok"})
+			d.ended(s.ID)
+			return err
+		}},
+		{"the work lands", func() error {
+			q := LandRequest{AttemptID: s.ID, How: worktree.FastForward, DryRun: true}
+			if _, err := d.Land(ctx, q); err != nil {
+				return err
+			}
+			if now, err := d.DevServer(ctx, s.ID); err != nil || now.Ended != "" {
+				t.Errorf("after a dry run %+v, %v", now, err)
+			}
+			q.DryRun = false
+			_, err := d.Land(ctx, q)
 			return err
 		}},
 		{"the attempt is stopped", func() error { _, err := d.Stop(ctx, s.ID, false); return err }},
@@ -144,5 +164,30 @@ func TestADevServerDiesWithTheProcessThatStartedIt(t *testing.T) {
 	})
 	if _, _, err := d.StartDevServer(t.Context(), a.ID, nil); err != nil {
 		t.Errorf("it cannot be started again: %v", err)
+	}
+}
+
+// A dev server that is not the attempt's, because another process was faster, leaves the
+// log of that one alone.
+func TestADevServerThatLosesLeavesTheLog(t *testing.T) {
+	d := open(t, Repo{DevServer: "test -e ../again || echo first; touch ../again"}, settings{})
+	s := d.ended(d.start("write a.txt one").AttemptID)
+	_, done, err := d.StartDevServer(t.Context(), s.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	err = d.db.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(t.Context(), "CREATE TRIGGER lose BEFORE UPDATE ON dev_servers BEGIN SELECT RAISE(ABORT, 'lost'); END")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.StartDevServer(t.Context(), s.ID, nil); err == nil || !strings.Contains(err.Error(), "lost") {
+		t.Fatalf("the second dev server: %v", err)
+	}
+	if text, err := d.DevLog(s.ID, 10); err != nil || text != "first" {
+		t.Errorf("the log is %q, %v", text, err)
 	}
 }

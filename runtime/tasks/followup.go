@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -15,6 +17,12 @@ import (
 // starts immediately but still returns "queued". Cancel removes the queued message.
 // Faults: no_session_yet, attempt_running, ambiguous_target, missing_required.
 func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
+	return m.followUpWith(ctx, r, func(*store.Tx) error { return nil })
+}
+
+// followUpWith is FollowUp that runs also in the same transaction. A repeated request does
+// not run it again.
+func (m *Manager) followUpWith(ctx context.Context, r FollowUpRequest, also func(*store.Tx) error) (FollowUp, error) {
 	if r.Action == Cancel {
 		return m.cancelQueued(ctx, r)
 	}
@@ -32,7 +40,13 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if req.payload, err = m.effective(ctx, known, r); err != nil {
 		return FollowUp{}, err
 	}
-	done, err := idempotent(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
+	done, err := idempotent(ctx, m, req, func(tx *store.Tx) (FollowUp, error) {
+		done, err := m.followUp(ctx, tx, known, r)
+		if err == nil {
+			err = also(tx)
+		}
+		return done, err
+	})
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -93,14 +107,18 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 		return FollowUp{}, err
 	}
 	running := last != nil && !last.State.Ended()
+	person := cmp.Or(access.Of(ctx).Name, m.options.Person)
+	if r.OfStarter && last != nil {
+		person = last.Person
+	}
 	switch {
 	case running && r.Action == Send:
 		return FollowUp{}, retryable(AttemptRunning, "queue the message, to run it when the agent has ended, or stop the attempt first",
 			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
-		return queue(ctx, tx, s, r.Prompt, "")
+		return queue(ctx, tx, s, r.Prompt, "", person)
 	case running:
-		return queue(ctx, tx, s, r.Prompt, variant)
+		return queue(ctx, tx, s, r.Prompt, variant, person)
 	}
 	a, err := readAttempt(ctx, tx, s.AttemptID)
 	if err == nil {
@@ -117,7 +135,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if last != nil && last.origin != "" && (r.OfStarter || last.host != m.host) {
 		by = last.stamp
 	}
-	p, err := resume(ctx, tx, s, r.Prompt, variant, by)
+	p, err := resume(ctx, tx, s, r.Prompt, variant, person, by)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -152,11 +170,11 @@ func variantOf(known []Executor, s Session, variant string, here bool) (string, 
 }
 
 // queue stores a message that runs after the current process.
-func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
-	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
-	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
-		ON CONFLICT (session_id) DO UPDATE SET message = excluded.message, variant = excluded.variant, queued_at = excluded.queued_at, discarded = ''`,
-		q.SessionID, s.AttemptID, q.Message, q.Variant, millis(q.At))
+func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant, person string) (FollowUp, error) {
+	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, Person: person, At: tx.Now}
+	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, person, queued_at, discarded) VALUES (?, ?, ?, ?, ?, ?, '')
+		ON CONFLICT (session_id) DO UPDATE SET message = excluded.message, variant = excluded.variant, person = excluded.person, queued_at = excluded.queued_at, discarded = ''`,
+		q.SessionID, s.AttemptID, q.Message, q.Variant, q.Person, millis(q.At))
 	if err == nil {
 		err = noteMessage(ctx, tx, MessageQueued, s)
 	}
@@ -176,7 +194,7 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 
 // resume stores a process that continues a session. If the worktree was removed
 // and must be created again, the setup script runs first.
-func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
+func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant, person string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
 		return nil, err
@@ -185,7 +203,7 @@ func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string
 	if err != nil {
 		return nil, err
 	}
-	p := process{Process: Process{ID: newID(), AttemptID: s.AttemptID, SessionID: s.ID, Reason: Agent, Executor: s.Executor, Variant: variant, Prompt: prompt,
+	p := process{Process: Process{ID: newID(), AttemptID: s.AttemptID, SessionID: s.ID, Reason: Agent, Executor: s.Executor, Variant: variant, Prompt: prompt, Person: person,
 		State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: c.host, stamp: by}
 	if c.removed != 0 && c.hasSetup() {
 		p.Reason = Setup

@@ -24,8 +24,8 @@ import (
 const (
 	MaxImage         = 5 << 20 // bytes of one image
 	maxImages        = 256 << 20
-	MaxPromptImages  = 8        // references in one prompt
-	imageFolder      = "images" // in the attempt's folder
+	MaxPromptImages  = 8                  // references in one prompt
+	imageFolder      = ".deskhand-images" // in the attempt's folder; no repository has such a name
 	imageFilePattern = `[0-9a-f]{64}\.(?:png|jpeg|gif|webp)`
 )
 
@@ -130,7 +130,6 @@ func checkImages(prompt string) error {
 // their files in the prompt in place of the references. An image that is no longer stored
 // is told of in the log, and the agent goes on without it.
 func (r *run) withImages(spec *executor.Spec) error {
-	dir := filepath.Join(r.c.tree.Dir, imageFolder)
 	var problem error
 	spec.Prompt = imageReference.ReplaceAllStringFunc(spec.Prompt, func(reference string) string {
 		name := imageReference.FindStringSubmatch(reference)[1]
@@ -143,12 +142,40 @@ func (r *run) withImages(spec *executor.Spec) error {
 			r.log.Append(logs.Failed("an image is missing: " + errorText(err)))
 			return "[image missing]"
 		}
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(path, i.Data, 0o600)); err != nil {
+		path := filepath.Join(r.c.tree.Dir, imageFolder, name)
+		if err := writeImage(r.c.tree.Dir, i); err != nil {
 			problem = fmt.Errorf("write an image: %w", err)
 		}
 		spec.Images = append(spec.Images, executor.Image{Path: path, Type: i.Type, Data: i.Data})
 		return fmt.Sprintf("[image %d: %s]", len(spec.Images), path)
 	})
 	return problem
+}
+
+// writeImage writes an image's file into an attempt's folder. The agent may have put
+// links there, so nothing outside the folder is written, and no existing file.
+func writeImage(dir string, i Image) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if is, err := root.Lstat(imageFolder); err == nil && !is.IsDir() {
+		if err := root.Remove(imageFolder); err != nil {
+			return err
+		}
+	}
+	if err := root.MkdirAll(imageFolder, 0o700); err != nil {
+		return err
+	}
+	name := filepath.Join(imageFolder, i.Name)
+	if err := root.RemoveAll(name); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(i.Data)
+	return errors.Join(err, f.Close())
 }

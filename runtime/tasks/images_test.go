@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,11 +42,44 @@ func TestImagesReachTheAgentAsFiles(t *testing.T) {
 	if !strings.Contains(said, "ok [image 1: "+s.Dir) || !strings.Contains(said, "none [image missing]") || !strings.Contains(said, "an image is missing") {
 		t.Errorf("the agent said:\n%s", said)
 	}
-	if data, err := os.ReadFile(filepath.Join(s.Dir, "images", i.Name)); err != nil || string(data) != string(picture("a")) {
+	if data, err := os.ReadFile(filepath.Join(s.Dir, ".deskhand-images", i.Name)); err != nil || string(data) != string(picture("a")) {
 		t.Errorf("the file has %q, %v", data, err)
 	}
 	if changes := d.changes(s.ID); len(changes) > 0 {
 		t.Errorf("the image counts as work: %v", changes)
+	}
+}
+
+// An agent can put links where images are written. They change no file elsewhere.
+func TestAttackImagesReplaceLinks(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	i, err := d.PutImage(t.Context(), picture("new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.ended(d.start("say ok").AttemptID)
+	for _, folder := range []string{"images", ".deskhand-images"} {
+		for _, linked := range []string{"the folder", "the file"} {
+			outside := t.TempDir()
+			file := filepath.Join(outside, i.Name)
+			link, target := filepath.Join(s.Dir, folder), outside
+			if linked == "the file" {
+				link, target = filepath.Join(link, i.Name), file
+			}
+			if err := errors.Join(os.WriteFile(file, []byte("old"), 0o600), os.RemoveAll(filepath.Join(s.Dir, folder)), os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(target, link)); err != nil {
+				t.Skip("no symbolic links here: ", err)
+			}
+			if _, err := d.FollowUp(t.Context(), FollowUpRequest{AttemptID: s.ID, Action: Send, Prompt: "say ok " + i.Reference()}); err != nil {
+				t.Fatal(err)
+			}
+			s = d.ended(s.ID)
+			if now, err := os.ReadFile(file); err != nil || string(now) != "old" {
+				t.Errorf("%s %s is a link: the file elsewhere has %q, %v", linked, folder, now, err)
+			}
+			if got, err := os.ReadFile(filepath.Join(s.Dir, ".deskhand-images", i.Name)); err != nil || string(got) != string(picture("new")) {
+				t.Errorf("%s %s is a link: the image has %q, %v", linked, folder, got, err)
+			}
+		}
 	}
 }
 

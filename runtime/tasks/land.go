@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -236,6 +237,9 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.requireEnded(ctx, c); err != nil {
 		return err
 	}
+	if !dryRun {
+		m.stopDev(ctx, c.ID) // it runs the agent's code
+	}
 	if c, err = m.checkoutOf(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
 		return err
 	}
@@ -380,6 +384,7 @@ const landingPatience = 200 * time.Millisecond
 
 // finishLandings completes landings that dead processes on this machine have begun.
 func (m *Manager) finishLandings(ctx context.Context) error {
+	ctx = access.Itself(ctx)
 	var begun []Landing
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
 		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)

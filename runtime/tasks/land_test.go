@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
@@ -252,6 +254,35 @@ func TestABranchVisitsTheCheckoutOfThePerson(t *testing.T) {
 	}
 	if s = d.ended(s.ID); s.State != Completed || s.Work.State != OnBranch {
 		t.Errorf("after it the attempt is %+v", s)
+	}
+}
+
+// A caller who does not know of a project finishes its interrupted landing completely.
+func TestALandingOfAHiddenProjectIsFinished(t *testing.T) {
+	d := openAs(t, settings{})
+	a := d.ended(d.start("write a.txt one").AttemptID)
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: a.ID, How: worktree.FastForward}); err != nil {
+		t.Fatal(err)
+	}
+	// as if the process had died before it stored the end
+	if err := d.db.Update(t.Context(), func(tx *store.Tx) (err error) {
+		for _, q := range []string{"UPDATE landings SET state = 'begun'", "UPDATE attempts SET work = ''", "UPDATE tasks SET status = 'inreview'"} {
+			_, e := tx.Exec(t.Context(), q)
+			err = errors.Join(err, e)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	bob := access.With(t.Context(), access.Caller{Name: "bob", Boundary: access.Boundary{Projects: []string{d.project.ID}}})
+	_, err := d.Land(bob, LandRequest{AttemptID: a.ID, How: worktree.FastForward})
+	refused(t, "a landing by bob", err, NotFound)
+	s, err := d.Status(t.Context(), a.ID)
+	if err != nil || s.Work.State != LandedWork {
+		t.Errorf("the work is %+v, %v", s.Work, err)
+	}
+	if now, err := d.Task(t.Context(), a.TaskID); err != nil || now.Status != Done {
+		t.Errorf("the task is %s, %v", now.Status, err)
 	}
 }
 

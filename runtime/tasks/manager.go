@@ -93,7 +93,8 @@ type Options struct {
 	// means 20 s.
 	Lease time.Duration
 	// Serve offers deskhand's tools to an attempt's agent. A runner calls Serve
-	// once, with its first process, and calls stop before it exits. Everything
+	// with its first process, and again with the first process of another person,
+	// after stop. It calls stop before it exits. Everything
 	// that the runner starts gets url and token in its environment. If Serve is
 	// nil, there are no tools.
 	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)

@@ -34,6 +34,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	defer unlock()
+	r.m.stopDev(r.ctx, r.p.AttemptID)
 	if _, err := r.c.tree.LeaveBox(r.ctx); err != nil { // a killed runner left its box
 		return err
 	}

@@ -18,7 +18,7 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	if r, err = m.repoNamed(ctx, projectID, name); err != nil {
 		return Repo{}, err
 	}
-	before := r.Path
+	old := r
 	if c.Path != nil {
 		found, err := worktree.Inspect(ctx, *c.Path)
 		if err != nil {
@@ -44,12 +44,13 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	if r, err = m.checked(ctx, r); err != nil {
 		return Repo{}, err
 	}
-	if r.Path != before {
+	if r.Path != old.Path {
 		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
 			return Repo{}, fmt.Errorf("update the path in the worktrees of %s: %w", r.Name, err)
 		}
 	}
-	return r, m.changeProject(ctx, r.ProjectID, func(tx *store.Tx, _ Project) error {
+	detail := ": repository " + r.Name + changedCommands(old, r)
+	return r, m.changeProjectIn(ctx, r.ProjectID, detail, func(tx *store.Tx, _ Project) error {
 		if _, err := readRepo(ctx, tx, r.ID); err != nil {
 			return err
 		}
@@ -162,8 +163,13 @@ func (m *Manager) Confine(ctx context.Context, projectID string, mode *box.Mode,
 	return p, err
 }
 
-// changeProject runs do for an existing project, and adds an event.
+// changeProject runs do for an existing project, and adds an event and an audit record.
 func (m *Manager) changeProject(ctx context.Context, projectID string, do func(*store.Tx, Project) error) error {
+	return m.changeProjectIn(ctx, projectID, "", do)
+}
+
+// changeProjectIn is like changeProject. detail follows the project's name in the audit log.
+func (m *Manager) changeProjectIn(ctx context.Context, projectID, detail string, do func(*store.Tx, Project) error) error {
 	projectID, err := parseID("project_id", projectID)
 	if err != nil {
 		return err
@@ -179,6 +185,6 @@ func (m *Manager) changeProject(ctx context.Context, projectID string, do func(*
 		if _, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID}); err != nil {
 			return err
 		}
-		return tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: p.Name})
+		return tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: p.Name + detail})
 	})
 }

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -94,21 +93,25 @@ func (m *Manager) SendPullComments(ctx context.Context, attemptID string) (sent 
 	for _, c := range sent {
 		ids = append(ids, c.Repo+" "+c.ID)
 	}
-	// If the process dies before the comments are remembered, the next call sends the
-	// same request, which the agent does not get twice.
-	_, err = m.FollowUp(ctx, FollowUpRequest{Action: Send, AttemptID: attemptID, Prompt: prompt, RequestID: "comments " + tokenDigest(attemptID+strings.Join(ids, "\n"))})
+	// Of two processes that send the same comments at the same time, one sends them.
+	r := FollowUpRequest{Action: Send, AttemptID: attemptID, Prompt: prompt, RequestID: "comments " + tokenDigest(attemptID+strings.Join(ids, "\n"))}
+	_, err = m.followUpWith(ctx, r, func(tx *store.Tx) error {
+		return reviewingIn(ctx, tx, attemptID, func(tx *store.Tx) error { return rememberSent(ctx, tx, attemptID, sent) })
+	})
 	if err != nil {
 		return nil, 0, err
 	}
-	err = m.reviewing(ctx, attemptID, func(tx *store.Tx) error {
-		var problems []error
-		for _, c := range sent {
-			_, err := tx.Exec(ctx, "INSERT INTO pull_comments (attempt_id, repo, comment_id, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", attemptID, c.Repo, c.ID, millis(tx.Now))
-			problems = append(problems, err)
+	return sent, len(found) - len(sent), nil
+}
+
+func rememberSent(ctx context.Context, tx *store.Tx, attemptID string, sent []PullComment) error {
+	for _, c := range sent {
+		_, err := tx.Exec(ctx, "INSERT INTO pull_comments (attempt_id, repo, comment_id, sent_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", attemptID, c.Repo, c.ID, millis(tx.Now))
+		if err != nil {
+			return fmt.Errorf("remember sent comments: %w", err)
 		}
-		return errors.Join(problems...)
-	})
-	return sent, len(found) - len(sent), err
+	}
+	return nil
 }
 
 // quoteLine adds the commented line from the attempt's files, if the forge did not report

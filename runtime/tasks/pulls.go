@@ -164,7 +164,8 @@ func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, dra
 	if err := c.tree.Push(ctx, c.tree.Repos[i], pr.remote, pr.Head, before); err != nil {
 		return withAttempt(err, c.ID)
 	}
-	if err := m.writePull(ctx, *pr); err != nil {
+	pushed := store.Record{Action: "attempt.pushed", Object: c.ID, Detail: pr.Branch + " to " + pr.Remote}
+	if err := m.writePull(ctx, *pr, pushed); err != nil {
 		return err
 	}
 	if pr.Pull.Number == 0 {
@@ -176,7 +177,7 @@ func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, dra
 	return m.writePull(ctx, *pr)
 }
 
-func (m *Manager) writePull(ctx context.Context, pr PullRequest) error {
+func (m *Manager) writePull(ctx context.Context, pr PullRequest, records ...store.Record) error {
 	data, err := json.Marshal(pr)
 	if err != nil {
 		return fmt.Errorf("encode pull request: %w", err)
@@ -195,6 +196,11 @@ func (m *Manager) writePull(ctx context.Context, pr PullRequest) error {
 			pr.AttemptID, pr.Repo, m.host, string(pr.Pull.State), string(data), millis(tx.Now), millis(tx.Now))
 		if err != nil {
 			return fmt.Errorf("write pull request: %w", err)
+		}
+		for _, r := range records {
+			if err := tx.Audit(r); err != nil {
+				return err
+			}
 		}
 		_, err = note(tx, Event{Type: TaskUpdated, ProjectID: t.ProjectID, TaskID: t.ID, AttemptID: a.ID})
 		return err

@@ -69,8 +69,8 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 		}
 		r.ProjectID, r.Updated = p.ID, tx.Now
 		detail := "repository " + r.Name + " of " + p.Name
-		if old.ID != "" && (old.Setup != r.Setup || old.Cleanup != r.Cleanup) {
-			detail += ", its scripts"
+		if old.ID != "" {
+			detail += changedCommands(old, r)
 		}
 		return errors.Join(writeRepo(ctx, tx, r), tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: detail}))
 	})
@@ -78,6 +78,17 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 		return Project{}, Repo{}, err
 	}
 	return p, r, nil
+}
+
+// changedCommands names the commands of a repository that have changed, for the audit log.
+func changedCommands(old, now Repo) (words string) {
+	if old.Setup != now.Setup || old.Cleanup != now.Cleanup {
+		words = ", its scripts"
+	}
+	if old.DevServer != now.DevServer {
+		words += ", its dev server"
+	}
+	return words
 }
 
 func projectName(name string) (string, error) {

@@ -240,14 +240,16 @@ func (m *Manager) SentComments(ctx context.Context, attemptID string, sent []Com
 
 // reviewing updates an attempt's review data and notifies watchers.
 func (m *Manager) reviewing(ctx context.Context, attemptID string, do func(*store.Tx) error) error {
-	return m.db.Update(ctx, func(tx *store.Tx) error {
-		a, err := readAttempt(ctx, tx, attemptID)
-		if err == nil {
-			err = do(tx)
-		}
-		if err == nil {
-			_, err = note(tx, Event{Type: ReviewChanged, TaskID: a.TaskID, AttemptID: a.ID})
-		}
-		return err
-	})
+	return m.db.Update(ctx, func(tx *store.Tx) error { return reviewingIn(ctx, tx, attemptID, do) })
+}
+
+func reviewingIn(ctx context.Context, tx *store.Tx, attemptID string, do func(*store.Tx) error) error {
+	a, err := readAttempt(ctx, tx, attemptID)
+	if err == nil {
+		err = do(tx)
+	}
+	if err == nil {
+		_, err = note(tx, Event{Type: ReviewChanged, TaskID: a.TaskID, AttemptID: a.ID})
+	}
+	return err
 }

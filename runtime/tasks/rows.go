@@ -218,7 +218,7 @@ func latestSession(ctx context.Context, tx *store.Tx, attemptID string) (Session
 const processColumns = `p.id, p.attempt_id, p.task_id, p.session_id, p.ordinal, p.reason, p.state, p.executor, p.variant, p.prompt, p.exit_code, p.failure,
 	p.created_at, p.started_at, p.completed_at, p.updated_at,
 	p.host, p.launched_at, p.owner, p.lease_until, p.runner_pid, p.runner_born, p.agent_pid, p.agent_born, p.stop, p.token,
-	p.origin, p.made_with, p.places, p.asking_since, p.executor_places`
+	p.origin, p.made_with, p.places, p.asking_since, p.executor_places, p.person`
 
 // process is a process with its internal columns.
 type process struct {
@@ -242,7 +242,7 @@ func scanProcess(row scanner) (p process, err error) {
 	err = row.Scan(&p.ID, &p.AttemptID, &p.taskID, &p.SessionID, &p.ordinal, &p.Reason, &p.State, &p.Executor, &p.Variant, &p.Prompt, &exit, &p.Failure,
 		&created, &started, &completed, &updated,
 		&p.host, &launched, &p.owner, &lease, &p.runner.PID, &p.runner.StartTime, &p.agent.PID, &p.agent.StartTime, &p.stop, &p.token,
-		&p.origin, &p.madeWith, &p.slots, &asking, &p.ofExecutor)
+		&p.origin, &p.madeWith, &p.slots, &asking, &p.ofExecutor, &p.Person)
 	if exit.Valid {
 		code := int(exit.Int64)
 		p.ExitCode = &code
@@ -283,11 +283,11 @@ func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID stri
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO processes (tokens_in, tokens_out, cost, "+strings.ReplaceAll(processColumns, "p.", "")+") VALUES (0, 0, 0, "+marks(31)+")",
+	_, err = tx.Exec(ctx, "INSERT INTO processes (tokens_in, tokens_out, cost, "+strings.ReplaceAll(processColumns, "p.", "")+") VALUES (0, 0, 0, "+marks(32)+")",
 		p.ID, p.AttemptID, p.taskID, p.SessionID, p.ordinal, p.Reason, p.State, p.Executor, p.Variant, p.Prompt, exitColumn(p.ExitCode), p.Failure,
 		millis(p.Created), millis(p.Started), millis(p.Completed), millis(p.Updated),
 		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.PID, p.runner.StartTime, p.agent.PID, p.agent.StartTime, p.stop, p.token,
-		p.origin, p.madeWith, p.slots, millis(p.asking), p.ofExecutor)
+		p.origin, p.madeWith, p.slots, millis(p.asking), p.ofExecutor, p.Person)
 	if err != nil {
 		return fmt.Errorf("write process: %w", err)
 	}

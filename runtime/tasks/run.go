@@ -159,20 +159,30 @@ func (r *run) runChain(seq int64) error {
 	if err != nil {
 		return err
 	}
-	stop, err := r.serve()
-	if err != nil {
-		_, err = r.finish(failed("cannot provide deskhand's tools to the agent: "+err.Error()), "")
-		return err
-	}
-	defer stop()
 	for more := true; more && err == nil; {
-		more, err = r.runProcess()
+		more, err = r.runProcesses()
 	}
 	if errors.Is(err, errLost) {
 		r.m.options.Log.Warn("lost a process to another runner", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
 		return nil // another process has taken this one over and ended it
 	}
 	return err
+}
+
+// runProcesses runs the processes of the chain that follow one another for the same
+// person, with the tools for that person. more reports whether those of another follow.
+func (r *run) runProcesses() (more bool, err error) {
+	r.log, r.work = nil, nil
+	stop, err := r.serve()
+	if err != nil {
+		return r.finish(failed("cannot provide deskhand's tools to the agent: "+err.Error()), "")
+	}
+	defer stop()
+	person := r.p.Person
+	for more = true; more && err == nil && r.p.Person == person; {
+		more, err = r.runProcess()
+	}
+	return more, err
 }
 
 func failed(why string) ending { return ending{State: Failed, Failure: why} }

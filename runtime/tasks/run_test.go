@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,6 +52,7 @@ type settings struct {
 	Budgets    []string
 	Of         map[string]int // slots of single executors
 	Executors  []string       // additional fake executors
+	Serves     bool           // agents get tools at an address that names the person
 }
 
 func (s settings) options(place string) Options {
@@ -74,6 +76,11 @@ func (s settings) options(place string) Options {
 	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
 		Prices: prices, Budgets: budgets, MaxRunningOf: s.Of, Sandbox: s.Sandbox, SandboxWrite: s.Write,
 		Runner: []string{os.Args[0], "runner"}, Launcher: []string{os.Args[0], "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
+	if s.Serves {
+		o.Serve = func(_ context.Context, _ Attempt, p Process) (string, string, func(), error) {
+			return "http://127.0.0.1:9/for-" + p.Person, rand.Text(), func() {}, nil
+		}
+	}
 	if s.Answer != "" {
 		o.Ask = func(ctx context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {
 			for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {

@@ -104,8 +104,13 @@ func (r *run) setup() ending {
 	return r.boxed(scripts)
 }
 
-// boxed calls do in the sandbox configured for the run, if there is one.
-func (r *run) boxed(do func() ending) ending {
+// boxed calls do in the sandbox configured for the run, if there is one. A dev server that
+// was started meanwhile ends before the work is committed.
+func (r *run) boxed(inner func() ending) ending {
+	do := func() ending {
+		defer r.m.stopDev(context.WithoutCancel(r.ctx), r.p.AttemptID)
+		return inner()
+	}
 	if !r.m.options.Agents.Here(r.p.Executor) {
 		return do() // a remote agent works on its own machine
 	}

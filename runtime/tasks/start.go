@@ -141,7 +141,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 		if _, err := note(tx, Event{Type: AttemptStarted, ProjectID: project, TaskID: t.ID, AttemptID: a.ID}); err != nil {
 			return Started{}, err
 		}
-		p := process{Process: Process{ID: newID(), AttemptID: a.ID, Reason: Agent, Executor: r.Executor, Variant: r.Variant, Prompt: r.Prompt,
+		p := process{Process: Process{ID: newID(), AttemptID: a.ID, Reason: Agent, Executor: r.Executor, Variant: r.Variant, Prompt: r.Prompt, Person: a.Person,
 			State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: a.host, stamp: by}
 		if setup {
 			p.Reason = Setup

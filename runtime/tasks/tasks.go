@@ -208,7 +208,10 @@ type Process struct {
 	Executor  string // executor of the run that the process belongs to
 	Variant   string
 	Prompt    string
-	State     State
+	// Person is the person with a name who prompted the agent, and whose credentials it
+	// uses. It is empty for the owner of the installation.
+	Person string `json:",omitempty"`
+	State  State
 	// ExitCode is nil while the process is running. It is also nil if the
 	// process exited without a code, for example because of a signal.
 	ExitCode *int
@@ -346,6 +349,7 @@ type FollowUp struct {
 // session has at most one; a later message replaces it.
 type QueuedMessage struct {
 	SessionID, Message, Variant string
+	Person                      string `json:",omitempty"` // who queued it, as in [Process]
 	At                          time.Time
 	// Discarded is the reason why the message will never run. It is empty while the
 	// message is waiting.

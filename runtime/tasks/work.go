@@ -165,6 +165,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	if p != nil && !p.State.Ended() {
 		return done, runningFault(c.ID)
 	}
+	m.stopDev(ctx, c.ID) // it could change the files between the checks and the commit
 	allow := func(string) bool { return secrets }
 	err = m.allowing(ctx, &c, m.secretFinder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
 		n, err := tree.Gather(ctx, "Work of an attempt", checks...)

@@ -9,7 +9,9 @@ import (
 	"net/http/cookiejar"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/access"
@@ -23,14 +25,28 @@ type signing struct {
 	*running
 	provider *signintest.Provider
 	people   *people.Register
+	noted    noted
 	grant    *people.Grant // what the groups of whoever signs in allow
+}
+
+// noted is a ledger that keeps its notes.
+type noted struct {
+	memory
+	mu  sync.Mutex
+	all []string
+}
+
+func (n *noted) Note(_ context.Context, action, who, how, outcome string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all = append(n.all, action+" "+who+" "+how+" "+outcome)
 }
 
 func signsIn(t *testing.T) *signing {
 	t.Helper()
 	s := &signing{provider: signintest.New(t), grant: &people.Grant{Scopes: people.Standard}}
 	var r *people.Register
-	o := Options{AllowedHosts: []string{"desk.example"}, Provider: &Provider{Address: "http://desk.example",
+	o := Options{AllowedHosts: []string{"desk.example"}, Ledger: &s.noted, Provider: &Provider{Address: "http://desk.example",
 		Provider: signin.New(signin.Options{Issuer: s.provider.URL, ClientID: signintest.ClientID, Secret: signintest.Secret}),
 		Arrive: func(ctx context.Context, who signin.Identity) (string, int64, error) {
 			return r.Arrive(ctx, people.Arrival{Issuer: who.Issuer, Subject: who.Subject, Name: who.Name, Grant: s.grant})
@@ -250,5 +266,61 @@ func TestTheHeaderOfAProxy(t *testing.T) {
 				t.Errorf("after the removal: %q", got)
 			}
 		})
+	}
+}
+
+// Sign-ins that fail are limited before they are written down or reach the provider. Those
+// that succeed are not.
+func TestSignInsThatFailAreLimited(t *testing.T) {
+	s := signsIn(t)
+	for range 2 * triesOfAddress {
+		if _, body := s.opens(t, s.window(t), "/login/oidc?to=%2Fany"); body != "welcome carol by oidc" {
+			t.Fatalf("a good sign-in: %s", body)
+		}
+	}
+	s.provider.Claims["nonce"] = "another"
+	for n := range triesOfAddress + 1 {
+		want := http.StatusForbidden
+		if n == triesOfAddress {
+			want = http.StatusTooManyRequests
+		}
+		if status, body := s.opens(t, s.window(t), "/login/oidc"); status != want {
+			t.Fatalf("sign-in %d: %d %s", n, status, body)
+		}
+	}
+	if status, _ := s.opens(t, s.window(t), "/login/oidc/callback?state=x"); status != http.StatusTooManyRequests {
+		t.Errorf("the callback: %d", status)
+	}
+}
+
+// A refused sign-in is in the audit log. The failures of a provider that does not answer, and
+// those over the limit, are not.
+func TestRefusedSignInsAreNoted(t *testing.T) {
+	s := signsIn(t)
+	one := "session.began stranger oidc refused"
+	refusals := 0
+	check := func(what string) {
+		t.Helper()
+		refusals++
+		if want := slices.Repeat([]string{one}, refusals); !slices.Equal(s.noted.all, want) {
+			t.Fatalf("%s: the audit log has %q, want %q", what, s.noted.all, want)
+		}
+	}
+	s.opens(t, s.window(t), "/login/oidc/callback?state=x&code=y")
+	check("a state of no sign-in")
+	s.provider.Claims = map[string]any{"sub": "2", "preferred_username": "ada"}
+	s.opens(t, s.window(t), "/login/oidc")
+	check("a name that is taken")
+	s.provider.Claims = map[string]any{"sub": "3", "preferred_username": "carol", "nonce": "another"}
+	s.opens(t, s.window(t), "/login/oidc")
+	check("another nonce")
+	s.provider.Claims, s.grant = map[string]any{"sub": "3", "preferred_username": "carol"}, nil
+	s.opens(t, s.window(t), "/login/oidc")
+	check("no group")
+	for range 2 * triesOfAddress {
+		s.opens(t, s.window(t), "/login/oidc/callback?state=x")
+	}
+	if n := len(s.noted.all); n != triesOfAddress {
+		t.Errorf("%d notes, want the limit %d", n, triesOfAddress)
 	}
 }

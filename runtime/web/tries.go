@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Limits for wrong secrets: how many keys may be tried on the sign-in page
-// within a window, and how many wrong secrets programs may send. Single-use
+// Limits for wrong secrets: how many keys may be tried on the sign-in page, and how
+// many sign-ins with a provider may fail or be unfinished within a window, and how many wrong secrets programs may send. Single-use
 // links and programs' correct secrets are not counted. An attacker who reaches
 // the limit therefore locks nobody out.
 const (
@@ -40,6 +40,16 @@ func (t *tries) take(address string, now time.Time) (wait time.Duration) {
 	t.all++
 	t.by[from]++
 	return 0
+}
+
+// give takes back a try that succeeded.
+func (t *tries) give(address string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if from := network(address); t.by[from] > 0 { // 0 if the window is a new one
+		t.all--
+		t.by[from]--
+	}
 }
 
 // network returns the range of addresses that one caller has: a single IPv4

@@ -36,9 +36,11 @@ func (c *Command) Dev(ctx context.Context, prefix string, stop bool) error {
 	c.Tell(fmt.Sprintf("the dev server of attempt %s is starting on %s; Ctrl-C stops it", brief(id), d.URL()))
 	select {
 	case <-ctx.Done():
-		_, err := c.Manager.StopDevServer(context.WithoutCancel(ctx), id)
+		if _, err := c.Manager.StopDevServer(context.WithoutCancel(ctx), id); err != nil {
+			return err // the manager ends the server when it is closed
+		}
 		<-done
-		return err
+		return nil
 	case <-done:
 	}
 	now, err := c.Manager.DevServer(ctx, id)

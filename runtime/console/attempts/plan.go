@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -163,44 +162,30 @@ func (c *Command) plans(ctx context.Context, projectID string) (map[string]tasks
 }
 
 // sifted returns the tasks that the listing's sieve selects, by priority and then newest
-// first.
-func (c *Command) sifted(ctx context.Context, projectID string, q Listing) (out work.Tasks, err error) {
-	columns, err := c.Manager.Cards(ctx, tasks.Project{ID: projectID}, 500)
-	if err != nil {
-		return out, err
-	}
-	cards := map[string]tasks.Card{}
-	for _, column := range columns {
-		for _, card := range column.Cards {
-			cards[card.ID] = card
-		}
-	}
+// first. more reports whether the listing's limit left some out.
+func (c *Command) sifted(ctx context.Context, projectID string, q Listing, plans map[string]tasks.Card) (out work.Tasks, more bool, err error) {
+	asked := tasks.TaskQuery{ProjectID: projectID, Status: tasks.Status(q.Status), Page: tasks.Page{Limit: 500}}
 	var found []tasks.Card
-	listed := map[string]work.TaskSummary{}
-	args := withoutEmpty(map[string]any{"project_id": projectID, "status": q.Status, "limit": 500})
 	for {
-		var page work.Tasks
-		if _, err := c.call(ctx, "list_tasks", args, &page); err != nil {
-			return out, err
+		page, err := c.Manager.Tasks(ctx, asked)
+		if err != nil {
+			return out, false, err
 		}
 		for _, t := range page.Tasks {
-			if card, ok := cards[string(t.ID)]; ok && q.Sieve.Match(&card) {
-				found, listed[card.ID] = append(found, card), t
+			card := plans[t.ID]
+			if card.TaskSummary = t; q.Sieve.Match(&card) {
+				found = append(found, card)
 			}
 		}
-		out.AppliedFilters = page.AppliedFilters
-		if page.NextCursor == nil {
+		if asked.Cursor = page.Next; asked.Cursor == "" {
 			break
 		}
-		args["cursor"] = *page.NextCursor
 	}
 	tasks.SortCards(found)
-	out.ProjectID, out.Tasks = contract.UUID(projectID), []work.TaskSummary{}
+	asked.Limit = q.Limit
+	var listed tasks.TaskPage
 	for _, card := range found[:min(len(found), q.Limit)] {
-		out.Tasks = append(out.Tasks, listed[card.ID])
+		listed.Tasks = append(listed.Tasks, card.TaskSummary)
 	}
-	if out.Count = len(out.Tasks); out.Count < len(found) {
-		out.NextCursor = new(string)
-	}
-	return out, nil
+	return work.TasksOf(asked, listed), len(found) > q.Limit, nil
 }

@@ -100,3 +100,35 @@ func TestTasksArePlannedOnTheCommandLine(t *testing.T) {
 		t.Errorf("blocked by newest: %q", got)
 	}
 }
+
+// A filter sees every task, however many are newer, and its JSON has no cursor that leads
+// nowhere.
+func TestFiltersSeeOldTasks(t *testing.T) {
+	d := opened(t, true).withProject(t)
+	d.printed()
+	projects, err := d.Manager.Projects(t.Context(), tasks.Page{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 502 {
+		made, err := d.Manager.CreateTask(t.Context(), tasks.NewTask{ProjectID: projects.Projects[0].ID, Title: "task"})
+		if err == nil && i < 2 {
+			_, err = d.Manager.SetPlan(t.Context(), made.ID, tasks.Plan{Labels: []string{"old"}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit := 1; limit <= 2; limit++ {
+		d.err.Reset()
+		if err := d.List(t.Context(), attempts.Listing{Project: "shop", Limit: limit, Sieve: tasks.Sieve{Label: "old"}}); err != nil {
+			t.Fatal(err)
+		}
+		if out := d.printed(); strings.Count(out, `"task_id"`) != limit || !strings.Contains(out, `"next_cursor": null`) {
+			t.Errorf("limit %d: %s", limit, out)
+		}
+		if told := strings.Contains(d.err.String(), "only the first 1 "); told != (limit == 1) {
+			t.Errorf("limit %d: %q", limit, d.err.String())
+		}
+	}
+}

@@ -56,10 +56,14 @@ func (c *Command) List(ctx context.Context, q Listing) error {
 		return err
 	}
 	if q.Sieve.On() {
-		out, err := c.sifted(ctx, id, q)
-		switch {
-		case err != nil:
+		out, more, err := c.sifted(ctx, id, q, cards)
+		if err != nil {
 			return err
+		}
+		if more {
+			defer c.tellMore(out.Count)
+		}
+		switch {
 		case c.AsJSON:
 			return c.JSON(out)
 		case out.Count == 0:
@@ -79,10 +83,14 @@ func (c *Command) List(ctx context.Context, q Listing) error {
 	})
 }
 
+func (c *Command) tellMore(n int) {
+	c.Tell(fmt.Sprintf("only the first %d are listed; raise --limit (at most 500)", n))
+}
+
 // listed prints a table of tasks.
 func (c *Command) listed(ctx context.Context, id string, out work.Tasks, cards map[string]tasks.Card) error {
 	if out.NextCursor != nil {
-		defer c.Tell(fmt.Sprintf("only the first %d are listed; raise --limit (at most 500)", out.Count))
+		defer c.tellMore(out.Count)
 	}
 	paint := console.PainterFor(c.Stdout)
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)

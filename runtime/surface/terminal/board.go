@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ type board struct {
 	projects []tasks.Project
 	columns  []tasks.CardColumn
 	shown    []tasks.Card // in the order of the screen
-	project  int          // index of the shown project plus 1; 0: all
+	project  string       // ID of the shown project; empty: all
 	sieve    tasks.Sieve
 	closed   bool // done and cancelled tasks are shown, too
 	cursor   int
@@ -78,11 +79,12 @@ type board struct {
 	loading  bool
 	dirty    bool // something changed while loading
 
-	open *attemptPane // nil while the list is shown
-	ask  *prompt      // nil if nothing is asked
-	help bool
-	busy string // what is being done
-	note string
+	open       *attemptPane // nil while the list is shown
+	generation int          // counts what panes showed and followed
+	ask        *prompt      // nil if nothing is asked
+	help       bool
+	busy       string // what is being done
+	note       string
 }
 
 // Messages to the board.
@@ -156,6 +158,9 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if b.width == 0 || b.height == 0 { // the terminal has not reported its size
 			b.width, b.height = 80, 24
 		}
+		if b.ask != nil {
+			b.ask.scroll = 0
+		}
 	case tick:
 		b.now = time.Time(msg)
 		if b.now.Second()%reloadSeconds == 0 {
@@ -200,6 +205,9 @@ func (b *board) took(msg boardLoaded) tea.Cmd {
 		b.note = reason(msg.err)
 	} else {
 		b.projects, b.columns, b.loaded = msg.projects, msg.columns, true
+		if b.shownProject() == nil {
+			b.project = "" // it was removed
+		}
 		b.sift()
 	}
 	if b.dirty {
@@ -242,8 +250,26 @@ func (b *board) sift() {
 	}
 }
 
-func (b *board) inProject(c *tasks.Card) bool {
-	return b.project == 0 || b.project <= len(b.projects) && b.projects[b.project-1].ID == c.ProjectID
+func (b *board) inProject(c *tasks.Card) bool { return b.project == "" || b.project == c.ProjectID }
+
+// shownProject returns the project whose tasks are shown, or nil if all are.
+func (b *board) shownProject() *tasks.Project {
+	for i := range b.projects {
+		if b.projects[i].ID == b.project {
+			return &b.projects[i]
+		}
+	}
+	return nil
+}
+
+// nextProject shows the next project, or all after the last one.
+func (b *board) nextProject() {
+	ids := []string{""}
+	for i := range b.projects {
+		ids = append(ids, b.projects[i].ID)
+	}
+	b.project = ids[(slices.Index(ids, b.project)+1)%len(ids)]
+	b.sift()
 }
 
 // card returns the task under the cursor, or nil.
@@ -277,7 +303,8 @@ func (b *board) done(msg orderDone) tea.Cmd {
 		if found, _ := f.Details["found"].([]string); len(found) > 0 {
 			again := msg.order
 			again.Allowed = found
-			b.confirm(flat(f.Message)+". Continue anyway?", again)
+			b.confirm("The work contains text that looks like secrets:", again)
+			b.ask.found = found
 			return nil
 		}
 	}

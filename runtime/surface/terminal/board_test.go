@@ -190,19 +190,51 @@ func TestBoardShowsWhatIsLookedFor(t *testing.T) {
 func TestBoardAsksAgainBeforeSecretsLand(t *testing.T) {
 	w := someBoard()
 	held := fault.New(tasks.LandHeld, "a.env:1 looks like a key", "")
-	held.Details = map[string]any{"found": []string{"a.env:1"}}
+	held.Details = map[string]any{"found": []string{"a.env:1 looks like a key"}}
 	w.fail = held
 	b := boarded(w, 80, 24)
 	b.types("l y")
-	if !strings.Contains(b.text(), "a.env:1 looks like a key. Continue anyway?") {
+	if !strings.Contains(b.text(), "- a.env:1 looks like a key") || !strings.Contains(b.text(), "Continue anyway?") {
 		t.Fatalf("does not ask:\n%s", b.text())
 	}
-	if b.types("y"); len(w.orders) != 2 || fmt.Sprint(w.orders[1].Allowed) != "[a.env:1]" {
+	if b.types("y"); len(w.orders) != 2 || fmt.Sprint(w.orders[1].Allowed) != "[a.env:1 looks like a key]" {
 		t.Errorf("orders %v", w.orders)
 	}
 	w.fail = errors.New("the branch moved")
 	if b.types("l y"); !strings.Contains(b.text(), "the branch moved") {
 		t.Errorf("does not tell the failure:\n%s", b.text())
+	}
+}
+
+// A yes allows every finding, so it counts only after all of them were on the screen.
+func TestBoardShowsEverySecretBeforeAYes(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 5}} {
+		w := someBoard()
+		var found []string
+		for i := range 40 {
+			found = append(found, fmt.Sprintf("a%02d.env has a key", i))
+		}
+		held := fault.New(tasks.LandHeld, strings.Join(found, "; "), "")
+		held.Details = map[string]any{"found": found}
+		w.fail = held
+		b := boarded(w, size[0], size[1])
+		b.types("l y")
+		if b.types("y"); len(w.orders) != 1 || strings.Contains(b.text(), "y yes") {
+			t.Errorf("%v: allowed what was not shown: %v\n%s", size, w.orders, b.text())
+		}
+		seen := b.text()
+		for range 100 {
+			b.types("pgdown")
+			seen += b.text()
+		}
+		for _, what := range found {
+			if !strings.Contains(seen, what[:7]) {
+				t.Errorf("%v: %s was never on the screen", size, what)
+			}
+		}
+		if b.types("y"); len(w.orders) != 2 || len(w.orders[1].Allowed) != len(found) {
+			t.Errorf("%v: orders %v; the screen is:\n%s", size, w.orders, b.text())
+		}
 	}
 }
 
@@ -260,5 +292,84 @@ func TestBoardTellsWaitingFromRunning(t *testing.T) {
 	}
 	if got := stateOf(tasks.AttemptStatus{Waiting: true, Unassigned: true}); got != "waiting for a machine" {
 		t.Errorf("its pane says %q", got)
+	}
+}
+
+// What another task's pane asked for changes nothing in the pane that is open now: a key
+// would give an order about an attempt that is not on the screen.
+func TestLateMessagesOfAnotherPaneAreIgnored(t *testing.T) {
+	w := someBoard()
+	w.columns[1].Cards = append(w.columns[1].Cards, carded("t5", "Other work", tasks.InReview, "p1"))
+	b := boarded(w, 80, 24)
+	first, second := w.columns[1].Cards[0], w.columns[1].Cards[1]
+	opened, _ := b.show(first)().(tea.BatchMsg) // not carried out yet
+	diff := b.open.readDiff(b)
+	reload := b.open.reload(b)
+	b.leave()
+	b.settle(b.show(second))
+	b.types("d")
+	b.open.diff, b.open.following = scroller{}, true
+	for _, late := range append(opened, diff, reload) {
+		b.Update(late())
+	}
+	if got := b.open.id(); got != "attempt-t5" || len(b.open.diff.lines) != 0 || !b.open.following {
+		t.Errorf("a late message changed the pane: attempt %s, following %t, changes %q", got, b.open.following, b.open.diff.lines)
+	}
+	if b.types("x y"); fmt.Sprint(w.orders) != "[{discard p1 t5 attempt-t5   []}]" {
+		t.Errorf("orders %v", w.orders)
+	}
+}
+
+// The state shows as soon as it is read, not only after the log's end.
+func TestPaneShowsItsFirstState(t *testing.T) {
+	b := boarded(someBoard(), 80, 24)
+	opened, _ := b.show(*b.card())().(tea.BatchMsg)
+	for _, one := range opened {
+		if msg, ok := one().(paneLoaded); ok {
+			b.Update(msg)
+		}
+	}
+	if !b.open.known {
+		t.Errorf("the state was dropped:\n%s", b.text())
+	}
+}
+
+// A question that comes late neither takes the text that a person is writing nor the y
+// that is meant for something else.
+func TestLateQuestionsKeepTheOpenPrompt(t *testing.T) {
+	held := fault.New(tasks.LandHeld, "a.env:1 looks like a key", "")
+	held.Details = map[string]any{"found": []string{"a.env:1"}}
+	land := Order{Act: ActLand, Task: "t3", Attempt: "attempt-t3"}
+	for _, late := range []tea.Msg{orderDone{order: land, err: held}, agentsFound{task: "t3", agents: []string{"claude"}}} {
+		w := someBoard()
+		b := boarded(w, 80, 24)
+		b.types("s 'half")
+		b.settle(func() tea.Msg { return late })
+		if text := b.text(); !strings.Contains(text, "another prompt is open") || !strings.Contains(text, "> half") {
+			t.Errorf("%T: \n%s", late, text)
+		}
+		if b.types("'way enter"); fmt.Sprint(w.orders) != "[{say p1 t3 attempt-t3  halfway []}]" {
+			t.Errorf("%T: orders %v", late, w.orders)
+		}
+	}
+}
+
+// The board keeps showing the same project when the projects change elsewhere.
+func TestBoardKeepsItsProject(t *testing.T) {
+	b := boarded(someBoard(), 80, 24)
+	b.types("tab tab")
+	all := b.projects
+	for _, c := range []struct {
+		projects []tasks.Project
+		want     string
+	}{
+		{append([]tasks.Project{{ID: "p0", Name: "new"}}, all...), "deskhand work: site"},
+		{all[1:], "deskhand work: site"},
+		{all[:1], "deskhand work "},
+	} {
+		b.settle(func() tea.Msg { return boardLoaded{projects: c.projects, columns: b.columns} })
+		if !strings.Contains(b.text(), c.want) {
+			t.Errorf("with %v, does not show %q:\n%s", c.projects, c.want, b.text())
+		}
 	}
 }

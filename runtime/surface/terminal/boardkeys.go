@@ -19,13 +19,20 @@ type prompt struct {
 	items  []string // to choose from; nil for a text
 	at     int      // the chosen item
 	yesNo  bool
+	found  []string                  // what a yes allows; all of it is shown before
+	scroll int                       // rows of found above the screen
 	live   func(text string)         // called with every change of the text
 	do     func(text string) tea.Cmd // called with the text or the item
 	cancel func()
 }
 
-// confirm asks before an order is carried out.
+// confirm asks before an order is carried out. If the person is answering something else,
+// it only notes the question: a y meant for that must not answer this.
 func (b *board) confirm(question string, o Order) {
+	if b.ask != nil {
+		b.note = "nothing was done, because another prompt is open; answer it and press the key again for: " + question
+		return
+	}
 	b.ask = &prompt{title: question, yesNo: true, do: func(string) tea.Cmd { return b.order(o) }}
 }
 
@@ -87,9 +94,10 @@ func (b *board) answer(k key) tea.Cmd {
 			p.cancel()
 		}
 	case p.yesNo:
-		if k.name == "y" {
+		if k.name == "y" && b.foundShown() {
 			return finish("")
 		}
+		b.scrollFound(k)
 	case p.items != nil:
 		switch n, err := strconv.Atoi(k.name); {
 		case err == nil && n >= 1 && n <= len(p.items):
@@ -136,8 +144,7 @@ func (b *board) pressBoard(k key) (cmd tea.Cmd, ok bool) {
 	case "end":
 		b.cursor = last
 	case "tab":
-		b.project = (b.project + 1) % (len(b.projects) + 1)
-		b.sift()
+		b.nextProject()
 	case "a":
 		b.closed = !b.closed
 		b.sift()
@@ -268,6 +275,10 @@ func (b *board) pickAgent(msg agentsFound) {
 		b.note = reason(msg.err)
 		return
 	}
+	if b.ask != nil {
+		b.note = "no attempt was started, because another prompt is open; answer it and press r again"
+		return
+	}
 	b.ask = &prompt{title: "Start an attempt with", items: msg.agents, do: func(agent string) tea.Cmd {
 		return b.order(Order{Act: ActStart, Task: msg.task, Agent: agent})
 	}}
@@ -322,10 +333,10 @@ func (b *board) filter() {
 // newTask asks for a task's title and description.
 func (b *board) newTask() {
 	project := tasks.Project{}
-	c := b.card()
+	c, shown := b.card(), b.shownProject()
 	switch {
-	case b.project > 0 && b.project <= len(b.projects):
-		project = b.projects[b.project-1]
+	case shown != nil:
+		project = *shown
 	case c != nil:
 		project = tasks.Project{ID: c.ProjectID, Name: c.Project}
 	case len(b.projects) > 0:

@@ -22,18 +22,20 @@ type attemptPane struct {
 
 	log, diff  scroller
 	changes    bool // the changes are shown instead of the log
-	generation int  // counts what was followed, so that late text of another attempt is ignored
+	generation int  // [board.generation] of what is followed, so that late text of something else is ignored
 	following  bool
 	stop       context.CancelFunc
 }
 
-// Messages to the pane. They carry the generation for which they were made.
+// Messages to the pane. They carry the generation, or the task and attempt, for which
+// they were made.
 type (
 	paneLoaded struct {
-		generation int
-		attempts   []tasks.AttemptSummary
-		status     tasks.AttemptStatus
-		err        error
+		generation    int
+		task, attempt string
+		attempts      []tasks.AttemptSummary
+		status        tasks.AttemptStatus
+		err           error
 	}
 	paneText struct {
 		generation int
@@ -44,19 +46,22 @@ type (
 		err        error
 	}
 	paneDiff struct {
-		generation int
-		text       string
-		err        error
+		task, attempt string
+		text          string
+		err           error
 	}
 )
 
 // show opens the pane for a task's newest attempt.
 func (b *board) show(c tasks.Card) tea.Cmd {
-	b.open = &attemptPane{task: c, stop: func() {}}
-	if b.open.task.AttemptID == "" {
+	b.leave()
+	b.generation++
+	b.open = &attemptPane{task: c, generation: b.generation, stop: func() {}}
+	if c.AttemptID == "" {
 		return nil
 	}
-	return tea.Batch(b.open.reload(b), b.open.follow(b, c.AttemptID))
+	followed := b.open.follow(b, c.AttemptID) // before reload, because it begins a generation
+	return tea.Batch(b.open.reload(b), followed)
 }
 
 // warning returns a note for the person who is about to land the shown attempt, or "".
@@ -91,14 +96,14 @@ func (p *attemptPane) reload(b *board) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		defer cancel()
-		msg := paneLoaded{generation: generation}
+		msg := paneLoaded{generation: generation, task: task, attempt: id}
 		if msg.attempts, msg.err = b.work.Attempts(ctx, task); msg.err != nil || len(msg.attempts) == 0 {
 			return msg
 		}
-		if id == "" {
-			id = msg.attempts[0].ID
+		if msg.attempt == "" {
+			msg.attempt = msg.attempts[0].ID
 		}
-		msg.status, msg.err = b.work.Status(ctx, id)
+		msg.status, msg.err = b.work.Status(ctx, msg.attempt)
 		return msg
 	}
 }
@@ -107,8 +112,8 @@ func (p *attemptPane) reload(b *board) tea.Cmd {
 func (p *attemptPane) follow(b *board, id string) tea.Cmd {
 	p.stop()
 	ctx, stop := context.WithCancel(b.ctx)
-	p.generation++
-	p.stop, p.following, p.log = stop, true, scroller{tail: true}
+	b.generation++
+	p.generation, p.stop, p.following, p.log = b.generation, stop, true, scroller{tail: true}
 	generation := p.generation
 	return func() tea.Msg {
 		err := b.work.Follow(ctx, id, paneWriter(func(text string) { b.send(paneText{generation, text}) }))
@@ -129,11 +134,11 @@ func (w paneWriter) Write(p []byte) (int, error) {
 
 // readDiff reads the shown attempt's changes.
 func (p *attemptPane) readDiff(b *board) tea.Cmd {
-	id, generation := p.id(), p.generation
+	task, id := p.task.ID, p.id()
 	return func() tea.Msg {
 		var text bytes.Buffer
 		err := b.work.Diff(b.ctx, id, &text)
-		return paneDiff{generation, text.String(), err}
+		return paneDiff{task, id, text.String(), err}
 	}
 }
 
@@ -168,7 +173,7 @@ func (p *attemptPane) update(b *board, msg tea.Msg) tea.Cmd {
 			return p.reload(b)
 		}
 	case paneDiff:
-		if msg.generation != p.generation {
+		if msg.task != p.task.ID || msg.attempt != p.id() {
 			break
 		}
 		if msg.err != nil {
@@ -185,14 +190,14 @@ func (p *attemptPane) update(b *board, msg tea.Msg) tea.Cmd {
 
 // loaded shows the state that was read. If a new run has begun, it follows that.
 func (p *attemptPane) loaded(b *board, msg paneLoaded) tea.Cmd {
-	if msg.generation != p.generation {
+	shown := p.id()
+	if msg.generation != p.generation || msg.task != p.task.ID || shown != "" && msg.attempt != shown {
 		return nil
 	}
 	if msg.err != nil {
 		b.note = reason(msg.err)
 		return nil
 	}
-	shown := p.id()
 	p.attempts, p.at = msg.attempts, 0
 	for i, a := range msg.attempts {
 		if a.ID == shown {

@@ -46,6 +46,9 @@ func (b *board) view() screen {
 		}
 		return p.fit(b.height, b.head(p.width), []string{"any key: back"}, new(int))
 	}
+	if b.ask != nil && b.ask.found != nil {
+		return b.viewFound()
+	}
 	foot := b.foot(p.width)
 	if b.ask != nil && !b.ask.yesNo {
 		return b.viewPrompt(p, foot)
@@ -74,8 +77,8 @@ func (b *board) head(width int) string {
 		}
 	}
 	shown := "deskhand work"
-	if b.project > 0 && b.project <= len(b.projects) {
-		shown += ": " + flat(b.projects[b.project-1].Name)
+	if p := b.shownProject(); p != nil {
+		shown += ": " + flat(p.Name)
 	}
 	if what := sieveWords(b.sieve); what != "" {
 		shown += " (" + flat(what) + ")"
@@ -223,7 +226,7 @@ func (b *board) viewCard(p *page, i int, c *tasks.Card) {
 	right := ""
 	if p.width >= wideList {
 		right = pad(flat(c.Executor), agentWidth) + fmt.Sprintf("%4s", ago(b.now.Sub(c.Updated)))
-		if b.project == 0 && len(b.projects) > 1 && p.width >= 100 {
+		if b.project == "" && len(b.projects) > 1 && p.width >= 100 {
 			right = pad(flat(c.Project), agentWidth) + right
 		}
 	}

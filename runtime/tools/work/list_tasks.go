@@ -78,7 +78,7 @@ func (o Options) listTasks() contract.Tool {
 			if err != nil {
 				return out, err
 			}
-			out = tasksOf(q, page)
+			out = TasksOf(q, page)
 			out.AppliedFilters.Limit = asked
 			raw, err := encode(out)
 			if err != nil || len(raw) <= o.MaxAnswerBytes || q.Limit == 1 {
@@ -99,8 +99,8 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-// tasksOf converts a page of tasks to the tool's result.
-func tasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
+// TasksOf converts a page of tasks to the tool's result.
+func TasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
 	list := each(page.Tasks, func(t tasks.TaskSummary) TaskSummary {
 		return TaskSummary{
 			ID: contract.UUID(t.ID), Title: t.Title, Status: string(t.Status), Created: stamp(t.Created), Updated: stamp(t.Updated),
