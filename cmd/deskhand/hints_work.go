@@ -105,7 +105,7 @@ var workHints = fault.Hints{
 	tasks.LandingForbidden:      asSaid,
 	tasks.PlanChanged:           asSaid,
 	tasks.NothingToUndo:         "check its state: deskhand tasks show {attempt}",
-	tasks.NoDevServer:           "set its command: deskhand tasks project set PROJECT --dev-server 'npm run dev'",
+	tasks.NoDevServer:           "set its command: deskhand tasks project set {project} --dev-server 'npm run dev'",
 	tasks.DevServerRunning:      "stop it first: deskhand tasks dev {attempt} --stop",
 	tasks.NoPull:                "open one: deskhand tasks pr {attempt}",
 	tasks.NotVisited:            "check it out there first: deskhand tasks checkout {attempt}",
@@ -125,7 +125,7 @@ var workHints = fault.Hints{
 	// Pull requests.
 	worktree.RemoteMissing: asSaid,
 	worktree.PushRefused:   asSaid,
-	forge.ForgeUnknown:     "set it (github, gitlab or gitea): deskhand tasks project set PROJECT --forge NAME",
+	forge.ForgeUnknown:     "set it (github, gitlab or gitea): deskhand tasks project set {project} --forge NAME",
 	forge.ForgeNoToken:     asSaid,
 	forge.ForgeRefused:     asSaid,
 	forge.ForgeAway:        asSaid,

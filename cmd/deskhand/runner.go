@@ -23,5 +23,7 @@ func runnerCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&o.Labels, "labels", nil, "labels of this machine, separated by commas (it always has its system and architecture, for example linux,amd64)")
 	cmd.Flags().IntVar(&o.Places, "places", 0, "how many attempts run on this machine at the same time (default: tasks.max_running)")
-	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error { return c.ServeQueue(ctx, o) })
+	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error {
+		return c.ServeQueue(ctx, o, cmd.Flags().Changed("places"))
+	})
 }

@@ -25,13 +25,8 @@ func tasksRunCommand(a *app) *cobra.Command {
 			"  deskhand tasks run --agent codex - < plan.md",
 		Args: arguments(1, 1000, "a prompt"),
 		PreRunE: func(_ *cobra.Command, args []string) (err error) {
-			if prompt, err = a.TextOf(strings.Join(args, " ")); err != nil {
-				return err
-			}
-			if strings.TrimSpace(prompt) == "" {
-				return misuse("the prompt is empty", "pass a prompt: deskhand tasks run 'Round prices to cents'")
-			}
-			return nil
+			prompt, err = a.TextOf(strings.Join(args, " "))
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -80,7 +75,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.Variant, "variant", "", "variant of the executor")
 	flags.StringVar(&f.Prompt, "prompt", "", "prompt for the agent (default: the task's title and description; - reads stdin)")
 	imageFlag(flags, &f.Images)
-	flags.StringSliceVar(&f.On, "on", nil, "queue it for any machine with this label that runs deskhand runner (repeatable; any: every machine)")
+	flags.StringArrayVar(&f.On, "on", nil, "queue it for any machine with this label that runs deskhand runner (repeatable; any: every machine)")
 	flags.StringArrayVar(&f.Repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeatable; default: all of the project)")
 	flags.StringVar(&f.RequestID, "request-id", "", "idempotency key: a retry with the same key does not start a second attempt")
 	flags.BoolVarP(&f.Follow, "follow", "f", false, "show the log until the attempt has ended")

@@ -60,7 +60,7 @@ func tasksListCommand(a *app) *cobra.Command {
 		Short:   "List the tasks of a project, newest first",
 		Example: "  deskhand tasks ls --ready\n  deskhand tasks ls --label ui --priority high",
 		Args:    arguments(0, 0, "no arguments"),
-		PreRunE: func(*cobra.Command, []string) error { return within("limit", q.Limit, 1, 500) },
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return q.Check(cmd.Flags().Changed) },
 	}
 	projectFlag(a, cmd, &q.Project)
 	statusFlag(cmd, &q.Status, "list only tasks with this status: ")

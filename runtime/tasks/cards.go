@@ -14,14 +14,19 @@ type Card struct {
 	Blocked []string // IDs of the tasks that it still waits for
 }
 
+// ForMachineState is the state of a card that waits for any machine to take it.
+const ForMachineState = "waiting for a machine"
+
 // CardStates are the states of a card that filters offer, in the order of their menu.
-var CardStates = []string{"waiting for you", "running", "waiting for a slot", "failed", "stopped", "landed", "never started"}
+var CardStates = []string{"waiting for you", "running", "waiting for a slot", ForMachineState, "failed", "stopped", "landed", "never started"}
 
 // State returns a card's state in words, or "" if there is nothing to say.
 func (c *Card) State() string {
 	switch {
 	case c.WaitsFor == ForPerson:
 		return "waiting for you"
+	case c.Unassigned:
+		return ForMachineState
 	case c.WaitsFor != "":
 		return "waiting for a slot"
 	case c.InProgress:

@@ -105,7 +105,11 @@ func (m *Manager) StartDevServer(ctx context.Context, attemptID string, also io.
 	}
 	i := c.devRepo()
 	if i < 0 {
-		return d, nil, refuse(NoDevServer, "set the project's dev server", "the project of attempt %s has no dev server", c.ID).WithCase("", "attempt", c.ID)
+		at, err := m.Context(ctx, c.ID)
+		if err != nil {
+			return d, nil, err
+		}
+		return d, nil, refuse(NoDevServer, "set the project's dev server", "the project of attempt %s has no dev server", c.ID).WithCase("", "attempt", c.ID, "project", at.Project.Name)
 	}
 	if old, err := m.DevServer(ctx, c.ID); err != nil || old != nil && old.Ended == "" {
 		return d, nil, errors.Join(err, devRunning(c.ID, old))

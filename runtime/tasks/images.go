@@ -24,7 +24,7 @@ import (
 const (
 	MaxImage         = 5 << 20 // bytes of one image
 	maxImages        = 256 << 20
-	maxPromptImages  = 8
+	MaxPromptImages  = 8                  // references in one prompt
 	imageFolder      = ".deskhand-images" // in the attempt's folder; no repository has such a name
 	imageFilePattern = `[0-9a-f]{64}\.(?:png|jpeg|gif|webp)`
 )
@@ -118,6 +118,14 @@ func SplitImages(prompt string) (text string, names []string) {
 	return strings.TrimSpace(imageReference.ReplaceAllString(prompt, "")), names
 }
 
+// checkImages returns a fault if a prompt refers to more images than are sent.
+func checkImages(prompt string) error {
+	if n := len(imageReference.FindAllString(prompt, -1)); n > MaxPromptImages {
+		return refuse(InvalidArgument, "remove some, and send them in a message when the agent has finished", "the prompt has %d images; at most %d are allowed", n, MaxPromptImages)
+	}
+	return nil
+}
+
 // withImages writes the images of the spec's prompt into the attempt's folder, and names
 // their files in the prompt in place of the references. An image that is no longer stored
 // is told of in the log, and the agent goes on without it.
@@ -125,8 +133,8 @@ func (r *run) withImages(spec *executor.Spec) error {
 	var problem error
 	spec.Prompt = imageReference.ReplaceAllStringFunc(spec.Prompt, func(reference string) string {
 		name := imageReference.FindStringSubmatch(reference)[1]
-		if len(spec.Images) >= maxPromptImages {
-			r.log.Append(logs.System(fmt.Sprintf("only %d images are sent; the others are left out", maxPromptImages)))
+		if len(spec.Images) >= MaxPromptImages {
+			r.log.Append(logs.System(fmt.Sprintf("only %d images are sent; the others are left out", MaxPromptImages)))
 			return "[image left out]"
 		}
 		i, err := r.m.Image(r.ctx, name)

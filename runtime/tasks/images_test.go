@@ -90,3 +90,15 @@ func TestReferencesToImagesAreSplitOff(t *testing.T) {
 		t.Errorf("SplitImages = %q, %v", text, names)
 	}
 }
+
+func TestMoreImagesThanAreSentAreRefused(t *testing.T) {
+	m := peer(t, t.TempDir(), Options{MaxRunning: -1})
+	p, r := project(t, m, Repo{})
+	task, err := m.CreateTask(t.Context(), NewTask{ProjectID: p.ID, Title: "look"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := Image{Name: strings.Repeat("0", 64) + ".png"}
+	_, err = m.Start(t.Context(), StartRequest{TaskID: task.ID, Executor: "fake", Prompt: strings.Repeat(image.Reference(), MaxPromptImages+1), Repos: []RepoTarget{{RepoID: r.ID}}})
+	refused(t, "a ninth image", err, InvalidArgument)
+}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Priority orders the tasks of a column.
@@ -97,27 +98,37 @@ func (m *Manager) SetPlan(ctx context.Context, taskID string, p Plan) (now Plan,
 		if err != nil {
 			return err
 		}
-		for _, id := range p.BlockedBy {
-			b, err := readTask(ctx, tx, id)
-			if err != nil {
-				return err
-			}
-			if b.ProjectID != t.ProjectID {
-				return refuse(InvalidArgument, "choose a task of the same project", "task %s belongs to another project", id)
-			}
-		}
-		plans, err := readPlans(ctx, tx, t.ProjectID)
-		if err != nil {
-			return err
-		}
-		plans[t.ID] = p
-		if loops(plans, t.ID) {
-			return refuse(InvalidArgument, "remove one of the tasks that block it", "the tasks would block each other: none of them could begin")
-		}
-		return writePlan(ctx, tx, t, p)
+		return setPlan(ctx, tx, t, p)
 	})
 	return p, err
 }
+
+// setPlan stores a checked plan, if the tasks that it names can block the task.
+func setPlan(ctx context.Context, tx *store.Tx, t Task, p Plan) error {
+	for _, id := range p.BlockedBy {
+		b, err := readTask(ctx, tx, id)
+		switch {
+		case err != nil:
+			return err
+		case b.ProjectID != t.ProjectID:
+			return refuse(InvalidArgument, "choose a task of the same project", "task %s belongs to another project", id)
+		case id == t.ID:
+			return refuse(InvalidArgument, "name another task", "task %s cannot block itself", ShortID(id))
+		}
+	}
+	plans, err := readPlans(ctx, tx, t.ProjectID)
+	if err != nil {
+		return err
+	}
+	plans[t.ID] = p
+	if links := circle(plans, t.ID); links != nil {
+		return refuse(InvalidArgument, "remove one of the tasks that block it", "the tasks would block each other: %s", textutil.Some(links, maxLinks))
+	}
+	return writePlan(ctx, tx, t, p)
+}
+
+// maxLinks is how many links of a circle an error names.
+const maxLinks = 8
 
 func writePlan(ctx context.Context, tx *store.Tx, t Task, p Plan) error {
 	labels, err := json.Marshal(p.Labels)
@@ -139,10 +150,13 @@ func writePlan(ctx context.Context, tx *store.Tx, t Task, p Plan) error {
 }
 
 // Check returns the plan with sorted, unique labels and blockers, or a fault if it is
-// invalid. It does not look up the blockers.
+// invalid. The priority may also be the word normal. It does not look up the blockers.
 func (p Plan) Check() (Plan, error) {
+	if p.Priority == "normal" {
+		p.Priority = NormalPriority
+	}
 	if !slices.Contains(Priorities, p.Priority) {
-		return p, refuse(InvalidArgument, "use urgent, high or low, or none for normal", "there is no priority %q", brief(string(p.Priority)))
+		return p, refuse(InvalidArgument, "use urgent, high, normal or low", "there is no priority %q", brief(string(p.Priority)))
 	}
 	var labels, blockers []string
 	for _, l := range p.Labels {
@@ -173,22 +187,25 @@ func (p Plan) Check() (Plan, error) {
 	return p, nil
 }
 
-// loops reports whether a task blocks itself, through any number of others.
-func loops(plans map[string]Plan, id string) bool {
-	seen := map[string]bool{}
-	next := slices.Clone(plans[id].BlockedBy)
-	for len(next) > 0 {
-		one := next[len(next)-1]
-		next = next[:len(next)-1]
-		if one == id {
-			return true
-		}
-		if !seen[one] {
-			seen[one] = true
-			next = append(next, plans[one].BlockedBy...)
+// circle returns the links through which a task blocks itself, or nil if it does not.
+func circle(plans map[string]Plan, id string) (links []string) {
+	waits := map[string]string{} // which task first led to a blocker
+	next := []string{id}
+	for len(next) > 0 && waits[id] == "" {
+		one := next[0]
+		next = next[1:]
+		for _, b := range plans[one].BlockedBy {
+			if waits[b] == "" {
+				waits[b] = one
+				next = append(next, b)
+			}
 		}
 	}
-	return false
+	for at := id; waits[id] != "" && (at != id || links == nil); at = waits[at] {
+		links = append(links, ShortID(waits[at])+" is blocked by "+ShortID(at))
+	}
+	slices.Reverse(links)
+	return links
 }
 
 // Blockers returns the tasks that a task still waits for, in the order of its plan.

@@ -40,6 +40,14 @@ func TestAPlanIsKeptAndChecked(t *testing.T) {
 		_, err := m.SetPlan(ctx, c.id, c.Plan)
 		refused(t, name, err, InvalidArgument)
 	}
+	for want, blocker := range map[string]string{
+		"task " + ShortID(ids[0]) + " cannot block itself": ids[0],
+		ShortID(ids[0]) + " is blocked by " + ShortID(ids[2]) + ", " + ShortID(ids[2]) + " is blocked by " + ShortID(ids[1]) + ", " + ShortID(ids[1]) + " is blocked by " + ShortID(ids[0]): ids[2],
+	} {
+		if _, err := m.SetPlan(ctx, ids[0], Plan{BlockedBy: []string{blocker}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v; want %q", err, want)
+		}
+	}
 	_, err = m.SetPlan(ctx, ids[0], Plan{BlockedBy: []string{"0190aaaa-0000-7000-8000-000000000000"}})
 	refused(t, "a blocking task that is not there", err, NotFound)
 	plans, err := m.Plans(ctx, p.ID)

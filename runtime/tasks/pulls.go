@@ -125,6 +125,9 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 		}
 		place, err := forge.PlaceOf(address, p.Forge, p.ForgeURL)
 		if err != nil {
+			if f := fault.Of(err); f != nil {
+				err = f.WithCase(f.Case, "project", p.Name)
+			}
 			return done, withAttempt(err, c.ID)
 		}
 		pr := PullRequest{AttemptID: c.ID, Repo: r.Name, Remote: forge.Shown(remote), Place: place, Branch: done.Branch, Target: d.Target, Title: title, Head: d.Head, body: done.Body, remote: remote}

@@ -81,6 +81,15 @@ func (o QueueOptions) offered() ([]string, error) {
 	return append(own, anyLabel, runtime.GOOS, runtime.GOARCH), err
 }
 
+// Check returns a fault if the labels or the places are invalid.
+func (o QueueOptions) Check() error {
+	if o.Places < 0 || o.Places > maxPlaces {
+		return refuse(InvalidArgument, "use a number from 1 to 1000", "%d is not a number of places", o.Places)
+	}
+	_, err := o.offered()
+	return err
+}
+
 // runnerPrefix is the prefix of the lease of each manager that serves the queue. Its data is
 // the host's labels.
 const runnerPrefix = "tasks/runner/"
@@ -88,15 +97,15 @@ const runnerPrefix = "tasks/runner/"
 // ServeQueue takes queued attempts that this host can run, as slots become free, and starts
 // them. It returns when ctx ends; what it has started continues.
 func (m *Manager) ServeQueue(ctx context.Context, o QueueOptions) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
 	labels, err := o.offered()
 	if err != nil {
 		return err
 	}
 	if m.options.MaxRunning < 0 {
 		return refuse(InvalidArgument, "start it outside", "an attempt cannot take other attempts from the queue")
-	}
-	if o.Places < 0 || o.Places > maxPlaces {
-		return refuse(InvalidArgument, "use a number from 1 to 1000", "%d is not a number of places", o.Places)
 	}
 	if err := m.ensureHostName(ctx); err != nil {
 		return err

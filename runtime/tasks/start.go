@@ -76,7 +76,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 	if r.Prompt == "" {
 		r.Prompt = strings.TrimSpace(t.Title + "\n\n" + t.Description)
 	}
-	return r, t.ProjectID, nil
+	return r, t.ProjectID, checkImages(r.Prompt)
 }
 
 // targets returns the repositories of a request, with all branches filled in.

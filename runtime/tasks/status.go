@@ -74,6 +74,7 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 	s = AttemptStatus{Attempt: a.Attempt, Pulls: pulls, SessionID: session.ID, Executor: session.Executor, Active: session.Updated, State: p.attemptState()}
 	if p != nil {
 		s.ProcessID, s.Active, s.Waiting = p.ID, p.Updated, p.State == Queued
+		s.Unassigned = s.Waiting && p.host == anyHost
 		if p.Completed.After(p.Updated) {
 			s.Active = p.Completed
 		}

@@ -38,6 +38,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	case t.InProgress && *doing == 3 && launched != nil:
 		t.WaitsFor, t.queued = ForSlot, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
 	}
+	t.Unassigned = t.InProgress && *doing == 3 && value(host) == anyHost
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.LastStopped = last != nil && State(*last) == Killed
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
@@ -132,7 +133,7 @@ func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// CreateTask creates a task with status todo.
+// CreateTask creates a task with status todo. If its plan is refused, there is no task.
 func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error) {
 	if n.ProjectID, err = parseID("project_id", n.ProjectID); err != nil {
 		return Task{}, err
@@ -143,6 +144,13 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 	n.Description = strings.TrimSpace(n.Description)
 	if err := checkText("description", n.Description, maxPrompt); err != nil {
 		return Task{}, err
+	}
+	if n.Plan != nil {
+		plan, err := n.Plan.Check()
+		if err != nil {
+			return Task{}, err
+		}
+		n.Plan = &plan
 	}
 	r := request{scope: scopeCreate, id: n.RequestID}
 	n.RequestID = ""
@@ -161,6 +169,9 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 			return Task{}, fmt.Errorf("write task: %w", err)
 		}
 		_, err = note(tx, Event{Type: TaskCreated, ProjectID: t.ProjectID, TaskID: t.ID, Status: t.Status})
+		if err == nil && n.Plan != nil {
+			err = setPlan(ctx, tx, t, *n.Plan)
+		}
 		return t, err
 	})
 }

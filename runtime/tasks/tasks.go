@@ -138,6 +138,8 @@ type TaskSummary struct {
 	// person. It is ForSlot or ForStarter if all queued and running processes
 	// are waiting for that.
 	WaitsFor Wait
+	// Unassigned reports whether it waits for any machine to take it.
+	Unassigned bool
 	// LastFailed reports whether the newest process in any of the attempts
 	// failed or was killed.
 	LastFailed bool
@@ -267,6 +269,7 @@ type TaskPage struct {
 type NewTask struct {
 	ProjectID, Title, Description string
 	RequestID                     string // if empty, each call creates another task
+	Plan                          *Plan  `json:",omitempty"` // nil: the zero plan
 }
 
 // TaskChange describes a change of a task. Only fields that are not nil change.
@@ -366,6 +369,8 @@ type AttemptStatus struct {
 	Usage Usage
 	// Waiting reports whether the process is waiting for a free slot.
 	Waiting bool
+	// Unassigned reports whether it waits for any machine to take it.
+	Unassigned bool
 	// WaitsFor is what the process is waiting for. It is empty if the process is
 	// running or has ended.
 	WaitsFor Wait

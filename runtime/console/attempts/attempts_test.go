@@ -44,8 +44,10 @@ func (d *desk) printed() string {
 	return d.out.String()
 }
 
-// withProject adds a repository of its own.
-func (d *desk) withProject(t *testing.T) *desk {
+// withProject adds the project shop with a repository of its own.
+func (d *desk) withProject(t *testing.T) *desk { return d.withProjectNamed(t, "shop") }
+
+func (d *desk) withProjectNamed(t *testing.T, name string) *desk {
 	t.Helper()
 	dir := t.TempDir()
 	for _, args := range [][]string{{"init", "-qb", "main"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first"}} {
@@ -53,7 +55,7 @@ func (d *desk) withProject(t *testing.T) *desk {
 			t.Fatalf("git %v: %v %s", args, err, out)
 		}
 	}
-	if err := d.AddRepo(t.Context(), "shop", tasks.Repo{Path: dir, Name: "web"}, tasks.RepoChange{}); err != nil {
+	if err := d.AddRepo(t.Context(), name, tasks.Repo{Path: dir, Name: "web"}, tasks.RepoChange{}); err != nil {
 		t.Fatal(err)
 	}
 	return d

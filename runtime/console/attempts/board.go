@@ -22,7 +22,7 @@ func (c *Command) Board(ctx context.Context) error {
 		if err == nil {
 			device.Close()
 		}
-		return fault.Misuse("deskhand work needs a terminal with a cursor", "without one, use \"deskhand tasks ls\" and the other commands of deskhand tasks, or open the board in a browser: deskhand inbox --web")
+		return fault.Misuse("deskhand work needs a terminal with a cursor", "without one, use \"deskhand tasks ls\" and the other commands of deskhand tasks, or open the board in a browser: run \"deskhand serve --http 127.0.0.1:8080 --tools ask,work\", then open /work at the address that it prints")
 	}
 	defer device.Close()
 	return terminal.WorkBoard(ctx, device, board{c})

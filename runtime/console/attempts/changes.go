@@ -138,6 +138,9 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 		}
 		paint := console.PainterFor(c.Stdout)
 		text := *out.Patch
+		if text == "" && len(out.Omitted) == 0 {
+			c.Tell("nothing has changed in " + textutil.Some(paths, 3))
+		}
 		if paint.OnTerminal() {
 			lines := strings.Split(text, "\n")
 			for i, line := range lines {

@@ -22,8 +22,10 @@ type Command struct {
 	*console.Console
 	Options
 	tools map[string]contract.Tool
-	on    []string          // labels of the hosts that may run what this command starts; empty: this one
-	about map[string]string // IDs of the attempt and the task, for hints
+	on    []string // labels of the hosts that may run what this command starts; empty: this one
+	// planAs is the plan of the task that this command creates, or nil.
+	planAs *tasks.Plan
+	about  map[string]string // IDs of the attempt and the task, for hints
 }
 
 // Options holds everything that a command needs from the installation. No field

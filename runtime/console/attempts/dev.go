@@ -47,7 +47,11 @@ func (c *Command) Dev(ctx context.Context, prefix string, stop bool) error {
 	if err != nil || now == nil || now.Ended == devStopped {
 		return err
 	}
-	return fault.New("dev_server_ended", "the dev server ended: "+now.Ended, "fix the command: deskhand tasks project set PROJECT --dev-server COMMAND")
+	at, err := c.Manager.Context(ctx, id)
+	if err != nil {
+		return err
+	}
+	return fault.New("dev_server_ended", "the dev server ended: "+now.Ended, "fix the command: deskhand tasks project set "+shellWord(at.Project.Name)+" --dev-server COMMAND")
 }
 
 // devStopped is [tasks.DevServer].Ended of a server that a person stopped.

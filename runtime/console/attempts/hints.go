@@ -1,6 +1,9 @@
 package attempts
 
 import (
+	"strings"
+	"unicode"
+
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -23,14 +26,26 @@ func (c *Command) Worded(err error) error {
 	return &own
 }
 
-// briefly shortens a fault's IDs as tables show them.
+// briefly shortens a fault's IDs as tables show them, and quotes its project for a shell.
 func briefly(f *fault.Fault) *fault.Fault {
 	for _, name := range []string{"attempt", "task"} {
 		if id := f.Values[name]; id != "" {
 			f = f.WithCase(f.Case, name, brief(contract.UUID(id)))
 		}
 	}
+	if name := f.Values["project"]; name != "" {
+		f = f.WithCase(f.Case, "project", shellWord(name))
+	}
 	return f
+}
+
+// shellWord returns a name as a shell reads it, in quotes if it needs them.
+func shellWord(name string) string {
+	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./", r) }
+	if !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) && !strings.HasPrefix(name, "-") {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // Knows records the attempt or task that the command is about, for hints.

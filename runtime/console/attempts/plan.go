@@ -2,9 +2,11 @@ package attempts
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
@@ -25,6 +27,17 @@ func (p *Planning) Given() bool {
 	return p.changed != nil && (p.changed("priority") || p.changed("label") || p.changed("blocked-by"))
 }
 
+// filled returns an error if a flag was given without a value, which means something only
+// for a task that has a plan.
+func (p *Planning) filled() error {
+	for flag, values := range map[string][]string{"label": p.Labels, "blocked-by": p.BlockedBy} {
+		if p.changed(flag) && strings.TrimSpace(strings.Join(values, "")) == "" {
+			return fault.Misuse("--"+flag+" is empty", "omit it, or pass a value")
+		}
+	}
+	return nil
+}
+
 // plan returns the plan was with the changes of the flags.
 func (c *Command) plan(ctx context.Context, was tasks.Plan, p Planning) (tasks.Plan, error) {
 	if !p.Given() {
@@ -35,9 +48,6 @@ func (c *Command) plan(ctx context.Context, was tasks.Plan, p Planning) (tasks.P
 	}
 	if p.changed("priority") {
 		was.Priority = tasks.Priority(p.Priority)
-		if p.Priority == normal {
-			was.Priority = tasks.NormalPriority
-		}
 	}
 	if p.changed("label") {
 		was.Labels = kept(p.Labels)
@@ -54,9 +64,6 @@ func (c *Command) plan(ctx context.Context, was tasks.Plan, p Planning) (tasks.P
 	}
 	return was.Check()
 }
-
-// normal is the word for [tasks.NormalPriority].
-const normal = "normal"
 
 // setPlan changes the plan of a task by the flags.
 func (c *Command) setPlan(ctx context.Context, taskID string, p Planning) error {
@@ -125,6 +132,19 @@ type Listing struct {
 	Project, Status string
 	Limit           int
 	Sieve           tasks.Sieve
+}
+
+// Check returns an error if a flag was given without a value, or the limit is none.
+func (q *Listing) Check(changed func(flag string) bool) error {
+	if q.Limit < 1 || q.Limit > 500 {
+		return fault.Misuse(fmt.Sprintf("--limit must be between 1 and 500, not %d", q.Limit), "use a number from 1 to 500")
+	}
+	for flag, value := range map[string]string{"label": q.Sieve.Label, "priority": q.Sieve.Priority} {
+		if changed(flag) && strings.TrimSpace(value) == "" {
+			return fault.Misuse("--"+flag+" is empty", "omit it to list all tasks, or pass a "+flag)
+		}
+	}
+	return nil
 }
 
 // plans returns a project's cards by task ID, with no more than their plans.

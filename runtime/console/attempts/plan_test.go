@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/console/attempts"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -70,8 +71,33 @@ func TestTasksArePlannedOnTheCommandLine(t *testing.T) {
 	if err := d.Add(t.Context(), "shop", map[string]any{"title": "x"}, planning(attempts.Planning{Priority: "soon"}, "priority")); err == nil {
 		t.Error("a priority that there is not was taken")
 	}
+	if err := d.List(t.Context(), attempts.Listing{Project: "shop", Limit: 50, Sieve: tasks.Sieve{Priority: "soon"}}); fault.Of(err) == nil || fault.Of(err).Hint != "use urgent, high, normal or low" {
+		t.Errorf("a list by a priority that there is not: %v", err)
+	}
+	d.withProjectNamed(t, "depot")
+	if err := d.Add(t.Context(), "depot", map[string]any{"title": "of another project"}, attempts.Planning{}); err != nil {
+		t.Fatal(err)
+	}
+	d.printed()
+	if err := d.Add(t.Context(), "shop", map[string]any{"title": "x"}, planning(attempts.Planning{BlockedBy: []string{"newest"}}, "blocked-by")); err == nil || !strings.Contains(err.Error(), "belongs to another project") {
+		t.Errorf("blocked by a task of another project: %v", err)
+	}
 	if after := len(list(attempts.Listing{Project: "shop"})); after != before {
 		t.Errorf("a refused task was created: %d tasks, then %d", before, after)
+	}
+	for _, p := range []attempts.Planning{planning(attempts.Planning{Labels: []string{}}, "label"), planning(attempts.Planning{BlockedBy: []string{""}}, "blocked-by")} {
+		if err := d.Add(t.Context(), "shop", map[string]any{"title": "x"}, p); fault.Of(err) == nil || fault.Of(err).Code != "misuse" {
+			t.Errorf("a task with an empty flag: %v", err)
+		}
+	}
+	empty := attempts.Listing{Project: "shop", Limit: 50}
+	if err := empty.Check(func(flag string) bool { return flag == "label" }); fault.Of(err) == nil || fault.Of(err).Code != "misuse" {
+		t.Errorf("a list by an empty label: %v", err)
+	}
+	newest := add("the newest", attempts.Planning{})
+	add("after the newest", planning(attempts.Planning{BlockedBy: []string{"newest"}}, "blocked-by"))
+	if got := list(attempts.Listing{Project: "shop"})[0]; got != "after the newest (blocked by "+newest+")" {
+		t.Errorf("blocked by newest: %q", got)
 	}
 }
 

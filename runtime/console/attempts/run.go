@@ -21,7 +21,10 @@ var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream
 // Run starts an agent with a prompt in the working directory's repository, and follows it
 // to the end unless detach is set. An empty agent means the first installed one.
 func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images []string, detach bool) error {
-	agent, err := c.executor(ctx, agent)
+	if strings.TrimSpace(prompt) == "" {
+		return fault.Misuse("the prompt is empty", "pass a prompt: deskhand tasks run 'Round prices to cents'")
+	}
+	agent, err := c.executor(ctx, agent, "--agent")
 	if err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (c *Command) installed(ctx context.Context) (string, error) {
 			return e.ID, nil
 		}
 	}
-	return "", fault.New(noExecutor, "no coding agent is installed", "list them and how to install them: deskhand tasks executors; --executor fake runs without one")
+	return "", fault.New(noExecutor, "no coding agent is installed", "list them and how to install them: deskhand tasks executors")
 }
 
 // splitPrompt splits a prompt into a task's title, which is the first line,

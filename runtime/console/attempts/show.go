@@ -133,6 +133,9 @@ func (c *Command) why(ctx context.Context, s work.Status) string {
 	}
 	switch tasks.Wait(*s.WaitsFor) {
 	case tasks.ForSlot:
+		if now, err := c.Manager.Status(ctx, string(s.AttemptID)); err == nil && now.Unassigned {
+			return "waits     for a machine that runs \"deskhand runner\" with its labels\n"
+		}
 		return "waits     for a free slot\n"
 	case tasks.ForStarter:
 		made, err := c.Manager.Stranded(ctx, string(s.AttemptID))

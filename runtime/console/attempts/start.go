@@ -20,23 +20,24 @@ type Start struct {
 	On                                   []string // queue it for any host with these labels; empty: run it here
 }
 
-// onLabels is a manager that queues what it starts for any host with labels.
-type onLabels struct {
+// flagged is a manager that adds to the tools' calls what only flags can say.
+type flagged struct {
 	*tasks.Manager
-	labels []string
+	on   []string    // labels of the hosts that may run what it starts
+	plan *tasks.Plan // of the task that it creates
 }
 
-func (m onLabels) Start(ctx context.Context, r tasks.StartRequest) (tasks.Started, error) {
-	r.On = m.labels
+func (m flagged) Start(ctx context.Context, r tasks.StartRequest) (tasks.Started, error) {
+	r.On = m.on
 	return m.Manager.Start(ctx, r)
 }
 
-func (c *Command) manager() work.Manager {
-	if len(c.on) == 0 {
-		return c.Manager
-	}
-	return onLabels{c.Manager, c.on}
+func (m flagged) CreateTask(ctx context.Context, n tasks.NewTask) (tasks.Task, error) {
+	n.Plan = m.plan
+	return m.Manager.CreateTask(ctx, n)
 }
+
+func (c *Command) manager() work.Manager { return flagged{c.Manager, c.on, c.planAs} }
 
 // warnOfQueue tells the person if no host takes what they have queued.
 func (c *Command) warnOfQueue(ctx context.Context) error {
@@ -47,8 +48,15 @@ func (c *Command) warnOfQueue(ctx context.Context) error {
 	return err
 }
 
-// ServeQueue takes queued attempts until ctx ends.
-func (c *Command) ServeQueue(ctx context.Context, o tasks.QueueOptions) error {
+// ServeQueue takes queued attempts until ctx ends. Only if limited is not set may o.Places
+// be zero.
+func (c *Command) ServeQueue(ctx context.Context, o tasks.QueueOptions, limited bool) error {
+	if limited && o.Places == 0 {
+		return fault.Misuse("--places must be at least 1, not 0", "omit it to use the setting tasks.max_running")
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
 	o.Tell = c.Tell
 	c.Tell("taking queued attempts; Ctrl-C ends this, and what runs goes on")
 	return c.Manager.ServeQueue(ctx, o)
@@ -66,7 +74,7 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 		return err
 	}
 	chosen := f.Executor
-	if f.Executor, err = c.executor(ctx, chosen); err != nil {
+	if f.Executor, err = c.executor(ctx, chosen, "--executor"); err != nil {
 		return err
 	}
 	if chosen == "" {
@@ -91,20 +99,28 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 		if err := c.warnOfQueue(ctx); err != nil {
 			return err
 		}
-		if !f.Follow {
-			return c.Line("%s  started on branch %s", brief(out.AttemptID), out.Branch)
+		word := "started"
+		if len(c.on) > 0 {
+			word = "queued for a machine,"
 		}
-		c.Tell(fmt.Sprintf("attempt %s started on branch %s", brief(out.AttemptID), out.Branch))
+		if !f.Follow {
+			return c.Line("%s  %s on branch %s", brief(out.AttemptID), word, out.Branch)
+		}
+		c.Tell(fmt.Sprintf("attempt %s %s on branch %s", brief(out.AttemptID), word, out.Branch))
 		return c.followToEnd(ctx, string(out.AttemptID))
 	})
 }
 
 // executor returns the executor to start: the given one; if that cannot be started here,
 // the one with another way to run the same agent; if none is given, the first one that is
-// installed. It tells if it took another one than given.
-func (c *Command) executor(ctx context.Context, given string) (string, error) {
+// installed. It tells if it took another one than given. Hints name the flag.
+func (c *Command) executor(ctx context.Context, given, flag string) (string, error) {
 	if given == "" {
-		return c.installed(ctx)
+		id, err := c.installed(ctx)
+		if f := fault.Of(err); f != nil && f.Code == noExecutor {
+			err = fault.New(noExecutor, f.Message, f.Hint+"; "+flag+" fake runs without one")
+		}
+		return id, err
 	}
 	all, err := c.Manager.Executors(ctx)
 	if err != nil {

@@ -19,15 +19,20 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any,
 	if err != nil {
 		return err
 	}
-	if _, err := c.plan(ctx, tasks.Plan{}, p); err != nil {
-		return err // before the task exists
+	c.planAs = nil
+	if p.Given() {
+		if err := p.filled(); err != nil {
+			return err
+		}
+		plan, err := c.plan(ctx, tasks.Plan{}, p)
+		if err != nil {
+			return err
+		}
+		c.planAs = &plan
 	}
 	given["project_id"] = id
 	var out work.CreatedTask
 	raw, err := c.call(ctx, "create_task", withoutEmpty(given), &out)
-	if err == nil {
-		err = c.setPlan(ctx, string(out.ID), p)
-	}
 	switch {
 	case err != nil:
 		return err
@@ -39,6 +44,9 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any,
 
 // List prints tasks of a project, newest first, or by priority if a sieve is set.
 func (c *Command) List(ctx context.Context, q Listing) error {
+	if _, err := (tasks.Plan{Priority: tasks.Priority(q.Sieve.Priority)}).Check(); err != nil {
+		return err
+	}
 	id, err := c.project(ctx, q.Project)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // bench is a Work in memory.
@@ -267,6 +268,30 @@ func TestBoardFitsTheScreen(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An attempt that waits for a machine is not running, and one that has ended says so.
+func TestBoardTellsWaitingFromRunning(t *testing.T) {
+	w := someBoard()
+	queued, ended := &w.columns[0].Cards[0], &w.columns[1].Cards[0]
+	queued.InProgress, queued.WaitsFor, queued.Unassigned = true, tasks.ForSlot, true
+	ended.Executor, ended.InProgress = "fake", false
+	b := boarded(w, 80, 24)
+	for _, want := range []string{"1 queued", "waiting for a machine", "ended"} {
+		if !strings.Contains(b.text(), want) {
+			t.Errorf("does not show %q:\n%s", want, b.text())
+		}
+	}
+	if strings.Contains(b.text(), "running") {
+		t.Errorf("a queued attempt counts as running:\n%s", b.text())
+	}
+	pane := &attemptPane{known: true, status: tasks.AttemptStatus{Distances: []worktree.Distance{{Target: "main"}, {Target: "main"}, {Target: "next"}}}}
+	if got := pane.into(); got != " into main, next" {
+		t.Errorf("it lands%s", got)
+	}
+	if got := stateOf(tasks.AttemptStatus{Waiting: true, Unassigned: true}); got != "waiting for a machine" {
+		t.Errorf("its pane says %q", got)
 	}
 }
 

@@ -228,7 +228,7 @@ func (b *board) act(k key, c tasks.Card, attempt string) tea.Cmd {
 		return b.diff(c)
 	case "l":
 		o.Act = ActLand
-		b.confirm("Land attempt "+name+" of “"+flat(c.Title)+"”?"+b.open.warning(), o)
+		b.confirm("Land attempt "+name+" of “"+flat(c.Title)+"”"+b.open.into()+"?"+b.open.warning(), o)
 	case "p":
 		o.Act = ActPull
 		b.confirm("Push attempt "+name+" and open a pull request?", o)

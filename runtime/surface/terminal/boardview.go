@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -62,12 +63,14 @@ func (b *board) view() screen {
 
 // head returns the first row: what is shown, and how much needs the person.
 func (b *board) head(width int) string {
-	running, waiting := 0, 0
+	running, queued, waiting := 0, 0, 0
 	for _, column := range b.columns {
 		for i := range column.Cards {
 			switch c := &column.Cards[i]; {
 			case c.WaitsFor == tasks.ForPerson:
 				waiting++
+			case c.WaitsFor != "":
+				queued++
 			case c.InProgress:
 				running++
 			}
@@ -81,6 +84,9 @@ func (b *board) head(width int) string {
 		shown += " (" + flat(what) + ")"
 	}
 	right := b.now.Local().Format("15:04")
+	if queued > 0 {
+		right = fmt.Sprintf("%d queued · ", queued) + right
+	}
 	if running > 0 {
 		right = fmt.Sprintf("%d running · ", running) + right
 	}
@@ -204,7 +210,7 @@ func (b *board) viewList(p *page) {
 // Widths of the list's columns, and of the screens that show only the title, or also the
 // agent.
 const (
-	stateWidth = 18
+	stateWidth = 22
 	agentWidth = 16
 	narrowList = 40
 	wideList   = 76
@@ -254,6 +260,8 @@ func cardState(c *tasks.Card) (state, tone string) {
 		return state, green
 	case state == "never started":
 		return "", dim
+	case state == "":
+		return "ended", dim
 	}
 	return state, dim
 }
@@ -332,6 +340,8 @@ func stateOf(s tasks.AttemptStatus) string {
 	switch {
 	case s.Questions > 0:
 		return "waiting for you: " + textutil.Count(s.Questions, "question") + ", press i"
+	case s.Unassigned:
+		return tasks.ForMachineState
 	case s.Waiting:
 		return "waiting for a slot"
 	case s.Work.State == tasks.LandedWork:
@@ -340,4 +350,21 @@ func stateOf(s tasks.AttemptStatus) string {
 		return "failed: " + flat(s.Failure)
 	}
 	return string(s.State)
+}
+
+// into names the branches that the attempt lands on, if they are known.
+func (p *attemptPane) into() string {
+	if p == nil || !p.known {
+		return ""
+	}
+	var targets []string
+	for _, d := range p.status.Distances {
+		if !slices.Contains(targets, d.Target) {
+			targets = append(targets, d.Target)
+		}
+	}
+	if len(targets) == 0 {
+		return ""
+	}
+	return " into " + flat(textutil.Some(targets, 3))
 }

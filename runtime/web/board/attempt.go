@@ -41,6 +41,8 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	switch {
 	case s.WaitsFor == tasks.ForStarter:
 		s.Word, s.Tone = "waiting for its starter", "warn"
+	case s.Unassigned:
+		s.Word, s.Tone = tasks.ForMachineState, "warn"
 	case s.Waiting:
 		s.Word, s.Tone = "waiting for a free slot", "warn"
 	case s.WaitsFor == tasks.ForPerson:
