@@ -82,7 +82,7 @@ func asking(err error) error {
 		return err
 	case f != nil && f.Hint == "":
 		own := *f
-		own.Hint = cmp.Or(nextSteps[f.Code], "see deskhand ask --help")
+		own.Hint = cmp.Or(console.NextStep(f.Code, "ID"), "see deskhand ask --help")
 		return asking(&own)
 	case f != nil && f.Code == elicit.NoSurface:
 		return &ending{err, exitUnreachable}
@@ -111,13 +111,4 @@ func managing(err error) error {
 		return &ending{err, exitFailed}
 	}
 	return err
-}
-
-// nextSteps maps fault codes to hints. The table is used for faults without a hint,
-// because other packages do not know the commands.
-var nextSteps = map[string]string{
-	elicit.UnknownRequest:   "list all questions: deskhand ask list --all",
-	elicit.AlreadyCompleted: "show the answer: deskhand ask show ID",
-	elicit.NotYours:         "show who may answer: deskhand ask show ID",
-	elicit.InvalidAnswers:   "show its questions and options: deskhand ask show ID",
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -135,5 +136,5 @@ func (a *app) withQuestion(ctx context.Context, id string, do func(*installation
 	if err := ownQuestion(&r); err != nil {
 		return err
 	}
-	return do(all, hub, r)
+	return console.Hinted(do(all, hub, r), r.ID)
 }

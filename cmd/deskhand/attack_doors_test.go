@@ -458,14 +458,14 @@ func TestAttackDoorsNobodyIsAskedWhoIsNotThere(t *testing.T) {
 	}
 	for _, to := range []string{"bob", "role:ops", "Local", "local "} {
 		t.Run("ask --to "+to, func(t *testing.T) {
-			if code, said := ask(to); code == 0 || !strings.Contains(said, "no surface reaches") || !strings.Contains(said, "ask one of local") {
+			if code, said := ask(to); code == 0 || !strings.Contains(said, "who can answer") || !strings.Contains(said, "ask one of local") {
 				t.Errorf("%d %s, want a refusal that says who could be asked", code, said)
 			}
 		})
 	}
 	t.Run("over A2A", func(t *testing.T) {
 		_, body := s.agentCall("SendMessage", `{"message":{"messageId":"to1","role":"ROLE_USER","parts":[{"data":{"message":"Deploy?","questions":[{"id":"q","kind":"text","message":"Deploy?"}],"audience":{"principal":"bob"}}}]}}`)
-		if !strings.Contains(body, "no surface reaches") {
+		if !strings.Contains(body, "who can answer") {
 			t.Errorf("SendMessage = %s, want a refusal", body)
 		}
 	})

@@ -25,6 +25,7 @@ func auditCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.Follow, "follow", false, "wait for new records, and print them")
 	prune := of("prune", "Delete old records; a record says so", func(ctx context.Context, log upkeep.Log) error { return f.Prune(ctx, &a.Console, log) })
 	prune.Flags().StringVar(&f.Before, "before", "", "delete records before this time: 365d, a date or a time")
+	prune.Flags().BoolVar(&f.Yes, "yes", false, "do not ask for confirmation")
 	cmd.AddCommand(prune)
 	return cmd
 }

@@ -28,8 +28,11 @@ func storeCommand(a *app) *cobra.Command {
 		one.Flags().BoolVar(&replace, "replace", false, "delete what the target holds")
 	}
 	write := a.ofStore("backup FILE", "Write a backup of the store, also while it is in use", 1, func(ctx context.Context, all *installation.App, file string) (backup.Report, error) {
-		defer a.Tell(upkeep.Secrets)
-		return all.Backup(ctx, file)
+		r, err := all.Backup(ctx, file)
+		if err == nil {
+			a.Tell(upkeep.Secrets)
+		}
+		return r, err
 	})
 	cmd.AddCommand(write, restore, copied)
 	return cmd

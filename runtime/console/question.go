@@ -67,6 +67,9 @@ func (c *Console) Question(r elicit.Request) error {
 	if !r.Deadline.IsZero() && r.Status == elicit.Open {
 		fmt.Fprintf(&b, "until %s\n", r.Deadline.Local().Format(time.DateTime))
 	}
+	if who := r.Audience.Words(); who != "" {
+		fmt.Fprintf(&b, "for %s\n", paint.Plain(who))
+	}
 	if standing := r.Standing(); standing != "" {
 		fmt.Fprintf(&b, "%s\n", standing)
 	}

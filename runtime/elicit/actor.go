@@ -50,14 +50,41 @@ func (h *Hub) act(ctx context.Context, a *Action) error {
 		return nil
 	}
 	a.By = h.options.Principal
+	if rules[a.Type].person {
+		var err error
+		if a.Roles, err = h.roles(ctx, a.By); err != nil {
+			return err
+		}
+	}
 	if access.Known(ctx) && c.Level == access.Anyone && h.options.People != nil {
 		people, err := h.options.People(ctx)
 		if err != nil {
 			return err
 		}
 		if len(people) > 0 {
-			a.By = ByLink
+			a.By, a.Roles = ByLink, nil
 		}
 	}
 	return nil
+}
+
+// roles returns the roles of a person who was added or whom the settings name.
+func (h *Hub) roles(ctx context.Context, name string) (roles []string, err error) {
+	if name == Local {
+		return nil, nil
+	}
+	all := slices.Clone(h.options.Members)
+	if h.options.People != nil {
+		people, err := h.options.People(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, people...)
+	}
+	for _, m := range all {
+		if m.Principal == name {
+			roles = append(roles, m.Roles...)
+		}
+	}
+	return roles, nil
 }

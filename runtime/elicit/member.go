@@ -57,9 +57,13 @@ func (h *Hub) addressable(ctx context.Context, who Audience, project string) err
 		}
 	}
 	if outside {
-		return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "%s does not see the questions of this project", who.words())
+		return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "%s does not see the questions of this project", who.Words())
 	}
-	return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "no surface reaches %s", who.words())
+	what := "person"
+	if len(who.Roles) > 0 && who.Principal == "" {
+		what = "person with the role"
+	}
+	return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "there is no %s %s who can answer", what, strings.ReplaceAll(who.Words(), "role:", ""))
 }
 
 // sees reports whether a person knows of a project.
@@ -71,8 +75,8 @@ func (h *Hub) sees(ctx context.Context, principal, project string) (bool, error)
 	return b.Sees(project), err
 }
 
-// words names the audience for an error.
-func (who Audience) words() string {
+// Words names the audience, for example "ada" or "role:ops". It is empty for everyone.
+func (who Audience) Words() string {
 	var parts []string
 	if who.Principal != "" {
 		parts = append(parts, `"`+brief(who.Principal)+`"`)

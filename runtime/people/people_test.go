@@ -333,3 +333,30 @@ func TestWhoCanBeReached(t *testing.T) {
 		}
 	})
 }
+
+func TestChangingAPerson(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, db *store.DB) {
+		added(t, r, "ada")
+		roles, guest := []string{"ops"}, true
+		if p, err := r.Change(t.Context(), "ADA", Change{Roles: &roles}); err != nil || !slices.Equal(p.Roles, roles) || !slices.Equal(p.Scopes, Standard) {
+			t.Errorf("Change = %+v, %v; want the role, and the scopes of before", p, err)
+		}
+		if _, err := r.Change(t.Context(), "ada", Change{Guest: &guest, Scopes: []access.Scope{access.Docs}}); err != nil {
+			t.Error(err)
+		}
+		if p, err := r.Person(t.Context(), "ada"); err != nil || !p.Guest || !slices.Equal(p.Roles, roles) || !slices.Equal(p.Scopes, []access.Scope{access.Docs}) {
+			t.Errorf("the person is %+v, %v", p, err)
+		}
+		all, err := db.AuditLog(t.Context(), store.AuditFilter{})
+		if err != nil || len(all) != 3 || all[2].Action != "person.changed" || all[2].Detail != "scopes docs, roles ops, guest" {
+			t.Errorf("the audit log has %+v, %v", all, err)
+		}
+		bad := []string{"a b"}
+		if _, err := r.Change(t.Context(), "ada", Change{Roles: &bad}); fault.Of(err) == nil || fault.Of(err).Code != BadName {
+			t.Errorf("a bad role = %v", err)
+		}
+		if _, err := r.Change(t.Context(), "bob", Change{Guest: &guest}); fault.Of(err) == nil || fault.Of(err).Code != NoPerson {
+			t.Errorf("nobody = %v", err)
+		}
+	})
+}

@@ -28,9 +28,10 @@ const Topic = "people"
 
 // Event is a change to a person.
 type Event struct {
-	Type    string `json:"type"` // added, removed, invited, joined, signedOut, tokenCreated, tokenRevoked, memberAdded, memberRemoved or arrived
+	Type    string `json:"type"` // added, changed, removed, invited, joined, signedOut, tokenCreated, tokenRevoked, memberAdded, memberRemoved or arrived
 	Token   string `json:"token,omitempty"`
 	Project string `json:"project,omitempty"` // ID
+	Detail  string `json:"detail,omitempty"`  // what changed
 }
 
 // Register is the people of one store. Its methods may be called concurrently.
@@ -66,7 +67,7 @@ func (e Event) record(name string) store.Record {
 	case "signedOut":
 		return store.Record{Action: "session.ended", Object: name, Detail: "in all browsers"}
 	}
-	return store.Record{Action: "person." + e.Type, Object: name}
+	return store.Record{Action: "person." + e.Type, Object: name, Detail: e.Detail}
 }
 
 // Newcomer is a person to add.
@@ -92,12 +93,73 @@ func (r *Register) Admit(ctx context.Context, n Newcomer) error {
 	if err := CheckName(n.Name); err != nil {
 		return err
 	}
-	for _, role := range n.Roles {
+	if err := checkRoles(n.Roles); err != nil {
+		return err
+	}
+	return r.db.Update(ctx, func(tx *store.Tx) error { return admit(ctx, tx, n) })
+}
+
+func checkRoles(roles []string) error {
+	for _, role := range roles {
 		if !nameForm.MatchString(role) {
 			return fault.New(BadName, fmt.Sprintf("%.80q is not a name for a role", role), "use 1 to 64 letters, digits, dots, hyphens, underscores and @, beginning with a letter or digit")
 		}
 	}
-	return r.db.Update(ctx, func(tx *store.Tx) error { return admit(ctx, tx, n) })
+	return nil
+}
+
+// Change is what to change about a person. What is nil stays.
+type Change struct {
+	Scopes []access.Scope
+	Roles  *[]string
+	Guest  *bool
+}
+
+// Change changes a person's scopes, roles or whether the person is a guest. Fails with code
+// [NoPerson] or [BadName].
+func (r *Register) Change(ctx context.Context, name string, c Change) (p Person, err error) {
+	if c.Roles != nil {
+		if err := checkRoles(*c.Roles); err != nil {
+			return p, err
+		}
+	}
+	err = r.db.Update(ctx, func(tx *store.Tx) error {
+		found, err := must(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		p = found.Person
+		if c.Scopes != nil {
+			p.Scopes = inOrder(c.Scopes)
+		}
+		if c.Roles != nil {
+			p.Roles = *c.Roles
+		}
+		if c.Guest != nil {
+			p.Guest = *c.Guest
+		}
+		guest := 0
+		if p.Guest {
+			guest = 1
+		}
+		if _, err := tx.Exec(ctx, "UPDATE people SET scopes = ?, roles = ?, guest = ? WHERE name = ?", join(p.Scopes, " "), strings.Join(p.Roles, " "), guest, p.Name); err != nil {
+			return fmt.Errorf("change person: %w", err)
+		}
+		return tell(tx, p.Name, Event{Type: "changed", Detail: p.allows()})
+	})
+	return p, err
+}
+
+// allows returns what a person has, for the audit log.
+func (p Person) allows() string {
+	text := "scopes " + join(p.Scopes, ",")
+	if len(p.Roles) > 0 {
+		text += ", roles " + strings.Join(p.Roles, ",")
+	}
+	if p.Guest {
+		text += ", guest"
+	}
+	return text
 }
 
 func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
@@ -109,7 +171,7 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 		return err
 	}
 	if old != nil && old.removed == 0 {
-		return fault.New(Exists, fmt.Sprintf("there is already a person %s", old.Name), "")
+		return fault.New(Exists, fmt.Sprintf("there is already a person %s", old.Name), "to change the person, run: deskhand people set "+old.Name+" --scope SCOPE --role NAME")
 	}
 	now, turn := tx.Now.UnixMilli(), int64(1)
 	if old != nil {

@@ -115,7 +115,7 @@ func (db *DB) Audited(ctx context.Context, r Record, at time.Time) Statement {
 type AuditFilter struct {
 	After int64     // only records with a higher Seq
 	Since time.Time // zero: all
-	Who   string    // empty: all
+	Who   string    // in upper or lower case; empty: all
 	Limit int       // at most this many, the oldest first; 0: all
 }
 
@@ -128,7 +128,7 @@ func (db *DB) AuditLog(ctx context.Context, f AuditFilter) (all []Record, err er
 	}
 	args := []any{f.After, since}
 	if f.Who != "" {
-		query, args = query+" AND who = ?", append(args, f.Who)
+		query, args = query+" AND LOWER(who) = LOWER(?)", append(args, f.Who)
 	}
 	if f.Limit > 0 {
 		query, args = query+" ORDER BY seq LIMIT ?", append(args, f.Limit)

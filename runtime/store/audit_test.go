@@ -103,7 +103,7 @@ func TestARecordSaysWhoFromTheRequestOrTheProcess(t *testing.T) {
 			t.Errorf("the record is %+v, want %+v", got, one.want)
 		}
 	}
-	if all := audited(t, db, store.AuditFilter{Who: "ada", Since: time.Now().Add(-time.Minute)}); len(all) != 1 {
+	if all := audited(t, db, store.AuditFilter{Who: "Ada", Since: time.Now().Add(-time.Minute)}); len(all) != 1 {
 		t.Errorf("of ada there is %+v", all)
 	}
 	if all := audited(t, db, store.AuditFilter{Since: time.Now().Add(time.Minute)}); len(all) != 0 {

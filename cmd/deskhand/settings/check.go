@@ -182,7 +182,7 @@ func (s *Settings) Check() error {
 		}
 	}
 	c := s.Config(Run{Stderr: io.Discard})
-	for _, err := range []error{c.Agents.Err, c.Tasks.Err, c.Surfaces.Err, c.Notices.Err, c.Upstreams.Err, c.Spans.Err, c.Docs.Err} {
+	for _, err := range []error{c.Agents.Err, c.Tasks.Err, c.Surfaces.Err, c.Notices.Err, c.Upstreams.Err, c.Spans.Err, c.Docs.Err, c.SignIn.Err, c.Proxy.Err} {
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,9 @@ func (o *once) Set(text string) error {
 func Once(f *pflag.FlagSet) {
 	f.VisitAll(func(f *pflag.Flag) {
 		_, list := f.Value.(pflag.SliceValue)
-		if _, already := f.Value.(*once); !already && !list && !strings.HasPrefix(f.Value.Type(), "stringTo") && f.Value.Type() != "count" {
+		kind := f.Value.Type()
+		list = list || kind == "count" || kind == "stringArray" || strings.HasPrefix(kind, "stringTo")
+		if _, already := f.Value.(*once); !already && !list {
 			f.Value = &once{Value: f.Value}
 		}
 	})

@@ -82,6 +82,9 @@ func (s *Settings) signIn() (*app.SignIn, error) {
 func (s *Settings) proxy() (p web.Proxy, err error) {
 	p.Header = s.get("people.proxy-header")
 	from := s.list("people.proxy-from")
+	if p.Header == "" && len(from) > 0 && OwnAttempt() == "" {
+		return p, fault.Misuse("people.proxy_from is set, and people.proxy_header is empty, so nobody is signed in by the proxy", "write the header in which the proxy names the person, or omit people.proxy_from, in "+s.origin("people.proxy-from"))
+	}
 	if p.Header == "" || OwnAttempt() != "" {
 		return web.Proxy{}, nil
 	}

@@ -42,7 +42,7 @@ type Command struct {
 	scopes, expires string   // --scope and --expires; empty: not given
 	person          string   // --for
 	roles           []string // --role
-	guest           bool     // --guest
+	guest           *bool    // --guest; nil: not given
 	projects        []string // --project: names
 }
 
@@ -50,6 +50,9 @@ type Command struct {
 func (c *Command) projectIDs(ctx context.Context) (ids []string, err error) {
 	for _, name := range c.projects {
 		id, err := c.Of.ProjectID(ctx, name)
+		if f := fault.Of(err); f != nil && f.Code == "not_found" && f.Hint == "" {
+			return nil, fault.New(f.Code, f.Message, "list the projects: deskhand tasks project ls")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +79,7 @@ func (c *Command) named(ctx context.Context, ids []string) ([]string, error) {
 
 // add adds a person, or makes one who was added before a member of projects.
 func (c *Command) add(ctx context.Context, name string) error {
-	n := people.Newcomer{Name: name, Guest: c.guest, Roles: c.roles}
+	n := people.Newcomer{Name: name, Guest: c.guest != nil && *c.guest, Roles: c.roles}
 	var err error
 	if c.scopes != "" {
 		if n.Scopes, err = people.ParseScopes(c.scopes); err != nil {
@@ -87,7 +90,7 @@ func (c *Command) add(ctx context.Context, name string) error {
 		return err
 	}
 	err = c.register.Admit(ctx, n)
-	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && !c.guest && len(c.roles) == 0 {
+	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && c.guest == nil && len(c.roles) == 0 {
 		if err := c.register.Join(ctx, name, n.Projects...); err != nil {
 			return err
 		}
@@ -102,6 +105,37 @@ func (c *Command) add(ctx context.Context, name string) error {
 		text += ", as a member of " + strings.Join(c.projects, ", ") + ": only its members see it"
 	}
 	c.Tell(text + ". For a browser: deskhand people invite " + name + "; for a program: deskhand token create --for " + name + " --scope ask")
+	return nil
+}
+
+// set changes a person. A list of roles replaces the old one.
+func (c *Command) set(ctx context.Context, name string) error {
+	change := people.Change{Guest: c.guest}
+	if c.scopes == "" && c.roles == nil && c.guest == nil {
+		return fault.Misuse("nothing says what to change", "write --scope, --role or --guest")
+	}
+	if c.scopes != "" {
+		var err error
+		if change.Scopes, err = people.ParseScopes(c.scopes); err != nil {
+			return err
+		}
+	}
+	if c.roles != nil {
+		roles := slices.DeleteFunc(c.roles, func(role string) bool { return role == "" })
+		change.Roles = &roles
+	}
+	p, err := c.register.Change(ctx, name, change)
+	if err != nil {
+		return err
+	}
+	text := p.Name + " has the scopes " + people.Words(p.Scopes)
+	if len(p.Roles) > 0 {
+		text += " and the roles " + strings.Join(p.Roles, ", ")
+	}
+	if p.Guest {
+		text += ", as a guest"
+	}
+	c.Tell(text + ". Tokens keep their scopes")
 	return nil
 }
 
@@ -131,7 +165,7 @@ func (c *Command) remove(ctx context.Context, name string) error {
 	if err := c.Of.ForgetCredentials(ctx, name); err != nil {
 		return err
 	}
-	c.Tell(name + " is removed: every session, token and invitation of that name has ended, and its upstream credentials are deleted")
+	c.Tell(name + " is removed: the person's sessions, tokens and invitations have ended, and the person's credentials for upstreams are deleted")
 	return nil
 }
 
@@ -182,9 +216,9 @@ func (c *Command) list(ctx context.Context, _ string) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSCOPES\tPROJECTS\tTOKENS\tADDED\tCAN ANSWER")
+	fmt.Fprintln(w, "NAME\tSCOPES\tROLES\tPROJECTS\tTOKENS\tADDED\tCAN ANSWER")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, people.Words(p.Scopes), projectsOf(p), p.Tokens, day(p.Added), map[bool]string{true: "yes", false: "no"}[p.Reachable])
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, people.Words(p.Scopes), cmp.Or(strings.Join(p.Roles, ", "), "-"), projectsOf(p), p.Tokens, day(p.Added), map[bool]string{true: "yes", false: "no"}[p.Reachable])
 	}
 	return w.Flush()
 }
@@ -264,9 +298,9 @@ func (c *Command) tokens(ctx context.Context, _ string) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tFOR\tSCOPES\tCREATED\tLAST USED\tSTATE")
+	fmt.Fprintln(w, "ID\tFOR\tSCOPES\tPROJECTS\tCREATED\tLAST USED\tSTATE")
 	for _, t := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.For, people.Words(t.Scopes), day(t.Created), day(t.Used), state(t, time.Now()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.For, people.Words(t.Scopes), cmp.Or(strings.Join(t.Projects, ", "), "-"), day(t.Created), day(t.Used), state(t, time.Now()))
 	}
 	return w.Flush()
 }

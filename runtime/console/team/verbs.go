@@ -67,6 +67,22 @@ func several(name, usage string, of func(*Command) *[]string) Flag {
 	}}
 }
 
+// guest is --guest.
+func guest(usage string) Flag {
+	return Flag{Name: "guest", Usage: usage, Alone: "true", Of: func(c *Command) Value {
+		return Value{"bool", func() string { return strconv.FormatBool(c.guest != nil && *c.guest) }, func(s string) error {
+			on, err := strconv.ParseBool(s)
+			c.guest = &on
+			return err
+		}}
+	}}
+}
+
+// role is --role.
+func role(usage string) Flag {
+	return several("role", usage, func(c *Command) *[]string { return &c.roles })
+}
+
 // inProject is --project.
 func inProject(usage string) Flag {
 	return several("project", usage, func(c *Command) *[]string { return &c.projects })
@@ -77,9 +93,14 @@ var People = []Verb{
 	{"add NAME", "Add a person, or add one to a project", []Flag{
 		text("scope", "what the person's browsers may do (default: answer,docs,work:read)", func(c *Command) *string { return &c.scopes }),
 		inProject("project whose member the person becomes; only members see it"),
-		several("role", "name by which the person can be asked with others, as --to role:NAME", func(c *Command) *[]string { return &c.roles }),
-		on("guest", "the person sees only the projects of --project", func(c *Command) *bool { return &c.guest }),
+		role("name by which the person can be asked with others, as --to role:NAME"),
+		guest("the person sees only the projects of --project"),
 	}, (*Command).add},
+	{"set NAME", "Change a person's scopes and roles", []Flag{
+		text("scope", "what the person's browsers may do from now on", func(c *Command) *string { return &c.scopes }),
+		role("the person's roles, instead of those before; empty for none"),
+		guest("the person sees only projects whose member the person is; --guest=false ends it"),
+	}, (*Command).set},
 	{"list", "List the people", []Flag{on("json", "print an array of people", func(c *Command) *bool { return &c.json })}, (*Command).list},
 	{"invite NAME", "Print a link that signs a browser in as the person, once", nil, (*Command).invite},
 	{"sign-out NAME", "Sign a person out of all browsers", nil, (*Command).signOut},

@@ -23,6 +23,7 @@ type Audit struct {
 	Since, Who   string
 	Before       string // of audit prune
 	JSON, Follow bool
+	Yes          bool // prune without asking
 }
 
 // Print prints the log: a line for each record, or JSON lines.
@@ -31,7 +32,9 @@ func (a Audit) Print(ctx context.Context, c *console.Console, log Log) error {
 	if err != nil {
 		return err
 	}
-	return log.AuditLog(ctx, store.AuditFilter{Since: since, Who: a.Who}, a.Follow, func(r store.Record) error {
+	found := false
+	err = log.AuditLog(ctx, store.AuditFilter{Since: since, Who: a.Who}, a.Follow, func(r store.Record) error {
+		found = true
 		if a.JSON {
 			line, err := json.Marshal(r)
 			if err != nil {
@@ -45,6 +48,10 @@ func (a Audit) Print(ctx context.Context, c *console.Console, log Log) error {
 		}
 		return c.Line("%s", text.OneLine(fmt.Sprintf("%s %s %s %s %s %s (%s)", r.At.Local().Format("2006-01-02 15:04:05"), r.Who, r.Action, r.Object, r.Outcome, r.Detail, from)))
 	})
+	if err == nil && !found && !a.Follow {
+		c.Tell("no record matches")
+	}
+	return err
 }
 
 // Prune deletes old records.
@@ -54,6 +61,9 @@ func (a Audit) Prune(ctx context.Context, c *console.Console, log Log) error {
 	}
 	before, err := past("before", a.Before)
 	if err != nil {
+		return err
+	}
+	if err := c.Confirmed(ctx, "Delete all audit records before "+before.Local().Format("2006-01-02 15:04:05")+"? Nothing brings them back.", a.Yes); err != nil {
 		return err
 	}
 	n, err := log.PruneAudit(ctx, before)

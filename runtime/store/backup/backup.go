@@ -27,6 +27,7 @@ import (
 // Codes of faults.
 const (
 	Exists   = "backup_exists"   // the file for a backup is already there
+	NoFolder = "no_folder"       // the folder for a backup does not exist
 	NoBackup = "not_a_backup"    // the file is no backup, or an unreadable one
 	Damaged  = "backup_damaged"  // the file's rows are not those that were backed up
 	Newer    = "backup_newer"    // a newer release wrote the file
@@ -71,6 +72,9 @@ const manifestTable = "deskhand_backup"
 // written meanwhile: the backup has the state of one moment. The file appears when it is
 // complete. version is this program's.
 func Write(ctx context.Context, db *store.DB, open Open, file, version string) (r Report, err error) {
+	if file == "" {
+		return r, fault.Misuse("the name of the backup is empty", "write the name of a new file")
+	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = fault.New(Exists, file+" already exists", "choose another name, or delete it first")
@@ -78,6 +82,9 @@ func Write(ctx context.Context, db *store.DB, open Open, file, version string) (
 		return r, err
 	}
 	work, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".part-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fault.New(NoFolder, "there is no folder "+filepath.Dir(file), "create it, or choose another name")
+	}
 	if err != nil {
 		return r, fmt.Errorf("create backup: %w", err)
 	}
@@ -304,10 +311,18 @@ func into(ctx context.Context, source, target *store.Tx, r *Report, replace bool
 			return err
 		}
 	}
+	var before, after int64
+	if err := target.QueryRow(ctx, "SELECT COUNT(*) FROM audit").Scan(&before); err != nil {
+		return fmt.Errorf("count audit log: %w", err)
+	}
 	if err := move(ctx, source, target, r); err != nil {
 		return err
 	}
-	return target.Audit(store.Record{Action: "store.replaced", Object: r.From, Detail: fmt.Sprintf("%d rows of %s", r.Rows, r.At.Format(time.RFC3339))})
+	if err := target.QueryRow(ctx, "SELECT COUNT(*) FROM audit").Scan(&after); err != nil {
+		return fmt.Errorf("count audit log: %w", err)
+	}
+	return target.Audit(store.Record{Action: "store.replaced", Object: r.From,
+		Detail: fmt.Sprintf("%d rows of %s; the audit log had %d records before and %d after", r.Rows, r.At.Format(time.RFC3339), before, after)})
 }
 
 // passing are the tables that a store may have rows in before anybody has used it: those

@@ -279,6 +279,9 @@ func TestARestoreReplacesOnlyIfAskedTo(t *testing.T) {
 			t.Error("the restored note is missing")
 		}
 		mustNote(t, db, "b", "is gone")
+		if _, err := Write(t.Context(), source, current, filepath.Join(t.TempDir(), "none", "x.db"), "1.0"); code(err) != NoFolder {
+			t.Errorf("a backup into a folder that is not there: %v", err)
+		}
 		if _, err := Write(t.Context(), source, current, file, "1.0"); code(err) != Exists {
 			t.Errorf("Write to the same file: %v", err)
 		}
