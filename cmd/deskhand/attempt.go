@@ -24,6 +24,7 @@ var notInside = map[string]string{
 	"deskhand ask extend":         onlyPeople,
 	"deskhand inbox":              onlyPeople,
 	"deskhand people add":         onlyPeople,
+	"deskhand people set":         onlyPeople,
 	"deskhand people list":        onlyPeople,
 	"deskhand people invite":      onlyPeople,
 	"deskhand people sign-out":    onlyPeople,

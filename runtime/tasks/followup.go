@@ -65,7 +65,10 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
 	req.asked = r
-	return req, r, checkText("prompt", r.Prompt, maxPrompt)
+	if err := checkText("prompt", r.Prompt, maxPrompt); err != nil {
+		return req, r, err
+	}
+	return req, r, checkImages(r.Prompt)
 }
 
 // effective returns r with the session and variant filled in.

@@ -101,4 +101,6 @@ func TestMoreImagesThanAreSentAreRefused(t *testing.T) {
 	image := Image{Name: strings.Repeat("0", 64) + ".png"}
 	_, err = m.Start(t.Context(), StartRequest{TaskID: task.ID, Executor: "fake", Prompt: strings.Repeat(image.Reference(), MaxPromptImages+1), Repos: []RepoTarget{{RepoID: r.ID}}})
 	refused(t, "a ninth image", err, InvalidArgument)
+	_, err = m.FollowUp(t.Context(), FollowUpRequest{AttemptID: "01a20888-b25e-7093-9ea1-9af58f3d4b00", Action: Send, Prompt: strings.Repeat(image.Reference(), MaxPromptImages+1)})
+	refused(t, "a ninth image in a message", err, InvalidArgument)
 }
