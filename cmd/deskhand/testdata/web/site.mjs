@@ -33,7 +33,8 @@ const reader = async (desk, address, options = {}) => {
   const page = await context.newPage()
   page.errors = []
   page.on('pageerror', e => page.errors.push(String(e)))
-  page.on('requestfailed', r => page.errors.push('failed: ' + r.url()))
+  // A page that is left cancels what it still loads, for example its icon.
+  page.on('requestfailed', r => { if (r.failure()?.errorText !== 'net::ERR_ABORTED') page.errors.push('failed: ' + r.url()) })
   page.on('response', r => { if (r.status() >= 400 && !r.url().endsWith('/favicon.ico')) page.errors.push(r.status() + ': ' + r.url()) })
   page.on('request', r => { if (!r.url().startsWith(new URL('.', address).href.split('/').slice(0, 3).join('/'))) page.errors.push('elsewhere: ' + r.url()) })
   await page.goto(address)
