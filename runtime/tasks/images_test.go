@@ -66,7 +66,10 @@ func TestAttackImagesReplaceLinks(t *testing.T) {
 			if linked == "the file" {
 				link, target = filepath.Join(link, i.Name), file
 			}
-			if err := errors.Join(os.WriteFile(file, []byte("old"), 0o600), os.RemoveAll(filepath.Join(s.Dir, folder)), os.MkdirAll(filepath.Dir(link), 0o700), os.Symlink(target, link)); err != nil {
+			if err := errors.Join(os.WriteFile(file, []byte("old"), 0o600), os.RemoveAll(filepath.Join(s.Dir, folder)), os.MkdirAll(filepath.Dir(link), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, link); err != nil {
 				t.Skip("no symbolic links here: ", err)
 			}
 			if _, err := d.FollowUp(t.Context(), FollowUpRequest{AttemptID: s.ID, Action: Send, Prompt: "say ok " + i.Reference()}); err != nil {
