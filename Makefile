@@ -23,12 +23,12 @@
 # make recording   run the commands of docs/recording.txt and draw docs/recording.svg
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 # make vuln       known vulnerabilities of what the program is built from (needs vuln.go.dev)
-# make bench-web  what the pages take in a browser
+# make bench-web [STORY=word]  what the pages take in a browser (STORY: questions or review)
 # make release-snapshot [RELEASE="-platforms linux/amd64"]   build archives and packages into dist/ (needs npm)
-# make test-image   run what the server image starts, in a root like its own (needs bwrap)
-# make test-chart  render the Helm chart and check it (needs helm, or Go's proxy)
+# make test-image   run what the server image starts, in a root like its own (needs bwrap), and the image itself (needs podman)
+# make test-chart  render the Helm chart and check its objects (needs Go's proxy; HELM and KUBECONFORM name installed ones)
 # make newcomer   play somebody new with the snapshot's package: install, init, agents, search, question, task (under three minutes)
-# make test-release   install the snapshot's Linux packages and run them (needs npm; dpkg for the deb)
+# make test-release   install the snapshot's Linux packages, run them, and check the manifests (needs npm; dpkg for the deb)
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -160,7 +160,7 @@ vuln:
 	esac
 
 bench-web: build
-	SCRIPT=speed.mjs cmd/deskhand/testdata/web/run.sh bin/deskhand
+	SCRIPT=speed.mjs cmd/deskhand/testdata/web/run.sh bin/deskhand "" "$(STORY)"
 
 # The versions that the recorded streams, runtime/clients and docs/clients.md are
 # of. Others are other agents.
@@ -200,6 +200,7 @@ release-snapshot:
 
 test-release:
 	deploy/release/test.sh dist
+	deploy/release/manifests.sh "$(or $(AGENTS_BIN),bin/agents/node_modules/.bin)"
 
 # The package of this platform, with the agents that are in bin/agents. Without a
 # snapshot it is made; where that is not possible, the program is the one built here.
@@ -210,6 +211,7 @@ newcomer:
 
 test-image: build
 	deploy/release/image.sh bin/deskhand corpus
+	deploy/release/container.sh bin/deskhand corpus
 
 test-chart:
 	deploy/release/chart.sh

@@ -497,7 +497,7 @@ func TestDigestCoversWhatDecidesADocument(t *testing.T) {
 		file, s, src := base()
 		change(&file, &s, &src)
 		p := &page{path: file, settings: s}
-		got := p.source(sha256.New(), languageOf(p, src), src)
+		got := p.source(sha256.New(), src)
 		return string(got.Digest[:])
 	}
 	seen := map[string]string{}
@@ -510,6 +510,7 @@ func TestDigestCoversWhatDecidesADocument(t *testing.T) {
 		"metadata value": func(_ *string, s *settings, _ *[]byte) { s.metadata = map[string]string{"a": "c"} },
 		"metadata shift": func(_ *string, s *settings, _ *[]byte) { s.metadata = map[string]string{"ab": ""} },
 		"metadata more":  func(_ *string, s *settings, _ *[]byte) { s.metadata = map[string]string{"a": "b", "c": "d"} },
+		"path's claim":   func(f *string, _ *settings, _ *[]byte) { *f = "de/a.md" },
 		"text":           func(_ *string, _ *settings, src *[]byte) { *src = []byte("texT") },
 	} {
 		d := sum(change)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
-	"github.com/deskhand/deskhand/indexer/language"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -63,7 +62,7 @@ func (b *build) sources(ctx context.Context) ([]artifact.Source, error) {
 			return
 		}
 		buffers[worker] = keep(src)
-		all[i] = p.source(hashes[worker], languageOf(p, src), src)
+		all[i] = p.source(hashes[worker], src)
 	})
 	if err != nil {
 		return nil, err
@@ -96,8 +95,8 @@ func unreadable(p *page, err error) Problem {
 	return Problem{p.path, 0, "skipped: " + cause(err)}
 }
 
-func (p *page) source(h hash.Hash, c language.Code, src []byte) artifact.Source {
-	sum := digest(h, p.path, p.settings, p.phrases, c, src)
+func (p *page) source(h hash.Hash, src []byte) artifact.Source {
+	sum := digest(h, p.path, p.settings, p.phrases, src)
 	if p.converted {
 		h.Reset()
 		h.Write(sum[:])
@@ -123,7 +122,7 @@ func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 	cut, c := b.split(p.path, src, p.settings.strategy), languageOf(p, src)
 	p.inSource(&cut)
 	return artifact.Document{
-		Source:      p.source(sha256.New(), c, src),
+		Source:      p.source(sha256.New(), src),
 		Title:       cut.Title,
 		Description: cut.Description,
 		Language:    c,

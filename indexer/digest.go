@@ -48,11 +48,14 @@ var cutter = sync.OnceValue(func() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 })
 
-// digest covers all inputs of a file's Document except its path.
-func digest(h hash.Hash, file string, s settings, phrases map[string][]string, c language.Code, src []byte) [sha256.Size]byte {
+// digest covers all inputs of a file's Document except its path. Its language is not
+// looked for, because that would take longer than everything else in a build without
+// changes: the language depends only on what the digest covers.
+func digest(h hash.Hash, file string, s settings, phrases map[string][]string, src []byte) [sha256.Size]byte {
 	h.Reset()
-	version := cutter()
-	h.Write(version[:])
+	for _, version := range [][sha256.Size]byte{cutter(), speech()} {
+		h.Write(version[:])
+	}
 	put := func(text string) {
 		var n [8]byte
 		binary.LittleEndian.PutUint64(n[:], uint64(len(text)))
@@ -60,6 +63,8 @@ func digest(h hash.Hash, file string, s settings, phrases map[string][]string, c
 		h.Write([]byte(text))
 	}
 	put(path.Ext(file))
+	claim, _ := language.OfPath(file)
+	put(string(claim))
 	put(string(s.strategy.By))
 	for _, n := range []int{s.strategy.MaxChars, s.strategy.MinChars, len(s.metadata)} {
 		var b [8]byte
@@ -75,10 +80,6 @@ func digest(h hash.Hash, file string, s settings, phrases map[string][]string, c
 		for _, phrase := range phrases[id] {
 			put(phrase)
 		}
-	}
-	if c != language.English {
-		stems := stemming(c)
-		h.Write(stems[:])
 	}
 	h.Write(src)
 	return [sha256.Size]byte(h.Sum(nil))

@@ -37,24 +37,20 @@ func languageOf(p *page, src []byte) language.Code {
 	return language.Detect(p.path, src)
 }
 
-// stemming returns a digest of the way this binary stems words in a language other
-// than English. If the digest changes, pages in that language are treated as changed.
-// For English, the stemming is recorded in the artifact's metadata.
-var stemming = func() func(language.Code) [sha256.Size]byte {
-	var digests sync.Map
-	return func(c language.Code) [sha256.Size]byte {
-		if d, ok := digests.Load(c); ok {
-			return d.([sha256.Size]byte)
-		}
-		h := sha256.New()
-		h.Write([]byte(c))
+// speech returns a digest of the way this binary finds a page's language and stems words
+// in the languages other than English. If a new version does either differently, every
+// file in an older artifact is treated as changed. For English, the stemming is recorded
+// in the artifact's metadata.
+var speech = sync.OnceValue(func() [sha256.Size]byte {
+	h := sha256.New()
+	h.Write([]byte(language.Rules()))
+	for _, c := range language.All() {
+		h.Write([]byte(c + "\n"))
 		var a artifact.Analyzer
 		a.Speak(c)
 		for _, t := range a.Terms(language.Sample) {
 			h.Write([]byte(t.Text + " "))
 		}
-		d := [sha256.Size]byte(h.Sum(nil))
-		digests.Store(c, d)
-		return d
 	}
-}()
+	return [sha256.Size]byte(h.Sum(nil))
+})

@@ -54,7 +54,7 @@ func (f *found) leftOut() []formats.Left {
 	for ending, n := range f.foreign {
 		l := formats.Left{Ending: ending, Count: n}
 		if _, readable := formats.ByName("a" + ending); readable {
-			l.Reason = "deskhand add reads them"
+			l.Reason = "deskhand add reads " + ending
 		}
 		list = append(list, l)
 	}

@@ -9,6 +9,7 @@ import (
 
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/askline"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -20,15 +21,15 @@ func askAnswerCommand(a *app) *cobra.Command {
 		Short:             "Answer a question from the command line",
 		Example: "  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE region=eu-central-1\n" +
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'\n" +
-			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE yes --note 'but only after 18:00'",
+			"  deskhand ask answer newest yes --note 'but only after 18:00'",
 		Args: arguments(1, 1000, "an ID and answers"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return managing(a.withQuestion(cmd.Context(), args[0], func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
+			return askline.Managing(a.withQuestion(cmd.Context(), args[0], true, func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
 				answers, err := console.ReadAnswers(&r, args[1:])
 				if err != nil {
 					return err
 				}
-				return a.complete(cmd.Context(), all, hub, r, elicit.Accept, answers, note)
+				return a.complete(cmd.Context(), all, hub, elicit.Action{RequestID: r.ID, Response: elicit.Accept, Answers: answers, Note: note})
 			}))
 		},
 	}
@@ -56,8 +57,8 @@ func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.C
 		Args:              arguments(1, 1, "an id"),
 		ValidArgsFunction: a.completeQuestions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return managing(a.withQuestion(cmd.Context(), args[0], func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
-				return a.complete(cmd.Context(), all, hub, r, response, nil, note)
+			return askline.Managing(a.withQuestion(cmd.Context(), args[0], true, func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
+				return a.complete(cmd.Context(), all, hub, elicit.Action{RequestID: r.ID, Response: response, Note: note})
 			}))
 		},
 	}
@@ -65,21 +66,14 @@ func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.C
 	return cmd
 }
 
-// complete ends a request for the person who runs the command.
-func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.Hub, r elicit.Request, response elicit.Outcome, answers map[string]elicit.Answer, note string) error {
-	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: response, Answers: answers, Note: note, Channel: "cli"})
+// complete ends a request for the person who runs the command, and tells the attempt
+// that asked.
+func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.Hub, action elicit.Action) error {
+	r, err := askline.Complete(ctx, &a.Console, hub, action, installation.Tells)
 	if err != nil {
 		return err
 	}
-	switch text := console.StateOf(*c.Request); {
-	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
-		a.Tell(text + "; the agent had finished, so the answer starts a follow-up")
-	case c.Request.Completion.Late:
-		a.Tell(text + ", after the deadline; the answer is kept for the asker")
-	default:
-		a.Tell(text)
-	}
-	return all.TellAttempt(ctx, *c.Request)
+	return all.TellAttempt(ctx, r)
 }
 
 func askExtendCommand(a *app) *cobra.Command {
@@ -94,22 +88,9 @@ func askExtendCommand(a *app) *cobra.Command {
 			if err != nil || more <= 0 {
 				return misuse(fmt.Sprintf("%q is not a duration", args[1]), "write a duration, for example 90s, 10m or 2h")
 			}
-			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
-				return a.extend(cmd.Context(), hub, r, more)
+			return askline.Managing(a.withQuestion(cmd.Context(), args[0], false, func(_ *installation.App, hub *elicit.Hub, r elicit.Request) error {
+				return askline.Extend(cmd.Context(), &a.Console, hub, r, more)
 			}))
 		},
 	}
-}
-
-func (a *app) extend(ctx context.Context, hub *elicit.Hub, r elicit.Request, more time.Duration) error {
-	if r.Status == elicit.Open && r.Deadline.IsZero() {
-		a.Tell("it has no deadline")
-		return nil
-	}
-	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(more)), Channel: "cli"})
-	if err != nil {
-		return err
-	}
-	a.Tell("open until " + c.Request.Deadline.Local().Format(time.DateTime))
-	return nil
 }

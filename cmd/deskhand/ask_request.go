@@ -1,23 +1,15 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/pflag"
 
-	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/console/askline"
-	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
 type askFlags struct {
 	askline.Line
-	bounded                       bool // the request has a timeout
-	assume                        []string
-	unreachable                   string
-	noInbox, noTTY, plain, detach bool
-	output                        string
+	askline.Way
 }
 
 func (f *askFlags) declare(flags *pflag.FlagSet) {
@@ -43,25 +35,11 @@ func (f *askFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Priority, "priority", "", "low, normal, high or urgent (default: normal)")
 	flags.StringVar(&f.To, "to", "", "who may answer: a name, or role:NAME")
 	flags.StringVar(&f.Key, "key", "", "idempotency key: asking again with the same key returns the first question")
-	flags.StringArrayVar(&f.assume, "assume", nil, "answer to assume if no one can be asked, as q=v; it is marked as assumed (repeatable)")
-	flags.StringVar(&f.unreachable, "unreachable", "fail", "what to do if no one can be asked: fail or wait")
-	flags.BoolVar(&f.noInbox, "no-inbox", false, "fail unless someone already has the inbox open")
-	flags.BoolVar(&f.noTTY, "no-tty", false, "do not ask at this terminal")
-	flags.BoolVar(&f.plain, "plain", false, "ask line by line, for example for a screen reader")
-	flags.BoolVar(&f.detach, "detach", false, "print the question's ID and do not wait")
-	flags.StringVar(&f.output, "output", "", console.OutputUsage)
-}
-
-// request builds a request from a command line. It reads stdin if --questions is "-".
-func (f *askFlags) request(flags *pflag.FlagSet, question string, stdin io.Reader) (elicit.Request, error) {
-	f.Changed = flags.Changed
-	f.Exclusive = func(names ...string) error { return settings.Exclusive(flags, names...) }
-	r, err := f.Request(question, stdin)
-	if err != nil {
-		return r, err
-	}
-	r.Trigger, r.Source = elicit.CLI, elicit.Source{Kind: "cli", Name: "deskhand ask", Version: buildVersion()}
-	f.bounded = r.WaitMS != 0
-	settings.Surroundings(&r.Context)
-	return f.Prepare(r)
+	flags.StringArrayVar(&f.Assume, "assume", nil, "answer to assume if no one can be asked, as q=v; it is marked as assumed (repeatable)")
+	flags.StringVar(&f.Unreachable, "unreachable", "fail", "what to do if no one can be asked: fail or wait")
+	flags.BoolVar(&f.NoInbox, "no-inbox", false, "fail unless someone already has the inbox open")
+	flags.BoolVar(&f.NoTTY, "no-tty", false, "do not ask at this terminal")
+	flags.BoolVar(&f.Plain, "plain", false, "ask line by line, for example for a screen reader")
+	flags.BoolVar(&f.Detach, "detach", false, "print the question's ID and do not wait")
+	flags.StringVar(&f.Output, "output", "", console.OutputUsage)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/deskhand/deskhand/runtime/console/askline"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -152,8 +153,8 @@ func TestSecretsAreAskedForElsewhereUnlessTheSettingsSaySo(t *testing.T) {
 		t.Errorf("deskhand %q: exit %d, stderr %q, want a refusal with a hint", args, got.code, got.stderr)
 	}
 	t.Setenv("DESKHAND_ELICITATION_SECRETS", "allow")
-	if got := deskhand(t, t.TempDir(), args...); got.code != exitTimedOut {
-		t.Errorf("deskhand %q, allowed: exit %d, stderr %q, want %d", args, got.code, got.stderr, exitTimedOut)
+	if got := deskhand(t, t.TempDir(), args...); got.code != askline.ExitTimedOut {
+		t.Errorf("deskhand %q, allowed: exit %d, stderr %q, want %d", args, got.code, got.stderr, askline.ExitTimedOut)
 	}
 }
 

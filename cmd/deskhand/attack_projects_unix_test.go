@@ -36,6 +36,8 @@ var projectRoutes = map[string]walk{
 	"GET /inbox/list":                           {"", true},
 	"GET /history":                              {"", false},
 	"GET /history.jsonl":                        {"", false},
+	"GET /rules":                                {"", false},
+	"POST /rules":                               {"do.rule=rul_x", false},
 	"GET /counts":                               {"", false},
 	"GET /find?q=quagga":                        {"", true},
 	"GET /find?q=feed":                          {"", true},
@@ -96,7 +98,7 @@ var projectTools = map[string]walk{
 // own asks.
 var projectless = map[string]bool{
 	"/mcp": true, "/a2a/v03": true, "GET /search": true, "GET /manual": true, "GET /manual/{topic...}": true, "GET /push": true, "POST /push": true, "POST /push/off": true,
-	"POST /work/projects": true, "GET /connect/callback": true, "GET /auth/connect": true, "/answer/{code}": true, "GET /connect/client.json": true, "/.well-known/agent-card.json": true,
+	"POST /work/projects": true, "GET /connect/callback": true, "GET /auth/connect": true, "/answer/{code}": true, "/mail/{code}": true, "GET /connect/client.json": true, "/.well-known/agent-card.json": true,
 	"POST /work/images": true, "GET /work/images/{name}": true, // an image's name is the digest of its content
 	"/ahp": true, "GET /inbox/events": true, // streams
 	"search_docs": true, "get_doc": true, "list_docs": true, "list_executors": true, "ask_user": true,

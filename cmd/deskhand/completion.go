@@ -25,7 +25,8 @@ func completionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for your shell",
-		Long:  "Print a script that completes commands, flags and IDs in bash, zsh, fish or powershell.",
+		Long: "Print a script that completes commands, flags and IDs in bash, zsh, fish or powershell.\n" +
+			"The script for bash needs the package bash-completion.",
 		Example: "  source <(deskhand completion bash)\n  deskhand completion zsh > \"${fpath[1]}/_deskhand\"\n" +
 			"  deskhand completion fish > ~/.config/fish/completions/deskhand.fish",
 		Args:              arguments(1, 1, "the name of a shell"),
@@ -60,7 +61,7 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 // only a flag, as in valueNames.
 var choices = map[string][]string{
 	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
-	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"},
+	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "share": {"store", "remote", "off"}, "forge": {"github", "gitlab", "gitea"},
 	"priority":  {"low", "normal", "high", "urgent"},
 	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"},
 	"ask format": {"email", "uri", "date", "date-time"}, "ask output": {"value", "json", "lines", "env", "nul", "full"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -13,19 +14,24 @@ import (
 func configCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the effective settings and where each came from",
-		Args:  arguments(0, 0, "no arguments"),
-		RunE:  func(*cobra.Command, []string) error { return a.config(asJSON) },
+		Use:               "config [NAME]",
+		Short:             "Show the effective settings and where each came from",
+		Example:           "  deskhand config\n  deskhand config index",
+		Args:              arguments(0, 1, "at most one setting"),
+		ValidArgsFunction: cobra.FixedCompletions(settings.Names(), cobra.ShellCompDirectiveNoFileComp),
+		RunE:              func(_ *cobra.Command, args []string) error { return a.config(strings.Join(args, ""), asJSON) },
 	}
 	settings.DeclareAll(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }
 
-// config prints all settings. It then returns an error if one of them is invalid.
-func (a *app) config(asJSON bool) error {
+// config prints all settings, or the one with this name. It then returns an error if one of them is invalid.
+func (a *app) config(name string, asJSON bool) error {
 	rows, err := a.settings.Effective()
+	if err == nil && name != "" {
+		rows, err = settings.Only(rows, name)
+	}
 	if err != nil {
 		return err
 	}
@@ -36,6 +42,9 @@ func (a *app) config(asJSON bool) error {
 		return a.settings.Check()
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	if name != "" {
+		fmt.Fprintf(w, "setting\t%s\nmeaning\t%s\nset with\t%s\n\n", rows[0].Name, rows[0].Description, rows[0].How())
+	}
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Value, r.Origin)
@@ -43,8 +52,10 @@ func (a *app) config(asJSON bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if err := a.printLeftOut(rows); err != nil {
-		return err
+	if name == "" || rows[0].LeftOut != nil {
+		if err := a.printLeftOut(rows); err != nil {
+			return err
+		}
 	}
 	return a.settings.Check()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console/askline"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
@@ -56,9 +57,10 @@ func disconnectCommand(a *app) *cobra.Command {
 func connectionsCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "connections",
-		Short: "List the upstream MCP servers and who is connected to them",
-		Args:  arguments(0, 0, "no arguments"),
+		Use:     "connections",
+		Short:   "List the upstream MCP servers and who is connected to them",
+		Example: "  deskhand connections\n  deskhand connections --json",
+		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if list, err := a.settings.Upstreams(); err == nil && len(list) == 0 {
 				a.Tell("no upstream is configured; add one under upstreams in deskhand.yaml")
@@ -108,7 +110,9 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 	if err != nil {
 		return err
 	}
+	done := name + " is connected"
 	if kind == gateway.Key {
+		done = "the key for " + name + " is stored; the first call shows whether " + name + " accepts it"
 		var key string
 		if key, err = a.ReadKey(name); err == nil {
 			err = d.Connect(ctx, name, key)
@@ -116,11 +120,11 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 	} else {
 		var r elicit.Request
 		if r, err = all.SignIn(ctx, d, name, func(link string) { a.Tell("open " + link) }); err == nil {
-			err = outcome(r, false)
+			err = askline.Outcome(r, false)
 		}
 	}
 	if err == nil {
-		_, err = fmt.Fprintln(a.Stdout, name+" is connected")
+		_, err = fmt.Fprintln(a.Stdout, done)
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if !healthy {
-		return errSaid
+		return console.ErrSaid
 	}
 	return ctx.Err()
 }

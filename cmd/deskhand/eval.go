@@ -36,7 +36,7 @@ func evalCommand(a *app) *cobra.Command {
 		Long: "Search the index with every query in the case files, and report NDCG@5, MRR, recall and times by\n" +
 			"category. With --server or --url, query another MCP server instead. If several servers or several values\n" +
 			"of --by are given, the report has a column for each.",
-		Example: "  deskhand eval corpus/eval/manual.json\n" +
+		Example: "  deskhand eval cases.json\n" +
 			"  deskhand eval cases.json --baseline last.json --max-drop 0.01\n" +
 			"  deskhand eval cases.json --by words,meaning,both --chart ranking.svg\n" +
 			"  deskhand eval cases.json --server 'deskhand serve --index a' --server 'deskhand serve --index b'",

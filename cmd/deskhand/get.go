@@ -14,22 +14,30 @@ import (
 
 func getCommand(a *app) *cobra.Command {
 	var context int
-	var asJSON bool
+	var asJSON, raw bool
 	cmd := &cobra.Command{
 		Use:     "get CHUNK|PATH",
 		Short:   "Print a chunk or a page of the index",
-		Example: "  deskhand get reference/commands/index.md\n  deskhand get 'reference/commands/serve.md#deskhand-serve/over-http' --context 1",
+		Example: "  deskhand search 'log in'   # prints the paths and IDs\n  deskhand get PATH\n  deskhand get 'PATH#HEADING' --context 1\n  deskhand get PATH --raw > page.md",
 		Args:    arguments(1, 1, "one chunk ID or path"),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.get(args[0], context, asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := settings.Exclusive(cmd.Flags(), "json", "raw"); err != nil {
+				return err
+			}
+			return a.get(args[0], context, func(text string, doc docs.Doc) error {
+				return a.Document(text, doc, asJSON, raw)
+			})
+		},
 	}
 	settings.Declare(cmd.Flags(), "index")
 	settings.Declare(cmd.Flags(), "shelf")
 	cmd.Flags().IntVar(&context, "context", 0, "number of neighbouring chunks on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the text and its location as JSON")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print only the Markdown, without the lines between chunks and the outline")
 	return cmd
 }
 
-func (a *app) get(id string, context int, asJSON bool) error {
+func (a *app) get(id string, context int, show func(string, docs.Doc) error) error {
 	if err := within("context", context, 0, search.MaxContext); err != nil {
 		return err
 	}
@@ -40,7 +48,7 @@ func (a *app) get(id string, context int, asJSON bool) error {
 	if libraries != nil {
 		defer libraries.Close()
 		text, doc, err := docs.GetFromLibraries(libraries.Federation(), id, context, unbounded)
-		return a.got(id, text, doc, err, asJSON)
+		return got(id, text, doc, err, show)
 	}
 	engine, err := search.Open(a.settings.Index())
 	if err != nil {
@@ -53,22 +61,15 @@ func (a *app) get(id string, context int, asJSON bool) error {
 			return fault.New(f.Code, fmt.Sprintf("'%s' was not found in the index", id), "did you mean "+near+"? paths are relative to the folder that was indexed")
 		}
 	}
-	return a.got(id, text, doc, err, asJSON)
+	return got(id, text, doc, err, show)
 }
 
-// got prints a document.
-func (a *app) got(id, text string, doc docs.Doc, err error, asJSON bool) error {
+// got prints a document with show.
+func got(id, text string, doc docs.Doc, err error, show func(string, docs.Doc) error) error {
 	if err != nil {
 		return notGot(id, err)
 	}
-	if asJSON {
-		return a.JSON(struct {
-			docs.Doc
-			Text string `json:"text"`
-		}{doc, text})
-	}
-	_, err = fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Document(text, doc))
-	return err
+	return show(text, doc)
 }
 
 // notGot converts errors from get_doc to command-line errors.

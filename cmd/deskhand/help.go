@@ -28,8 +28,8 @@ var valueNames = map[string]string{
 	"image": "FILE", "include": "GLOB", "key": "KEY", "label": "LABEL", "blocked-by": "TASK",
 	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
-	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
-	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "role": "NAME", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
+	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "share": "WAY", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
+	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "role": "NAME", "tool": "NAME", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "wait output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "usage by": "WORD", "usage since": "TIME", "copy to": "PLACE", "audit since": "TIME", "who": "NAME", "before": "TIME", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "start on": "LABEL", "runner labels": "LABEL,...", "add version": "VERSION", "search library": "NAME",
 }
@@ -141,7 +141,10 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 		console.Columns(&b, group.Title, rows, width)
 	}
 	console.Columns(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
-	console.Columns(&b, "Global flags", flagRows(cmd, cmd.InheritedFlags()), width)
+	if cmd.HasParent() {
+		b.WriteString("\nGlobal flags:\n  ")
+		console.Flow(&b, "--"+strings.Join(flagNamesOf(cmd.InheritedFlags()), ", --")+"; for details, run \"deskhand --help\"", 2, 2, width)
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for details about a command.\n", cmd.CommandPath())
 	}
@@ -151,10 +154,20 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 	io.WriteString(out, console.PainterFor(out).Headings(b.String()))
 }
 
+// flagNamesOf returns the names of the visible flags.
+func flagNamesOf(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
 // takesCommand reports whether cmd does nothing without a subcommand.
 func takesCommand(cmd *cobra.Command) bool { return strings.HasSuffix(cmd.Use, " COMMAND") }
 
-// flagRows returns a row for each visible flag, in alphabetical order.
+// flagRows returns a row for each visible flag, in alphabetical order unless the set is not sorted.
 func flagRows(cmd *cobra.Command, flags *pflag.FlagSet) (rows [][2]string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {

@@ -94,6 +94,7 @@ var workHints = fault.Hints{
 	worktree.ObjectsMissing:  asSaid,
 	worktree.OutputTooLarge:  asSaid,
 	worktree.RepoNotTrusted:  asSaid,
+	worktree.ShareRefused:    asSaid,
 	worktree.WorktreeDirty:   asSaid,
 	worktree.BranchMissing:   "its work may have landed already; check its state: deskhand tasks show {attempt}",
 	worktree.NotCheckedOut:   asSaid,

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
-	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/askline"
 	"github.com/deskhand/deskhand/runtime/elicit"
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
 )
 
@@ -29,12 +27,12 @@ func inboxCommand(a *app) *cobra.Command {
 				return err
 			}
 			if out {
-				return managing(a.signOut(cmd.Context()))
+				return askline.Managing(a.signOut(cmd.Context()))
 			}
 			if browser {
-				return managing(a.inboxWeb(cmd.Context()))
+				return askline.Managing(a.inboxWeb(cmd.Context()))
 			}
-			return managing(a.inbox(cmd.Context(), plain))
+			return askline.Managing(a.inbox(cmd.Context(), plain))
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "ask line by line, for example for a screen reader")
@@ -59,37 +57,10 @@ func (a *app) signOut(ctx context.Context) error {
 func (a *app) inboxWeb(ctx context.Context) error {
 	all := a.installation(nil)
 	defer all.Close()
-	hub, err := all.Hub(ctx)
-	if err != nil {
+	return all.OfferInbox(ctx, func(link string) error {
+		_, err := fmt.Fprintln(a.Stdout, link)
 		return err
-	}
-	in, err := all.Visitors()
-	if err != nil {
-		return err
-	}
-	up, err := hub.Reach(ctx)
-	if err != nil {
-		return err
-	}
-	if address := installation.InboxAddress(up); address != "" && installation.Listening(ctx, installation.HostOf(address)) {
-		_, err := fmt.Fprintln(a.Stdout, in.LoginLink(address, "/"))
-		return err
-	}
-	leave, err := all.KeepInbox(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	address := installation.AwaitInbox(ctx, hub, 5*time.Second)
-	if address == "" {
-		return fault.New("no_inbox", "cannot serve the inbox", "run \"deskhand serve --http\", or stop the program that uses the address in the setting inbox")
-	}
-	if _, err := fmt.Fprintln(a.Stdout, in.LoginLink(address, "/")); err != nil {
-		return err
-	}
-	a.Tell("open the link within 10 minutes; press Ctrl-C to stop serving")
-	<-ctx.Done()
-	return nil
+	}, func() { a.Tell("open the link within 10 minutes; press Ctrl-C to stop serving") })
 }
 
 func (a *app) inbox(ctx context.Context, plain bool) error {
@@ -102,11 +73,9 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 	if err != nil {
 		return err
 	}
-	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
-	if people.HasInbox() {
-		open = a.attendedHub
-	}
-	hub, stop, err := open(ctx)
+	all := a.installation(nil)
+	defer all.Close()
+	hub, stop, err := all.AttendedHub(ctx, people.HasInbox())
 	if err != nil {
 		return err
 	}

@@ -44,27 +44,28 @@ func indexCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	flags.SortFlags = false // everyday flags first, those of docs-mcp last
 	flags.StringP("output", "o", settings.Default("index"), "folder for the index")
-	settings.Declare(flags, "embed")
-	settings.Declare(flags, "cache")
-	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
-	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or next to it)")
-	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "JSON Lines file with everyday phrasings by chunk ID; search also matches them")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is about, to complete "Search the ..."`)
-	flags.StringVar(&f.by, "chunk-by", "", "where to split files: h1, h2, h3 or file (default: h2)")
-	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "maximum characters per chunk; longer ones are split further (default: 20000)")
-	flags.IntVar(&f.options.MinChars, "min-chunk-size", 0, "minimum characters per chunk; shorter parts under one heading are merged")
 	flags.StringArrayVar(&f.options.Include, "include", nil, "glob for files to index (repeatable; default: all)")
 	flags.StringArrayVar(&f.options.Exclude, "exclude", nil, "glob for files and folders to exclude (repeatable)")
 	flags.BoolVar(&f.options.GitIgnore, "gitignore", false, "skip files that .gitignore excludes")
-	flags.BoolVar(&f.options.Strict, "strict", false, "fail on any problem")
+	settings.Declare(flags, "embed")
 	flags.BoolVar(&f.check, "check", false, "check the files and write nothing")
-	flags.BoolVar(&f.fix, "fix", false, "write DIR/.docs-mcp.json with a strategy for each file")
+	flags.BoolVar(&f.options.Strict, "strict", false, "fail on any problem")
 	flags.BoolVar(&f.verify, "verify", false, "verify every byte of the index in DIR (default: the one at -o)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
+	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or next to it)")
+	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "JSON Lines file with everyday phrasings by chunk ID; search also matches them")
+	flags.StringVar(&f.by, "chunk-by", "", "where to split files: h1, h2, h3 or file (default: h2)")
+	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "maximum characters per chunk; longer ones are split further (default: 20000)")
+	flags.IntVar(&f.options.MinChars, "min-chunk-size", 0, "minimum characters per chunk; shorter parts under one heading are merged")
+	flags.BoolVar(&f.fix, "fix", false, "write DIR/.docs-mcp.json with a strategy for each file")
+	settings.Declare(flags, "cache")
 	flags.StringVar(&f.options.SearchDescription, "tool-description-search", "", "description of search_docs for the model")
 	flags.StringVar(&f.options.GetDocDescription, "tool-description-get-doc", "", "description of get_doc for the model")
 	flags.StringVar(&f.options.Instructions, "mcp-server-instructions", "", "instructions that clients receive when they connect")
+	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	return cmd
 }
 

@@ -25,22 +25,6 @@ func (a *app) hub(ctx context.Context) (hub *elicit.Hub, stop func(), err error)
 	return hub, all.Close, err
 }
 
-// attendedHub is like hub, but also serves the inbox if no other process serves
-// it.
-func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
-	all := a.installation(nil)
-	hub, err = all.Hub(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	leave, err := all.KeepInbox(ctx)
-	if err != nil {
-		all.Close()
-		return nil, nil, err
-	}
-	return hub, func() { leave(); all.Close() }, nil
-}
-
 // engine opens the index for one command, and warns if the vectors are unusable.
 func (a *app) engine() (*search.Engine, error) {
 	o, err := a.settings.Searching(a.Stderr)

@@ -117,7 +117,7 @@ var commands = []struct {
 	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand, docsCommand}},
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, phrasesCommand, trainCommand, demoCommand}},
 	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand, pushCommand}},
-	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand, peopleCommand, tokenCommand}},
+	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand, peopleCommand, tokenCommand, rulesCommand, outboxCommand}},
 	{"Work", []func(*app) *cobra.Command{workCommand, tasksCommand, runnerCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
 	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, storeCommand, auditCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},
@@ -143,14 +143,14 @@ func (a *app) exitCode(err error) int {
 		return 0
 	}
 	code := exitFailed
-	if own := new(ending); errors.As(err, &own) {
-		code = own.code
+	if own := new(console.Ending); errors.As(err, &own) {
+		code = own.Code
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.Stderr, "deskhand: interrupted")
 		return code
 	}
-	if errors.Is(err, errSaid) {
+	if errors.Is(err, console.ErrSaid) {
 		return code
 	}
 	f := fault.Of(err)

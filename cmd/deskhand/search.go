@@ -32,7 +32,7 @@ func searchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "search QUERY",
 		Short:   "Search the index from the terminal",
-		Example: "  deskhand search retry backoff\n  deskhand search 'HTTP token' --facet part=reference -n 3 --json",
+		Example: "  deskhand search retry backoff\n  deskhand search 'HTTP token' -n 3 --json\n  deskhand search token --facet KEY=VALUE",
 		Args:    arguments(1, 1000, "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.search(cmd.Context(), &f, strings.Join(args, " "), cmd.Flags().Changed("cursor"))

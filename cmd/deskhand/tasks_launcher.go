@@ -8,6 +8,7 @@ import (
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
@@ -66,7 +67,7 @@ func tasksFakeCommand(a *app) *cobra.Command {
 		Args:   arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if code := executor.FakeMain(a.Stdin, a.Stdout); code != 0 {
-				return &ending{code: code, error: errSaid}
+				return &console.Ending{Err: console.ErrSaid, Code: code}
 			}
 			return nil
 		},

@@ -90,6 +90,7 @@ func landingFlags(f *pflag.FlagSet, p *attempts.ProjectChange) {
 	f.StringVar(&p.Policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
 	f.StringVar(&p.Template, "commit-template", "", "commit message for landing, with {title}, {summary}, {coauthor} ('': the default)")
 	f.StringVar(&p.Forge, "forge", "", "forge for pull requests: github, gitlab or gitea ('': determined by the host)")
+	f.StringVar(&p.Share, "share", "", "how other machines get its attempts' commits: store, remote or off ('': store)")
 	f.StringVar(&p.URL, "forge-url", "", "address of the forge's API ('': determined by the host)")
 }
 

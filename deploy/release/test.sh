@@ -69,8 +69,17 @@ for kind in rpm apk; do
 	[ -s "$dist/deskhand_${version#v}_linux_$arch.$kind" ] || fail "there is no $kind"
 done
 if command -v rpm >/dev/null; then
-	rpm -qpl "$dist/deskhand_${version#v}_linux_$arch.rpm" | grep -qx /usr/bin/deskhand || fail "the rpm has no program"
+	package=$dist/deskhand_${version#v}_linux_$arch.rpm
+	rpm -qpl "$package" | grep -qx /usr/bin/deskhand || fail "the rpm has no program"
 	echo "ok   rpm -qpl"
+	if [ "$(id -u)" = 0 ]; then
+		mkdir "$work/rpm"
+		rpm --root "$work/rpm" --nodeps -i "$package" >"$work/rpm.log" 2>&1 || { cat "$work/rpm.log"; fail "rpm -i failed"; }
+		says "rpm -i" "$work/rpm/usr/bin/deskhand"
+		rpm --root "$work/rpm" -e deskhand >"$work/rpm.log" 2>&1 || { cat "$work/rpm.log"; fail "rpm -e failed"; }
+		[ ! -e "$work/rpm/usr/bin/deskhand" ] || fail "rpm -e left the program"
+		echo "ok   rpm -e"
+	fi
 else
 	echo "test-release: NOT TESTED: the rpm: rpm is missing" >&2
 fi

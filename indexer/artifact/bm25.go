@@ -143,6 +143,7 @@ type accumulator struct {
 // accumulator returns an accumulator whose scores are all 0. Calling release returns
 // it to the pool.
 func (l *lexical) accumulator() *accumulator {
+	l.measured()
 	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
 		return acc
 	}

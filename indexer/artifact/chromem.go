@@ -15,7 +15,7 @@ import (
 // must not be called while the reader is in use.
 func (r *Reader) UseChromem() (err error) {
 	defer contain(&err)()
-	v := &r.vectors
+	v := r.vectors()
 	if v.n == 0 {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/blevesearch/mmap-go"
 )
 
 // maxOpen is the number of data files that all readers of a process keep open. A shelf
@@ -118,4 +120,13 @@ func (p *pooledFile) close() {
 	if p.element != nil {
 		p.leave()
 	}
+}
+
+// MapFile maps a file read-only until unmap is called. The file may be closed before that.
+func MapFile(f *os.File) (data []byte, unmap func(), err error) {
+	m, err := mmap.Map(f, mmap.RDONLY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, func() { _ = m.Unmap() }, nil
 }

@@ -37,3 +37,14 @@ func syncFolder(dir string) error {
 	defer f.Close()
 	return f.Sync()
 }
+
+// forget tells the system that the pages within data[from:to] need not stay in this
+// process's memory. data is a mapped file. Pages that are read again come back from the
+// system's cache.
+func forget(data []byte, from, to uint64) {
+	page := uint64(os.Getpagesize())
+	from, to = (from+page-1)/page*page, to/page*page
+	if from < to {
+		_ = unix.Madvise(data[from:to], unix.MADV_DONTNEED) // otherwise they stay
+	}
+}

@@ -30,3 +30,6 @@ func lockFile(path string) (*os.File, error) {
 // syncFolder does nothing, because Windows has no such call and records renames in its
 // journal.
 func syncFolder(string) error { return nil }
+
+// forget does nothing: the system trims mapped pages by itself.
+func forget([]byte, uint64, uint64) {}

@@ -112,7 +112,7 @@ func NearestOver(shares []Share, query []float32, k int) ([]SharedHit, Spread, e
 	scan := sharedScan{near: nearest{k: k + margin, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}}
 	for i, s := range shares {
 		scan.bases = append(scan.bases, scan.chunks)
-		if s.vectors.dimensions > 0 {
+		if s.Dimensions() > 0 {
 			if err := shares[i].guarded(func() error { return scan.add(&shares[i], query) }); err != nil {
 				return nil, Spread{}, err
 			}
@@ -159,7 +159,7 @@ type sharedScan struct {
 
 func (s *sharedScan) cosine(share *Share, chunk int) (cosine float64, err error) {
 	err = share.guarded(func() error {
-		cosine = share.vectors.cosine(s.unit, chunk)
+		cosine = share.vectors().cosine(s.unit, chunk)
 		return nil
 	})
 	return cosine, err
@@ -167,7 +167,7 @@ func (s *sharedScan) cosine(share *Share, chunk int) (cosine float64, err error)
 
 // add scans the vectors of the next share.
 func (s *sharedScan) add(share *Share, query []float32) (err error) {
-	v := &share.vectors
+	v := share.vectors()
 	if s.unit == nil || len(s.unit) != v.dimensions {
 		if s.unit, err = v.unit(query); err != nil || s.unit == nil {
 			return err

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -87,26 +88,48 @@ func parseSpan(b []byte) span {
 	return span{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[12:])}
 }
 
-// parseLayout reads the directory of a data file and checks every number that later
-// reads rely on.
+// lastBytes is how much of a file's end is read at once. The directory of up to 19 groups fits.
+const lastBytes = 4 << 10
+
+// parseLayout works like readLayout, but for a data file in memory.
 func parseLayout(data []byte) (*layout, error) {
-	if len(data) < headerSize+footerSize {
-		return nil, fmt.Errorf("it has only %d bytes, which is too short for a header", len(data))
+	return readLayout(bytes.NewReader(data), int64(len(data)))
+}
+
+// readLayout reads the directory of a data file with the given size and checks every number
+// that later reads rely on. It reads the file instead of the mapping, like checkSections.
+func readLayout(file io.ReaderAt, size int64) (*layout, error) {
+	if size < int64(headerSize+footerSize) {
+		return nil, fmt.Errorf("it has only %d bytes, which is too short for a header", size)
 	}
-	if string(data[:len(magic)]) != magic {
+	head := make([]byte, headerSize)
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return nil, err
+	}
+	if string(head[:len(magic)]) != magic {
 		return nil, fmt.Errorf("it does not start with the header of a deskhand index")
 	}
-	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != FormatVersion {
+	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != FormatVersion {
 		return nil, fmt.Errorf("its header has format %d", v)
 	}
-	foot := data[len(data)-footerSize:]
+	tail := make([]byte, min(size, lastBytes))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return nil, err
+	}
+	foot := tail[len(tail)-footerSize:]
 	offset, n := binary.LittleEndian.Uint64(foot), uint64(binary.LittleEndian.Uint32(foot[8:]))
-	end := uint64(len(data) - footerSize)
+	end := uint64(size) - uint64(footerSize)
 	if string(foot[16:]) != magic || offset > end || end-offset != n || n < uint64(dirHead) || (n-uint64(dirHead))%uint64(groupEntry) != 0 {
 		return nil, fmt.Errorf("its end is missing or damaged")
 	}
-	dir := data[offset:end]
-	if crc32.Checksum(dir, castagnoli) != binary.LittleEndian.Uint32(foot[12:]) {
+	dir := tail[:len(tail)-footerSize]
+	if uint64(len(dir)) < n {
+		dir = make([]byte, n)
+		if _, err := file.ReadAt(dir, int64(offset)); err != nil {
+			return nil, err
+		}
+	}
+	if dir = dir[uint64(len(dir))-n:]; crc32.Checksum(dir, castagnoli) != binary.LittleEndian.Uint32(foot[12:]) {
 		return nil, fmt.Errorf("its directory does not match its checksum")
 	}
 	l := &layout{dimensions: int(binary.LittleEndian.Uint32(dir)), twins: parseSpan(dir[8:]), weights: parseSpan(dir[8+spanSize:])}
@@ -152,6 +175,9 @@ func (e *entry) vectorsFit(dimensions int) bool {
 	return uint64(s.bytes) == want
 }
 
+// checkBuffer is how many bytes are read at a time to compare them with a checksum.
+const checkBuffer = 128 << 10
+
 // checkSections compares all sections with their checksums, except the blocks and
 // the text section, which contain checksums themselves. It reads the file instead of
 // the mapping, because pages read through the mapping would count as memory of this
@@ -162,7 +188,7 @@ func (l *layout) checkSections(file io.ReaderAt) error {
 	var workers sync.WaitGroup
 	for range min(len(errs), runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
-			buf := make([]byte, 128<<10)
+			buf := make([]byte, checkBuffer)
 			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
 				if i < len(l.groups) {
 					errs[i] = l.groups[i].check(file, buf)

@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -59,8 +60,10 @@ func noNorm(string, int) float32 { return math.Float32frombits(1) }
 type lexical struct {
 	groups  []lexicalGroup
 	n       int       // number of chunks
-	norms   []float32 // k1*(1-b+b*length/average), by chunk
+	norms   []float32 // k1*(1-b+b*length/average), by chunk; see measured
 	scratch sync.Pool // *accumulator
+	measure sync.Once // computes norms
+	all     *[]group  // the groups, for their lengths
 	fuzzy   func() (*levenshtein.LevenshteinAutomatonBuilder, error)
 }
 
@@ -68,27 +71,27 @@ type lexical struct {
 // chunk.
 type lexicalGroup struct {
 	first, chunks int
-	postings      []byte
+	of            *group
 	// dictionary returns the segment's dictionary. Nothing else in the segment is
 	// needed.
 	dictionary func() (segment.Dictionary, error)
 }
 
-func newLexical() *lexical {
-	return &lexical{fuzzy: sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+func newLexical(all *[]group) *lexical {
+	return &lexical{all: all, fuzzy: sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
 		return levenshtein.NewLevenshteinAutomatonBuilder(1, true)
 	})}
 }
 
 // open adds a group that has chunks.
 func (l *lexical) open(g *group) error {
-	postings := g.bytes(postingSection)
-	if err := checkPostings(postings); err != nil {
-		return fmt.Errorf("read postings: %w", err)
+	if g.unchecked == nil {
+		if err := checkPostings(g.bytes(postingSection)); err != nil {
+			return fmt.Errorf("read postings: %w", err)
+		}
 	}
-	packed := g.bytes(lexicalSection)
-	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, postings: postings,
-		dictionary: sync.OnceValues(func() (segment.Dictionary, error) { return openDictionary(packed) })})
+	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, of: g,
+		dictionary: sync.OnceValues(func() (segment.Dictionary, error) { return openDictionary(g.bytes(lexicalSection)) })})
 	l.n += g.chunks
 	return nil
 }
@@ -109,8 +112,22 @@ func openDictionary(packed []byte) (segment.Dictionary, error) {
 	return d, nil
 }
 
-// measure computes the norms from the lengths of all chunks.
-func (l *lexical) measure(lengths []uint32) {
+// measured returns the norms. It computes them once from the lengths of all chunks, which
+// only searches by keyword need. It panics like [group.bytes], also in later calls.
+func (l *lexical) measured() []float32 {
+	l.measure.Do(func() {
+		var lengths []uint32
+		for i := range *l.all {
+			for b := (*l.all)[i].bytes(lengthSection); len(b) >= 4; b = b[4:] {
+				lengths = append(lengths, binary.LittleEndian.Uint32(b))
+			}
+		}
+		l.setNorms(lengths)
+	})
+	return l.norms
+}
+
+func (l *lexical) setNorms(lengths []uint32) {
 	total := 0.0
 	for _, n := range lengths {
 		total += float64(n)
@@ -135,8 +152,9 @@ type Postings struct {
 func (r *Reader) Postings(term string) (*Postings, error) {
 	var p *Postings
 	hash := hashTerm(term)
-	for i, g := range r.lexical.groups {
-		list, err := findPostings(g.postings, term, hash, g.chunks)
+	for i := range r.lexical.groups {
+		g := &r.lexical.groups[i]
+		list, err := findPostings(g.of.bytes(postingSection), term, hash, g.chunks)
 		if err != nil {
 			return nil, r.damagedBy(err)
 		}

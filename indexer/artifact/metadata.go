@@ -133,7 +133,7 @@ func Decode(text []byte, where string) (m Metadata, err error) {
 	return m, nil
 }
 
-func damaged(dir, why string) error {
+func damaged(dir, why string) *fault.Fault {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "rebuild it: deskhand index DIR -o "+dir)
 }
 

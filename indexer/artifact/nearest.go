@@ -25,7 +25,7 @@ const margin = 20
 // query of zeros finds nothing. Nearest calls keep only for a few chunks. It returns an
 // error if query and the index have different dimensions, or if chromem fails.
 func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]Scored, Spread, error) {
-	v := &r.vectors
+	v := r.vectors()
 	unit, err := v.unit(query)
 	if unit == nil || k <= 0 {
 		return nil, Spread{}, err
@@ -54,7 +54,7 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 // a vector. It returns an error if query and the index have different dimensions, or if
 // a chunk is out of range.
 func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
-	v := &r.vectors
+	v := r.vectors()
 	unit, err := v.unit(query)
 	if err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func (s *cosines) of(chunk int) float64 {
 // Alike returns the cosine between the vectors of two chunks, or 0 if one has no
 // vector. Both chunks must be in range.
 func (r *Reader) Alike(a, b int) float64 {
-	x, xScale := r.vectors.row(a)
-	y, yScale := r.vectors.row(b)
+	x, xScale := r.vectors().row(a)
+	y, yScale := r.vectors().row(b)
 	sum := 0
 	for i := range x {
 		sum += int(int8(x[i])) * int(int8(y[i]))

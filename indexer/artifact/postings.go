@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"maps"
 	"math"
 	"slices"
@@ -260,6 +261,9 @@ func (r *Reader) EachTerm(visit func(hash uint64, chunks int)) error {
 		section = slices.Grow(section[:0], int(s.bytes))[:s.bytes]
 		if _, err := r.at.ReadAt(section, int64(s.offset)); err != nil {
 			return err
+		}
+		if g.unchecked != nil && crc32.Checksum(section, castagnoli) != s.crc {
+			return r.damagedBy(mismatch(postingSection))
 		}
 		if err := eachTerm(section, g.chunks, visit); err != nil {
 			return r.damagedBy(err)

@@ -43,7 +43,7 @@ func blugePostings(t testing.TB, snapshot *index.Snapshot, term string) []postin
 // ownPostings is what the postings of a group say of a term.
 func ownPostings(t testing.TB, g *lexicalGroup, term string) (out []posting, common bool) {
 	t.Helper()
-	l, err := findPostings(g.postings, term, hashTerm(term), g.chunks)
+	l, err := findPostings(g.of.bytes(postingSection), term, hashTerm(term), g.chunks)
 	if err != nil {
 		t.Fatal(err)
 	}

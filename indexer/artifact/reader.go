@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sort"
+	"sync"
 
 	"github.com/blevesearch/mmap-go"
 
@@ -33,9 +33,13 @@ type Reader struct {
 	pages   int
 	chunks  int
 	lexical *lexical
-	vectors vectors
 	weights span
 	blocks  *blockReader
+	// later is nil if all sections were compared with their checksums when the
+	// artifact was opened.
+	later *laterChecks
+	// embedded opens the vectors once.
+	embedded func() (*vectors, error)
 }
 
 // group is a directory entry with its bytes and its position in the corpus.
@@ -44,9 +48,19 @@ type group struct {
 	data       []byte
 	firstPage  int
 	firstChunk int
+	unchecked  *groupChecks // nil if the sections were checked when the artifact was opened
 }
 
+// bytes returns a section. If it does not match its checksum, bytes panics with that
+// error, as reading a truncated file does.
 func (g *group) bytes(section int) []byte {
+	if g.unchecked != nil {
+		g.unchecked.check(g, section)
+	}
+	return g.uncheckedBytes(section)
+}
+
+func (g *group) uncheckedBytes(section int) []byte {
 	s := g.sections[section]
 	if section == vectorSection && s.bytes > 0 {
 		zeros := padding(s.offset)
@@ -112,18 +126,68 @@ func Open(dir string) (*Reader, error) {
 var errReplaced = errors.New("it was replaced while it was opened")
 
 func open(dir string) (*Reader, error) {
+	d, err := Describe(dir)
+	if err != nil {
+		return nil, err
+	}
+	return d.open(false)
+}
+
+// Description is the metadata of an artifact that is not open. It cannot be changed.
+type Description struct {
+	dir    string
+	meta   Metadata
+	digest [sha256.Size]byte // of metadata.json
+}
+
+// Describe reads and checks the metadata of the artifact in dir. It returns the errors of
+// Open that concern metadata.
+func Describe(dir string) (*Description, error) {
 	m, digest, err := readMetadata(dir)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(filepath.Join(dir, m.Index.Path))
+	return &Description{dir, m, digest}, nil
+}
+
+// Metadata returns the metadata. The caller must not modify it.
+func (d *Description) Metadata() *Metadata { return &d.meta }
+
+// Open opens the described artifact without reading all of it: a section is compared
+// with its checksum when it is first read. Methods of the Reader panic if it does not match,
+// as they do if the file is truncated. If the artifact was replaced in the meantime, Open
+// opens the new one like the function [Open].
+func (d *Description) Open() (*Reader, error) {
+	r, err := d.open(true)
+	if errors.Is(err, errReplaced) {
+		return Open(d.dir)
+	}
+	return r, err
+}
+
+// Describes reports whether r is open on the described artifact, and its data file is
+// still in place.
+func (d *Description) Describes(r *Reader) bool {
+	if r.file == nil || r.digest != d.digest {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(d.dir, d.meta.Index.Path))
+	return err == nil && os.SameFile(info, r.file.info) && info.ModTime().Equal(r.file.info.ModTime()) && info.Size() == r.file.info.Size()
+}
+
+func (d *Description) open(later bool) (*Reader, error) {
+	dir := d.dir
+	file, err := os.Open(filepath.Join(dir, d.meta.Index.Path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, errReplaced
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open data file: %w", err)
 	}
-	r := &Reader{dir: dir, meta: m, digest: digest, blocks: newBlockReader()}
+	r := &Reader{dir: dir, meta: d.meta, digest: d.digest, blocks: newBlockReader()}
+	if later {
+		r.later = &laterChecks{dir: dir}
+	}
 	if err := r.load(file); err != nil {
 		r.Close()
 		return nil, damaged(dir, err.Error())
@@ -172,9 +236,13 @@ func (r *Reader) mapFile(file *os.File) (info os.FileInfo, err error) {
 
 // read parses the data file and opens its groups.
 func (r *Reader) read() error {
-	layout, err := parseLayout(r.data)
-	if err == nil {
+	layout, err := readLayout(r.at, int64(len(r.data)))
+	switch {
+	case err != nil:
+	case r.later == nil:
 		err = layout.checkSections(r.at)
+	default:
+		err = layout.weights.check(r.at, make([]byte, min(checkBuffer, int(layout.weights.bytes))))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
@@ -182,26 +250,48 @@ func (r *Reader) read() error {
 	if e := r.meta.Embedding; e == nil && layout.dimensions > 0 || e != nil && e.Dimensions != layout.dimensions {
 		return fmt.Errorf("the vectors in %s have %d dimensions, which does not match the embedding in metadata.json", r.meta.Index.Path, layout.dimensions)
 	}
-	r.lexical = newLexical()
-	var lengths []uint32
-	for _, e := range layout.groups {
-		g := group{entry: e, data: r.data, firstPage: r.pages, firstChunk: r.chunks}
-		r.groups = append(r.groups, g)
+	r.lexical = newLexical(&r.groups)
+	r.groups = make([]group, len(layout.groups))
+	for i, e := range layout.groups {
+		r.groups[i] = group{entry: e, data: r.data, firstPage: r.pages, firstChunk: r.chunks}
+		g := &r.groups[i]
+		if r.later != nil {
+			g.unchecked = &groupChecks{all: r.later, file: r.at}
+		}
 		if e.chunks > 0 {
-			if err := r.lexical.open(&g); err != nil {
+			if err := r.lexical.open(g); err != nil {
 				return err
 			}
-		}
-		for b := g.bytes(lengthSection); len(b) >= 4; b = b[4:] {
-			lengths = append(lengths, binary.LittleEndian.Uint32(b))
 		}
 		r.pages += e.pages
 		r.chunks += e.chunks
 	}
-	r.lexical.measure(lengths)
 	r.weights = layout.weights
-	r.vectors, err = openVectors(r.groups, layout.dimensions, r.data[layout.twins.offset:][:layout.twins.bytes])
+	r.embedded = sync.OnceValues(func() (*vectors, error) { return r.openVectors(layout) })
+	if r.later == nil {
+		r.lexical.measured()
+		_, err = r.embedded()
+	}
 	return err
+}
+
+// openVectors opens the vectors, and compares them with their checksums if that was left
+// for later.
+func (r *Reader) openVectors(layout *layout) (*vectors, error) {
+	twins := r.data[layout.twins.offset:][:layout.twins.bytes]
+	if r.later != nil && crc32.Checksum(twins, castagnoli) != layout.twins.crc {
+		return nil, errors.New("duplicate vectors: it does not match its checksum")
+	}
+	return openVectors(r.groups, layout.dimensions, twins)
+}
+
+// vectors returns the vectors. It panics if they are damaged, like [group.bytes].
+func (r *Reader) vectors() *vectors {
+	v, err := r.embedded()
+	if err != nil {
+		panic(Damage{damaged(r.dir, err.Error())})
+	}
+	return v
 }
 
 // Metadata returns the artifact's metadata. The caller must not modify it.

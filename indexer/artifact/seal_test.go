@@ -161,3 +161,48 @@ func TestDescriptionThatIsNoUTF8IsNoEdit(t *testing.T) {
 		t.Errorf("read back %+v, %v, %v; want no edit", read, err, checkDigest(read, text))
 	}
 }
+
+// What the fast way accepts is what the slow way accepts.
+func TestTheFastDigestIsTheSlowOne(t *testing.T) {
+	_, text, _ := sealedArtifact(t)
+	var m Metadata
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	same := func(text []byte) bool {
+		t.Helper()
+		slow, err := digestOf(text, m.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return canonicalDigest(text, m.Digest.CorpusDescription) == slow.Metadata
+	}
+	rich := Metadata{MetadataVersion: MetadataVersion, CorpusDescription: "a <b> \"c\" \\ \u2028 é", Terms: []string{"x", `y\"`, "{,]"},
+		Folders: map[string]string{"b": "2", "a": "1", "é": "3", "a/b": ""}, Taxonomy: map[string]Facet{"k": {Values: []string{}}}, Languages: map[string]int{"de": 2}}
+	encoded, err := rich.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Digest.CorpusDescription = rich.Digest.CorpusDescription
+	if !same(encoded) || canonicalDigest(encoded, rich.Digest.CorpusDescription) != rich.Digest.Metadata {
+		t.Errorf("the digests of what Encode wrote differ:\n%s", encoded)
+	}
+	if !same(marshaled(t, members(t, encoded))) {
+		t.Error("the digests of compact text differ")
+	}
+	for i := range text { // damaged text may not decode, but must not be accepted
+		bad := bytes.Clone(text)
+		bad[i] ^= 1
+		var got Metadata
+		if json.Unmarshal(bad, &got) != nil || got.Digest == nil {
+			continue
+		}
+		slow, err := digestOf(bad, got.Digest)
+		if err == nil && slow.Metadata != got.Digest.Metadata && canonicalDigest(bad, got.Digest.CorpusDescription) == got.Digest.Metadata {
+			t.Errorf("only the fast way accepts byte %d changed: %s", i, bad)
+		}
+	}
+	for _, broken := range []string{"", "{", `{"a`, `{"a"`, `{"a":`, `{"a":[`, `{"a":[1`, `{"a":1`, `{"a":{"b":"\`, "[1]", `{"a":[1,{}]`} {
+		canonicalDigest([]byte(broken), "x") // ends
+	}
+}

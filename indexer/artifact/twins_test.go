@@ -24,7 +24,7 @@ func TestTwinsAreFoundAcrossGroups(t *testing.T) {
 	}
 	all := allVectors(docs)
 	scanned := 0
-	for _, run := range r.vectors.runs {
+	for _, run := range r.vectors().runs {
 		scanned += len(run.scales) / 4
 	}
 	if scanned > len(all)/2 {
@@ -34,8 +34,8 @@ func TestTwinsAreFoundAcrossGroups(t *testing.T) {
 	for c, v := range all {
 		key := string(rowOf(v))
 		if before, ok := first[key]; ok {
-			if r.vectors.after(before) != c {
-				t.Fatalf("after(%d) = %d, want %d", before, r.vectors.after(before), c)
+			if r.vectors().after(before) != c {
+				t.Fatalf("after(%d) = %d, want %d", before, r.vectors().after(before), c)
 			}
 		}
 		first[key] = c

@@ -145,8 +145,8 @@ type vectors struct {
 
 // openVectors opens the vectors of all groups. It returns an error if a vector could
 // produce a score that is not a number, because a data file may be untrusted.
-func openVectors(groups []group, dimensions int, next []byte) (vectors, error) {
-	v := vectors{dimensions: dimensions, stride: stride(dimensions), mean: make([]float32, dimensions)}
+func openVectors(groups []group, dimensions int, next []byte) (*vectors, error) {
+	v := &vectors{dimensions: dimensions, stride: stride(dimensions), mean: make([]float32, dimensions)}
 	sum := make([]float64, dimensions)
 	for i := range groups {
 		g := &groups[i]
@@ -192,7 +192,12 @@ func (v *vectors) row(chunk int) (row []byte, scale float32) {
 }
 
 // Dimensions returns the length of the index's vectors, or 0 if it has none.
-func (r *Reader) Dimensions() int { return r.vectors.dimensions }
+func (r *Reader) Dimensions() int {
+	if r.meta.Embedding == nil {
+		return 0
+	}
+	return r.meta.Embedding.Dimensions
+}
 
 // Embedding identifies the embedder that computed the vectors. It is nil if the index
 // has no vectors.

@@ -260,7 +260,7 @@ func TestRowsAreAligned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range r.vectors.groups {
+	for _, g := range r.vectors().groups {
 		if at := bytes.Index(data, g.rows); at%rowAlign != 0 {
 			t.Errorf("the rows of the chunks from %d on begin at %d", g.first, at)
 		}
@@ -373,10 +373,11 @@ func table(b *testing.B, n, dimensions int) *Reader {
 		r.groups = append(r.groups, g)
 		r.chunks += g.chunks
 	}
-	var err error
-	if r.vectors, err = openVectors(r.groups, dimensions, equal.bytes()); err != nil {
+	v, err := openVectors(r.groups, dimensions, equal.bytes())
+	if err != nil {
 		b.Fatal(err)
 	}
+	r.meta.Embedding, r.embedded = &Embedding{Dimensions: dimensions}, func() (*vectors, error) { return v, nil }
 	return r
 }
 

@@ -16,6 +16,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/indexer/embed/model"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -129,10 +130,18 @@ func providerOf(spec string) *provider {
 	return &providers[i]
 }
 
-// openBuiltin opens the included model without copying it, which takes microseconds
-// (BenchmarkOpenBuiltin). It does not verify the model, because a test does so and
+// openBuiltin opens the included model without copying it, once for all indexes of a
+// process. It does not verify the model, because a test does so and
 // the model's bytes are part of the program.
-func openBuiltin(string, Options) (Embedder, error) { return Parse(model.Weights) }
+func openBuiltin(string, Options) (Embedder, error) {
+	m, err := includedModel()
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+var includedModel = sync.OnceValues(func() (*Static, error) { return Parse(model.Weights) })
 
 func openNone(string, Options) (Embedder, error) { return nil, nil }
 

@@ -4,7 +4,9 @@
 package language
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -46,6 +48,11 @@ var codes = map[string]Code{
 	"french": French, "german": German, "hungarian": Hungarian, "italian": Italian, "japanese": Japanese,
 	"korean": Korean, "norwegian": Norwegian, "portuguese": Portuguese, "romanian": Romanian, "russian": Russian,
 	"spanish": Spanish, "swedish": Swedish, "tamil": Tamil, "turkish": Turkish,
+}
+
+// All returns the supported languages in order. English is the first.
+func All() []Code {
+	return slices.Compact(slices.Sorted(maps.Values(codes)))
 }
 
 // String returns the language code, which is "en" for English.

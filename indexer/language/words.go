@@ -1,6 +1,8 @@
 package language
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -60,6 +62,25 @@ var functionWords = sync.OnceValue(func() map[string][]Code {
 	}
 	return all
 })
+
+// detection is the version of the code of [Detect]. Increase it if the code finds another
+// language in any page.
+const detection = 1
+
+// Rules describes everything by which [Detect] finds languages. If two versions of this
+// package have different rules, they may find different languages.
+func Rules() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, detection, maxRead, leastHits, leastKinds, leastShare, claimedHits, claimedKinds, claimedShare, cjkWeight, claimedCJKWeight, kanaShare, hangulShare, maxFunctionWord)
+	of := functionWords()
+	for _, word := range slices.Sorted(maps.Keys(of)) {
+		fmt.Fprintln(&b, word, slices.Sorted(slices.Values(of[word])))
+	}
+	for _, tag := range slices.Sorted(maps.Keys(codes)) {
+		fmt.Fprintln(&b, tag, codes[tag])
+	}
+	return b.String()
+}
 
 // Joins reports whether word is a function word in c. Function words hold sentences
 // together or begin questions.

@@ -60,7 +60,8 @@ type Entry struct {
 	// Folder is the folder that contains the index.
 	Folder string `json:"folder"`
 
-	texts bool
+	texts     bool
+	described *artifact.Description
 }
 
 // ID returns NAME or NAME@VERSION.
@@ -124,12 +125,30 @@ func (s Shelf) List() ([]Entry, []Problem, error) { return s.list(read) }
 // does not notice a damaged index.
 func (s Shelf) Look() ([]Entry, []Problem, error) {
 	return s.list(func(dir string) (Entry, error) {
-		m, err := artifact.ReadMetadata(dir)
+		d, err := artifact.Describe(dir)
 		if err != nil {
 			return Entry{}, err
 		}
-		return entryOf(dir, &m)
+		e, err := entryOf(dir, d.Metadata())
+		e.described = d
+		return e, err
 	})
+}
+
+// Described returns the library's metadata as Look read it. It is nil in a list of
+// [Shelf.List].
+func (e Entry) Described() *artifact.Description { return e.described }
+
+// Unlisted returns an entry for the index in dir, which is not on a shelf, under the given
+// name. It returns the errors of [artifact.Describe].
+func Unlisted(dir, name string) (Entry, error) {
+	d, err := artifact.Describe(dir)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := entryOf(dir, d.Metadata())
+	e.Name, e.Version, e.described = name, "", d
+	return e, err
 }
 
 func (s Shelf) list(read func(dir string) (Entry, error)) ([]Entry, []Problem, error) {

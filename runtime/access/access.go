@@ -25,6 +25,7 @@ const (
 	ByKey    = "key"         // browser whose user typed the person's key
 	ByBearer = "bearer"      // program that sent the person's key
 	ByAnswer = "answer-link" // stranger with a link that is valid for one answer
+	ByMail   = "mail-link"   // person with a link from a mail, which is valid for one answer
 	ByToken  = "token"       // program that sent the agents' token
 	ByInvite = "invite"      // browser of a person who was invited
 	ByNamed  = "named-token" // program that sent a token created for a person

@@ -49,7 +49,11 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	if people.WaitSet && r.Trigger != elicit.TaskGate { // a budget waits as long as it takes
 		r.WaitMS = people.Wait.Milliseconds()
 	}
-	ended, err := hub.Ask(ctx, r)
+	ask := func() (elicit.Request, error) { return hub.Ask(ctx, r) }
+	if q.Permission {
+		ask = func() (elicit.Request, error) { return hub.AskByRule(ctx, r) }
+	}
+	ended, err := ask()
 	if err != nil && errors.Is(context.Cause(ctx), executor.ErrSettled) {
 		if now, held := a.afterHold(context.WithoutCancel(ctx), hub, ended.ID); held {
 			return answerOf(q, &now), nil // a person has pressed, maybe to stop
@@ -100,7 +104,7 @@ func requestOf(q executor.Question) (elicit.Request, error) {
 		text = title
 	}
 	if p := q.Proposal; p != nil {
-		r.Proposal = &elicit.Proposal{Action: p.Action, Text: p.Text, Marks: p.Marks}
+		r.Proposal = &elicit.Proposal{Action: p.Action, Text: p.Text, Marks: p.Marks, Call: p.Call}
 		if r.Message = title; q.Message != "" {
 			r.Message = textutil.Shorten("The agent says: "+q.Message, 4000)
 		}
@@ -154,6 +158,9 @@ func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 		return executor.Answer{Outcome: string(elicit.Cancel)}
 	}
 	a := executor.Answer{Outcome: string(elicit.Accept), Values: map[string]any{}}
+	if rule := r.Completion.Rule; rule != nil {
+		a.Rule = rule.Words()
+	}
 	if len(formOf(q)) > 0 || len(r.Schema) > 0 {
 		a.Values = r.Content()
 		return a

@@ -8,9 +8,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/audit"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/routing"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/signin"
 	"github.com/deskhand/deskhand/runtime/surface"
+	"github.com/deskhand/deskhand/runtime/surface/mail"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/telemetry"
@@ -101,6 +103,9 @@ type People struct {
 	Ref      bool          // ask_user uses the specification's schema
 	Inbox    string        // InboxAuto, InboxOff or HOST:PORT
 	Attended bool          // opening the inbox counts as a way to reach a person
+	// Routing has the steps for questions that nobody answers, by the project's name. The
+	// empty name is for all others.
+	Routing map[string]routing.Policy
 }
 
 // Values of [People.Inbox] other than an address.
@@ -125,6 +130,9 @@ type Docs struct {
 	// empty, all are served.
 	Shelf     string
 	Libraries []string
+	// Own is an index to serve with Shelf, as a library named after the project. It is
+	// empty if there is none.
+	Own string
 	// Project is the folder of the project whose lock files select versions of the
 	// shelf's libraries. If empty, all versions are equal.
 	Project string
@@ -161,6 +169,12 @@ type Notices struct {
 	Quiet notify.Quiet
 	Base  string // base URL of links; empty: the pages' own address
 	Ends  string // which ends of attempts to tell of; empty: EndsAll
+	// Mail configures the mail server; nil: no mails. Owner is the address of the
+	// installation's owner; empty: none.
+	Mail  *mail.Options
+	Owner string
+	// FollowUp reports whether a second message says how a question ended.
+	FollowUp bool
 }
 
 // SignIn configures signing in with an identity provider.

@@ -37,6 +37,7 @@ type docsServer struct {
 	engine    *search.Engine // nil until open
 	shelf     string         // served instead of dir; empty if there is none
 	only      []string       // the shelf's libraries to serve; if empty, all of them
+	own       string         // an index to serve with the shelf; may be empty
 	project   string         // folder of the project whose lock files select versions; may be empty
 	beside    string         // a shelf that is not served because dir is; may be empty
 	// shelfLater returns the shelf to serve if there is no index, or "". It may be nil.

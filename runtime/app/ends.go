@@ -2,16 +2,17 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/web"
 	"github.com/deskhand/deskhand/runtime/web/board"
 )
 
@@ -33,37 +34,56 @@ func (a *App) notifyEnds(ctx context.Context) {
 	if err != nil || len(n.Hooks) == 0 && surfaces.Slack == nil {
 		return
 	}
-	token, _, err := a.token()
+	_, hooks, err := a.hooks()
 	if err != nil {
 		return // startup has already reported the error
 	}
+	if surfaces.Slack != nil {
+		hooks = append(hooks, slackHook(*surfaces.Slack))
+	}
+	sending := make(chan struct{})
+	go func() { defer close(sending); a.sendNotices(ctx) }()
+	a.tellEnds(ctx, n, hooks)
+	<-sending
+}
+
+// tellEnds sends the ends that n wants to hooks until ctx ends or the store is closed.
+// Of all processes, only one tells each end to the hooks of the same way.
+func (a *App) tellEnds(ctx context.Context, n Notices, hooks []notify.Hook) {
 	m, err := a.Work(ctx)
+	if err != nil || n.Ends == EndsOff {
+		return
+	}
+	box, err := a.Outbox(ctx)
 	if err != nil {
 		return
 	}
-	var hooks []notify.Hook
-	for _, h := range n.Hooks {
-		hooks = append(hooks, h.Signed(web.Key(token, "webhook")))
-	}
-	if surfaces.Slack != nil {
-		o := *surfaces.Slack
-		hooks = append(hooks, notify.HookTo("slack", func(ctx context.Context, m notify.Message) error { return slack.Say(ctx, o, m.Text) }))
-	}
+	ctx, stop := context.WithCancel(ctx)
 	ends := make(chan notify.End)
 	var sending sync.WaitGroup
 	sending.Go(func() {
-		notify.RunEnds(ctx, notify.Options{Hooks: hooks, Quiet: n.Quiet, First: a.Once, Log: a.log}, ends)
+		notify.RunEnds(ctx, notify.Options{Box: box, Hooks: hooks, Quiet: n.Quiet, Log: a.log}, ends)
 	})
 	defer sending.Wait()
+	defer stop()
 	for ctx.Err() == nil {
-		if err := a.followEnds(ctx, m, n, ends); err != nil && ctx.Err() == nil {
+		err := a.followEnds(ctx, m, n, ends)
+		if errors.Is(err, store.ErrClosed) {
+			return
+		}
+		if err != nil && ctx.Err() == nil {
 			a.log.Warn("cannot follow the ends of attempts", "error", err)
 		}
 		pause(ctx, time.Second)
 	}
 }
 
-// followEnds sends the ends of attempts until ctx ends or the feed cannot be read.
+// slackHook says messages in Slack's channel, for people to read only.
+func slackHook(o slack.Options) notify.Hook {
+	return notify.HookTo("slack", func(ctx context.Context, m notify.Message) error { return slack.Say(ctx, o, m.Text) })
+}
+
+// followEnds sends the ends of attempts to a channel until ctx ends or the feed cannot be read.
 func (a *App) followEnds(ctx context.Context, m *tasks.Manager, n Notices, ends chan<- notify.End) error {
 	w, err := m.Watch(ctx, -1, "")
 	if err != nil {
@@ -76,12 +96,9 @@ func (a *App) followEnds(ctx context.Context, m *tasks.Manager, n Notices, ends 
 			return err
 		}
 		for _, e := range events {
-			if e.Type != tasks.ProcessEnded || e.State == tasks.Killed || n.Ends == EndsFailed && e.State != tasks.Failed {
-				continue
-			}
 			end, err := a.endOf(ctx, m, n, e)
 			if err != nil || end == nil {
-				continue // it continues, or was deleted
+				continue // not an end, or the attempt was deleted
 			}
 			select {
 			case ends <- *end:
@@ -92,9 +109,12 @@ func (a *App) followEnds(ctx context.Context, m *tasks.Manager, n Notices, ends 
 	}
 }
 
-// endOf describes the end of an attempt. It returns nil if the attempt continues with
-// another process.
+// endOf describes the end of an attempt. It returns nil if the event is not such an end,
+// if n does not want it, or if the attempt continues with another process.
 func (a *App) endOf(ctx context.Context, m *tasks.Manager, n Notices, e tasks.Event) (*notify.End, error) {
+	if e.Type != tasks.ProcessEnded || e.State == tasks.Killed || n.Ends == EndsFailed && e.State != tasks.Failed {
+		return nil, nil
+	}
 	s, err := m.Status(ctx, e.AttemptID)
 	if err != nil || !s.Ended() || s.ProcessID != e.ProcessID {
 		return nil, err
@@ -110,7 +130,7 @@ func (a *App) endOf(ctx context.Context, m *tasks.Manager, n Notices, e tasks.Ev
 	lines := []string{how, strings.TrimPrefix(s.Usage.Words(), ", "), fmt.Sprintf("by %s, %s", s.Executor, c.Project.Name)}
 	body := strings.TrimSpace(strings.Join(lines[:2], "\n")) + "\n" + lines[2]
 	return &notify.End{ID: "ended-" + e.ProcessID, Title: word + ": " + c.Task.Title, Body: strings.TrimSpace(body), Asker: s.Executor, Place: c.Project.Name,
-		URL: a.attemptURL(ctx, n, e.AttemptID), Failed: s.State == tasks.Failed}, nil
+		URL: a.attemptURL(ctx, n, e.AttemptID), Path: board.AttemptPath(e.AttemptID), Failed: s.State == tasks.Failed}, nil
 }
 
 // attemptURL returns the address of an attempt's page, or "" if no server has it.

@@ -51,6 +51,17 @@ func (a *App) KeepInbox(ctx context.Context) (stop func(), err error) {
 	return a.keepInbox(ctx, func(context.Context) {})
 }
 
+// AttendedHub returns the question hub. If attended is set, it also serves the inbox as
+// [App.KeepInbox] does, until stop is called.
+func (a *App) AttendedHub(ctx context.Context, attended bool) (hub *elicit.Hub, stop func(), err error) {
+	hub, err = a.Hub(ctx)
+	if err != nil || !attended {
+		return hub, func() {}, err
+	}
+	stop, err = a.KeepInbox(ctx)
+	return hub, stop, err
+}
+
 // keepInbox is like [App.KeepInbox], but begins when first has returned.
 func (a *App) keepInbox(ctx context.Context, first func(context.Context)) (stop func(), err error) {
 	people, err := a.config.People.Get()
@@ -243,6 +254,8 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 			announcing.Go(func() { p.announce(ctx, address) })
 			announcing.Go(func() { pages.notify(ctx, address) })
 			announcing.Go(func() { pages.push(ctx) })
+			announcing.Go(func() { pages.remind(ctx, address) })
+			announcing.Go(func() { p.app.calendars(ctx) })
 		},
 	}
 	pages.enter(&o)
@@ -296,4 +309,60 @@ func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string
 		}
 		pause(ctx, 20*time.Millisecond)
 	}
+}
+
+// InboxLink waits a moment for the inbox and returns the address of one of its pages, or
+// "" if no process serves the inbox. If seen is true, only a person sees the link, and it
+// contains a one-time sign-in code.
+func (a *App) InboxLink(ctx context.Context, hub *elicit.Hub, path string, seen bool) string {
+	address := AwaitInbox(ctx, hub, inboxComes)
+	if address == "" {
+		return ""
+	}
+	if !seen {
+		return address + path
+	}
+	in, err := a.Visitors()
+	if err != nil {
+		return address + path
+	}
+	return in.LoginLink(address, path)
+}
+
+// inboxOpens is the time in which this process has to serve the inbox, if no other does.
+const inboxOpens = 5 * time.Second
+
+// OfferInbox passes show a single-use link to the inbox. If no process serves the inbox,
+// this process calls serves and then serves it until ctx ends.
+func (a *App) OfferInbox(ctx context.Context, show func(link string) error, serves func()) error {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	in, err := a.Visitors()
+	if err != nil {
+		return err
+	}
+	up, err := hub.Reach(ctx)
+	if err != nil {
+		return err
+	}
+	if address := InboxAddress(up); address != "" && Listening(ctx, HostOf(address)) {
+		return show(in.LoginLink(address, "/"))
+	}
+	leave, err := a.KeepInbox(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	address := AwaitInbox(ctx, hub, inboxOpens)
+	if address == "" {
+		return fault.New("no_inbox", "cannot serve the inbox", "run \"deskhand serve --http\", or stop the program that uses the address in the setting inbox")
+	}
+	if err := show(in.LoginLink(address, "/")); err != nil {
+		return err
+	}
+	serves()
+	<-ctx.Done()
+	return nil
 }

@@ -6,12 +6,21 @@ import (
 )
 
 func TestMemoryIsForWhatAServerKeeps(t *testing.T) {
-	for kept, want := range map[uint64]int64{0: 128 << 20, 40 << 20: 128 << 20, 100 << 20: 232 << 20, 1 << 30: 2<<30 + 32<<20} {
-		if got := memoryFor(kept); got != want {
-			t.Errorf("memoryFor(%d MiB) = %d MiB, want %d", kept>>20, got>>20, want>>20)
+	for _, c := range []struct {
+		kept, now uint64
+		want      int64
+	}{
+		{0, 0, 48 << 20},
+		{10 << 20, 10 << 20, 48 << 20},
+		{100 << 20, 100 << 20, 212 << 20},
+		{1 << 30, 1 << 30, 2<<30 + 12<<20},
+		{10 << 20, 80 << 20, 132 << 20}, // a large call: what is in use fits, with room for garbage
+	} {
+		if got := memoryFor(c.kept, c.now); got != c.want {
+			t.Errorf("memoryFor(%d MiB, %d MiB) = %d MiB, want %d", c.kept>>20, c.now>>20, got>>20, c.want>>20)
 		}
 	}
-	if memoryFor(math.MaxUint64) < 0 {
+	if memoryFor(math.MaxUint64, math.MaxUint64) < 0 {
 		t.Error("there is a bound that is none")
 	}
 	if live() == 0 {

@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -19,7 +20,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -42,6 +45,8 @@ type App struct {
 	workEnded bool
 	manager   *tasks.Manager // nil until open
 	closing   sync.Once
+	// pushClient sends push messages in tests. If nil, they go only to the internet.
+	pushClient *http.Client
 	// serveAttempt is [tasks.Options.Serve]. Only a runner sets it.
 	serveAttempt func(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error)
 }
@@ -122,14 +127,15 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 		tell()
 		return nil, nil, errors.Join(err, db.Close())
 	}
+	options.Rules = rulesOf(db)
 	a.db, a.hub, a.tell = db, elicit.New(db, options), tell
 	return a.hub, db, nil
 }
 
 // openStore opens a store with every package's tables.
 func (a *App) openStore(ctx context.Context, place string) (*store.DB, error) {
-	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema())
-	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema()), surface.Schemas()...)...)
+	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema(), rules.Schema())
+	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema(), outbox.Schema()), surface.Schemas()...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +158,7 @@ func (a *App) ownHub(ctx context.Context) (hub *elicit.Hub, stop func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
+	options.Rules = rulesOf(db)
 	hub = elicit.New(db, options)
 	return hub, sync.OnceFunc(func() { hub.Close(); tell() }), nil
 }

@@ -29,7 +29,7 @@ type peoplePages struct {
 // attempt on the board.
 func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
 	p := &peoplePages{app: a, in: in, shell: newShell(in), withWork: withBoard}
-	options := inbox.Options{Shell: p.shell, Log: a.log, Key: web.Key(in.Key, "answers"), Hub: a.Hub}
+	options := inbox.Options{Shell: p.shell, Log: a.log, Key: web.Key(in.Key, "answers"), Hub: a.Hub, Mails: a.mails(), ProjectName: a.ProjectName}
 	if sender, err := p.sender(); err != nil {
 		a.log.Warn("cannot send push messages", "error", err)
 	} else {

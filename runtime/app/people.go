@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/rota"
+	"github.com/deskhand/deskhand/runtime/routing"
+	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -32,7 +36,7 @@ func (a *App) ForgetCredentials(ctx context.Context, name string) error {
 	return gateway.Forget(ctx, db, name)
 }
 
-// members implements [elicit.Options.People]. It leaves out people who can answer nowhere.
+// members implements [elicit.Options.People].
 func (a *App) members(ctx context.Context) (all []elicit.Member, err error) {
 	r, err := a.Register(ctx)
 	if err != nil {
@@ -40,11 +44,77 @@ func (a *App) members(ctx context.Context) (all []elicit.Member, err error) {
 	}
 	list, err := r.List(ctx)
 	for _, p := range list {
-		if p.Reachable {
-			all = append(all, elicit.Member{Principal: p.Name, Roles: p.Roles})
+		m := elicit.Member{Principal: p.Name, Roles: p.Roles}
+		if m.Lacking = a.lacking(p); m.Lacking != "" {
+			m.Remedy = "run: deskhand people invite " + p.Name
+			if !p.Reachable {
+				m.Remedy = "run: deskhand people set " + p.Name + " --scope answer"
+			}
 		}
+		all = append(all, m)
 	}
 	return all, err
+}
+
+// lacking returns why a person cannot be asked, or "". With a proxy that signs people in,
+// each can come.
+func (a *App) lacking(p people.Person) string {
+	if proxy, err := a.config.Proxy.Get(); p.Reachable && err == nil && proxy.Header != "" {
+		return ""
+	}
+	return p.Lacking
+}
+
+// world implements [elicit.Options.World].
+func (a *App) world(ctx context.Context, project string) (w routing.World, err error) {
+	r, err := a.Register(ctx)
+	if err != nil {
+		return w, err
+	}
+	all, err := r.List(ctx)
+	if err != nil {
+		return w, err
+	}
+	for _, p := range all {
+		if a.lacking(p) != "" || !p.Boundary.Sees(project) {
+			continue
+		}
+		quiet, err := routing.ParseQuiet(p.Quiet, p.Zone, p.QuietExcept)
+		if err != nil {
+			a.log.Warn("cannot read quiet hours", "person", p.Name, "error", err)
+		}
+		w.People = append(w.People, routing.Person{Name: p.Name, Roles: p.Roles, Quiet: quiet})
+	}
+	members, err := a.config.Members.Get() // of surfaces, such as Slack
+	for _, m := range members {
+		if m.Principal != elicit.Local && !slices.ContainsFunc(w.People, func(p routing.Person) bool { return p.Name == m.Principal }) &&
+			!slices.ContainsFunc(all, func(p people.Person) bool { return p.Name == m.Principal }) {
+			w.People = append(w.People, routing.Person{Name: m.Principal, Roles: m.Roles})
+		}
+	}
+	if err != nil {
+		return w, err
+	}
+	rotas, err := r.Rotas(ctx)
+	w.Rotas = map[string]*rota.Rota{}
+	for _, one := range rotas {
+		w.Rotas[one.Name] = one.Rota
+	}
+	return w, err
+}
+
+// policy implements [elicit.Options.Policy].
+func (a *App) policy(in elicit.Context) string {
+	p, err := a.config.People.Get()
+	if err != nil {
+		return ""
+	}
+	for _, project := range []string{in.Project, in.ProjectID} {
+		if steps, found := p.Routing[project]; found && project != "" {
+			return steps.String()
+		}
+	}
+	return p.Routing[""].String()
 }
 
 // boundary implements [elicit.Options.Boundary].
@@ -78,13 +148,25 @@ func (a *App) ProjectName(ctx context.Context, id string) (string, error) {
 	return found[0].Name, nil
 }
 
+// rulesOf returns the rules of a store. A rule applies only while its person may answer.
+func rulesOf(db *store.DB) *rules.Register {
+	return &rules.Register{DB: db, Person: func(ctx context.Context, tx *store.Tx, name string) (rules.Person, error) {
+		now, err := people.Now(ctx, tx, name)
+		return rules.Person{Known: now.Known, Answers: now.Answers, Roles: now.Roles, Since: now.Added, Boundary: now.Boundary}, err
+	}}
+}
+
 // known refuses a name in the settings that no person has, with code no_person.
 func known(ctx context.Context, db *store.DB, name string) error {
 	if name == "" {
 		return nil
 	}
 	p, err := people.In(db).Person(ctx, name)
-	if err == nil && p.Name != name {
+	if err == nil && p.Name == name {
+		_ = people.In(db).Here(ctx, name) // a read-only store knows the person all the same
+		return nil
+	}
+	if err == nil {
 		err = fault.Misuse("the setting person is "+name+", and the person's name is "+p.Name, "write it the same way")
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/netguard"
+	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
@@ -39,14 +40,10 @@ func TestANewQuestionIsPushedOnce(t *testing.T) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
+	a.pushClient = service.Client()
 	for range 2 {
 		p := a.peoplePages(web.People{Key: strings.Repeat("k", 40)}, false)
-		sender, err := p.sender()
-		if err != nil {
-			t.Fatal(err)
-		}
-		sender.Client = service.Client()
-		running.Go(func() { p.pushWith(ctx, sender) })
+		running.Go(func() { p.notify(ctx, "http://desk") })
 	}
 	hub, err := a.Hub(t.Context())
 	if err != nil {
@@ -131,11 +128,7 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 	}
 	defer w.Close()
 	p := a.peoplePages(web.People{Key: strings.Repeat("k", 40)}, true)
-	sender, err := p.sender()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sender.Client = service.Client()
+	a.pushClient = service.Client()
 	repo := t.TempDir()
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}} {
 		if out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
@@ -158,6 +151,7 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 	launching := make(chan error, 1)
 	go func() { launching <- m.Launch(ctx) }() // as the launcher's process does
 	defer func() { stop(); <-launching }()
+	var end *notify.End
 	for ended := false; !ended; {
 		events, err := w.Next(t.Context())
 		if err != nil {
@@ -165,18 +159,39 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 		}
 		for _, e := range events {
 			if e.Type == tasks.ProcessEnded {
-				for range 2 { // as two servers do
-					if err := p.pushEnd(t.Context(), m, sender, e); err != nil {
-						t.Fatal(err)
-					}
-				}
 				ended = true
+				if end, err = a.endOf(t.Context(), m, Notices{Ends: EndsFailed}, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if other, err := a.endOf(t.Context(), m, Notices{Ends: EndsFailed}, tasks.Event{Type: e.Type, State: tasks.Completed, AttemptID: e.AttemptID, ProcessID: e.ProcessID}); other != nil || err != nil {
+				t.Errorf("only failures are wanted: %+v, %v", other, err)
 			}
 		}
 	}
-	got, _ := service.Got()
+	if end == nil {
+		t.Fatal("the failed attempt is not told of")
+	}
+	box, err := a.Outbox(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sending sync.WaitGroup
+	for range 2 { // as two servers do
+		ends := make(chan notify.End)
+		sending.Go(func() {
+			notify.RunEnds(ctx, notify.Options{Box: box, Hooks: []notify.Hook{a.pushHook(p.in.Key)}}, ends)
+		})
+		sending.Go(func() { a.sendNotices(ctx) })
+		ends <- *end
+	}
+	var got []string
+	waittest.Until(t, "a message has come", func() (bool, any) { got, _ = service.Got(); return len(got) > 0, got })
+	stop()
+	sending.Wait()
+	got, _ = service.Got()
 	var said pushed
-	if len(got) != 1 || json.Unmarshal([]byte(got[0]), &said) != nil || said.Title != "The attempt has failed: Round the prices" || said.Path != "/work/attempts/"+started.AttemptID {
+	if len(got) != 1 || json.Unmarshal([]byte(got[0]), &said) != nil || said.Title != "Failed: Round the prices" || said.Path != "/work/attempts/"+started.AttemptID {
 		t.Errorf("messages %q; want one of the failed attempt", got)
 	}
 }

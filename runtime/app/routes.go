@@ -36,6 +36,8 @@ var Routes = map[string]access.Rule{
 	"GET /inbox/events":          answers,
 	"GET /history":               answers,
 	"GET /history.jsonl":         answers,
+	"GET /rules":                 answers,
+	"POST /rules":                answers, // only one's own, and only from a browser
 	"/ahp":                       answers,
 
 	"GET /counts": answers,
@@ -71,6 +73,7 @@ var Routes = map[string]access.Rule{
 	"GET /auth/connect":     connects,
 
 	"/answer/{code}":               {}, // the code is signed, and answers one question once
+	"/mail/{code}":                 {}, // the code is of one mail to one person, and answers one question once
 	"GET /connect/client.json":     {},
 	"/.well-known/agent-card.json": {},
 }

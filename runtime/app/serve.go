@@ -45,7 +45,7 @@ type Service struct {
 // store to see whether a question is open.
 const inboxAfter = 200 * time.Millisecond
 
-// inboxComes is how long a call waits for the inbox of its own server to listen before it
+// inboxComes is how long a call waits for the inbox of its own process to listen before it
 // tells where a person can answer.
 const inboxComes = 500 * time.Millisecond
 
@@ -309,7 +309,7 @@ func (a *App) newLibrary(explain bool) (*docsServer, error) {
 			return nil, err
 		}
 	}
-	return &docsServer{dir: d.Dir, shelf: d.Shelf, shelfLater: d.ShelfLater, only: d.Libraries, project: d.Project, beside: d.Beside, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+	return &docsServer{dir: d.Dir, shelf: d.Shelf, shelfLater: d.ShelfLater, only: d.Libraries, own: d.Own, project: d.Project, beside: d.Beside, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
 // add adds tools to serve, and advice to the instructions.

@@ -120,7 +120,9 @@ func (h *httpServer) enter(o *web.Options) {
 	}
 	if h.has("work") {
 		h.boardPage(o, h.pages)
-		o.Samples = h.usageSamples
+		o.Samples = func() []web.Sample { return append(h.usageSamples(), h.outboxSamples()...) }
+	} else if h.pages != nil {
+		o.Samples = h.outboxSamples
 	}
 	if h.lib.hasDocs() {
 		h.searchPage(o, h.lib)
@@ -139,10 +141,15 @@ func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr)
 		h.lib.door.at(base)
 	}
 	h.Tell(fmt.Sprintf("serving MCP at %s/mcp%s", base, h.where))
+	if to, ok := at.(*net.TCPAddr); ok && !to.IP.IsLoopback() && h.config.BaseURL == "" && h.config.PublicURL == "" {
+		h.Tell("other machines reach this server without encryption: tokens and answers can be read on the network; put a proxy with TLS before it, see deskhand help serve-a-team")
+	}
 	if h.pages != nil && h.people.HasInbox() {
 		h.announcing.Go(func() { h.pages.announce(ctx, here) })
 		h.announcing.Go(func() { h.pages.notify(ctx, base) })
 		h.announcing.Go(func() { h.pages.push(ctx) })
+		h.announcing.Go(func() { h.pages.remind(ctx, base) })
+		h.announcing.Go(func() { h.calendars(ctx) })
 	}
 	h.tellPage(base, o.People)
 }

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +32,7 @@ type Libraries struct {
 	current atomic.Pointer[search.Federation]
 	opened  string // the shelf's state before it was opened
 	project project
+	own     string // an index served with the shelf, or ""
 }
 
 // OpenLibraries opens the libraries on the shelf in dir: those with the given IDs or
@@ -37,7 +41,13 @@ type Libraries struct {
 // OpenLibraries returns the fault "no_library" if there are no libraries, or if one of
 // the given libraries is missing.
 func OpenLibraries(dir string, only []string, in string, o search.Options, log *slog.Logger) (*Libraries, error) {
-	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, options: o, log: log, open: map[string]*search.Engine{}, project: project{dir: in}}
+	return openLibraries(dir, "", only, in, o, log)
+}
+
+// openLibraries works like OpenLibraries, but also opens the index in the folder own unless
+// it is empty. The shelf may then have no libraries.
+func openLibraries(dir, own string, only []string, in string, o search.Options, log *slog.Logger) (*Libraries, error) {
+	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, own: own, options: o, log: log, open: map[string]*search.Engine{}, project: project{dir: in}}
 	l.opened = l.state()
 	entries, err := l.list()
 	if err != nil {
@@ -55,6 +65,11 @@ func OpenLibraries(dir string, only []string, in string, o search.Options, log *
 			chosen = append(chosen, e)
 		}
 		entries = chosen
+	}
+	if own != "" {
+		if entries, err = l.withOwn(entries); err != nil {
+			return nil, err
+		}
 	}
 	if len(entries) == 0 {
 		return nil, fault.New("no_library", "there are no libraries in "+dir, "add one: deskhand add SOURCE")
@@ -82,7 +97,7 @@ func (l *Libraries) use(entries []shelf.Entry) {
 	for i, engine := range l.engines(entries) {
 		if e := entries[i]; engine != nil {
 			here[e.Folder] = engine
-			all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine, Locked: l.project.locked.Has(e)})
+			all = append(all, search.Library{ID: e.ID(), Name: e.Name, Version: e.Version, Engine: engine, Locked: e.Folder == l.own || l.project.locked.Has(e)})
 		}
 	}
 	for _, engine := range l.removed {
@@ -95,7 +110,9 @@ func (l *Libraries) use(entries []shelf.Entry) {
 		}
 	}
 	l.open = here
-	l.current.Store(search.Federate(all))
+	f := search.Federate(all)
+	f.KeepIn(l.shelf.Dir)
+	l.current.Store(f)
 }
 
 // engines opens or reloads the engine of each entry, several at a time. An engine that
@@ -118,11 +135,14 @@ func (l *Libraries) engines(entries []shelf.Entry) []*search.Engine {
 func (l *Libraries) engine(e shelf.Entry) *search.Engine {
 	engine := l.open[e.Folder]
 	if engine == nil {
-		engine, err := search.OpenWith(e.Folder, l.options)
+		engine, err := search.OpenDescribed(e.Folder, e.Described(), l.options)
 		if err != nil {
 			l.log.Warn("cannot serve a library", "library", e.ID(), "error", err)
 			return nil
 		}
+		return engine
+	}
+	if engine.Current(e.Described()) {
 		return engine
 	}
 	if _, err := engine.Reload(); err != nil {
@@ -148,13 +168,18 @@ func (l *Libraries) Close() {
 // index was written, and the contents of the project's lock files.
 func (l *Libraries) state() string {
 	folders, err := os.ReadDir(l.shelf.Dir)
-	if err != nil {
+	if err != nil && (l.own == "" || !errors.Is(err, fs.ErrNotExist)) {
 		return "" // the shelf is gone
 	}
 	var b strings.Builder
 	for _, f := range folders {
 		if info, err := os.Stat(filepath.Join(l.shelf.Dir, f.Name(), artifact.MetadataFile)); err == nil {
 			fmt.Fprintf(&b, "%s %d %d\n", f.Name(), info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	if l.own != "" {
+		if info, err := os.Stat(filepath.Join(l.own, artifact.MetadataFile)); err == nil {
+			b.WriteString("own" + fileState(info))
 		}
 	}
 	return b.String() + l.project.state()
@@ -167,8 +192,48 @@ func (l *Libraries) reload() error {
 		return err
 	}
 	l.project.read(l.log)
+	if l.own != "" {
+		if entries, err = l.withOwn(entries); err != nil {
+			return err
+		}
+	}
 	l.use(entries)
 	return nil
+}
+
+// withOwn returns the project's own index followed by the entries of the shelf. Its name is
+// that of the project's folder, unless a library of the shelf has that name.
+func (l *Libraries) withOwn(entries []shelf.Entry) ([]shelf.Entry, error) {
+	name := ownName(l.own)
+	taken := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e shelf.Entry) bool { return e.Name == name })
+	}
+	if taken(name) {
+		for n := 1; taken(name); n++ {
+			name = "project" + strings.Repeat("-docs", n-1)
+		}
+	}
+	own, err := shelf.Unlisted(l.own, name)
+	if err != nil {
+		return nil, err
+	}
+	return append([]shelf.Entry{own}, entries...), nil
+}
+
+// ownName returns the name of the project that has its index in dir: that of the folder that
+// holds .deskhand, or else of the index's folder.
+func ownName(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	name := filepath.Base(dir)
+	if up := filepath.Dir(dir); filepath.Base(up) == ".deskhand" {
+		name = filepath.Base(filepath.Dir(up))
+	}
+	if shelf.CheckName(name, "") != nil {
+		return "project"
+	}
+	return name
 }
 
 // docsTools returns the docs tools, or nil if no docs are open.
@@ -187,7 +252,7 @@ func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries.Load
 
 // openShelf opens the libraries in the folder shelf.
 func (l *docsServer) openShelf(shelf string) error {
-	libraries, err := OpenLibraries(shelf, l.only, l.project, l.searching, l.log)
+	libraries, err := openLibraries(shelf, l.own, l.only, l.project, l.searching, l.log)
 	if err == nil {
 		l.libraries.Store(libraries)
 	}
@@ -198,6 +263,12 @@ func (l *docsServer) openShelf(shelf string) error {
 // index nor a library. The agent reads this error, because hosts do not show a
 // server's log.
 func (l *docsServer) missing() error {
+	if l.own != "" {
+		if _, err := os.Stat(filepath.Join(l.own, artifact.MetadataFile)); err != nil {
+			return fault.New("no_index", "There are no docs to search: there is no index in "+l.own+".",
+				"Run `deskhand index DIR -o "+l.own+"` with the folder of the docs, or omit --index to serve only the libraries in "+l.shelf+". Then search again.")
+		}
+	}
 	if l.shelf != "" {
 		return fault.New("no_library", "There are no docs to search: "+l.shelf+" has no libraries.",
 			"Run `deskhand add --deps` for the project's dependencies, or `deskhand add SOURCE`. Then search again.")
@@ -233,7 +304,7 @@ func (l *docsServer) appeared(last folderState) string {
 	if dir == "" {
 		return ""
 	}
-	state := (&Libraries{shelf: shelf.Shelf{Dir: dir}}).state()
+	state := (&Libraries{shelf: shelf.Shelf{Dir: dir}, own: l.own}).state()
 	if state == l.tried {
 		return "" // it is empty, or nothing in it could be opened
 	}

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/indexer/shelf"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
@@ -108,6 +110,18 @@ func BenchmarkShelf(b *testing.B) {
 			l.Close()
 		}
 	})
+	b.Run("first", func(b *testing.B) { // opens the shelf and answers one question
+		for b.Loop() {
+			l, err := OpenLibraries(dir, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := l.Federation().Search(b.Context(), "", search.Query{Text: queries[0]}); err != nil {
+				b.Fatal(err)
+			}
+			l.Close()
+		}
+	})
 	l, err := OpenLibraries(dir, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
@@ -138,4 +152,69 @@ func manyManuals(b *testing.B) string {
 		}
 	}
 	return s.Dir
+}
+
+// A project's index and a shelf are searched together. The index is the first library, and
+// may be rebuilt.
+func TestAnIndexIsServedWithAShelf(t *testing.T) {
+	project, s := filepath.Join(t.TempDir(), "shop"), shelf.Shelf{Dir: t.TempDir()}
+	docs, own := filepath.Join(project, "docs"), filepath.Join(project, ".deskhand", "index")
+	index := func(text string) {
+		t.Helper()
+		if err := os.MkdirAll(docs, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(docs, "page.md"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := indexer.Build(t.Context(), indexer.Options{Dir: docs, Out: own}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func() (*Libraries, error) {
+		return openLibraries(s.Dir, own, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
+	}
+	if _, err := open(); fault.Of(err) == nil || fault.Of(err).Code != "no_artifact" {
+		t.Fatalf("without an index: %v, want fault no_artifact", err)
+	}
+	index("# Orders\n\nAn order has lines.\n")
+	alone, err := open()
+	if err != nil || len(alone.Federation().Libraries()) != 1 {
+		t.Fatalf("with an empty shelf: %v", err)
+	}
+	alone.Close()
+	put(t, s, "shop", "2.0", "# Shop\n\nA library called shop.\n")
+	put(t, s, "alpha", "1.0", "# Alpha\n\nHow to boil an egg.\n")
+	l, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	check := func(query, want string) {
+		t.Helper()
+		page, err := l.Federation().Search(t.Context(), "", search.Query{Text: query})
+		if err != nil || len(page.Hits) == 0 || page.Hits[0].Library.ID != want {
+			t.Errorf("%q: %+v, %v; want a hit of %s", query, page.Hits, err, want)
+		}
+	}
+	if first := l.Federation().Libraries()[0].ID; first != "project" {
+		t.Errorf("the first library is %s, want the project's own under another name than the shelf's shop", first)
+	}
+	check("order lines", "project")
+	check("boil an egg", "alpha@1.0")
+	before := l.state()
+	index("# Orders\n\nAn order has parcels.\n")
+	if l.state() == before {
+		t.Error("a rebuilt index is not noticed")
+	}
+	if err := l.reload(); err != nil {
+		t.Fatal(err)
+	}
+	check("parcels", "project")
+	if got := ownName(filepath.Join("x", "my docs")); got != "project" {
+		t.Errorf("a folder whose name is no library's is called %s", got)
+	}
+	if got := ownName(own); got != "shop" {
+		t.Errorf("the project is called %s", got)
+	}
 }

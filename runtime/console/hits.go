@@ -79,3 +79,31 @@ func (p Paint) Document(text string, doc docs.Doc) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Document prints a document of get_doc as text, as JSON, or, if raw is true, as the
+// Markdown of its chunks with nothing between them.
+func (c *Console) Document(text string, doc docs.Doc, asJSON, raw bool) error {
+	paint := PainterFor(c.Stdout)
+	switch {
+	case asJSON:
+		return c.JSON(struct {
+			docs.Doc
+			Text string `json:"text"`
+		}{doc, text})
+	case raw:
+		text = paint.Plain(rawText(doc))
+	default:
+		text = paint.Document(text, doc)
+	}
+	_, err := fmt.Fprintln(c.Stdout, text)
+	return err
+}
+
+// rawText joins the chunks of a document with empty lines, as in its file.
+func rawText(doc docs.Doc) string {
+	var parts []string
+	for _, chunk := range doc.Chunks {
+		parts = append(parts, strings.Trim(chunk.Text, "\n"))
+	}
+	return strings.Join(parts, "\n\n")
+}

@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/glamour/v2"
-	"charm.land/glamour/v2/ansi"
-
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/manual"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -41,15 +38,7 @@ func (c *Console) Topic(name string) error {
 		_, err := fmt.Fprint(c.Stdout, found.Markdown())
 		return err
 	}
-	r, err := glamour.NewTermRenderer(glamour.WithStyles(style(PainterFor(c.Stdout).colours)), glamour.WithWordWrap(min(width, 100)))
-	if err != nil {
-		return fmt.Errorf("format the manual: %w", err)
-	}
-	out, err := r.Render(unlinked(text))
-	if err != nil {
-		return fmt.Errorf("format the manual: %w", err)
-	}
-	_, err = fmt.Fprint(c.Stdout, out)
+	_, err = fmt.Fprint(c.Stdout, typeset(unlinked(text), PainterFor(c.Stdout), min(width, 100)))
 	return err
 }
 
@@ -92,43 +81,6 @@ func unlinked(text string) string {
 			return text
 		}
 		text = text[:start] + text[start+1:end] + text[end+close+1:]
-	}
-}
-
-// style returns a style that uses the terminal's own 16 colours, which people can read on
-// the background that they chose.
-func style(colours bool) ansi.StyleConfig {
-	text := func(s string) *string { return &s }
-	number := func(n uint) *uint { return &n }
-	yes := true
-	paint := func(p ansi.StylePrimitive) ansi.StylePrimitive {
-		if !colours {
-			p.Color, p.Bold, p.Italic, p.Underline = nil, nil, nil, nil
-		}
-		return p
-	}
-	heading := func(prefix string) ansi.StyleBlock {
-		return ansi.StyleBlock{StylePrimitive: paint(ansi.StylePrimitive{Prefix: prefix, Bold: &yes})}
-	}
-	return ansi.StyleConfig{
-		Document:       ansi.StyleBlock{Margin: number(0)},
-		BlockQuote:     ansi.StyleBlock{Indent: number(1), IndentToken: text("│ ")},
-		List:           ansi.StyleList{LevelIndent: 2},
-		Heading:        ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n"}},
-		H1:             heading("# "),
-		H2:             heading("## "),
-		H3:             heading("### "),
-		H4:             heading("#### "),
-		Strong:         paint(ansi.StylePrimitive{Bold: &yes}),
-		Emph:           paint(ansi.StylePrimitive{Italic: &yes}),
-		HorizontalRule: ansi.StylePrimitive{Format: "\n--------\n"},
-		Item:           ansi.StylePrimitive{BlockPrefix: "- "},
-		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
-		Task:           ansi.StyleTask{Ticked: "[x] ", Unticked: "[ ] "},
-		Link:           paint(ansi.StylePrimitive{Underline: &yes}),
-		Code:           ansi.StyleBlock{StylePrimitive: paint(ansi.StylePrimitive{Color: text("6")})},
-		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: number(2), StylePrimitive: paint(ansi.StylePrimitive{Color: text("6")})}},
-		Table:          ansi.StyleTable{CenterSeparator: text("┼"), ColumnSeparator: text("│"), RowSeparator: text("─")},
 	}
 }
 

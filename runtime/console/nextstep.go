@@ -10,6 +10,7 @@ import (
 // nextSteps maps codes of rejections to hints: package elicit does not know the commands.
 var nextSteps = map[string]string{
 	elicit.UnknownRequest:   "list all questions: deskhand ask list --all",
+	elicit.AmbiguousID:      "name one of them by its ID: deskhand ask list",
 	elicit.AlreadyCompleted: "show the answer: deskhand ask show ID",
 	elicit.NotYours:         "show who may answer: deskhand ask show ID",
 	elicit.InvalidAnswers:   "show its questions and options: deskhand ask show ID",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -69,6 +68,9 @@ func (c *Console) Question(r elicit.Request) error {
 	}
 	if who := r.Audience.Words(); who != "" {
 		fmt.Fprintf(&b, "for %s\n", paint.Plain(who))
+	}
+	if routing := r.Takes(time.Local); routing != "" {
+		fmt.Fprintf(&b, "%s\n", paint.Plain(routing))
 	}
 	if standing := r.Standing(); standing != "" {
 		fmt.Fprintf(&b, "%s\n", standing)
@@ -136,7 +138,12 @@ func optionLine(o elicit.Option) string {
 // By adds the person, channel, time and note of a completion to the given
 // description.
 func By(what string, c *elicit.Completion) string {
-	what += elicit.Who(c.By, c.Channel) + " at " + c.At.Local().Format(time.TimeOnly)
+	if c.Rule != nil {
+		what += " " + c.Rule.Words() + ";"
+	} else {
+		what += elicit.Who(c.By, c.Channel)
+	}
+	what += " at " + c.At.Local().Format(time.TimeOnly)
 	if c.Note != "" {
 		what += ": " + c.Note
 	}
@@ -146,7 +153,7 @@ func By(what string, c *elicit.Completion) string {
 // Questions prints a table of requests.
 func (c *Console) Questions(list []elicit.Request) error {
 	paint := PainterFor(c.Stdout)
-	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	w := NewTable(c.Stdout)
 	fmt.Fprintln(w, "ID\tSTATE\tASKED\tBY\tQUESTION")
 	for _, r := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, StateOf(r), Age(r.CreatedAt.Time), paint.Plain(r.Source.Name), paint.Plain(Heading(r)+NoteOf(r)))

@@ -73,6 +73,7 @@ func Run(ctx context.Context, o Options, tell func(Check)) (all []Check) {
 		all = append(all, list...)
 	}
 	add(o.version(), o.settings(), o.index(), o.embedding(ctx), o.store(ctx))
+	add(o.messages(ctx)...)
 	add(o.ports(ctx)...)
 	o.clients(ctx, func(c Check) { add(c) })
 	add(o.executors(ctx)...)
@@ -178,6 +179,26 @@ func (o Options) store(ctx context.Context) Check {
 		return failed(name, err, "show the settings: deskhand config")
 	}
 	return Check{Name: name, Status: OK, Detail: store.Shown(place)}
+}
+
+// messages checks whether messages reach people outside the pages.
+func (o Options) messages(ctx context.Context) (list []Check) {
+	d, err := o.App.Delivery(ctx)
+	if err != nil {
+		return nil // the settings and the store have their own checks
+	}
+	if d.Server != "" {
+		c := Check{Name: "mail server", Status: OK, Detail: d.Server + " accepts connections and the sign-in"}
+		if d.Trouble != nil {
+			c = failed("mail server", fmt.Errorf("%s: %w", d.Server, d.Trouble), "check mail.server, mail.user and DESKHAND_MAIL_PASSWORD")
+		}
+		list = append(list, c)
+	}
+	c := Check{Name: "messages to people", Status: OK, Detail: fmt.Sprintf("%d waiting to be sent", d.Waiting)}
+	if d.Dead > 0 {
+		c.Status, c.Detail, c.Next = Warning, fmt.Sprintf("%d could not be sent; %s", d.Dead, c.Detail), "see why, and retry or drop them: deskhand outbox list"
+	}
+	return append(list, c)
 }
 
 // ports checks the inbox's port and the HTTP server's port.

@@ -1,5 +1,10 @@
 package elicit
 
+import (
+	"github.com/deskhand/deskhand/runtime/routing"
+	"github.com/deskhand/deskhand/runtime/rules"
+)
+
 // Action is the only way to change a request. Type selects which other fields
 // are used.
 type Action struct {
@@ -17,6 +22,7 @@ type Action struct {
 	Note       string            `json:"note,omitempty"`       // CompletedBy: the person's own sentence
 	Deadline   Time              `json:"deadline,omitzero"`    // Extended; if zero, the deadline is removed
 	Audience   *Audience         `json:"audience,omitempty"`   // Reassigned
+	Routing    *routing.State    `json:"routing,omitempty"`    // Routed
 	Asker      string            `json:"asker,omitempty"`      // AskerReturned
 
 	// By is the acting principal, and Roles lists its roles. Channel is how the
@@ -30,9 +36,12 @@ type Action struct {
 	ClientSeq int64 `json:"clientSeq,omitempty"`
 	// Origin is set by the hub, for CompletedBy.
 	Origin *Origin `json:"origin,omitempty"`
-	At     Time    `json:"at,omitzero"`   // from the hub: when the store accepted it
-	Again  bool    `json:"-"`             // CompletedBy, from the hub: the same action may have been applied before
-	Rev    int64   `json:"rev,omitempty"` // from the hub: the revision it produced; 0 if unknown
+	// Rule is set by the hub, for CompletedBy: the rule that allowed the call.
+	Rule  *rules.Use `json:"rule,omitempty"`
+	At    Time       `json:"at,omitzero"`     // from the hub: when the store accepted it
+	Again bool       `json:"-"`               // CompletedBy, from the hub: the same action may have been applied before
+	Rev   int64      `json:"rev,omitempty"`   // from the hub: the revision it produced; 0 if unknown
+	Above bool       `json:"above,omitempty"` // Reassigned, Unclaimed, from the hub: By may hand over what others are asked
 }
 
 // ActionType is the kind of change an action makes.
@@ -44,7 +53,9 @@ const (
 	AnswerChanged ActionType = "answerChanged" // one answer changed
 	CompletedBy   ActionType = "completed"     // the person is done
 	Extended      ActionType = "extended"      // a new deadline
-	Reassigned    ActionType = "reassigned"    // someone else may answer
+	Reassigned    ActionType = "reassigned"    // someone else may answer: a person hands the request over
+	Claimed       ActionType = "claimed"       // a person says that they deal with the request
+	Unclaimed     ActionType = "unclaimed"     // that person no longer does
 	Withdrawn     ActionType = "withdrawn"     // the asker withdraws it
 	AskerLeft     ActionType = "askerLeft"     // no process is waiting for the request any more
 	AskerReturned ActionType = "askerReturned" // a process is waiting for the request again
@@ -55,6 +66,7 @@ const (
 
 	// Only the hub creates these.
 	TimeUp         ActionType = "expired"        // the deadline passed
+	Routed         ActionType = "routed"         // a step of the routing was taken, or someone else is on call
 	HoldOver       ActionType = "holdOver"       // the held answer takes effect, as in CompletedBy
 	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays open
 	Removed        ActionType = "removed"        // deleted from the history
@@ -63,6 +75,6 @@ const (
 
 // fromClients lists the actions that Dispatch accepts.
 var fromClients = map[ActionType]bool{
-	PresentedTo: true, AnswerChanged: true, CompletedBy: true, Extended: true, Reassigned: true,
+	PresentedTo: true, AnswerChanged: true, CompletedBy: true, Extended: true, Reassigned: true, Claimed: true, Unclaimed: true,
 	Withdrawn: true, AskerLeft: true, AskerReturned: true, HandBack: true, Collected: true, AnswerHeld: true, TakenBack: true,
 }

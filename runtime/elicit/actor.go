@@ -20,7 +20,7 @@ func (h *Hub) principal(ctx context.Context) string {
 // the person does not know of the request's project. Callers with names are confined by
 // their context.
 func (h *Hub) mustSee(ctx context.Context, a Action) error {
-	if !rules[a.Type].person || a.By == h.options.Principal || a.By == ByLink || access.Of(ctx).Name != "" {
+	if !transitions[a.Type].person || a.By == h.options.Principal || a.By == ByLink || access.Of(ctx).Name != "" {
 		return nil
 	}
 	r, err := h.Get(ctx, a.RequestID)
@@ -34,23 +34,24 @@ func (h *Hub) mustSee(ctx context.Context, a Action) error {
 	return err
 }
 
-// act sets who takes an action. A caller with a name takes it under that name, whatever
+// act sets who takes an action, and whether they may hand over others' questions. A caller with a name takes it under that name, whatever
 // the action says, and what only a person may do needs the scope [access.Answer]: an
 // agent's token must not answer the agent's own questions.
 func (h *Hub) act(ctx context.Context, a *Action) error {
 	c := access.Of(ctx)
 	if c.Name != "" {
-		if rules[a.Type].person && !slices.Contains(c.Scopes, access.Answer) {
+		if transitions[a.Type].person && !slices.Contains(c.Scopes, access.Answer) {
 			return reject(NotYours, "", "%s has no scope to answer questions", c.Name)
 		}
 		a.By, a.Roles = c.Name, c.Roles
+		a.Above = transitions[a.Type].above && slices.Contains(c.Scopes, access.Admin)
 		return nil
 	}
 	if a.By != "" {
 		return nil
 	}
 	a.By = h.options.Principal
-	if rules[a.Type].person {
+	if transitions[a.Type].person {
 		var err error
 		if a.Roles, err = h.roles(ctx, a.By); err != nil {
 			return err
@@ -65,6 +66,9 @@ func (h *Hub) act(ctx context.Context, a *Action) error {
 			a.By, a.Roles = ByLink, nil
 		}
 	}
+	// The owner, with a process on this machine or the installation's key, may hand over
+	// any question: its person may have left.
+	a.Above = transitions[a.Type].above && a.By == Local && (!access.Known(ctx) || c.Level == access.People)
 	return nil
 }
 

@@ -75,12 +75,12 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 // unreachable records r as withdrawn because nobody can be reached, and returns
 // the fault no_surface.
 func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
-	r, found, err := h.open(ctx, r)
+	r, _, err := h.open(ctx, r)
 	if err != nil {
 		return Request{}, err
 	}
-	if found && r.Ended() {
-		return r.ForAsker(), nil // it was asked before, when someone could be reached
+	if r.Ended() {
+		return r.ForAsker(), nil // a rule answered, or it was asked before, when someone could be reached
 	}
 	c, err := h.dispatch(ctx, Action{Type: Withdrawn, RequestID: r.ID, Reason: "unreachable"})
 	if err != nil {

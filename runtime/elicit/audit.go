@@ -6,7 +6,8 @@ import "github.com/deskhand/deskhand/runtime/store"
 // somebody decides.
 var auditActions = map[ActionType]string{
 	CompletedBy: "question.answered", HoldOver: "question.answered", TakenBack: "question.taken-back",
-	Extended: "question.extended", Reassigned: "question.reassigned", Removed: "question.deleted",
+	Extended: "question.extended", Reassigned: "question.reassigned",
+	Claimed: "question.claimed", Unclaimed: "question.unclaimed", Routed: "question.routed", Removed: "question.deleted",
 }
 
 func (a *Action) audited() bool { return auditActions[a.Type] != "" }
@@ -20,8 +21,14 @@ func (a *Action) record(next *Request) store.Record {
 			r.Detail = "late"
 		}
 	}
+	if a.Rule != nil {
+		r.Who, r.Detail = "rule "+a.Rule.ID, "rule of "+a.Rule.Of
+	}
 	if a.Type == Reassigned && a.Audience != nil {
-		r.Detail = "to " + a.Audience.Principal
+		r.Detail = "to " + a.Audience.to()
+	}
+	if a.Type == Routed && a.Routing != nil {
+		r.Who, r.Detail = "deskhand", "to "+a.Routing.To
 	}
 	return r
 }

@@ -12,7 +12,11 @@ package elicit
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/routing"
+	"github.com/deskhand/deskhand/runtime/rules"
 )
 
 // Request consists of one or more questions to a person. An optional field with its
@@ -75,9 +79,12 @@ type Request struct {
 	// request.
 	Key string `json:"key,omitempty"`
 
-	Answers    map[string]Answer `json:"answers,omitempty"` // by question ID
-	Status     Status            `json:"status"`
-	Completion *Completion       `json:"completion,omitempty"` // nil while open
+	Answers map[string]Answer `json:"answers,omitempty"` // by question ID
+	Status  Status            `json:"status"`
+	// Routing says whom the request is with and what happens if nobody answers. It is
+	// nil if there is no rota and no policy, and nobody has taken the request.
+	Routing    *routing.State `json:"routing,omitempty"`
+	Completion *Completion    `json:"completion,omitempty"` // nil while open
 	// Held is an answer that its person can still take back, or nil. Askers do not
 	// see it.
 	Held *Held `json:"held,omitempty"`
@@ -85,6 +92,9 @@ type Request struct {
 	// nil if no person ended the request, or if an earlier release recorded the
 	// end.
 	EndedFrom *Origin `json:"endedFrom,omitempty"`
+	// ruled reports whether a rule may answer: only a runner asks this way, see
+	// [Hub.AskByRule].
+	ruled bool
 	// CollectedAt is when a live call of the asker received the answer. See
 	// [Request.Undelivered].
 	CollectedAt Time `json:"collectedAt,omitzero"`
@@ -156,6 +166,28 @@ type Context struct {
 type Audience struct {
 	Principal string   `json:"principal,omitempty"`
 	Roles     []string `json:"roles,omitempty"` // any one of them
+	// Rota allows those who are on call in it. If nobody is, it allows everyone.
+	Rota string `json:"rota,omitempty"`
+}
+
+// everyone reports whether the audience is everyone.
+func (who Audience) everyone() bool {
+	return who.Principal == "" && len(who.Roles) == 0 && who.Rota == ""
+}
+
+// AudienceOf returns the audience of a person's name, role:NAME or rota:NAME, as people
+// write it. An empty text or "everyone" is everyone.
+func AudienceOf(to string) Audience {
+	if role, ok := strings.CutPrefix(to, "role:"); ok {
+		return Audience{Roles: []string{role}}
+	}
+	if rota, ok := strings.CutPrefix(to, "rota:"); ok {
+		return Audience{Rota: rota}
+	}
+	if to == "everyone" {
+		to = ""
+	}
+	return Audience{Principal: to}
 }
 
 // Priority orders the inbox.
@@ -215,6 +247,9 @@ type Completion struct {
 	Client  string  `json:"client,omitempty"` // the page or process that By used
 	At      Time    `json:"at"`
 	Late    bool    `json:"late,omitempty"` // the person answered after the asker received a timeout
+	// Rule is the rule that allowed the call. It is nil if a person decided; then By is
+	// not [ByRule].
+	Rule *rules.Use `json:"rule,omitempty"`
 }
 
 // Outcome is one of five distinct results. A "no" is an answer, so it is an

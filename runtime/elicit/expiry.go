@@ -68,6 +68,9 @@ func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Held != nil {
 		h.expect(r.Held.Until.Sub(at.Time))
 	}
+	if next := r.routeAt(); !next.IsZero() {
+		h.expect(next.Sub(at.Time))
+	}
 }
 
 func (h *Hub) askerLease() store.Lease {
@@ -207,11 +210,12 @@ const sweepAtOnce = 500
 // work lists what a sweep has to do.
 type work struct {
 	held, due, orphans, old []string
+	routes                  []string
 	next                    time.Duration // time until the next deadline passes or hold ends; 0 if there is none
 	now                     time.Time
 }
 
-// Sweep applies held answers, ends requests past their deadline, marks requests whose asker
+// Sweep applies held answers, takes the steps of routings, ends requests past their deadline, marks requests whose asker
 // died, and deletes everything that is too old for the history. Any number of processes may
 // sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
@@ -225,7 +229,21 @@ func (h *Hub) Sweep(ctx context.Context) error {
 	if err := h.place(ctx); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
+	if h.options.Rules != nil {
+		if err := h.options.Rules.Sweep(ctx); err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+	}
 	done := 0
+	for _, id := range found.routes {
+		moved, err := h.route(ctx, id)
+		if err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+		if moved {
+			done++
+		}
+	}
 	for _, part := range []struct {
 		action ActionType
 		ids    []string
@@ -288,6 +306,9 @@ func (h *Hub) findWork(ctx context.Context) (found work, err error) {
 		if found.due, err = requestIDs(ctx, tx, "WHERE status = ? AND deadline <= ? LIMIT ?", Open, now, sweepAtOnce); err != nil {
 			return err
 		}
+		if found.routes, err = requestIDs(ctx, tx, "WHERE route <= ? ORDER BY route LIMIT ?", now, sweepAtOnce); err != nil {
+			return err
+		}
 		if found.orphans, err = orphans(ctx, tx); err != nil {
 			return err
 		}
@@ -295,7 +316,7 @@ func (h *Hub) findWork(ctx context.Context) (found work, err error) {
 		if found.old, err = requestIDs(ctx, tx, "WHERE status <> ? AND ended_at < ? LIMIT ?", Open, old, sweepAtOnce); err != nil {
 			return err
 		}
-		for _, of := range []func(context.Context, *store.Tx) (time.Time, error){nextDeadline, nextHold} {
+		for _, of := range []func(context.Context, *store.Tx) (time.Time, error){nextDeadline, nextHold, nextRoute} {
 			next, err := of(ctx, tx)
 			if err != nil {
 				return err

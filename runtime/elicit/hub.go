@@ -14,6 +14,8 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/routing"
+	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -31,6 +33,9 @@ const Local = "local"
 // installation has people with names. It is not known who that was.
 const ByLink = "link"
 
+// ByRule is the principal and the channel of an answer that a rule gave. It is no person's.
+const ByRule = "rule"
+
 // Options configure a Hub. The zero value is ready to use.
 type Options struct {
 	// Principal is the acting principal of actions that name none. If empty, it is
@@ -47,11 +52,19 @@ type Options struct {
 	// People lists the people with names. They need no surface of their own, because
 	// any server has pages for them. It may be nil, and is empty if there are none.
 	People func(context.Context) ([]Member, error)
+	// World returns the people who can be asked in a project, given its ID, and the rotas.
+	// If nil, there are none: a question for a rota is refused, and steps reach everyone.
+	World func(ctx context.Context, project string) (routing.World, error)
+	// Policy returns the steps for the questions of a project, as [routing.ParsePolicy]
+	// reads them. If nil, there are none.
+	Policy func(in Context) string
 	// Boundary returns which projects a person knows of. If nil, everyone knows of all.
 	Boundary func(ctx context.Context, principal string) (access.Boundary, error)
 	// ProjectName returns the name of the project with an ID. If nil, questions that the
 	// hub itself places in a project have only its ID.
 	ProjectName func(ctx context.Context, id string) (string, error)
+	// Rules holds people's rules about agents' tool calls. If nil, there are none.
+	Rules *rules.Register
 	// Command is this process's command, for example "deskhand serve", and
 	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
@@ -147,8 +160,9 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if err != nil {
 		return r, err
 	}
+	r.Routing = nil
 	if r, err = Prepare(r); err == nil {
-		err = h.addressable(ctx, r.Audience, r.Context.ProjectID)
+		r.Routing, err = h.begin(ctx, &r)
 	}
 	if err != nil || h.options.AllowSecrets {
 		return r, err
@@ -164,8 +178,15 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 // open adds a prepared request to the store. found reports whether its key was used
 // before.
 func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, err error) {
-	var change Change
+	var change, ruled Change
+	var w routing.World
+	if r.Routing != nil {
+		if w, err = h.world(ctx, r.Context.ProjectID); err != nil {
+			return r, false, err
+		}
+	}
 	err = h.db.Update(ctx, func(tx *store.Tx) error {
+		ruled = Change{}
 		if r.Key != "" {
 			old, err := queryRequests(ctx, tx, "WHERE once = ?", onceKey(r))
 			if err != nil {
@@ -187,10 +208,20 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 		}
 		id := NewID(tx.Now)
 		r.URL = strings.ReplaceAll(r.URL, IDInURL, id)
+		notices := h.start(&r, w, tx.Now)
+		if err := writeNotices(ctx, tx, id, 1, notices); err != nil {
+			return err
+		}
 		a := Action{Type: Requested, RequestID: id, Request: &r, By: h.principal(ctx)}
-		change, err = h.apply(ctx, tx, nil, a)
-		if err == nil {
-			opened = *change.Request
+		if change, err = h.apply(ctx, tx, nil, a); err != nil {
+			return err
+		}
+		opened = *change.Request
+		if !r.ruled {
+			return nil
+		}
+		if ruled, err = h.byRule(ctx, tx, change.Request); err == nil && ruled.Request != nil {
+			opened = *ruled.Request
 		}
 		return err
 	})
@@ -199,6 +230,7 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 	}
 	if !found {
 		h.note(change)
+		h.note(ruled)
 	}
 	return opened, found, nil
 }
@@ -231,7 +263,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if !fromClients[a.Type] {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
 	}
-	a.Final, a.Request, a.Again, a.Origin = false, nil, false, nil
+	a.Final, a.Request, a.Again, a.Origin, a.Rule, a.Routing, a.Above = false, nil, false, nil, nil, nil, false
 	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
 	if err := h.act(ctx, &a); err != nil {
 		return Change{}, err
@@ -242,7 +274,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if a.Type == Reassigned && a.Audience != nil {
 		r, err := h.Get(ctx, a.RequestID)
 		if err == nil {
-			err = h.addressable(ctx, *a.Audience, r.Context.ProjectID)
+			_, err = h.addressable(ctx, *a.Audience, r.Context.ProjectID, "")
 		}
 		if err != nil {
 			return Change{}, err
@@ -265,14 +297,31 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if a.Type == AnswerHeld {
 		a.Origin = h.origin(ctx)
 	}
-	if a.Type != CompletedBy && a.Type != AnswerHeld {
-		return h.dispatch(ctx, a)
+	c, err := h.take(ctx, a)
+	if rejected := new(Rejection); errors.As(err, &rejected) && rejected.Code == NotYours {
+		if moved, failed := h.route(ctx, a.RequestID); failed == nil && moved { // a step was due, or a shift is over
+			return h.take(ctx, a)
+		}
 	}
-	h.settleOne(ctx, a.RequestID)
-	if a.Type == AnswerHeld {
-		return h.dispatch(ctx, a)
+	if err == nil && c.Request != nil && c.Request.routeDue(a.Type) {
+		if _, err := h.route(ctx, a.RequestID); err != nil { // a sweep does it later
+			h.warn("route a question", err)
+		} else if r, err := h.Get(ctx, a.RequestID); err == nil {
+			c.Request = &r
+		}
 	}
-	return h.complete(ctx, a)
+	return c, err
+}
+
+// take applies an action that was checked.
+func (h *Hub) take(ctx context.Context, a Action) (Change, error) {
+	if a.Type == CompletedBy || a.Type == AnswerHeld {
+		h.settleOne(ctx, a.RequestID)
+	}
+	if a.Type == CompletedBy {
+		return h.complete(ctx, a)
+	}
+	return h.dispatch(ctx, a)
 }
 
 // KeepDrafts stores the answers of a refused completion as drafts, because the

@@ -14,6 +14,10 @@ type Member struct {
 	// Surface names the surface that reaches them. If empty, everything on this
 	// machine does.
 	Surface string `json:"surface,omitempty"`
+	// Lacking says why the person cannot be reached, and Remedy what to do about it. Both
+	// are empty if the person can.
+	Lacking string `json:"-"`
+	Remedy  string `json:"-"`
 }
 
 // maxNamed is the maximum number of members that an error names.
@@ -21,22 +25,26 @@ const maxNamed = 12
 
 // addressable refuses an audience that no surface reaches, or that does not see the
 // request's project. Such a request would stay open forever, because nobody could answer
-// it.
-func (h *Hub) addressable(ctx context.Context, who Audience, project string) error {
-	if h.options.Members == nil || who.Principal == "" && len(who.Roles) == 0 {
-		return nil
+// it. If the people are known but none can be reached, it returns why, and an error unless a
+// policy has steps that ask others.
+func (h *Hub) addressable(ctx context.Context, who Audience, project, policy string) (lacking string, err error) {
+	if who.Rota != "" {
+		return "", h.hasRota(ctx, who.Rota, project)
+	}
+	if h.options.Members == nil || who.everyone() {
+		return "", nil
 	}
 	all := slices.Clone(h.options.Members)
 	if h.options.People != nil {
 		people, err := h.options.People(ctx)
 		if err != nil {
-			return err
+			return "", err
 		}
 		all = append(all, people...)
 	}
 	up, err := h.Reach(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, s := range up {
 		all = append(all, s.Members...)
@@ -49,21 +57,35 @@ func (h *Hub) addressable(ctx context.Context, who Audience, project string) err
 		return !sees
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
+	remedy := ""
 	for _, m := range all {
-		if who.has(Action{By: m.Principal, Roles: m.Roles}) {
-			return nil
+		if !who.has(Action{By: m.Principal, Roles: m.Roles}) {
+			continue
+		}
+		if m.Lacking == "" {
+			return "", nil
+		}
+		if lacking == "" {
+			lacking, remedy = m.Lacking, m.Remedy
 		}
 	}
+	all = slices.DeleteFunc(all, func(m Member) bool { return m.Lacking != "" })
+	if lacking != "" && policy != "" {
+		return lacking, nil
+	}
+	if lacking != "" {
+		return "", reject(Unreachable, remedy+"; or ask one of "+names(all)+", or ask everyone", "%s", lacking)
+	}
 	if outside {
-		return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "%s does not see the questions of this project", who.Words())
+		return "", reject(NobodyThere, "ask one of "+names(all)+", or ask everyone", "%s does not see the questions of this project", who.Words())
 	}
 	what := "person"
 	if len(who.Roles) > 0 && who.Principal == "" {
 		what = "person with the role"
 	}
-	return reject(NobodyThere, "ask one of "+names(all)+", or omit the audience", "there is no %s %s who can answer", what, strings.ReplaceAll(who.Words(), "role:", ""))
+	return "", reject(NobodyThere, "ask one of "+names(all)+", or ask everyone", "there is no %s %s who can answer", what, strings.ReplaceAll(who.Words(), "role:", ""))
 }
 
 // sees reports whether a person knows of a project.
@@ -83,6 +105,9 @@ func (who Audience) Words() string {
 	}
 	for _, role := range who.Roles {
 		parts = append(parts, `"role:`+brief(role)+`"`)
+	}
+	if who.Rota != "" {
+		parts = append(parts, `"rota:`+brief(who.Rota)+`"`)
 	}
 	return strings.Join(parts, " or ")
 }

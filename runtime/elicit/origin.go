@@ -82,7 +82,9 @@ var shown = map[string]string{
 	access.ByNamed:  "a program with a token of that person",
 	access.ByOIDC:   "a browser signed in with the identity provider",
 	access.ByProxy:  "a browser behind the proxy that signs people in",
+	access.ByMail:   "a link in a mail to that person, valid only for this answer",
 	access.ByAnswer: "a notification's link, valid only for this answer",
+	ByRule:          "a rule, without asking a person",
 	"":              "anyone who can reach the server, which requires no token",
 }
 

@@ -88,7 +88,7 @@ const plannedTries = 3
 // dispatchPlanned applies an action in one round trip. done is false if a transaction must
 // decide.
 func (h *Hub) dispatchPlanned(ctx context.Context, a Action) (c Change, done bool, err error) {
-	if !h.db.PlansPay() || a.Type == Removed || a.Type == TimeUp {
+	if !h.db.PlansPay() || a.Type == Removed || a.Type == TimeUp || a.Type == Routed {
 		return c, false, nil
 	}
 	for range plannedTries {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/deskhand/deskhand/runtime/rules"
 )
 
 // Proposal is an action for which an agent asks permission. It is read from the
@@ -19,6 +21,8 @@ type Proposal struct {
 	// Marks lists notable properties of the action, for example "network" or
 	// "outside the folder".
 	Marks []string `json:"marks,omitempty"`
+	// Call is the tool call that a rule can match, or nil if no rule can.
+	Call *rules.Call `json:"call,omitempty"`
 }
 
 // Warning returns the marks as one line for people, or "" if there are none.
@@ -33,9 +37,15 @@ func (p *Proposal) Warning() string {
 // truncated, and its last line states how much is missing.
 const MaxProposal = 64 << 10
 
+// maxCall is the maximum size of a call that rules are for, in bytes.
+const maxCall = 16 << 10
+
 // fit returns a copy that can be stored and shown.
 func (p *Proposal) fit() *Proposal {
 	fitted := Proposal{Action: CleanName(p.Action), Text: Visible(p.Text)}
+	if c := p.Call; c != nil && len(c.Command)+len(c.Arguments) <= maxCall && rules.Possible(*c) {
+		fitted.Call = c
+	}
 	for _, mark := range p.Marks {
 		fitted.Marks = append(fitted.Marks, CleanName(mark))
 	}

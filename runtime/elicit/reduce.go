@@ -18,7 +18,7 @@ func Reduce(r *Request, a Action) (*Request, error) {
 	if r == nil {
 		return nil, reject(UnknownRequest, "", "there is no request %q", brief(a.RequestID))
 	}
-	rule, known := rules[a.Type]
+	rule, known := transitions[a.Type]
 	if !known {
 		return r, nil
 	}
@@ -28,7 +28,7 @@ func Reduce(r *Request, a Action) (*Request, error) {
 		}
 		return r, rejectCompleted(r)
 	}
-	if rule.person && !r.Audience.has(a) {
+	if rule.person && a.Rule == nil && !r.mayAnswer(a) && !(rule.above && a.Above) { // the register has asked whether a rule's person may
 		return r, reject(NotYours, "", "this question is for someone else")
 	}
 	next := *r
@@ -46,11 +46,12 @@ func Reduce(r *Request, a Action) (*Request, error) {
 	return &next, nil
 }
 
-// rules defines what each type of action does. apply gets a copy whose maps and
+// transitions defines what each type of action does. apply gets a copy whose maps and
 // slices are still shared with the old request.
-var rules = map[ActionType]struct {
+var transitions = map[ActionType]struct {
 	person bool // only the audience may do this
 	after  bool // also allowed when the request is completed
+	above  bool // also allowed if the action is from Above
 	apply  func(next *Request, a Action) (changed bool, err error)
 }{
 	PresentedTo:    {apply: present, after: true},
@@ -60,7 +61,10 @@ var rules = map[ActionType]struct {
 	TakenBack:      {apply: takeBack, person: true},
 	HoldOver:       {apply: func(*Request, Action) (bool, error) { return false, nil }, after: true}, // the hub has applied the held answer
 	Extended:       {apply: extend, person: true},
-	Reassigned:     {apply: reassign, person: true},
+	Reassigned:     {apply: reassign, person: true, above: true},
+	Claimed:        {apply: claim, person: true},
+	Unclaimed:      {apply: unclaim, person: true, above: true},
+	Routed:         {apply: routed},
 	Withdrawn:      {apply: withdraw},
 	AskerLeft:      {apply: leave, after: true},
 	AskerReturned:  {apply: comeBack, after: true},
@@ -87,6 +91,9 @@ func request(r *Request, a Action) (*Request, error) {
 	next := *a.Request
 	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
 	next.CreatedAt, next.Deadline, next.Presented, next.Answers, next.Held = a.At, Time{}, nil, nil, nil
+	if r != nil {
+		next.Routing = r.Routing
+	}
 	next.AskerGone, next.HandedBack, next.TurnEnd, next.CollectedAt, next.EndedFrom = false, false, nil, Time{}, nil
 	if r != nil {
 		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
@@ -120,12 +127,31 @@ func (r *Request) put(id string, answer Answer) {
 	r.Answers[id] = answer
 }
 
-// has reports whether the acting person may answer.
+// mayAnswer reports whether the acting person may answer: as the audience, through the
+// routing, or because the person has claimed the request.
+func (r *Request) mayAnswer(a Action) bool {
+	s := r.Routing
+	return r.Audience.has(a) || s != nil && (s.Everyone || a.By != "" && slices.Contains(s.People, a.By) || s.Taken != nil && a.By == s.Taken.By ||
+		slices.ContainsFunc(s.Roles, func(role string) bool { return slices.Contains(a.Roles, role) }))
+}
+
+// MayAnswer reports whether a person with roles may answer, if the person knows of the
+// request's project.
+func (r *Request) MayAnswer(by string, roles []string) bool {
+	return r.mayAnswer(Action{By: by, Roles: roles})
+}
+
+// has reports whether the audience has the acting person. Who is on call is not known here.
 func (who Audience) has(a Action) bool {
-	if who.Principal == "" && len(who.Roles) == 0 || who.Principal != "" && who.Principal == a.By {
+	if who.everyone() || who.Principal != "" && who.Principal == a.By {
 		return true
 	}
 	return slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Roles, role) })
+}
+
+// Includes reports whether a person with roles may answer what is for the audience.
+func (who Audience) Includes(principal string, roles []string) bool {
+	return who.has(Action{By: principal, Roles: roles})
 }
 
 // maxAudienceBytes far exceeds any team's names.
@@ -133,7 +159,7 @@ const maxAudienceBytes = 8 << 10
 
 // size returns an audience's size in bytes, plus one for each role.
 func (who Audience) size() int {
-	n := len(who.Principal) + len(who.Roles)
+	n := len(who.Principal) + len(who.Roles) + len(who.Rota)
 	for _, role := range who.Roles {
 		n += len(role)
 	}
@@ -256,7 +282,7 @@ func (r *Request) accepted(a Action) (map[string]Answer, error) {
 // that the deadline has passed.
 func (r *Request) end(a Action, outcome Outcome) {
 	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, Client: a.Client,
-		At: a.At, Late: r.Status == ExpiredOpen}
+		At: a.At, Late: r.Status == ExpiredOpen, Rule: a.Rule}
 	r.Status, r.Held = Completed, nil
 }
 
@@ -301,10 +327,11 @@ func reassign(next *Request, a Action) (bool, error) {
 	if next.Mode == URL && a.Audience.Principal == "" {
 		return false, reject(Malformed, "", "a request with a url is for one person; set the audience to that person")
 	}
-	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) {
+	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) && next.Audience.Rota == a.Audience.Rota && next.claimedBy() == "" {
 		return false, nil
 	}
 	next.Audience, next.Held = *a.Audience, nil
+	next.handOver(a)
 	return true, nil
 }
 

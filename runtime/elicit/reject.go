@@ -31,6 +31,7 @@ type Problem struct {
 // Rejection codes.
 const (
 	UnknownRequest   = "unknown_request"
+	AmbiguousID      = "ambiguous_id"
 	AlreadyCompleted = "already_completed"
 	Expired          = "expired"
 	NotDue           = "not_due"
@@ -42,7 +43,9 @@ const (
 	KeyReused        = "key_reused"
 	NoSurface        = "no_surface"
 	TooMany          = "too_many_requests"
-	NobodyThere      = "nobody_there" // no surface reaches the audience
+	NobodyThere      = "nobody_there"       // no surface reaches the audience
+	Unreachable      = "person_unreachable" // the person is known and can answer nowhere
+	TakenBefore      = "taken"              // someone else has taken the request
 )
 
 func reject(code, hint, format string, args ...any) *Rejection {
@@ -68,7 +71,12 @@ func rejectCompleted(r *Request) *Rejection {
 	default:
 		b.WriteString("this question was withdrawn")
 	}
-	fmt.Fprintf(&b, "%s at %s", Who(c.By, c.Channel), c.At.Format(timeFormat))
+	if c.Rule != nil {
+		b.WriteString(" " + c.Rule.Words())
+	} else {
+		b.WriteString(Who(c.By, c.Channel))
+	}
+	fmt.Fprintf(&b, " at %s", c.At.Format(timeFormat))
 	if why := c.why(); why != "" {
 		b.WriteString(": " + why)
 	}

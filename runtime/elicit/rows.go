@@ -62,7 +62,9 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 		}
 	}()
 	if next == nil {
-		_, err = tx.Exec(ctx, "DELETE FROM requests WHERE id = ?", old.ID)
+		if _, err = tx.Exec(ctx, "DELETE FROM request_notices WHERE request = ?", old.ID); err == nil {
+			_, err = tx.Exec(ctx, "DELETE FROM requests WHERE id = ?", old.ID)
+		}
 		return err
 	}
 	data, err := json.Marshal(next)
@@ -75,9 +77,9 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 		return err
 	}
 	c := next.Context
-	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, held, data,
+	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, held, route, data,
 		id, asked, source, session, conversation, attempt, turn, once, digest, project, person)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(next.columns(data), next.ID, tx.Seq+1, next.Source.Name, c.SessionID, c.ConversationID, c.AttemptID, c.TurnID,
 			sql.NullString{String: onceKey(*next), Valid: next.Key != ""}, digest(*next), c.ProjectID, next.Source.Person)...)
 	return err
@@ -87,13 +89,13 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 // request as JSON.
 func (r *Request) columns(data []byte) []any {
 	return []any{r.Status, slices.Index(priorities, r.Priority), r.Asker, bit(r.AskerGone), milliseconds(r.Deadline),
-		milliseconds(r.endedAt()), bit(r.Undelivered()), milliseconds(r.heldUntil()), string(data)}
+		milliseconds(r.endedAt()), bit(r.Undelivered()), milliseconds(r.heldUntil()), milliseconds(r.routeAt()), string(data)}
 }
 
 // changeOf returns the statement that replaces a request's row by next.
 func changeOf(next *Request, data []byte) store.Statement {
 	return store.Statement{Query: `UPDATE requests SET status = ?, rank = ?, asker = ?, asker_gone = ?, deadline = ?,
-		ended_at = ?, uncollected = ?, held = ?, data = ? WHERE id = ?`, Args: append(next.columns(data), next.ID), Rows: 1}
+		ended_at = ?, uncollected = ?, held = ?, route = ?, data = ? WHERE id = ?`, Args: append(next.columns(data), next.ID), Rows: 1}
 }
 
 func (r *Request) endedAt() Time {

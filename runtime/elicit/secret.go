@@ -71,6 +71,10 @@ func (r *Request) secrets() (problems []Problem) {
 	return problems
 }
 
+// WantsSecret reports whether the request asks for a secret, so that its text should be shown
+// only where a person answers it.
+func (r *Request) WantsSecret() bool { return len(r.secrets()) > 0 }
+
 // secretAbove returns the secret that the title or the message asks for, for any
 // question.
 func (r *Request) secretAbove() string {

@@ -345,20 +345,20 @@ func TestSimulatedQuestionsKeepTheRules(t *testing.T) {
 // TestTheSimulationFindsBrokenRules breaks one rule at a time.
 func TestTheSimulationFindsBrokenRules(t *testing.T) {
 	for want, broken := range map[string]func(){
-		"has that of|two answers to|ended as": func() { rule := rules[CompletedBy]; rule.after = true; rules[CompletedBy] = rule },
-		"which is for":                        func() { rule := rules[CompletedBy]; rule.person = false; rules[CompletedBy] = rule },
+		"has that of|two answers to|ended as": func() { rule := transitions[CompletedBy]; rule.after = true; transitions[CompletedBy] = rule },
+		"which is for":                        func() { rule := transitions[CompletedBy]; rule.person = false; transitions[CompletedBy] = rule },
 		"and is expired": func() {
-			rule := rules[PresentedTo]
+			rule := transitions[PresentedTo]
 			rule.apply = func(next *Request, a Action) (bool, error) {
 				next.Status, next.Completion = ExpiredOpen, &Completion{Outcome: Timeout, At: a.At}
 				return true, nil
 			}
-			rules[PresentedTo] = rule
+			transitions[PresentedTo] = rule
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
-			saved := maps.Clone(rules)
-			defer func() { rules = saved }()
+			saved := maps.Clone(transitions)
+			defer func() { transitions = saved }()
 			broken()
 			err := simulated(t, 1).run(4000)
 			if err == nil || !regexp.MustCompile(want).MatchString(strings.Split(err.Error(), "\n")[0]) {

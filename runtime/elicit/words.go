@@ -126,6 +126,9 @@ func (q *Question) Say(v *Value) string {
 func (c *Completion) Words() string {
 	what := map[Outcome]string{Accept: "answered", Decline: "declined", Cancel: "cancelled",
 		Abandoned: "withdrawn", Timeout: "time is up"}[c.Outcome]
+	if c.Rule != nil {
+		return what + " " + c.Rule.Words()
+	}
 	what += Who(c.By, c.Channel)
 	if why := c.why(); why != "" {
 		what += ", " + why
@@ -146,6 +149,9 @@ func (c *Completion) why() string {
 // ada in the browser". It does not name the user of this machine, because that is
 // the usual case.
 func Who(by, channel string) (text string) {
+	if by == ByRule {
+		return " by a rule"
+	}
 	if by != "" && by != Local && by != ByLink {
 		text = " by " + by
 	}
@@ -162,6 +168,8 @@ func Who(by, channel string) (text string) {
 		return text + " from a notification"
 	case "slack":
 		return text + " in Slack"
+	case "mail link":
+		return text + " by mail link"
 	case "app":
 		return text + " in the conversation"
 	}

@@ -210,15 +210,25 @@ func (g gitHub) look(ctx context.Context, number int) (Pull, error) {
 		State    string `json:"state"`
 		Statuses []any  `json:"statuses"`
 	}
-	var reviews []review
-	for path, into := range map[string]any{g.repo() + "/commits/" + found.Head.SHA + "/check-runs": &runs, g.repo() + "/commits/" + found.Head.SHA + "/status": &combined, at + "/reviews": &reviews} {
-		if err := g.call(ctx, http.MethodGet, path, nil, into); err != nil {
-			return out, err
-		}
+	if err := g.call(ctx, http.MethodGet, g.repo()+"/commits/"+found.Head.SHA+"/status", nil, &combined); err != nil {
+		return out, err
 	}
 	var words []string
-	for _, run := range runs.Runs {
-		words = append(words, cmp.Or(run.Conclusion, run.Status))
+	for page := 1; page <= mostCommentPage; page++ {
+		runs.Runs = nil
+		if err := g.call(ctx, http.MethodGet, fmt.Sprintf("%s/commits/%s/check-runs?per_page=100&page=%d", g.repo(), found.Head.SHA, page), nil, &runs); err != nil {
+			return out, err
+		}
+		for _, run := range runs.Runs {
+			words = append(words, cmp.Or(run.Conclusion, run.Status))
+		}
+		if len(runs.Runs) < 100 {
+			break
+		}
+	}
+	reviews, err := g.reviews(ctx, at, "per_page=100")
+	if err != nil {
+		return out, err
 	}
 	if len(combined.Statuses) > 0 {
 		words = append(words, combined.State)
@@ -233,6 +243,22 @@ type review struct {
 		Login string `json:"login"`
 	} `json:"user"`
 	State string `json:"state"`
+}
+
+// reviews returns the reviews of a pull request on GitHub or Gitea, oldest first. size
+// asks for the largest page.
+func (w wire) reviews(ctx context.Context, at, size string) (all []review, err error) {
+	for page, full := 1, 0; page <= mostThreadPage; page++ {
+		var some []review
+		if err := w.call(ctx, http.MethodGet, fmt.Sprintf("%s/reviews?%s&page=%d", at, size, page), nil, &some); err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if full = max(full, len(some)); len(some) < full || full == 0 {
+			break
+		}
+	}
+	return all, nil
 }
 
 // reviewed combines each reviewer's last decision.
@@ -362,18 +388,23 @@ func (g gitea) open(ctx context.Context, r Request) (Pull, error) {
 	if !errors.Is(err, errExists) {
 		return made.pull(), err
 	}
-	var all []struct {
-		gitHubPull
-		From struct {
-			Ref string `json:"ref"`
-		} `json:"head"`
-	}
-	if err := g.call(ctx, http.MethodGet, g.repo()+"/pulls?state=open&limit=50", nil, &all); err != nil {
-		return Pull{}, err
-	}
-	for _, one := range all {
-		if one.From.Ref == r.Branch {
-			return one.pull(), nil
+	for page := 1; page <= mostThreadPage; page++ {
+		var all []struct {
+			gitHubPull
+			From struct {
+				Ref string `json:"ref"`
+			} `json:"head"`
+		}
+		if err := g.call(ctx, http.MethodGet, fmt.Sprintf("%s/pulls?state=open&limit=%d&page=%d", g.repo(), pageOfGitea, page), nil, &all); err != nil {
+			return Pull{}, err
+		}
+		for _, one := range all {
+			if one.From.Ref == r.Branch {
+				return one.pull(), nil
+			}
+		}
+		if len(all) == 0 {
+			break
 		}
 	}
 	return Pull{}, errors.New("the forge reports an existing pull request, but lists none")
@@ -393,11 +424,11 @@ func (g gitea) look(ctx context.Context, number int) (Pull, error) {
 		State    string `json:"state"`
 		Statuses []any  `json:"statuses"`
 	}
-	var reviews []review
 	if err := g.call(ctx, http.MethodGet, g.repo()+"/commits/"+found.Head.SHA+"/status", nil, &combined); err != nil {
 		return out, err
 	}
-	if err := g.call(ctx, http.MethodGet, at+"/reviews", nil, &reviews); err != nil {
+	reviews, err := g.reviews(ctx, at, fmt.Sprintf("limit=%d", pageOfGitea))
+	if err != nil {
 		return out, err
 	}
 	if len(combined.Statuses) > 0 {

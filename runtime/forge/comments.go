@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,13 +26,20 @@ type Comment struct {
 	URL    string
 }
 
-// Limits of the comments that are read.
+// Limits of the comments that are read: 1,000 threads or reviews of a pull request.
 const (
-	pageOfComments  = 100
+	pageOfComments  = 100 // GitLab's maximum
 	mostCommentPage = 10
+	// A page of GitHub has 50 threads of up to 50 comments, each with its part of the
+	// patch, because an answer may have mostAnswer bytes.
+	mostThreadPage = 20
+	// pageOfGitea is Gitea's usual maximum. A server may be set to less: a page that is
+	// not full is the last one only if an earlier one had more entries.
+	pageOfGitea = 50
 )
 
-// Comments returns the unresolved review comments of a pull request, oldest first. With
+// Comments returns the unresolved review comments of a pull request, oldest first, from
+// its first 1,000 threads and reviews. With
 // gh and glab, it uses their access to the API; for Gitea, it needs a token. Faults:
 // those of Open.
 func (c *Client) Comments(ctx context.Context, p Place, pull Pull) ([]Comment, error) {
@@ -47,16 +56,24 @@ func (c *Client) Comments(ctx context.Context, p Place, pull Pull) ([]Comment, e
 // commentsBy reads the comments with gh or glab.
 func commentsBy(ctx context.Context, program string, p Place, number int) (found []Comment, err error) {
 	if p.Kind == GitHub {
-		owner, name, _ := strings.Cut(p.Path, "/")
-		out, said, err := runProgram(ctx, program, []string{"api", "graphql", "--hostname", p.Host, "-f", "query=" + gitHubThreads, "-f", "owner=" + owner, "-f", "name=" + name, "-F", "number=" + strconv.Itoa(number)})
-		var answer gitHubReview
-		if err == nil {
-			err = json.Unmarshal([]byte(out), &answer)
-		}
-		if err != nil {
-			return nil, programFault(p, said, err)
-		}
-		return answer.comments()
+		return gitHubPages(p, number, func(query string, variables map[string]any, into any) error {
+			args := []string{"api", "graphql", "--hostname", p.Host, "-f", "query=" + query}
+			for _, name := range slices.Sorted(maps.Keys(variables)) {
+				flag := "-f"
+				if name == "number" {
+					flag = "-F"
+				}
+				args = append(args, flag, fmt.Sprintf("%s=%v", name, variables[name]))
+			}
+			out, said, err := runProgram(ctx, program, args)
+			if err == nil {
+				err = json.Unmarshal([]byte(out), into)
+			}
+			if err != nil {
+				return programFault(p, said, err)
+			}
+			return nil
+		})
 	}
 	return gitLabPages(func(page int, into any) error {
 		at := fmt.Sprintf("projects/%s/merge_requests/%d/discussions?per_page=%d&page=%d", url.PathEscape(p.Path), number, pageOfComments, page)
@@ -71,30 +88,46 @@ func commentsBy(ctx context.Context, program string, p Place, number int) (found
 	})
 }
 
-// gitHubThreads asks for the review threads and reviews of a pull request. GitHub's REST
-// API does not tell which threads are resolved.
-const gitHubThreads = `query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { pullRequest(number: $number) {
-reviewThreads(first: 100) { nodes { isResolved comments(first: 50) { nodes { id author { login } path line originalLine diffHunk body url } } } }
-reviews(last: 50, states: [CHANGES_REQUESTED, COMMENTED]) { nodes { id author { login } body url } } } } }`
+// gitHubThreads asks for a page of the review threads and reviews of a pull request.
+// GitHub's REST API does not tell which threads are resolved.
+const gitHubThreads = `query($owner: String!, $name: String!, $number: Int!, $threads: String, $reviews: String) { repository(owner: $owner, name: $name) { pullRequest(number: $number) {
+reviewThreads(first: 50, after: $threads) { ` + gitHubPage + ` nodes { id isResolved comments(first: 50) { ` + gitHubPage + ` nodes { ` + gitHubFields + ` } } } }
+reviews(first: 50, after: $reviews, states: [CHANGES_REQUESTED, COMMENTED]) { ` + gitHubPage + ` nodes { id author { login } body url } } } } }`
 
-// gitHubReview is the answer to gitHubThreads.
+// gitHubThread asks for more comments of one thread.
+const gitHubThread = `query($thread: ID!, $comments: String) { node(id: $thread) { ... on PullRequestReviewThread {
+comments(first: 50, after: $comments) { ` + gitHubPage + ` nodes { ` + gitHubFields + ` } } } } }`
+
+const (
+	gitHubPage   = "pageInfo { hasNextPage endCursor }"
+	gitHubFields = "id author { login } path line originalLine diffHunk body url"
+)
+
+// gitHubList is a page of a list.
+type gitHubList[T any] struct {
+	Page struct {
+		More bool   `json:"hasNextPage"`
+		End  string `json:"endCursor"`
+	} `json:"pageInfo"`
+	Nodes []T `json:"nodes"`
+}
+
+// gitHubReview is the answer to gitHubThreads and gitHubThread.
 type gitHubReview struct {
 	Data struct {
 		Repository struct {
 			Pull struct {
-				Threads struct {
-					Nodes []struct {
-						Resolved bool `json:"isResolved"`
-						Comments struct {
-							Nodes []gitHubComment `json:"nodes"`
-						} `json:"comments"`
-					} `json:"nodes"`
-				} `json:"reviewThreads"`
-				Reviews struct {
-					Nodes []gitHubComment `json:"nodes"`
-				} `json:"reviews"`
+				Threads gitHubList[struct {
+					ID       string                    `json:"id"`
+					Resolved bool                      `json:"isResolved"`
+					Comments gitHubList[gitHubComment] `json:"comments"`
+				}] `json:"reviewThreads"`
+				Reviews gitHubList[gitHubComment] `json:"reviews"`
 			} `json:"pullRequest"`
 		} `json:"repository"`
+		Node struct {
+			Comments gitHubList[gitHubComment] `json:"comments"`
+		} `json:"node"`
 	} `json:"data"`
 	Errors []struct {
 		Message string `json:"message"`
@@ -114,24 +147,56 @@ type gitHubComment struct {
 	URL          string `json:"url"`
 }
 
-func (r gitHubReview) comments() (found []Comment, err error) {
-	if len(r.Errors) > 0 {
-		return nil, fault.New(ForgeRefused, "the forge reported: "+textutil.Shorten(textutil.OneLine(r.Errors[0].Message), 300), "fix the reported problem and retry")
-	}
-	pull := r.Data.Repository.Pull
-	for _, one := range pull.Reviews.Nodes {
-		if strings.TrimSpace(one.Body) != "" {
-			found = append(found, Comment{ID: one.ID, Author: one.Author.Login, Text: one.Body, URL: one.URL})
+// gitHubPages reads all pages of a pull request's reviews and threads.
+func gitHubPages(p Place, number int, read func(query string, variables map[string]any, into any) error) ([]Comment, error) {
+	ask := func(query string, variables map[string]any) (answer gitHubReview, err error) {
+		if err = read(query, variables, &answer); err == nil && len(answer.Errors) > 0 {
+			err = fault.New(ForgeRefused, "the forge reported: "+textutil.Shorten(textutil.OneLine(answer.Errors[0].Message), 300), "fix the reported problem and retry")
 		}
+		return answer, err
 	}
-	for _, thread := range pull.Threads.Nodes {
-		for _, one := range thread.Comments.Nodes {
-			if !thread.Resolved {
-				found = append(found, Comment{one.ID, one.Author.Login, one.Path, one.Line, lastOf(one.Hunk), one.Body, one.URL})
+	var whole, lines []Comment // of the pull request, and of its lines
+	owner, name, _ := strings.Cut(p.Path, "/")
+	variables := map[string]any{"owner": owner, "name": name, "number": number}
+	for range mostThreadPage {
+		answer, err := ask(gitHubThreads, variables)
+		if err != nil {
+			return nil, err
+		}
+		pull := answer.Data.Repository.Pull
+		for _, one := range pull.Reviews.Nodes {
+			if strings.TrimSpace(one.Body) != "" {
+				whole = append(whole, Comment{ID: one.ID, Author: one.Author.Login, Text: one.Body, URL: one.URL})
+			}
+		}
+		for _, thread := range pull.Threads.Nodes {
+			if thread.Resolved {
+				continue
+			}
+			for page, left := thread.Comments, mostCommentPage; ; left-- {
+				for _, one := range page.Nodes {
+					lines = append(lines, Comment{one.ID, one.Author.Login, one.Path, one.Line, lastOf(one.Hunk), one.Body, one.URL})
+				}
+				if !page.Page.More || left == 0 {
+					break
+				}
+				more, err := ask(gitHubThread, map[string]any{"thread": thread.ID, "comments": page.Page.End})
+				if err != nil {
+					return nil, err
+				}
+				page = more.Data.Node.Comments
+			}
+		}
+		if !pull.Threads.Page.More && !pull.Reviews.Page.More {
+			break
+		}
+		for at, end := range map[string]string{"threads": pull.Threads.Page.End, "reviews": pull.Reviews.Page.End} {
+			if end != "" { // an empty page after the last one has none
+				variables[at] = end
 			}
 		}
 	}
-	return found, nil
+	return append(whole, lines...), nil
 }
 
 // lastOf returns the last line of a part of a patch, which is the one commented on,
@@ -146,17 +211,13 @@ func lastOf(hunk string) string {
 }
 
 func (g gitHub) comments(ctx context.Context, number int) ([]Comment, error) {
-	owner, name, _ := strings.Cut(g.place.Path, "/")
 	w := g.wire
 	if base, ok := strings.CutSuffix(w.place.API, "/api/v3"); ok { // a server of one's own
 		w.place.API = base + "/api"
 	}
-	var answer gitHubReview
-	in := map[string]any{"query": gitHubThreads, "variables": map[string]any{"owner": owner, "name": name, "number": number}}
-	if err := w.call(ctx, http.MethodPost, "/graphql", in, &answer); err != nil {
-		return nil, err
-	}
-	return answer.comments()
+	return gitHubPages(g.place, number, func(query string, variables map[string]any, into any) error {
+		return w.call(ctx, http.MethodPost, "/graphql", map[string]any{"query": query, "variables": variables}, into)
+	})
 }
 
 // gitLabDiscussion is a discussion of a merge request.
@@ -217,7 +278,7 @@ func (g gitea) comments(ctx context.Context, number int) (found []Comment, err e
 	type person struct {
 		Login string `json:"login"`
 	}
-	for page := 1; page <= mostCommentPage; page++ {
+	for page, full := 1, 0; page <= mostThreadPage; page++ {
 		var reviews []struct {
 			ID       int    `json:"id"`
 			User     person `json:"user"`
@@ -226,8 +287,7 @@ func (g gitea) comments(ctx context.Context, number int) (found []Comment, err e
 			URL      string `json:"html_url"`
 			Comments int    `json:"comments_count"`
 		}
-		const most = 50 // Gitea's usual limit
-		if err := g.call(ctx, http.MethodGet, fmt.Sprintf("%s?limit=%d&page=%d", at, most, page), nil, &reviews); err != nil {
+		if err := g.call(ctx, http.MethodGet, fmt.Sprintf("%s?limit=%d&page=%d", at, pageOfGitea, page), nil, &reviews); err != nil {
 			return nil, err
 		}
 		for _, r := range reviews {
@@ -256,7 +316,7 @@ func (g gitea) comments(ctx context.Context, number int) (found []Comment, err e
 				}
 			}
 		}
-		if len(reviews) < most {
+		if full = max(full, len(reviews)); len(reviews) < full || full == 0 {
 			break
 		}
 	}

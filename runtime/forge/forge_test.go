@@ -2,6 +2,7 @@ package forge_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -137,6 +138,47 @@ func TestReviewCommentsOverREST(t *testing.T) {
 		made.Number = 9
 		if _, err := c.Comments(t.Context(), p, made); fault.Of(err) == nil || fault.Of(err).Code != forge.ForgeRefused {
 			t.Errorf("%s, of no pull request: %v", kind, err)
+		}
+	}
+}
+
+// Each API gives its lists in pages, of which the first is not enough.
+func TestAllPagesOfReviewsAreRead(t *testing.T) {
+	const lines = 130
+	for _, kind := range forge.Kinds {
+		f := forgetest.New(t)
+		p, c := place(t, f, kind), withToken(forgetest.Token)
+		made, err := c.Open(t.Context(), p, forge.Request{Branch: "b", Target: "main", Title: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Change(1, func(p *forgetest.Pull) {
+			for i := range lines {
+				p.Comments = append(p.Comments, forgetest.Comment{Author: "ada", Path: "x.go", Line: i + 1, Text: fmt.Sprint("remark ", i)})
+			}
+			for i := range 5 { // on GitHub, replies in one thread
+				p.Comments = append(p.Comments, forgetest.Comment{Author: "grace", Path: "y.go", Line: 1, Text: fmt.Sprint("reply ", i)})
+			}
+			p.Review = map[forge.Kind]string{forge.GitHub: "APPROVED", forge.GitLab: "approved", forge.Gitea: "APPROVED"}[kind]
+		})
+		found, err := c.Comments(t.Context(), p, made)
+		seen := map[string]bool{}
+		for _, one := range found {
+			seen[one.ID+one.Text] = true
+		}
+		if err != nil || len(found) != lines+5 || len(seen) != lines+5 || found[lines-1].Text != fmt.Sprint("remark ", lines-1) || found[lines+4].Text != "reply 4" {
+			t.Errorf("%s: %d comments, %d different ones, %v; want %d", kind, len(found), len(seen), err, lines+5)
+		}
+		if now, err := c.Look(t.Context(), p, made); err != nil || now.Review != forge.Approved {
+			t.Errorf("%s: the approval after %d other reviews is not seen: %+v, %v", kind, lines, now, err)
+		}
+		for i := range 70 { // more open pull requests than a page has
+			if _, err := c.Open(t.Context(), p, forge.Request{Branch: fmt.Sprint("other", i), Target: "main", Title: "t"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again, err := c.Open(t.Context(), p, forge.Request{Branch: "other69", Target: "main", Title: "t"}); err != nil || again.Number != 71 {
+			t.Errorf("%s: the open one among 71 is not found: %+v, %v", kind, again, err)
 		}
 	}
 }

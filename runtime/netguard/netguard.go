@@ -85,8 +85,14 @@ const dialTime = 15 * time.Second
 func (g Guard) Transport() http.RoundTripper {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy = nil
-	direct.DialContext = (&net.Dialer{Timeout: dialTime, Resolver: g.Resolver, ControlContext: g.control}).DialContext
+	direct.DialContext = g.Dialer().DialContext
 	return guarded{g, direct}
+}
+
+// Dialer returns a dialer that connects only to allowed addresses, for protocols other than
+// HTTP.
+func (g Guard) Dialer() *net.Dialer {
+	return &net.Dialer{Timeout: dialTime, Resolver: g.Resolver, ControlContext: g.control}
 }
 
 func (g Guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {

@@ -183,6 +183,9 @@ func (a Arrival) settle(ctx context.Context, tx *store.Tx, p *row) error {
 			}
 		}
 	}
+	if err := signed(ctx, tx, p); err != nil {
+		return err
+	}
 	return tell(tx, p.Name, Event{Type: "arrived"})
 }
 

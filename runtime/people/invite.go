@@ -60,12 +60,41 @@ func (r *Register) Accept(ctx context.Context, secret string) (name string, turn
 			return ended
 		}
 		turn = p.turn
+		if err := signed(ctx, tx, p); err != nil {
+			return err
+		}
 		return tell(tx, name, Event{Type: "joined"})
 	})
 	if err != nil {
 		return "", 0, err
 	}
 	return name, turn, nil
+}
+
+// signed records that a browser has signed in: the person can be asked.
+func signed(ctx context.Context, tx *store.Tx, p *row) error {
+	if _, err := tx.Exec(ctx, "UPDATE people SET signed = turn WHERE name = ?", p.Name); err != nil {
+		return fmt.Errorf("record sign-in: %w", err)
+	}
+	return nil
+}
+
+// invitations returns who has an invitation that can be used.
+func invitations(ctx context.Context, tx *store.Tx) (map[string]bool, error) {
+	rows, err := tx.Query(ctx, "SELECT DISTINCT person FROM people_invites WHERE used = 0 AND expires > ?", millis(tx.Now))
+	if err != nil {
+		return nil, fmt.Errorf("read invitations: %w", err)
+	}
+	defer rows.Close()
+	all := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("read invitation: %w", err)
+		}
+		all[name] = true
+	}
+	return all, rows.Err()
 }
 
 // invited reports whether secret may be an invitation. If the store cannot be read, it

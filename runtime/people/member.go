@@ -132,3 +132,22 @@ func (r *Register) Leave(ctx context.Context, name, project string) (open bool, 
 	})
 	return open, err
 }
+
+// Standing is what a name may do at the time of a transaction.
+type Standing struct {
+	Known   bool // a person has or had the name
+	Answers bool // the person's browsers may answer questions; false for a removed person
+	Person
+}
+
+// Now returns what a name may do, in a transaction of the store.
+func Now(ctx context.Context, tx *store.Tx, name string) (s Standing, err error) {
+	p, err := find(ctx, tx, name)
+	if err != nil || p == nil {
+		return s, err
+	}
+	s = Standing{Known: true, Answers: p.removed == 0 && slices.Contains(p.Scopes, access.Answer), Person: p.Person}
+	all, err := members(ctx, tx)
+	s.Boundary = all.Boundary(p.Name, p.Guest)
+	return s, err
+}

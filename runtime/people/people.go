@@ -9,6 +9,7 @@ package people
 
 import (
 	"fmt"
+	"net/mail"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 // Codes of faults.
 const (
 	BadName    = "bad_name"      // a name that no person can have
+	BadMail    = "bad_mail"      // a text that is no e-mail address
 	BadScope   = "bad_scope"     // a scope that does not exist
 	BadTime    = "bad_time"      // an expiry that is no time, or in the past
 	NoPerson   = "no_person"     // no person has this name
@@ -40,11 +42,21 @@ type Person struct {
 	Added  time.Time      `json:"added"`
 	// Tokens is the number of tokens that are valid.
 	Tokens int `json:"tokens"`
-	// Reachable reports whether the person can answer: with a browser, or with a
+	// Reachable reports whether the person may answer: with a browser, or with a
 	// token that is valid.
 	Reachable bool `json:"reachable"`
+	// Lacking says why a question for the person would reach nobody: the person may not
+	// answer, or no browser has signed in and nothing else waits for one.
+	Lacking string `json:"lacking,omitempty"`
+	// Quiet, Zone and QuietExcept are the person's quiet hours, as [routing.ParseQuiet]
+	// reads them.
+	Quiet       string `json:"quiet,omitempty"`
+	Zone        string `json:"zone,omitempty"`
+	QuietExcept string `json:"quietExcept,omitempty"`
 	// Roles are names by which the person can be asked with others.
 	Roles []string `json:"roles,omitempty"`
+	// Mail is the e-mail address that questions for the person are sent to.
+	Mail string `json:"mail,omitempty"`
 	// Guest reports whether the person knows only of Projects.
 	Guest bool `json:"guest"`
 	// Projects lists the projects that the person is a member of: their IDs, and on
@@ -84,7 +96,7 @@ func (t Token) Ended(now time.Time) string {
 var Standard = []access.Scope{access.Answer, access.Docs, access.WorkRead}
 
 // reserved lists names that mean something else in the history or in an audience.
-var reserved = []string{"local", "assumed", "link", "anyone", "everyone", "nobody", "agents", "role"}
+var reserved = []string{"local", "assumed", "link", "rule", "anyone", "everyone", "nobody", "agents", "role"}
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
@@ -95,6 +107,18 @@ func CheckName(name string) error {
 	}
 	if slices.Contains(reserved, strings.ToLower(name)) {
 		return fault.New(BadName, fmt.Sprintf("the name %s has a meaning of its own", name), "choose another name")
+	}
+	return nil
+}
+
+// checkMail refuses a text that is no e-mail address, with code [BadMail]. Empty means none.
+func checkMail(address string) error {
+	if address == "" {
+		return nil
+	}
+	a, err := mail.ParseAddress(address)
+	if err != nil || a.Address != address || len(address) > 254 || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }) {
+		return fault.New(BadMail, fmt.Sprintf("%.100q is not an e-mail address", address), "write only the address, for example ada@example.org, in ASCII")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/routing"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -79,6 +80,7 @@ type Newcomer struct {
 	Guest    bool
 	Roles    []string
 	Projects []string // IDs of projects to become a member of
+	Mail     string   // e-mail address; empty: none
 }
 
 // Add adds a person who is a member of no project. scopes may be nil for [Standard]. A
@@ -94,6 +96,9 @@ func (r *Register) Admit(ctx context.Context, n Newcomer) error {
 		return err
 	}
 	if err := checkRoles(n.Roles); err != nil {
+		return err
+	}
+	if err := checkMail(n.Mail); err != nil {
 		return err
 	}
 	return r.db.Update(ctx, func(tx *store.Tx) error { return admit(ctx, tx, n) })
@@ -113,13 +118,40 @@ type Change struct {
 	Scopes []access.Scope
 	Roles  *[]string
 	Guest  *bool
+	Mail   *string // empty for none
+	// Quiet, Zone and Except change the quiet hours. An empty Quiet removes them.
+	Quiet, Zone, Except *string
 }
 
-// Change changes a person's scopes, roles or whether the person is a guest. Fails with code
-// [NoPerson] or [BadName].
+// quiet sets a person's quiet hours. The zone stays if only the hours change.
+func (c Change) quiet(p *Person) error {
+	for _, one := range []struct{ from, to *string }{{c.Quiet, &p.Quiet}, {c.Zone, &p.Zone}, {c.Except, &p.QuietExcept}} {
+		if one.from != nil {
+			*one.to = *one.from
+		}
+	}
+	if c.Quiet != nil && strings.TrimSpace(p.Quiet) == "" {
+		p.Quiet, p.Zone, p.QuietExcept = "", "", ""
+	}
+	if p.Quiet == "" && (p.Zone != "" || p.QuietExcept != "") {
+		return fault.New(BadTime, p.Name+" has no quiet hours", "write --quiet too, for example --quiet 22:00-07:00")
+	}
+	if _, err := routing.ParseQuiet(p.Quiet, p.Zone, p.QuietExcept); err != nil {
+		return fault.New(BadTime, "the quiet hours cannot be used: "+err.Error(), "write for example --quiet 22:00-07:00;sat-sun --zone Europe/Berlin --quiet-except high")
+	}
+	return nil
+}
+
+// Change changes a person's scopes, roles, address or whether the person is a guest. Fails
+// with code [NoPerson], [BadName] or [BadMail].
 func (r *Register) Change(ctx context.Context, name string, c Change) (p Person, err error) {
 	if c.Roles != nil {
 		if err := checkRoles(*c.Roles); err != nil {
+			return p, err
+		}
+	}
+	if c.Mail != nil {
+		if err := checkMail(*c.Mail); err != nil {
 			return p, err
 		}
 	}
@@ -138,14 +170,25 @@ func (r *Register) Change(ctx context.Context, name string, c Change) (p Person,
 		if c.Guest != nil {
 			p.Guest = *c.Guest
 		}
+		if err := c.quiet(&p); err != nil {
+			return err
+		}
+		if c.Mail != nil {
+			p.Mail = *c.Mail
+		}
 		guest := 0
 		if p.Guest {
 			guest = 1
 		}
-		if _, err := tx.Exec(ctx, "UPDATE people SET scopes = ?, roles = ?, guest = ? WHERE name = ?", join(p.Scopes, " "), strings.Join(p.Roles, " "), guest, p.Name); err != nil {
+		if _, err := tx.Exec(ctx, "UPDATE people SET scopes = ?, roles = ?, guest = ?, mail = ?, quiet = ?, zone = ?, quiet_except = ? WHERE name = ?",
+			join(p.Scopes, " "), strings.Join(p.Roles, " "), guest, p.Mail, p.Quiet, p.Zone, p.QuietExcept, p.Name); err != nil {
 			return fmt.Errorf("change person: %w", err)
 		}
-		return tell(tx, p.Name, Event{Type: "changed", Detail: p.allows()})
+		detail := p.allows()
+		if c.Mail != nil {
+			detail += ", mail address changed"
+		}
+		return tell(tx, p.Name, Event{Type: "changed", Detail: detail})
 	})
 	return p, err
 }
@@ -158,6 +201,9 @@ func (p Person) allows() string {
 	}
 	if p.Guest {
 		text += ", guest"
+	}
+	if p.Quiet != "" {
+		text += ", quiet " + p.Quiet
 	}
 	return text
 }
@@ -184,8 +230,8 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 	if n.Guest {
 		guest = 1
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn, guest, roles) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		n.Name, strings.ToLower(n.Name), join(inOrder(n.Scopes), " "), now, turn, guest, strings.Join(n.Roles, " ")); err != nil {
+	if _, err := tx.Exec(ctx, "INSERT INTO people (name, folded, scopes, added, turn, guest, roles, mail) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		n.Name, strings.ToLower(n.Name), join(inOrder(n.Scopes), " "), now, turn, guest, strings.Join(n.Roles, " "), n.Mail); err != nil {
 		return fmt.Errorf("add person: %w", err)
 	}
 	if err := tell(tx, n.Name, Event{Type: "added"}); err != nil {
@@ -197,6 +243,28 @@ func admit(ctx context.Context, tx *store.Tx, n Newcomer) error {
 		}
 	}
 	return nil
+}
+
+// Here records that a person uses a process on a machine of the installation, as its setting
+// person says.
+func (r *Register) Here(ctx context.Context, name string) error {
+	var known bool
+	err := r.db.View(ctx, func(tx *store.Tx) error {
+		var n int
+		err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM people WHERE name = ? AND signed = turn", name).Scan(&n)
+		known = n > 0
+		return err
+	})
+	if err != nil || known {
+		return err
+	}
+	return r.db.Update(ctx, func(tx *store.Tx) error {
+		p, err := must(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		return signed(ctx, tx, p)
+	})
 }
 
 // Remove ends a person's sessions, tokens, invitations and identities, and hides the
@@ -248,8 +316,8 @@ type row struct {
 // find returns the person with a name, in any case, or nil.
 func find(ctx context.Context, tx *store.Tx, name string) (*row, error) {
 	p, scopes, roles, added, guest := row{}, "", "", int64(0), 0
-	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn, guest, roles FROM people WHERE folded = ?", strings.ToLower(name)).
-		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest, &roles)
+	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn, guest, roles, mail, quiet, zone, quiet_except FROM people WHERE folded = ?", strings.ToLower(name)).
+		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest, &roles, &p.Mail, &p.Quiet, &p.Zone, &p.QuietExcept)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -302,15 +370,19 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, "SELECT name, scopes, added, guest, roles FROM people WHERE removed = 0 ORDER BY folded")
+	invited, err := invitations(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, "SELECT name, scopes, added, guest, roles, mail, quiet, zone, quiet_except, turn, signed FROM people WHERE removed = 0 ORDER BY folded")
 	if err != nil {
 		return nil, fmt.Errorf("read people: %w", err)
 	}
 	defer rows.Close()
 	all := []Person{}
 	for rows.Next() {
-		p, scopes, roles, added, guest := Person{}, "", "", int64(0), 0
-		if err := rows.Scan(&p.Name, &scopes, &added, &guest, &roles); err != nil {
+		p, scopes, roles, added, guest, turn, signed := Person{}, "", "", int64(0), 0, int64(0), int64(0)
+		if err := rows.Scan(&p.Name, &scopes, &added, &guest, &roles, &p.Mail, &p.Quiet, &p.Zone, &p.QuietExcept, &turn, &signed); err != nil {
 			return nil, fmt.Errorf("read person: %w", err)
 		}
 		p.Scopes, p.Added, p.Guest, p.Projects = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, []string{}
@@ -322,12 +394,20 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 			}
 		}
 		slices.Sort(p.Projects)
-		p.Reachable = slices.Contains(p.Scopes, access.Answer)
+		may := slices.Contains(p.Scopes, access.Answer)
+		p.Reachable = may
+		way := may && (turn == signed || invited[p.Name] || p.Mail != "")
 		for _, t := range tokens {
 			if t.For == p.Name && t.Ended(tx.Now) == "" {
 				p.Tokens++
 				p.Reachable = p.Reachable || slices.Contains(t.Scopes, access.Answer)
+				way = way || slices.Contains(t.Scopes, access.Answer)
 			}
+		}
+		if !p.Reachable {
+			p.Lacking = p.Name + " may not answer questions"
+		} else if !way {
+			p.Lacking = p.Name + " has no browser signed in, no invitation and no token that may answer"
 		}
 		all = append(all, p)
 	}
@@ -383,6 +463,22 @@ func (r *Register) Session(ctx context.Context, name string, turn int64) (c acce
 		return err
 	})
 	return c, ok, err
+}
+
+// Caller returns the caller that a person is who proved to be one by other means than a
+// session, for example how. Fails with code [NoPerson].
+func (r *Register) Caller(ctx context.Context, name, how string) (c access.Caller, p Person, err error) {
+	err = r.db.View(ctx, func(tx *store.Tx) error {
+		found, err := must(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		p = found.Person
+		c, err = callerOf(ctx, tx, found)
+		c.How, p.Boundary = how, c.Boundary
+		return err
+	})
+	return c, p, err
 }
 
 // callerOf returns the caller of a person's browser.

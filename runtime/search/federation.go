@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -31,6 +33,11 @@ type Federation struct {
 	analyzers chan *artifact.Analyzer
 	words     atomic.Pointer[termIndex] // nil until it is built
 	building  atomic.Bool
+	read      sync.Once // reads words from its file
+	dir       string    // see KeepIn
+	searches  atomic.Int64
+	idle      sync.Mutex
+	timer     *time.Timer // guarded by idle; see forget
 }
 
 // Federate returns a Federation over libraries. Locked libraries come first. Other
@@ -149,7 +156,7 @@ func (f *Federation) scope(library string, filters map[string]string) ([]Library
 	all := f.usual
 	if library != "" {
 		if all = f.Named(library); all == nil {
-			return nil, invalid(fmt.Sprintf("There is no library '%s'.%s", shorten(library), f.similar(library)))
+			return nil, invalid(f.Unknown(library))
 		}
 	}
 	if len(filters) == 0 {
@@ -171,6 +178,11 @@ func (f *Federation) scope(library string, filters map[string]string) ([]Library
 		return nil, invalid("No library has all of these filter values. Leave some out.")
 	}
 	return in, nil
+}
+
+// Unknown returns what to answer if there is no library with this ID or name.
+func (f *Federation) Unknown(library string) string {
+	return fmt.Sprintf("There is no library '%s'.%s", shorten(library), f.similar(library))
 }
 
 // similar returns advice for an unknown library name: libraries with a similar

@@ -203,7 +203,7 @@ func TestTheLockedVersionIsSearched(t *testing.T) {
 	}
 }
 
-// The damage of one library is reported as its own, and the others stay in service.
+// The damage of one library is reported as its own, and the others answer.
 func TestADamagedLibraryLeavesTheOthersInService(t *testing.T) {
 	for _, by := range []By{Both, Words} {
 		var all []Library
@@ -218,9 +218,18 @@ func TestADamagedLibraryLeavesTheOthersInService(t *testing.T) {
 		if err := os.Truncate(filepath.Join(bad.dir, bad.Metadata().Index.Path), 4096); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Federate(all).Search(t.Context(), "", Query{Text: "alpha", By: by})
-		if err == nil || !strings.Contains(err.Error(), bad.dir) {
-			t.Errorf("by %v: %v, want the damage of %s", by, err, bad.dir)
+		f := Federate(all)
+		for range 2 { // when the damage is found, and when it is known
+			page, err := f.Search(t.Context(), "", Query{Text: "alpha", By: by})
+			if err != nil || len(page.Hits) == 0 || page.Hits[0].Library.ID != "good" || page.Hint == nil || !strings.Contains(page.Hint.Message, "library damaged was not searched") || !strings.Contains(page.Hint.Message, bad.dir) {
+				t.Fatalf("by %v: %d hits with hint %+v, %v; want those of the good library and the damage of %s", by, len(page.Hits), page.Hint, err, bad.dir)
+			}
+		}
+		if _, err := f.Search(t.Context(), "damaged", Query{Text: "alpha", By: by}); err == nil || !strings.Contains(err.Error(), bad.dir) {
+			t.Errorf("by %v: the damaged library: %v, want its damage", by, err)
+		}
+		if _, err := Federate(all[1:]).Search(t.Context(), "", Query{Text: "alpha", By: by}); err == nil {
+			t.Errorf("by %v: a shelf whose only library is damaged has no error", by)
 		}
 		if _, err := all[0].Engine.Search(t.Context(), Query{Text: "alpha"}); err != nil {
 			t.Errorf("by %v: the other library: %v", by, err)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // byWords and byMeaning are the numbers of chunks that a search over several libraries
@@ -42,6 +44,23 @@ func (f *Federation) Search(ctx context.Context, library string, q Query) (page 
 	if len(in) == 1 {
 		return in[0].search(ctx, q, library)
 	}
+	for {
+		whole, damage, err := withoutDamaged(in)
+		if err != nil {
+			return page, err
+		}
+		if page, err = f.searchIn(ctx, library, text, limit, whole, q); err == nil && damage != nil {
+			page.Hint = damagedHint(page.Hint, damage)
+		}
+		if err == nil || len(damaged(whole)) == 0 {
+			return page, err
+		}
+		// The search found damage in one of the libraries, so it is repeated without it.
+	}
+}
+
+// searchIn searches several libraries, or what damage has left of them.
+func (f *Federation) searchIn(ctx context.Context, library, text string, limit int, in []Library, q Query) (page LibraryPage, err error) {
 	asked := question{text + "\x00" + library, q.Filters, q.By}
 	from := cursor{Limit: limit}
 	if q.Cursor != nil {
@@ -83,7 +102,91 @@ func (f *Federation) Search(ctx context.Context, library string, q Query) (page 
 		page.Hits = append(page.Hits, hit)
 	}
 	f.learnWords(joint.all)
+	f.forget(joint)
 	return page, nil
+}
+
+// A search of many libraries maps some megabytes of their files, of which the next ones need
+// little. This memory is given back after the first search, after forgetEvery more, and
+// when there was none for forgetAfter. To read it again takes a third of a search's time.
+const (
+	forgetEvery = 16
+	forgetAfter = 2 * time.Second
+)
+
+func (f *Federation) forget(j *joint) {
+	if len(j.parts) <= fewIndexes {
+		return
+	}
+	if f.searches.Add(1)%forgetEvery == 1 {
+		for _, p := range j.parts {
+			p.run.reader.Forget()
+		}
+	}
+	f.idle.Lock()
+	defer f.idle.Unlock()
+	if f.timer == nil {
+		f.timer = time.AfterFunc(forgetAfter, f.forgetAll)
+		return
+	}
+	f.timer.Reset(forgetAfter)
+}
+
+// forgetAll gives back the mapped memory of all libraries that are still open.
+func (f *Federation) forgetAll() {
+	for _, l := range f.libraries {
+		if ed, release, err := l.Engine.use(); err == nil {
+			ed.reader.Forget()
+			release()
+		}
+	}
+}
+
+// damaged returns the libraries in which a query has found damage, each with its fault.
+func damaged(in []Library) map[string]*fault.Fault {
+	found := map[string]*fault.Fault{}
+	for _, l := range in {
+		if damage := l.Engine.damage(); damage != nil {
+			found[l.ID] = damage
+		}
+	}
+	return found
+}
+
+// withoutDamaged returns the libraries in which no query has found damage, and a sentence
+// that says what is damaged for each other one. If all are damaged, it returns the
+// damage of the first.
+func withoutDamaged(in []Library) (whole []Library, damage []string, err error) {
+	bad := damaged(in)
+	if len(bad) == 0 {
+		return in, nil, nil
+	}
+	if len(bad) == len(in) {
+		return nil, nil, bad[in[0].ID]
+	}
+	for _, l := range in {
+		if f := bad[l.ID]; f != nil {
+			damage = append(damage, fmt.Sprintf("The library %s was not searched: %s. Rebuild it with \"deskhand update %s\".", l.ID, f.Message, l.ID))
+			continue
+		}
+		whole = append(whole, l)
+	}
+	return whole, damage, nil
+}
+
+// maxDamaged is the maximum number of damaged libraries that a hint describes.
+const maxDamaged = 3
+
+// damagedHint adds what is damaged to a hint, which may be nil.
+func damagedHint(h *Hint, damage []string) *Hint {
+	if h == nil {
+		h = &Hint{Suggested: map[string][]string{}}
+	}
+	if more := len(damage) - maxDamaged; more > 0 {
+		damage = append(damage[:maxDamaged:maxDamaged], fmt.Sprintf("%d more libraries are damaged.", more))
+	}
+	h.Message = strings.TrimSpace(h.Message + " " + strings.Join(damage, " "))
+	return h
 }
 
 // search searches one library. Its cursors belong to the scope that named it.
@@ -135,7 +238,7 @@ func (j *joint) release() {
 
 // damaged reports whether one of the indexes was found to be damaged.
 func (j *joint) damaged() bool {
-	return slices.ContainsFunc(j.all.of, func(ed *snapshot) bool { return ed.broken.Load() })
+	return slices.ContainsFunc(j.all.of, func(ed *snapshot) bool { return ed.broken.Load() != nil })
 }
 
 // open opens the libraries. Those in English only share one scratch.

@@ -117,7 +117,7 @@ const (
 
 // Hint suggests what to do if little or nothing was found.
 type Hint struct {
-	// Found is never FoundSome.
+	// Found is FoundSome only if the hint is just that a library is damaged.
 	Found   Found
 	Message string
 	// Suggested holds, by facet key, values that give results.
@@ -316,8 +316,14 @@ func recoverAs(err *error, ed *snapshot) {
 	if p := recover(); p != nil {
 		// The packages used by this query may be in an inconsistent state, so this
 		// artifact is no longer used.
-		ed.broken.Store(true)
-		*err = fmt.Errorf("%w: panic: %v\n%s", damagedFault(ed.dir), p, debug.Stack())
+		damage, found := p.(artifact.Damage)
+		if !found {
+			damage = artifact.Damage{Fault: damagedFault(ed.dir)}
+		}
+		ed.broken.CompareAndSwap(nil, damage.Fault)
+		if *err = damage.Fault; !found {
+			*err = fmt.Errorf("%w: panic: %v\n%s", damage.Fault, p, debug.Stack())
+		}
 	}
 }
 

@@ -22,9 +22,9 @@ var ErrClosed = errors.New("search engine is closed")
 type snapshot struct {
 	dir    string
 	reader *artifact.Reader
-	users  int         // guarded by Engine.mu; the engine itself counts as one
-	broken atomic.Bool // a query found damage that no checksum had revealed
-	short  bool        // whether the snapshot holds the texts of OverTexts
+	users  int                         // guarded by Engine.mu; the engine itself counts as one
+	broken atomic.Pointer[fault.Fault] // the damage that a query found
+	short  bool                        // whether the snapshot holds the texts of OverTexts
 	// embedder embeds questions in the same way as the index's chunks were
 	// embedded. It is nil if the index has no vectors, or if mute says why they
 	// cannot be used.
@@ -81,6 +81,38 @@ func OpenWith(dir string, o Options) (*Engine, error) {
 	return newEngine(dir, o, ed), nil
 }
 
+// OpenDescribed works like OpenWith for an artifact whose metadata was read before. Sections
+// of its data file are compared with their checksums when a query first reads them.
+func OpenDescribed(dir string, d *artifact.Description, o Options) (*Engine, error) {
+	r, err := d.Open()
+	if err != nil {
+		return nil, err
+	}
+	ed, err := o.opened(dir, r)
+	if err != nil {
+		return nil, err
+	}
+	return newEngine(dir, o, ed), nil
+}
+
+// Current reports whether the engine searches the described artifact, and no query has
+// found damage in it.
+func (e *Engine) Current(d *artifact.Description) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.closed && e.current != nil && e.current.broken.Load() == nil && d.Describes(e.current.reader)
+}
+
+// damage returns the damage that a query has found in the current artifact, or nil.
+func (e *Engine) damage() *fault.Fault {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.current == nil {
+		return nil
+	}
+	return e.current.broken.Load()
+}
+
 // OpenLater returns an engine for a folder that has no artifact yet. Until
 // [Engine.Reload] finds an artifact, queries fail with the error that the
 // function why returns.
@@ -121,6 +153,11 @@ func (o Options) open(dir string) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.opened(dir, r)
+}
+
+// opened returns a snapshot of an open artifact, which it closes after an error.
+func (o Options) opened(dir string, r *artifact.Reader) (*snapshot, error) {
 	ed := editionOf(dir, r, o)
 	if o.Chromem && ed.embedder != nil {
 		if err := r.UseChromem(); err != nil {
@@ -188,8 +225,8 @@ func (e *Engine) use() (*snapshot, func(), error) {
 	if ed == nil {
 		return nil, nil, e.why()
 	}
-	if ed.broken.Load() {
-		return nil, nil, damagedFault(ed.dir)
+	if damage := ed.broken.Load(); damage != nil {
+		return nil, nil, damage
 	}
 	ed.users++
 	was := debug.SetPanicOnFault(true)
@@ -231,7 +268,7 @@ func (e *Engine) Reload() (changed bool, err error) {
 		e.current = next
 		return true, nil
 	}
-	if e.current.reader.Same(next.reader) && !e.current.broken.Load() {
+	if e.current.reader.Same(next.reader) && e.current.broken.Load() == nil {
 		return false, next.reader.Close()
 	}
 	old := e.current

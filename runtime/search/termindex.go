@@ -2,7 +2,9 @@ package search
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -10,93 +12,124 @@ import (
 
 // termIndex tells which of several indexes have a term, and how often, so that the others
 // need not be read. It takes 4 bytes for each term of each index, and 8 more for each
-// distinct term.
+// distinct term. Its numbers are little-endian, as in its file.
 type termIndex struct {
 	of     []*snapshot
-	starts []uint32 // by the first 16 bits of a hash: the number of the first term
-	hashes []uint32 // by term: the next 32 bits of the hash
-	ends   []uint32 // by term: the end of its places
-	places []uint16 // of the indexes, ascending for each term
-	counts []uint16 // the number of chunks; at math.MaxUint16, more
+	starts []byte // u32 by the first 16 bits of a hash: the number of the first term
+	hashes []byte // u32 by term: the next 32 bits of the hash
+	ends   []byte // u32 by term: the end of its places
+	places []byte // u16, of the indexes, ascending for each term
+	counts []byte // u16, the number of chunks; at math.MaxUint16, more
+	mapped bool   // whether it is a mapped file
+}
+
+// buckets is the number of values of a hash's first 16 bits.
+const buckets = 1 << 16
+
+func u32(b []byte, i uint32) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
+func u16(b []byte, i uint32) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
+
+// find returns where a term's places begin and end.
+func (t *termIndex) find(term string) (from, to uint32) {
+	hash := artifact.HashTerm(term)
+	low, end, next := u32(t.starts, uint32(hash>>48)), u32(t.starts, uint32(hash>>48)+1), uint32(hash>>16)
+	for high := end; low < high; {
+		if middle := (low + high) / 2; u32(t.hashes, middle) < next {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == end || u32(t.hashes, low) != next {
+		return 0, 0
+	}
+	if low > 0 {
+		from = u32(t.ends, low-1)
+	}
+	return from, u32(t.ends, low)
+}
+
+// has reports whether an index has a term.
+func (t *termIndex) has(term string) bool {
+	defer runtime.KeepAlive(t)
+	from, to := t.find(term)
+	return from < to
 }
 
 // having returns the places of the indexes that have a term, and the number of chunks
 // of each.
 func (t *termIndex) having(term string) (places, counts []uint16) {
-	hash := artifact.HashTerm(term)
-	from, to := t.starts[hash>>48], t.starts[hash>>48+1]
-	i, ok := slices.BinarySearch(t.hashes[from:to], uint32(hash>>16))
-	if !ok {
-		return nil, nil
+	defer runtime.KeepAlive(t)
+	from, to := t.find(term)
+	for i := from; i < to; i++ {
+		places, counts = append(places, u16(t.places, i)), append(counts, u16(t.counts, i))
 	}
-	at := from + uint32(i)
-	start := uint32(0)
-	if at > 0 {
-		start = t.ends[at-1]
-	}
-	return t.places[start:t.ends[at]], t.counts[start:t.ends[at]]
+	return places, counts
 }
 
-// termIn is a term of one index.
+// termIn is a term of one index: the 32 bits behind the first 16 of its hash.
 type termIn struct {
-	hash   uint64 // its first 16 bits, then the next 32
-	place  uint16
-	chunks uint16
+	hash          uint32
+	place, chunks uint16
 }
 
-// buildTermIndex reads the terms of all indexes.
+// buildTermIndex reads the terms of all indexes, twice, so that it needs no more memory than
+// 8 bytes for each.
 func buildTermIndex(of []*snapshot) (*termIndex, error) {
-	var all []termIn
-	for place, ed := range of {
-		err := ed.guarded(func() error {
-			return ed.reader.EachTerm(func(hash uint64, chunks int) {
-				all = append(all, termIn{hash >> 16, uint16(place), uint16(min(chunks, math.MaxUint16))})
+	each := func(visit func(place uint16, hash uint64, chunks int)) error {
+		for place, ed := range of {
+			err := ed.guarded(func() error {
+				return ed.reader.EachTerm(func(hash uint64, chunks int) { visit(uint16(place), hash, chunks) })
 			})
-		})
-		if err != nil {
-			return nil, err
+			if err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	t := &termIndex{of: of, starts: make([]uint32, 1<<16+1)}
-	at := make([]uint32, 1<<16+1) // by the first 16 bits
-	for _, x := range all {
-		at[x.hash>>32+1]++
+	at := make([]uint32, buckets+1)
+	if err := each(func(_ uint16, hash uint64, _ int) { at[hash>>48+1]++ }); err != nil {
+		return nil, err
 	}
-	for i := range 1 << 16 {
+	for i := range buckets {
 		at[i+1] += at[i]
 	}
-	sorted := make([]termIn, len(all))
-	for _, x := range all { // keeps the order of the places
-		sorted[at[x.hash>>32]] = x
-		at[x.hash>>32]++
+	sorted := make([]termIn, at[buckets])
+	err := each(func(place uint16, hash uint64, chunks int) { // keeps the order of the places
+		sorted[at[hash>>48]] = termIn{uint32(hash >> 16), place, uint16(min(chunks, math.MaxUint16))}
+		at[hash>>48]++
+	})
+	if err != nil {
+		return nil, err
 	}
+	t := &termIndex{of: of, starts: make([]byte, 4, 4*(buckets+1))}
 	from := uint32(0)
-	for begin, to := range at[:1<<16] {
+	for _, to := range at[:buckets] {
 		slices.SortStableFunc(sorted[from:to], func(x, y termIn) int { return cmp.Compare(x.hash, y.hash) })
-		t.append(begin, sorted[from:to])
+		t.append(sorted[from:to])
 		from = to
 	}
-	t.hashes, t.ends = slices.Clip(t.hashes), slices.Clip(t.ends)
-	t.places, t.counts = slices.Clip(t.places), slices.Clip(t.counts)
 	return t, nil
 }
 
-// append appends the terms whose hashes begin with the given bits.
-func (t *termIndex) append(begin int, terms []termIn) {
+// append appends the terms whose hashes begin with the next 16 bits.
+func (t *termIndex) append(terms []termIn) {
+	little := binary.LittleEndian
 	for i, x := range terms {
-		n := len(t.places)
 		if i > 0 && terms[i-1].hash == x.hash {
-			if t.places[n-1] == x.place { // in another group of the index
-				t.counts[n-1] += min(x.chunks, math.MaxUint16-t.counts[n-1])
+			if last := len(t.places) - 2; little.Uint16(t.places[last:]) == x.place { // in another group of the index
+				n := little.Uint16(t.counts[last:])
+				little.PutUint16(t.counts[last:], n+min(x.chunks, math.MaxUint16-n))
 				continue
 			}
-			t.ends[len(t.ends)-1]++
+			t.ends = t.ends[:len(t.ends)-4]
 		} else {
-			t.hashes, t.ends = append(t.hashes, uint32(x.hash)), append(t.ends, uint32(n+1))
+			t.hashes = little.AppendUint32(t.hashes, x.hash)
 		}
-		t.places, t.counts = append(t.places, x.place), append(t.counts, x.chunks)
+		t.places, t.counts = little.AppendUint16(t.places, x.place), little.AppendUint16(t.counts, x.chunks)
+		t.ends = little.AppendUint32(t.ends, uint32(len(t.places)/2))
 	}
-	t.starts[begin+1] = uint32(len(t.hashes))
+	t.starts = little.AppendUint32(t.starts, uint32(len(t.hashes)/4))
 }
 
 // fewIndexes is the number of indexes up to which it is as fast to look in each.
@@ -105,7 +138,15 @@ const fewIndexes = 16
 // index returns the index of the terms in exactly these indexes, or nil if there is none
 // yet.
 func (f *Federation) index(of []*snapshot) *termIndex {
-	if t := f.words.Load(); t != nil && len(of) > fewIndexes && slices.Equal(t.of, of) {
+	if len(of) <= fewIndexes || len(of) != len(f.usual) {
+		return nil
+	}
+	f.read.Do(func() {
+		if t := f.file(of).read(of); t != nil {
+			f.words.Store(t)
+		}
+	})
+	if t := f.words.Load(); t != nil && slices.Equal(t.of, of) {
 		return t
 	}
 	return nil
@@ -138,7 +179,13 @@ func (f *Federation) buildIndex() {
 		of = append(of, ed)
 	}
 	t, err := buildTermIndex(of)
-	if err == nil {
-		f.words.Store(t)
+	if err != nil {
+		return
 	}
+	if file := f.file(of); file.write(t) {
+		if mapped := file.read(of); mapped != nil {
+			t = mapped
+		}
+	}
+	f.words.Store(t)
 }

@@ -96,7 +96,7 @@ func (v *vocabulary) similar(term string, limit int) ([]string, error) {
 	}
 	if v.index != nil && isPlain(term) {
 		for edited := range edits(term) {
-			if places, _ := v.index.having(edited); places == nil {
+			if !v.index.has(edited) {
 				continue
 			}
 			e, err := v.entry(edited)
@@ -184,7 +184,7 @@ func edits(word string) func(yield func(string) bool) {
 func (r *run) count(term string) (int, error) {
 	if r.all != nil {
 		if r.all.index != nil {
-			if places, _ := r.all.index.having(term); places == nil {
+			if !r.all.index.has(term) {
 				return 0, nil
 			}
 		}

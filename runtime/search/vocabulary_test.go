@@ -1,7 +1,12 @@
 package search
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -44,6 +49,75 @@ func TestTheIndexOfTermsFindsTheSame(t *testing.T) {
 	}
 	if ids, _ := found(t, f, "", Query{Text: "timeuots"}); len(ids) == 0 {
 		t.Error("a misspelt word finds nothing")
+	}
+
+	// From a file, it is the same; a damaged file is none.
+	dir := t.TempDir()
+	f.KeepIn(dir)
+	f.buildIndex()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 || !f.words.Load().mapped {
+		t.Fatalf("kept %v, %v", files, err)
+	}
+	path := filepath.Join(dir, files[0].Name())
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := Federate(f.Libraries())
+	other.KeepIn(dir)
+	other.building.Store(true)
+	of := f.words.Load().of
+	if other.index(of) == nil {
+		t.Fatal("the file was not read")
+	}
+	for i, q := range queries {
+		if _, page := found(t, other, "", Query{Text: q, Explain: true}); !reflect.DeepEqual(page, without[i]) {
+			t.Errorf("%q finds\n%+v\nfrom the file, and without\n%+v", q, page.Hits, without[i].Hits)
+		}
+	}
+	for at := 0; at < len(whole); at += 1 + len(whole)/100 {
+		bad := bytes.Clone(whole)
+		bad[at] ^= 4
+		for _, text := range [][]byte{bad, whole[:at]} {
+			if err := os.WriteFile(path+"x", text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if (termFile{dir, filepath.Base(path) + "x"}).read(of) != nil {
+				t.Fatalf("a file with byte %d changed, or cut there, was read", at)
+			}
+		}
+	}
+	// So is one with the right checksum whose numbers lead out of it, and what is no file.
+	terms := len(f.words.Load().hashes) / 4
+	starts, ends := termHead, termHead+4*(buckets+1)+4*terms
+	places := ends + 4*terms
+	for what, at := range map[string]int{"start": starts + 4*buckets/2 + 3, "last start": starts + 4*buckets + 3, "end": ends + 4*(terms/2) + 3, "last end": ends + 4*(terms-1) + 3, "place": places + 1} {
+		bad := bytes.Clone(whole)
+		bad[at] = 0x7f
+		binary.LittleEndian.PutUint32(bad[len(bad)-4:], crc32.Checksum(bad[:len(bad)-4], castagnoli))
+		if err := os.WriteFile(path+"x", bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if (termFile{dir, filepath.Base(path) + "x"}).read(of) != nil {
+			t.Errorf("a file with a wrong %s was read", what)
+		}
+	}
+	if err := os.Remove(path + "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, path+"x"); err == nil && (termFile{dir, filepath.Base(path) + "x"}).read(of) != nil {
+		t.Error("a link was read")
+	}
+	os.Remove(path + "x")
+	for i := range 2 * keptTerms {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(termPrefix, i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.buildIndex()
+	if files, _ := os.ReadDir(dir); len(files) != keptTerms || other.file(of).read(of) == nil {
+		t.Errorf("%d files are kept, want %d with the new one", len(files), keptTerms)
 	}
 }
 

@@ -252,6 +252,25 @@ func TestTakenOutOfFilesThatWereChangedSince(t *testing.T) {
 	}
 }
 
+// The last line of a person, which had no line end, stays a line of its own.
+func TestALineThatWasWrittenSinceIsNotJoinedToTheOneBefore(t *testing.T) {
+	e, r := world(t)
+	path := filepath.Join(e.Project, ".gitignore")
+	put(t, path, "/bin")
+	p, err := New(e, r, everything(false))
+	apply(t, p, err)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, string(text)+"/mine\n")
+	p, err = Removal(e, r, Options{})
+	apply(t, p, err)
+	if got := tree(t, e.Project)["/.gitignore"]; got != "/bin\n/mine\n" {
+		t.Errorf(".gitignore is %q", got)
+	}
+}
+
 // A clone has the files and no record of them.
 func TestTakenOutOfAClone(t *testing.T) {
 	e, r := world(t)

@@ -99,7 +99,11 @@ func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err err
 			p.Notes = append(p.Notes, p.shown(one.Path)+" was changed since then and stays unchanged")
 			return data, false, nil
 		}
-		text = strings.Replace(text, one.Added, "", 1)
+		head, tail, _ := strings.Cut(text, one.Added)
+		if head != "" && !strings.HasSuffix(head, "\n") && tail != "" {
+			head += "\n" // the added text began by ending a person's last line
+		}
+		text = head + tail
 		return []byte(text), one.Created && strings.TrimSpace(text) == "", nil
 	}
 	edit := editorOf(one)

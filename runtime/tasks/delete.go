@@ -19,6 +19,7 @@ import (
 type leftover struct {
 	Tree      worktree.Tree
 	Processes []string
+	Refs      map[string]remoteRef `json:",omitempty"` // on remotes
 }
 
 // DeleteTask deletes a task with its attempts, their worktrees and logs.
@@ -148,6 +149,12 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 		return err
 	}
 	left := leftover{Tree: c.tree}
+	if left.Refs, err = remoteRefs(ctx, tx, c); err != nil {
+		return err
+	}
+	if err := dropShared(ctx, tx, a.ID); err != nil {
+		return err
+	}
 	processes, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.attempt_id = ?", a.ID)
 	if err != nil {
 		return err
@@ -257,6 +264,7 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 	l.Tree.DropLanded(ctx)
 	l.Tree.DropBranches(ctx)
 	l.Tree.ForgetLanded(ctx)
+	m.unshare(ctx, id, l.Tree, l.Refs)
 	for _, p := range l.Processes {
 		if err := os.RemoveAll(m.runDir(p)); err != nil {
 			return fmt.Errorf("remove spool: %w", err)

@@ -23,6 +23,9 @@ type Applied struct {
 // changes. Faults: those of [Manager.Land], not_checked_out.
 func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secrets Allowance) (done Applied, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, dryRun, secrets.All, func(c checkout) error {
+		if err := c.requireWhole(); err != nil {
+			return err
+		}
 		done = Applied{AttemptID: c.ID, Branch: c.attempt.Branch}
 		steps, err := c.tree.Applying(ctx)
 		if err != nil {
@@ -132,7 +135,7 @@ func runningFault(id string) *fault.Fault {
 // Pick lands one attempt of a task and discards the others. If any of them is
 // running, it changes nothing.
 func (m *Manager) Pick(ctx context.Context, q LandRequest) (done Landed, gone []Discarded, err error) {
-	c, err := m.checkoutOf(ctx, q.AttemptID)
+	c, err := m.reachable(ctx, q.AttemptID)
 	if err != nil {
 		return done, nil, err
 	}

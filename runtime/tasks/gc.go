@@ -28,6 +28,11 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	if err := m.clearLeftovers(ctx); err != nil {
 		m.options.Log.Warn("cannot remove the remaining files of deleted attempts", "error", err)
 	}
+	if m.host != "" && !g.DryRun && g.AttemptID == "" {
+		if err := m.pruneShared(ctx); err != nil {
+			m.options.Log.Warn("cannot remove shared commits that are no longer needed", "error", err)
+		}
+	}
 	found, now, err := m.worktrees(ctx)
 	if err != nil {
 		return GCReport{}, err
@@ -193,6 +198,9 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {
+		if err := m.forgetShared(ctx, c); err != nil {
+			m.options.Log.Warn("cannot remove shared commits", "attempt_id", c.ID, "error", err)
+		}
 		if l := c.landed; l != nil && l.State == LandingDone && !l.KeepBranch {
 			c.tree.DropLanded(ctx)
 		}

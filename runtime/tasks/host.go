@@ -243,9 +243,10 @@ func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) er
 	if a.host == m.host {
 		return m.noHost
 	}
-	up, err := tx.Leases(ctx, launcherPrefix+a.host+"/")
-	if err != nil || len(up) > 0 {
-		return err
+	for _, prefix := range []string{launcherPrefix, runnerPrefix} { // a runner has only the second at first
+		if up, err := tx.Leases(ctx, prefix+a.host+"/"); err != nil || len(up) > 0 {
+			return err
+		}
 	}
 	seen, err := m.lookUpHost(ctx, tx, a.host)
 	if err != nil {

@@ -108,6 +108,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		if err := os.Rename(attempts+"-hidden", attempts); err != nil {
 			t.Fatal(err)
 		}
+		d.change("DELETE FROM shared") // as if it had shared nothing
 		_, err := other.Changes(t.Context(), started.AttemptID, false)
 		refused(t, "Changes on another machine", err, WorktreeMissing)
 		again := peer(t, d.place, d.options)
@@ -152,6 +153,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 	t.Run("a repository of another machine is not said to have moved", func(t *testing.T) {
 		d := openAt(t, storetest.Postgres(t), Repo{}, overBoth)
 		d.change("UPDATE repos SET path = '/nowhere/at/all'")
+		d.change("UPDATE repo_places SET path = '/nowhere/at/all'")
 		made := task(t, d.Manager, d.project.ID, "Do it")
 		_, err := d.Start(t.Context(), d.request(made.ID, "say x"))
 		refused(t, "Start", err, NotFound)

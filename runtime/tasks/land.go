@@ -75,6 +75,12 @@ type Landed struct {
 // and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+		if err := errors.Join(c.requireWhole(), c.requireBranches()); err != nil {
+			return err
+		}
+		if err := m.refuseLandedElsewhere(ctx, c); err != nil {
+			return err
+		}
 		author, err := m.author(ctx, c, q)
 		if err != nil {
 			return err
@@ -113,7 +119,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 			return withAttempt(err, c.ID)
 		}
 		m.tellHooks(ctx, done.Landing, hooks)
-		if q.KeepBranch || c.attempt.removed == 0 {
+		if q.KeepBranch || c.attempt.removed == 0 || c.away != nil {
 			return nil
 		}
 		c.tree.Repos = slices.Clone(c.tree.Repos) // gc does not delete the branch if there is no folder
@@ -141,6 +147,9 @@ type UpdateRequest struct {
 func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
 	how := q.How
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
+		if err := c.requireHere(); err != nil {
+			return err
+		}
 		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch, DryRun: q.DryRun})
 		if err != nil {
 			return err
@@ -161,7 +170,11 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 		if q.DryRun {
 			return nil
 		}
-		return m.move(ctx, &done.Landing, nil)
+		if err := m.move(ctx, &done.Landing, nil); err != nil {
+			return err
+		}
+		m.shareNow(ctx, c.ID)
+		return nil
 	})
 	return done, err
 }
@@ -172,6 +185,9 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
 		if c.landed == nil {
 			return refuse(NothingToUndo, "check its status", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
+		}
+		if c.landed.host != m.host && hostIDs.MatchString(c.landed.host) {
+			return m.landedElsewhere(ctx, c)
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
 		back := reversed(c.landed.Moves)
@@ -214,12 +230,18 @@ func reversed(moves []worktree.Move) (back []worktree.Move) {
 // commits work that is not on the branch. If secrets is true, it also commits
 // work that looks like a secret.
 func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
-	if err := m.finishLandings(ctx); err != nil {
-		return err
-	}
-	c, err := m.checkoutOf(ctx, attemptID)
+	broken, err := m.finishLandings(ctx)
 	if err != nil {
 		return err
+	}
+	c, err := m.reachable(ctx, attemptID)
+	if err != nil {
+		return err
+	}
+	for _, b := range broken {
+		if b.AttemptID == c.ID || b.touches(c.tree.Repos) {
+			return b.why
+		}
 	}
 	if err := m.db.View(ctx, func(tx *store.Tx) error { return refuseCheckedOut(ctx, tx, c.ID) }); err != nil {
 		return err
@@ -239,8 +261,11 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	}
 	if !dryRun {
 		m.stopDev(ctx, c.ID) // it runs the agent's code
+		if err := m.ensureHostName(ctx); err != nil {
+			m.options.Log.Warn("other machines cannot name this one", "error", err)
+		}
 	}
-	if c, err = m.checkoutOf(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
+	if c, err = m.reachable(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
 		return err
 	}
 	return do(c)
@@ -347,10 +372,10 @@ func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) erro
 		}
 		switch s {
 		case LandingDone:
-			if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
+			if err := writeWork(ctx, tx, a.ID, m.landedHere()); err != nil {
 				return err
 			}
-			return errors.Join(tx.Audit(store.Record{Action: "attempt.landed", Object: a.ID}), moveTask(ctx, tx, t, Done, InReview, InProgress, Todo))
+			return errors.Join(tx.Audit(store.Record{Action: "attempt.landed", Object: a.ID, Detail: m.onHere()}), moveTask(ctx, tx, t, Done, InReview, InProgress, Todo))
 		case LandingUndone:
 			if err := writeWork(ctx, tx, a.ID, &Work{State: OnBranch}); err != nil {
 				return err
@@ -382,22 +407,48 @@ func rebase(ctx context.Context, tx *store.Tx, a attempt, bases map[string]strin
 // attempt's folder.
 const landingPatience = 200 * time.Millisecond
 
-// finishLandings completes landings that dead processes on this machine have begun.
-func (m *Manager) finishLandings(ctx context.Context) error {
+// brokenLanding is a landing that cannot be completed until a person has fixed why.
+type brokenLanding struct {
+	Landing
+	why error
+}
+
+// touches reports whether the landing moves a branch of one of the repositories. Others
+// may land meanwhile.
+func (b brokenLanding) touches(repos []worktree.Repo) bool {
+	return slices.ContainsFunc(b.Moves, func(m worktree.Move) bool {
+		return slices.ContainsFunc(repos, func(r worktree.Repo) bool { return r.Path == m.Path })
+	})
+}
+
+// sweepLandings is finishLandings for a sweep, which reports every broken landing.
+func (m *Manager) sweepLandings(ctx context.Context) error {
+	broken, err := m.finishLandings(ctx)
+	problems := []error{err}
+	for _, b := range broken {
+		problems = append(problems, fmt.Errorf("finish the landing of attempt %s: %w", b.AttemptID, b.why))
+	}
+	return errors.Join(problems...)
+}
+
+// finishLandings completes landings that dead processes on this machine have begun. It
+// returns those that it cannot complete.
+func (m *Manager) finishLandings(ctx context.Context) (broken []brokenLanding, err error) {
 	ctx = access.Itself(ctx)
 	var begun []Landing
-	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
 		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read landings: %w", err)
+		return nil, fmt.Errorf("read landings: %w", err)
 	}
-	var problems []error
 	for _, l := range begun {
-		problems = append(problems, m.finishLanding(ctx, l))
+		if err := m.finishLanding(ctx, l); err != nil {
+			broken = append(broken, brokenLanding{l, err})
+		}
 	}
-	return errors.Join(problems...)
+	return broken, ctx.Err()
 }
 
 func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
@@ -438,7 +489,7 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 // repositories. It returns nil if they cannot be compared, for example because
 // the branch was deleted.
 func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
-	c, err := m.checkoutOf(ctx, attemptID)
+	c, err := m.reachQuickly(ctx, attemptID)
 	if err != nil {
 		return nil
 	}

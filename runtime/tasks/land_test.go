@@ -286,6 +286,51 @@ func TestALandingOfAHiddenProjectIsFinished(t *testing.T) {
 	}
 }
 
+// A landing that cannot be completed, because its repository is gone, does not stop
+// landings in other repositories.
+func TestABrokenLandingStopsOnlyItsOwnRepository(t *testing.T) {
+	d := openAs(t, settings{})
+	broken := d.ended(d.start("write a.txt one").AttemptID)
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: broken.ID, How: worktree.FastForward}); err != nil {
+		t.Fatal(err)
+	}
+	path := gitRepo(t)
+	project, repo, err := d.AddRepo(t.Context(), "other", Repo{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := d.CreateTask(t.Context(), NewTask{ProjectID: project.ID, Title: "Other work"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := d.Start(t.Context(), StartRequest{TaskID: task.ID, Executor: "fake", Prompt: "write b.txt two", Repos: []RepoTarget{{RepoID: repo.ID}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := d.ended(started.AttemptID)
+	if err := d.db.Update(t.Context(), func(tx *store.Tx) error { // as if the process had died
+		_, err := tx.Exec(t.Context(), "UPDATE landings SET state = 'begun'")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(d.repo.Path, d.repo.Path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: other.ID, How: worktree.FastForward}); err != nil {
+		t.Errorf("a landing in another repository: %v", err)
+	}
+	if _, err := d.Undo(t.Context(), broken.ID, false); err == nil {
+		t.Error("the broken landing was undone")
+	}
+	if err := os.Rename(d.repo.Path+".away", d.repo.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Undo(t.Context(), broken.ID, false); err != nil {
+		t.Errorf("the repository is back, but the landing cannot be undone: %v", err)
+	}
+}
+
 // landJob is the job of a process that is killed while it lands.
 type landJob struct {
 	Settings settings

@@ -37,6 +37,8 @@ type ProjectLanding struct {
 	// Forge and ForgeURL are as in [Project].
 	Forge    *forge.Kind
 	ForgeURL *string
+	// Share is as in [Project].
+	Share *ShareWay
 }
 
 // SetLanding changes how a project's work is landed. Faults: not_found,
@@ -53,6 +55,9 @@ func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLan
 			return Project{}, refuse(InvalidArgument, "pass the URL of its API, for example https://git.example.com/api/v1", "%q is not a forge URL", brief(*c.ForgeURL))
 		}
 	}
+	if c.Share != nil && *c.Share != "" && !slices.Contains(ShareWays, *c.Share) {
+		return Project{}, refuse(InvalidArgument, "use store, remote or off", "%q is not a way to share work", brief(string(*c.Share)))
+	}
 	if c.Template != nil {
 		if err := checkTemplate(*c.Template); err != nil {
 			return Project{}, err
@@ -64,9 +69,10 @@ func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLan
 		set(&p.CommitTemplate, c.Template)
 		set(&p.Forge, c.Forge)
 		set(&p.ForgeURL, c.ForgeURL)
+		set(&p.Share, c.Share)
 		p.Updated = tx.Now
-		_, err := tx.Exec(ctx, "UPDATE projects SET landing = ?, commit_template = ?, forge = ?, forge_url = ?, updated_at = ? WHERE id = ?",
-			p.Landing, p.CommitTemplate, p.Forge, p.ForgeURL, millis(p.Updated), p.ID)
+		_, err := tx.Exec(ctx, "UPDATE projects SET landing = ?, commit_template = ?, forge = ?, forge_url = ?, share = ?, updated_at = ? WHERE id = ?",
+			p.Landing, p.CommitTemplate, p.Forge, p.ForgeURL, p.Share, millis(p.Updated), p.ID)
 		return err
 	})
 	return p, err

@@ -137,6 +137,8 @@ type Manager struct {
 	launcherAt time.Time // when this manager last started a launcher
 
 	observed    leaseObservations
+	fetching    sync.Map // a lock for each attempt whose shared commits were fetched
+	unreached   sync.Map // attempts whose shared commits could not be fetched, and when
 	undeletable sync.Map // deleted attempts whose folder could not be removed, and when that failed
 
 	// Used only by the sweep goroutine: see renewPresence.

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -22,9 +23,10 @@ func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, err
 	}
 	var repos []Repo
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
-		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos r WHERE path = ? AND removed = 0
-			ORDER BY (SELECT COUNT(*) FROM repos o WHERE o.project_id = r.project_id AND o.removed = 0), created_at, id LIMIT 1`, found.Path)
-		return err
+		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos r
+			WHERE COALESCE((SELECT p.path FROM repo_places p WHERE p.repo_id = r.id AND p.host = ?), path) = ? AND removed = 0
+			ORDER BY (SELECT COUNT(*) FROM repos o WHERE o.project_id = r.project_id AND o.removed = 0), created_at, id LIMIT 1`, m.host, found.Path)
+		return errors.Join(err, reposAt(ctx, tx, repos, m.host))
 	})
 	if err != nil {
 		return Project{}, Repo{}, err

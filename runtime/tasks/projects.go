@@ -57,6 +57,9 @@ func (m *Manager) Repos(ctx context.Context, projectID string) (repos []Repo, er
 			return err
 		}
 		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE project_id = ? AND removed = 0 ORDER BY name", projectID)
+		if err == nil {
+			err = reposAt(ctx, tx, repos, m.host)
+		}
 		return err
 	})
 	return repos, err

@@ -55,7 +55,7 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 			return err
 		}
 		r.Updated = tx.Now
-		return writeRepo(ctx, tx, r)
+		return writeRepo(ctx, tx, r, m.host)
 	})
 }
 

@@ -62,6 +62,9 @@ type Pulled struct {
 // conflicts, remote_missing, push_refused and those of [forge.Client.Open].
 func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+		if err := c.requireWhole(); err != nil {
+			return err
+		}
 		if done, err = m.planPull(ctx, c, q); err != nil {
 			return err
 		}

@@ -302,8 +302,7 @@ func (m *Manager) assign(ctx context.Context, q waiting, places map[string]strin
 			return err
 		}
 		for id, path := range places {
-			if _, err := tx.Exec(ctx, `INSERT INTO repo_places (repo_id, host, path) VALUES (?, ?, ?)
-				ON CONFLICT (repo_id, host) DO UPDATE SET path = excluded.path`, id, m.host, path); err != nil {
+			if err := writePlace(ctx, tx, id, m.host, path); err != nil {
 				return err
 			}
 		}
@@ -402,6 +401,16 @@ func repoAt(ctx context.Context, tx *store.Tx, r *Repo, host string) error {
 		r.Path = paths[0]
 	}
 	return err
+}
+
+// reposAt sets the paths of repositories on a host.
+func reposAt(ctx context.Context, tx *store.Tx, repos []Repo, host string) error {
+	for i := range repos {
+		if err := repoAt(ctx, tx, &repos[i], host); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fetchClones brings this host's clones up to date before an attempt starts from them.

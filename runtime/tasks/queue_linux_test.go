@@ -112,7 +112,8 @@ func TestWhatNoHostCanRunWaits(t *testing.T) {
 	takes(t, d.Manager, 1)
 	here := d.enqueued("write a.txt x") // it does not wait behind the other one
 	d.until(here.AttemptID, "completed", func(s AttemptStatus) bool { return s.State == Completed })
-	d.change("UPDATE repos SET path = '/nowhere/at/all'") // and it has no remote
+	d.change("UPDATE repos SET path = '/nowhere/at/all'")
+	d.change("UPDATE repo_places SET path = '/nowhere/at/all'") // and it has no remote
 	lacking := d.enqueued("write a.txt x")
 	if s, err := d.Status(t.Context(), lacking.AttemptID); err != nil || s.State != Running {
 		t.Errorf("Status without the repository = %+v, %v; want it to wait", s, err)

@@ -72,7 +72,7 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 		if old.ID != "" {
 			detail += changedCommands(old, r)
 		}
-		return errors.Join(writeRepo(ctx, tx, r), tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: detail}))
+		return errors.Join(writeRepo(ctx, tx, r, m.host), tx.Audit(store.Record{Action: "project.changed", Object: p.ID, Detail: detail}))
 	})
 	if err != nil {
 		return Project{}, Repo{}, err
@@ -111,7 +111,7 @@ func (m *Manager) reposOf(ctx context.Context, project string) (known []Repo, er
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		known, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos
 			WHERE project_id = (SELECT id FROM projects WHERE name = ?) AND removed = 0 ORDER BY name`, project)
-		return err
+		return errors.Join(err, reposAt(ctx, tx, known, m.host))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read repos: %w", err)
@@ -229,7 +229,7 @@ func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (
 		_, err = tx.Exec(ctx, "UPDATE projects SET updated_at = ? WHERE id = ?", millis(p.Updated), p.ID)
 	case errors.Is(err, sql.ErrNoRows):
 		p = Project{ID: newID(), Name: name, Created: tx.Now, Updated: tx.Now}
-		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ("+marks(10)+")", p.ID, p.Name, "", "", "", "", "", "", millis(p.Created), millis(p.Updated))
+		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ("+marks(11)+")", p.ID, p.Name, "", "", "", "", "", "", "", millis(p.Created), millis(p.Updated))
 	}
 	if err == nil {
 		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})

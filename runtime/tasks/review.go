@@ -24,8 +24,11 @@ type ReviewQuery struct {
 	With string
 	// Force also lists files that the guard would block.
 	Force bool
-	// NoSpace makes [Manager.ReviewFile] ignore changes of white space.
+	// NoSpace ignores changes of white space in the comparison of a file.
 	NoSpace bool
+	// Show reports whether [Manager.Review] also compares a file. Review calls it
+	// for each file, in order. Nil means that no file is compared.
+	Show func(c Change, viewed bool) bool
 }
 
 // Review lists an attempt's changes for a person to review.
@@ -35,25 +38,35 @@ type Review struct {
 	Marks map[string]string
 	// Viewed lists the files whose current content a person has marked as viewed.
 	Viewed map[string]bool
+	// Diffs holds the comparisons of the files that [ReviewQuery].Show selected, by path.
+	Diffs map[string]worktree.Diff
 }
 
-// Review returns the changes of an attempt. Faults: those of [Manager.Changes],
+// Review returns the changes of an attempt. The guard allows at least what
+// [worktree.Relaxed] does, because a page loads most lines when they are needed. Faults: those of [Manager.Changes],
 // and not_found if the attempt or branch to compare with does not exist.
 func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err error) {
 	c, tree, err := m.compared(ctx, q)
 	if err != nil {
 		return r, err
 	}
-	found, err := tree.Changes(ctx, *m.options.Guard, q.Force)
+	seen, err := m.viewed(ctx, c.ID)
 	if err != nil {
 		return r, err
 	}
-	r.Changes = changesOf(c.ID, found)
-	r.Marks, r.Viewed = tree.Marks(found.Files), map[string]bool{}
-	seen, err := m.viewed(ctx, c.ID)
-	for path, mark := range r.Marks {
-		r.Viewed[path] = seen[path] == mark
-	}
+	r.Marks, r.Viewed = map[string]string{}, map[string]bool{}
+	var found worktree.Changes
+	found, r.Diffs, err = tree.ChangesWith(ctx, m.options.Guard.AtLeast(worktree.Relaxed), q.Force, q.NoSpace, func(files []worktree.FileChange) (shown []worktree.FileChange) {
+		r.Marks = tree.Marks(files)
+		for _, f := range files {
+			r.Viewed[f.Path] = seen[f.Path] == r.Marks[f.Path]
+			if q.Show != nil && q.Show(changeOf(f), r.Viewed[f.Path]) {
+				shown = append(shown, f)
+			}
+		}
+		return shown
+	})
+	r.Changes = changesOf(c, found)
 	return r, err
 }
 
@@ -72,23 +85,30 @@ func (m *Manager) ReviewFile(ctx context.Context, q ReviewQuery, path string) (d
 
 // compared returns an attempt's checkout, and its tree set up for the comparison.
 func (m *Manager) compared(ctx context.Context, q ReviewQuery) (c checkout, tree worktree.Tree, err error) {
-	if c, err = m.checkoutOf(ctx, q.AttemptID); err != nil || q.With == "" {
+	if c, err = m.reachable(ctx, q.AttemptID); err != nil || q.With == "" {
 		return c, c.tree, err
 	}
-	branch := func(r worktree.Repo) string { return r.Target }
+	commit := func(r worktree.Repo) (string, error) { return r.Resolve(ctx, r.Target) }
 	if q.With != AgainstTarget {
-		other, err := m.checkoutOf(ctx, q.With)
+		other, err := m.reachable(ctx, q.With)
 		if err != nil {
 			return c, tree, err
 		}
 		if other.TaskID != c.TaskID {
 			return c, tree, refuse(NotFound, "choose an attempt at the same task", "attempt %s belongs to another task", q.With)
 		}
-		branch = func(worktree.Repo) string { return other.tree.Branch }
+		commit = func(r worktree.Repo) (string, error) {
+			for _, o := range other.tree.Repos {
+				if o.Name == r.Name && o.Ref != "" {
+					return other.tree.Tip(ctx, o)
+				}
+			}
+			return r.Resolve(ctx, other.tree.Branch)
+		}
 	}
 	commits := map[string]string{}
 	for _, r := range c.tree.Repos {
-		if commits[r.Name], err = r.Resolve(ctx, branch(r)); err != nil {
+		if commits[r.Name], err = commit(r); err != nil {
 			return c, tree, err
 		}
 	}

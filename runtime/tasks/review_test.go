@@ -149,3 +149,23 @@ func TestCommentsAreDraftsUntilTheyAreSent(t *testing.T) {
 		t.Errorf("after its task was deleted: %+v, %v", found, err)
 	}
 }
+
+func TestReviewListsAndComparesMoreThanTheGuardAllows(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	started := d.start("run seq 30000 > many.txt", "write few.txt one")
+	d.ended(started.AttemptID)
+	if c, err := d.Changes(t.Context(), started.AttemptID, false); err != nil || c.Blocked.Reason == "" {
+		t.Errorf("Changes lists 30,000 lines for a model: %+v, %v", c.Blocked, err)
+	}
+	var asked []string
+	r, err := d.Review(t.Context(), ReviewQuery{AttemptID: started.AttemptID, Show: func(c Change, viewed bool) bool {
+		asked = append(asked, filepath.Base(c.Path))
+		return c.Added < 100 && !viewed
+	}})
+	if err != nil || r.Blocked.Reason != "" || len(r.Files) != 2 || len(r.Marks) != 2 || strings.Join(asked, " ") != "few.txt many.txt" {
+		t.Fatalf("Review = %+v, %v, asked about %v", r, err, asked)
+	}
+	if got := r.Diffs[r.Files[0].Path]; len(r.Diffs) != 1 || string(got.New) != "one\n" || !strings.Contains(got.Patch, "+one") {
+		t.Errorf("Review compared %+v", r.Diffs)
+	}
+}

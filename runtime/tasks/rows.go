@@ -76,12 +76,12 @@ func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error)
 // marks returns n placeholders for an SQL list.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, forge, forge_url, created_at, updated_at"
+const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, forge, forge_url, share, created_at, updated_at"
 
 func scanProject(row scanner) (p Project, err error) {
 	var created, updated int64
 	var network string
-	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &p.Landing, &p.CommitTemplate, &p.Forge, &p.ForgeURL, &created, &updated)
+	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &p.Landing, &p.CommitTemplate, &p.Forge, &p.ForgeURL, &p.Share, &created, &updated)
 	p.Network = hostsOf(network)
 	p.Created, p.Updated = at(created), at(updated)
 	return p, err
@@ -114,19 +114,35 @@ func readRepo(ctx context.Context, tx *store.Tx, id string) (Repo, error) {
 	return r, err
 }
 
-func writeRepo(ctx context.Context, tx *store.Tx, r Repo) error {
+// writeRepo stores a repository. If several machines share the store, r.Path is where host
+// has it, and the other machines keep their paths.
+func writeRepo(ctx context.Context, tx *store.Tx, r Repo, host string) error {
 	globs, err := json.Marshal(r.CopyFiles)
 	if err != nil {
 		return err
 	}
+	path := "excluded.path"
+	if host != "" {
+		path = "repos.path"
+	}
 	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(13)+`)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, root = excluded.root, hooks = excluded.hooks, target_branch = excluded.target_branch, setup = excluded.setup,
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = `+path+`, root = excluded.root, hooks = excluded.hooks, target_branch = excluded.target_branch, setup = excluded.setup,
 			cleanup = excluded.cleanup, dev_server = excluded.dev_server, copy_files = excluded.copy_files, updated_at = excluded.updated_at`,
 		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, r.DevServer, string(globs), r.root, r.hooks, millis(r.Created), millis(r.Updated))
+	if err == nil && host != "" {
+		err = writePlace(ctx, tx, r.ID, host, r.Path)
+	}
 	if err != nil {
 		return fmt.Errorf("write repo: %w", err)
 	}
 	return nil
+}
+
+// writePlace stores where a host has a repository.
+func writePlace(ctx context.Context, tx *store.Tx, repoID, host, path string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO repo_places (repo_id, host, path) VALUES (?, ?, ?)
+		ON CONFLICT (repo_id, host) DO UPDATE SET path = excluded.path`, repoID, host, path)
+	return err
 }
 
 const taskColumns = "t.id, t.project_id, t.title, t.description, t.status, t.created_at, t.updated_at"

@@ -111,6 +111,7 @@ type run struct {
 	token     string         // token for the tools
 	redactor  *logs.Redactor // removes secrets from output
 	remarks   []string       // notes for people about the work
+	unshared  string         // why the commits are not shared with other machines; empty if they are
 	work      *Work          // work that commit has recorded; nil if not checked
 	log       *logs.Writer   // log of the running process
 	box       *sandbox       // sandbox of the running process; nil if there is none
@@ -215,7 +216,9 @@ func (r *run) runProcess() (more bool, err error) {
 		e = r.boxed(func() ending { return r.scripts(func(repo Repo) string { return repo.Cleanup }) })
 		e = r.commit(e, "Cleanup", before)
 	default:
+		stop := r.shareMeanwhile()
 		e = r.boxed(r.agent)
+		stop()
 		e = r.commit(e, e.Summary, before)
 		if e.State == Completed && r.c.hasCleanup() && r.changed() {
 			next = Cleanup
@@ -243,6 +246,9 @@ func (r *run) withStopCause(e ending) ending {
 // process owned, because any process that sees the end may start the next one.
 func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	ctx := context.WithoutCancel(r.ctx)
+	if cause := context.Cause(r.ctx); cause != errLost && cause != errGone {
+		r.share(ctx) // before anybody sees the end
+	}
 	if r.log != nil {
 		if err := r.log.Close(ctx); err != nil {
 			r.m.options.Log.Warn("cannot close the log", "process_id", r.p.ID, "error", err)

@@ -203,6 +203,11 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 			return a, false, m.explainMissingRepo(repo, err)
 		}
 	}
+	if m.host != "" { // before an agent can change it
+		if err := m.noteRemotes(ctx, known); err != nil {
+			return a, false, err
+		}
+	}
 	if a.Branch, err = worktree.FreeBranch(ctx, repos, m.options.BranchPrefix+"/"+name); err != nil {
 		return a, false, err
 	}

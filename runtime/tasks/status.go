@@ -31,6 +31,9 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	if s.State != Running && s.State != Idle {
 		s.Distances = m.distances(ctx, attemptID)
 	}
+	if err := m.noteAway(ctx, &s); err != nil {
+		return AttemptStatus{}, err
+	}
 	if m.options.Questions != nil {
 		if s.Questions, err = m.options.Questions(ctx, attemptID); err != nil {
 			return AttemptStatus{}, fmt.Errorf("count questions: %w", err)

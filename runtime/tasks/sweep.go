@@ -63,7 +63,7 @@ func (s *leaseObservations) overdue(now []process, term time.Duration) (late []p
 // of them does each step.
 func (m *Manager) Sweep(ctx context.Context) error {
 	ctx = access.Itself(ctx)
-	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
+	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.sweepLandings(ctx))
 	m.launch(ctx)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
@@ -239,6 +239,7 @@ func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err er
 		return w, recovered
 	}
 	moved, left := c.tree.LeaveBox(ctx)
+	m.share(ctx, c)
 	return currentWork(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
 }
 

@@ -75,6 +75,8 @@ type Project struct {
 	// CommitTemplate is the template for commit messages: see [CommitMessage].
 	Landing        LandingPolicy
 	CommitTemplate string
+	// Share is how other machines get the attempts' commits. Empty means ShareInStore.
+	Share ShareWay
 	// Forge and ForgeURL specify where the project's pull requests go: the kind of
 	// forge, and the URL of its API. If they are empty, the remote's host determines
 	// both.
@@ -518,6 +520,9 @@ type Blocked struct {
 // uncommitted and untracked.
 type Changes struct {
 	AttemptID string
+	// Away is set if the folder is on another machine. Its uncommitted changes are then
+	// left out.
+	Away      *Away
 	Blocked   Blocked
 	Files     []Change // by path; empty if blocked
 	Truncated bool     // whether there are more files than listed

@@ -16,6 +16,9 @@ type checkout struct {
 	// landed is the newest landing that has begun and was not reverted, or nil
 	// if there is none.
 	landed *Landing
+	// away is set if the folder is on another machine, and the checkout has only what that
+	// machine has shared: see [Manager.reachable].
+	away *Away
 }
 
 func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checkout, err error) {
@@ -65,6 +68,7 @@ func (m *Manager) checkoutOf(ctx context.Context, attemptID string) (c checkout,
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		if c, err = readCheckout(ctx, tx, attemptID); err != nil || c.host == m.host {
+			m.markClones(&c)
 			return err
 		}
 		seen, err := m.lookUpHost(ctx, tx, c.host)
@@ -85,7 +89,7 @@ func block(reason, detail string) Blocked {
 // than the guard allows. If the changes cannot be listed, the result is Blocked
 // and the error is nil.
 func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
-	c, err := m.checkoutOf(ctx, attemptID)
+	c, err := m.reachable(ctx, attemptID)
 	if err != nil {
 		return Changes{}, err
 	}
@@ -93,21 +97,25 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 	if err != nil {
 		return Changes{}, err
 	}
-	return changesOf(c.ID, found), nil
+	return changesOf(c, found), nil
 }
 
-func changesOf(attemptID string, found worktree.Changes) Changes {
-	changes := Changes{AttemptID: attemptID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated, Nested: found.Nested,
+func changesOf(c checkout, found worktree.Changes) Changes {
+	changes := Changes{AttemptID: c.ID, Away: c.away, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated, Nested: found.Nested,
 		Count: found.Summary.Files, Added: found.Summary.Added, Deleted: found.Summary.Deleted, Bytes: found.Summary.Bytes}
 	for _, f := range found.Files {
-		changes.Files = append(changes.Files, Change{Path: f.Path, OldPath: f.OldPath, Kind: f.Kind, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Bytes: f.Bytes})
+		changes.Files = append(changes.Files, changeOf(f))
 	}
 	return changes
 }
 
+func changeOf(f worktree.FileChange) Change {
+	return Change{Path: f.Path, OldPath: f.OldPath, Kind: f.Kind, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Bytes: f.Bytes}
+}
+
 // File returns a range of a file. Faults: not_found, worktree_missing.
 func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
-	c, err := m.checkoutOf(ctx, q.AttemptID)
+	c, err := m.reachable(ctx, q.AttemptID)
 	if err != nil {
 		return File{}, err
 	}
@@ -121,7 +129,7 @@ func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
 
 // Patch returns the changes of some files.
 func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
-	c, err := m.checkoutOf(ctx, q.AttemptID)
+	c, err := m.reachable(ctx, q.AttemptID)
 	if err != nil {
 		return Patch{}, err
 	}

@@ -26,6 +26,9 @@ type Visited struct {
 // those of [worktree.Tree.Visits].
 func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
+		if err := c.requireHere(); err != nil {
+			return err
+		}
 		done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
 		if done.Visits, err = c.tree.Visits(ctx); err != nil || dryRun {
 			return err
@@ -83,6 +86,7 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 	if err := c.tree.CheckIn(ctx, done.Visits); err != nil {
 		return done, err
 	}
+	m.shareNow(ctx, c.ID) // the person may have committed
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, id, LandingUndone) })
 }
 

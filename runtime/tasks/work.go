@@ -179,6 +179,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return done, err
 	}
 	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, currentWork(ctx, c.tree, nil)
+	m.share(ctx, c)
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Sample is the value of a counter that the server itself does not count.
+// Sample is the value of a counter, or of a gauge, that the server itself does not count.
 type Sample struct {
 	Name, Help string
 	Labels     map[string]string
 	Value      float64
+	Gauge      bool
 }
 
 // sampled asks for samples each time /metrics is read.
@@ -29,7 +30,11 @@ func (s sampled) Collect(out chan<- prometheus.Metric) {
 		for i, name := range names {
 			values[i] = one.Labels[name]
 		}
-		m, err := prometheus.NewConstMetric(prometheus.NewDesc(one.Name, one.Help, names, nil), prometheus.CounterValue, one.Value, values...)
+		kind := prometheus.CounterValue
+		if one.Gauge {
+			kind = prometheus.GaugeValue
+		}
+		m, err := prometheus.NewConstMetric(prometheus.NewDesc(one.Name, one.Help, names, nil), kind, one.Value, values...)
 		if err == nil { // labels that are not UTF-8 would be refused
 			out <- m
 		}

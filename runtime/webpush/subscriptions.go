@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -23,7 +24,7 @@ const maxSubscriptions = 50
 type Subscriptions struct{ DB *store.DB }
 
 // Put adds a browser, or replaces its keys. session is the browser's session; see
-// [Subscriptions.DropSession]. Faults: invalid_argument, too_many.
+// [Subscriptions.DropSession]. The browser belongs to the caller in ctx. Faults: invalid_argument, too_many.
 func (s Subscriptions) Put(ctx context.Context, one Subscription, session string) error {
 	if err := one.Check(); err != nil {
 		return fault.New("invalid_argument", "this browser's subscription cannot be used: "+err.Error(), "subscribe again")
@@ -40,8 +41,9 @@ func (s Subscriptions) Put(ctx context.Context, one Subscription, session string
 		if n >= maxSubscriptions {
 			return fault.New("too_many", fmt.Sprintf("%d browsers are subscribed", n), "turn notifications off in another browser, or sign out there")
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO push_subscriptions (endpoint, data, session, created_at) VALUES (?, ?, ?, ?)
-			ON CONFLICT (endpoint) DO UPDATE SET data = excluded.data, session = excluded.session`, one.Endpoint, string(data), session, tx.Now.UnixMilli())
+		_, err := tx.Exec(ctx, `INSERT INTO push_subscriptions (endpoint, data, session, created_at, person) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (endpoint) DO UPDATE SET data = excluded.data, session = excluded.session, person = excluded.person`,
+			one.Endpoint, string(data), session, tx.Now.UnixMilli(), access.Of(ctx).Name)
 		if err != nil {
 			return fmt.Errorf("write subscription: %w", err)
 		}
@@ -74,7 +76,7 @@ func (s Subscriptions) drop(ctx context.Context, column string, value any) error
 // All returns all browsers, the oldest first.
 func (s Subscriptions) All(ctx context.Context) (all []Subscription, err error) {
 	err = s.DB.View(ctx, func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT data FROM push_subscriptions ORDER BY created_at, endpoint")
+		rows, err := tx.Query(ctx, "SELECT data, person FROM push_subscriptions ORDER BY created_at, endpoint")
 		if err != nil {
 			return err
 		}
@@ -82,7 +84,7 @@ func (s Subscriptions) All(ctx context.Context) (all []Subscription, err error) 
 		for rows.Next() {
 			var data []byte
 			var one Subscription
-			if err := rows.Scan(&data); err != nil {
+			if err := rows.Scan(&data, &one.Person); err != nil {
 				return err
 			}
 			if err := json.Unmarshal(data, &one); err != nil {

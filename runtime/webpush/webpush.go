@@ -35,6 +35,9 @@ type Subscription struct {
 		P256DH string `json:"p256dh"` // public key, base64url
 		Auth   string `json:"auth"`   // secret of 16 bytes, base64url
 	} `json:"keys"`
+	// Person is who was signed in when the browser subscribed. It is empty for the owner of
+	// the installation.
+	Person string `json:"-"`
 }
 
 // MaxMessage is the maximum length of a message in bytes. Push services accept
@@ -177,6 +180,16 @@ func (s *Sender) authorization(endpoint *url.URL, now time.Time) (string, error)
 // Urgency tells a push service whether to wake a device: very-low, low, normal or high.
 type Urgency string
 
+// AnswerError is the error for an answer of a push service that is no success.
+type AnswerError struct {
+	Message string
+	Status  int           // HTTP's
+	After   time.Duration // how long to wait before a retry; zero if it does not say
+}
+
+// Error implements [error].
+func (e *AnswerError) Error() string { return e.Message }
+
 // Send sends a message, which the push service keeps for at most ttl. The error is
 // [ErrGone] if the subscription has ended.
 func (s *Sender) Send(ctx context.Context, to Subscription, message []byte, urgency Urgency, ttl time.Duration) error {
@@ -213,7 +226,8 @@ func (s *Sender) Send(ctx context.Context, to Subscription, message []byte, urge
 	case w.StatusCode == http.StatusNotFound || w.StatusCode == http.StatusGone:
 		return ErrGone
 	case w.StatusCode/100 != 2:
-		return fmt.Errorf("the push service %s answered %s: %q", r.URL.Host, w.Status, said)
+		seconds, _ := strconv.Atoi(w.Header.Get("Retry-After")) // 0 if it is none
+		return &AnswerError{fmt.Sprintf("the push service %s answered %s: %q", r.URL.Host, w.Status, said), w.StatusCode, time.Duration(max(seconds, 0)) * time.Second}
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	if d.Shelf, err = s.ServedShelf(); err != nil {
 		return d, err
 	}
+	if f := s.flag.Lookup("shelf"); f != nil && f.Changed && s.given("index") {
+		d.Shelf, d.Own = s.get("shelf"), d.Dir
+	}
 	d.ShelfLater = s.ServedShelf
 	d.Beside, d.Project = s.besideIndex(d.Shelf), "."
 	if d.Tools, err = s.docsOptions(); err != nil {

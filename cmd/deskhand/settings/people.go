@@ -2,19 +2,23 @@ package settings
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/audit"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/routing"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
+	"github.com/deskhand/deskhand/runtime/surface/mail"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
 	"github.com/deskhand/deskhand/runtime/web"
@@ -66,9 +70,56 @@ func (s *Settings) People() (o app.People, err error) {
 		o.Hold = s.time("elicitation.hold")
 	}
 	o.Secrets, o.Ref = s.get("elicitation.secrets") == secretsAllow, s.get("elicitation.schema") == schemaRef
+	if o.Routing, err = s.routing(); err != nil {
+		return o, err
+	}
 	o.Inbox = s.get("inbox")
 	o.Attended = Attended() && o.Inbox != app.InboxOff
 	return o, nil
+}
+
+// routing returns the steps for questions that nobody answers, by project. The setting is a
+// list of times and targets, each time with PROJECT= in front if the step is for one project.
+// A variable separates the items of a list by spaces, so the items are read word by word.
+func (s *Settings) routing() (all map[string]routing.Policy, err error) {
+	words := routingWords(s.list("routing"))
+	steps := map[string][]string{}
+	for i := 0; i < len(words); i += 2 {
+		project, when, found := strings.Cut(words[i], "=")
+		if !found {
+			project, when = "", words[i]
+		}
+		steps[project] = append(steps[project], strings.Join(append([]string{when}, words[i+1:min(i+2, len(words))]...), " "))
+	}
+	all = map[string]routing.Policy{}
+	for project, parts := range steps {
+		if all[project], err = routing.ParsePolicy(strings.Join(parts, ",")); err != nil {
+			return nil, fault.Misuse("routing: "+err.Error(), "correct "+s.origin("routing")+"; for example 30m rota:ops, 2h role:lead")
+		}
+	}
+	return all, nil
+}
+
+func routingWords(texts []string) []string {
+	return strings.FieldsFunc(strings.Join(texts, " "), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\t' })
+}
+
+// listed returns the items of a list setting as text for people.
+func (one setting) listed(texts []string) string {
+	if one.name != "routing" {
+		return strings.Join(texts, ",")
+	}
+	var steps []string
+	for step := range slices.Chunk(routingWords(texts), 2) {
+		steps = append(steps, strings.Join(step, " "))
+	}
+	return strings.Join(steps, ", ")
+}
+
+// routingValid checks the steps for questions that nobody answers.
+func routingValid(s *Settings, _ string) error {
+	_, err := s.routing()
+	return err
 }
 
 // hasViews reports whether views are offered to clients that can show them. An
@@ -91,6 +142,12 @@ func (s *Settings) syslog() (*audit.Target, error) {
 // notices returns the settings for notifying people of new questions.
 func (s *Settings) notices() (n app.Notices, err error) {
 	for _, text := range s.list("notify") {
+		if address, ok := strings.CutPrefix(text, "mail:"); ok {
+			if err := owner(&n, address); err != nil {
+				return n, fault.Misuse("notify: "+err.Error(), "correct "+s.origin("notify"))
+			}
+			continue
+		}
 		h, err := notify.ParseHook(text)
 		if err != nil {
 			return n, fault.Misuse("notify: "+err.Error(), "correct "+s.origin("notify"))
@@ -100,8 +157,52 @@ func (s *Settings) notices() (n app.Notices, err error) {
 	if n.Quiet, err = notify.ParseQuiet(s.get("quiet-hours")); err != nil {
 		return n, fault.Misuse("quiet-hours: "+err.Error(), "correct "+s.origin("quiet-hours"))
 	}
+	if n.Mail, err = s.mail(); err != nil {
+		return n, err
+	}
+	if n.Owner != "" && n.Mail == nil {
+		return n, fault.Misuse("notify has a mail address, but there is no mail server", "set mail.server and mail.from")
+	}
+	n.FollowUp = s.get("notify-answered") == "on"
 	n.Base, n.Ends = strings.TrimSuffix(cmp.Or(s.get("public-url"), s.get("base-url")), "/"), s.get("notify-ends")
-	return n, s.check("public-url", "notify-ends")
+	return n, s.check("public-url", "notify-ends", "notify-answered")
+}
+
+// owner sets the address of the installation's owner.
+func owner(n *app.Notices, address string) error {
+	a, err := mail.ParseAddress(address)
+	if err != nil {
+		return fmt.Errorf("mail needs an address, for example mail:you@example.org")
+	}
+	if n.Owner != "" {
+		return fmt.Errorf("there are two mail addresses; others get mail with \"deskhand people set NAME --mail ADDRESS\"")
+	}
+	n.Owner = a.Address
+	return nil
+}
+
+// mail returns the settings of the mail server, or nil if there is none. The password comes
+// only from the environment.
+func (s *Settings) mail() (*mail.Options, error) {
+	server, from := s.get("mail.server"), s.get("mail.from")
+	if server == "" {
+		return nil, nil
+	}
+	o := &mail.Options{User: s.get("mail.user"), Password: Env("DESKHAND_MAIL_PASSWORD")}
+	var err error
+	if o.Server, err = mail.ParseServer(server); err != nil {
+		return nil, fault.Misuse("mail.server: "+err.Error(), "use smtp://HOST, smtps://HOST or smtp-plain://HOST; set the name with mail.user and the password with DESKHAND_MAIL_PASSWORD")
+	}
+	if o.From, err = mail.ParseAddress(from); err != nil {
+		return nil, fault.Misuse("mail.from: "+err.Error(), "set it to the address that mails come from, for example deskhand@example.org")
+	}
+	switch {
+	case o.User != "" && o.Password == "":
+		return nil, fault.Misuse("mail.user is set, but there is no password", "set DESKHAND_MAIL_PASSWORD")
+	case o.User != "" && o.Server.Security == mail.Plain:
+		return nil, fault.Misuse("mail.server uses no TLS, so the password would be readable by everyone in between", "use smtp:// or smtps://, or leave mail.user out")
+	}
+	return o, nil
 }
 
 // surfaces returns the settings of all surfaces other than the server. If there are

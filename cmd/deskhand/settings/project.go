@@ -137,7 +137,7 @@ func (one setting) guarded(texts []string) guarded {
 	case !one.list:
 		v = texts[0]
 	}
-	g := guarded{one.name, asYAML(map[string]any{key(one.name): v}), VisibleLine(strings.Join(texts, ","))}
+	g := guarded{one.name, asYAML(map[string]any{key(one.name): v}), VisibleLine(one.listed(texts))}
 	if one.secret {
 		g.short = "********"
 	}

@@ -1,4 +1,5 @@
-// Package askline builds a question from a command line.
+// Package askline implements deskhand ask: it builds a question from a command line, asks
+// it, and prints how it ends.
 package askline
 
 import (
@@ -6,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -32,10 +32,10 @@ type Line struct {
 	Exclusive func(flags ...string) error // returns an error if more than one flag was given
 }
 
-// Request builds a request from the flags and the question's text. It reads
+// request builds a request from the flags and the question's text. It reads
 // stdin if --questions is "-". The caller adds who asks and from where, and then
-// calls [Line.Prepare].
-func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error) {
+// calls prepare.
+func (l *Line) request(question string, stdin io.Reader) (elicit.Request, error) {
 	var r elicit.Request
 	switch {
 	case l.Changed("questions"):
@@ -69,10 +69,8 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 	if l.Key != "" {
 		r.Key = l.Key
 	}
-	if role, ok := strings.CutPrefix(l.To, "role:"); ok {
-		r.Audience = elicit.Audience{Roles: []string{role}}
-	} else if l.To != "" {
-		r.Audience = elicit.Audience{Principal: l.To}
+	if l.To != "" {
+		r.Audience = elicit.AudienceOf(l.To)
 	}
 	if l.Changed("timeout") {
 		if l.Timeout < 0 {
@@ -85,9 +83,9 @@ func (l *Line) Request(question string, stdin io.Reader) (elicit.Request, error)
 	return r, nil
 }
 
-// Prepare checks a request and sets the default answer, which requires the
+// prepare checks a request and sets the default answer, which requires the
 // question's options.
-func (l *Line) Prepare(r elicit.Request) (elicit.Request, error) {
+func (l *Line) prepare(r elicit.Request) (elicit.Request, error) {
 	r, err := elicit.Prepare(r)
 	if err != nil || l.Fallback == "" || len(r.Questions) != 1 {
 		return r, err

@@ -160,6 +160,11 @@ func (b board) watch(ctx context.Context, changed func()) error {
 	}
 }
 
+func (b board) Undoable(ctx context.Context, attempt string) error {
+	_, err := b.c.Manager.Undo(ctx, attempt, true)
+	return err
+}
+
 func (b board) Inbox(ctx context.Context, d *terminal.Device) error {
 	hub, err := b.c.Hub(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -38,6 +39,9 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 	}
 	var out work.Changes
 	return c.answer(ctx, "get_attempt_changes", map[string]any{"attempt_id": id, "force": f.Force}, &out, func() error {
+		if out.Away != nil {
+			c.Tell(*out.Away)
+		}
 		for _, n := range out.Nested {
 			c.Tell("not shown or committed because it is a separate repository: " + n)
 		}
@@ -52,13 +56,16 @@ func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Sho
 			return notShown(*out.BlockedReason, heldBack(out))
 		case f.Names:
 			for _, file := range out.Files {
+				if !within(file, paths) {
+					continue
+				}
 				if err := c.Line("%s", file); err != nil {
 					return err
 				}
 			}
 			return nil
 		case f.Stat:
-			return c.stat(ctx, id, f.Force, out)
+			return c.stat(ctx, id, f.Force, paths)
 		}
 		for part := range slices.Chunk(out.Files, 100) {
 			if err := c.patch(ctx, id, part, f.Force); err != nil {
@@ -101,11 +108,21 @@ func notShown(reason, what string) error {
 	return fault.New(reason, "not shown ("+reason+"): "+what, "")
 }
 
-// stat prints a line for each file.
-func (c *Command) stat(ctx context.Context, id string, force bool, out work.Changes) error {
+// stat prints a line for each file, or only for the files in some paths.
+func (c *Command) stat(ctx context.Context, id string, force bool, paths []string) error {
 	changes, err := c.Manager.Changes(ctx, id, force)
 	if err != nil {
 		return err
+	}
+	count, added, deleted := changes.Count, changes.Added, changes.Deleted
+	if len(paths) > 0 {
+		changes.Files = slices.DeleteFunc(changes.Files, func(f tasks.Change) bool {
+			return !within(f.Path, paths) && (f.OldPath == "" || !within(f.OldPath, paths))
+		})
+		count, added, deleted = len(changes.Files), 0, 0
+		for _, f := range changes.Files {
+			added, deleted = added+f.Added, deleted+f.Deleted
+		}
 	}
 	paint := console.PainterFor(c.Stdout)
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
@@ -119,7 +136,15 @@ func (c *Command) stat(ctx context.Context, id string, force bool, out work.Chan
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return c.Line("%s, %s added, %d deleted", textutil.Count(out.Summary.Files, "file"), textutil.Count(out.Summary.Added, "line"), out.Summary.Deleted)
+	return c.Line("%s, %s added, %d deleted", textutil.Count(count, "file"), textutil.Count(added, "line"), deleted)
+}
+
+// within reports whether a file is one of the paths or in a folder among them. Without
+// paths, every file is.
+func within(file string, paths []string) bool {
+	return len(paths) == 0 || slices.ContainsFunc(paths, func(p string) bool {
+		return file == p || strings.HasPrefix(file, strings.TrimSuffix(p, "/")+"/")
+	})
 }
 
 // mostPatch is the maximum size in bytes of a patch in a tool answer.

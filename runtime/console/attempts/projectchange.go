@@ -16,7 +16,7 @@ type ProjectChange struct {
 	Repo, Path, Branch, Setup, Cleanup, Dev string
 	Sandbox                                 string
 	Globs, Hosts                            []string
-	Policy, Template, Forge, URL            string // landing settings
+	Policy, Template, Forge, URL, Share     string // landing settings
 	TrustHooks                              bool
 
 	change  tasks.RepoChange     // the given repository fields
@@ -48,7 +48,7 @@ func (p *ProjectChange) Read(changed func(flag string) bool) error {
 		p.network = append([]string{}, slices.DeleteFunc(p.Hosts, empty)...)
 	}
 	if p.readLanding(changed); !p.given && !p.confines() && !p.lands() {
-		return fault.Misuse("nothing to change", "pass at least one of --path, --branch, --setup, --cleanup, --dev-server, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
+		return fault.Misuse("nothing to change", "pass at least one of --path, --branch, --setup, --cleanup, --dev-server, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url, --share or --trust-hooks")
 	}
 	return nil
 }
@@ -65,6 +65,9 @@ func (p *ProjectChange) readLanding(changed func(flag string) bool) {
 	}
 	if changed("forge-url") {
 		p.landing.ForgeURL = &p.URL
+	}
+	if changed("share") {
+		p.landing.Share = (*tasks.ShareWay)(&p.Share)
 	}
 	p.change.TrustHooks = p.TrustHooks
 	p.given = p.given || p.TrustHooks

@@ -155,6 +155,7 @@ type landingAnswer struct {
 	Template  string              `json:"commit_template"` // empty: the default template
 	Forge     forge.Kind          `json:"forge"`           // empty: determined by the host
 	ForgeURL  string              `json:"forge_url"`       // empty: the host's address
+	Share     tasks.ShareWay      `json:"share"`
 }
 
 // SetLanding sets how a project's work is landed. all is true if no other change
@@ -168,12 +169,12 @@ func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.
 	if err != nil || !all {
 		return err
 	}
-	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate, p.Forge, p.ForgeURL}
+	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate, p.Forge, p.ForgeURL, cmp.Or(p.Share, tasks.ShareInStore)}
 	if c.AsJSON {
 		return c.JSON(out)
 	}
-	return c.Line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing,
-		cmp.Or(console.OneLine(out.Template), "default"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "determined by the host"))
+	return c.Line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s\nshare     %s", brief(p.ID), p.Name, out.Landing,
+		cmp.Or(console.OneLine(out.Template), "default"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "determined by the host"), out.Share)
 }
 
 // SetRepo changes a project's repository. An empty repo means the project's only

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -57,7 +56,7 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 		if _, err := c.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil || all.Count == 0 {
 			return err
 		}
-		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		w := console.NewTable(c.Stdout)
 		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tCOST\tBRANCH")
 		costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByAttempt, TaskID: id})
 		var newest work.Status

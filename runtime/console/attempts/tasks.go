@@ -3,7 +3,6 @@ package attempts
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -93,7 +92,7 @@ func (c *Command) listed(ctx context.Context, id string, out work.Tasks, cards m
 		defer c.tellMore(out.Count)
 	}
 	paint := console.PainterFor(c.Stdout)
-	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	w := console.NewTable(c.Stdout)
 	fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tCOST\tTITLE")
 	costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByTask, ProjectID: id})
 	for _, t := range out.Tasks {

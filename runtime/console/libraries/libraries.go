@@ -154,8 +154,8 @@ func (w *Work) List(asJSON bool) error {
 		return w.JSON(entries)
 	}
 	if len(entries) == 0 {
-		fmt.Fprintf(w.Stdout, "There are no libraries in %s. To add one, run: deskhand add SOURCE\n", w.Shelf.Dir)
-		return nil
+		_, err := fmt.Fprintln(w.Stdout, w.noneYet())
+		return err
 	}
 	return w.table(entries)
 }
@@ -172,6 +172,10 @@ func (w *Work) Show(id string, asJSON bool) error {
 	return w.facts(e)
 }
 
+func (w *Work) noneYet() string {
+	return fmt.Sprintf("There are no libraries in %s. To add one, run: deskhand add SOURCE", w.Shelf.Dir)
+}
+
 // Update rebuilds libraries from their sources: the named libraries, or all of
 // them.
 func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
@@ -180,6 +184,9 @@ func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
 		return err
 	}
 	chosen := all
+	if len(all) == 0 && len(names) == 0 {
+		w.Tell(w.noneYet())
+	}
 	if len(names) > 0 {
 		chosen = nil
 		for _, name := range names {

@@ -13,19 +13,24 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/people"
 )
 
 // Installation is what the commands need of an installation.
 type Installation interface {
 	Register(context.Context) (*people.Register, error)
+	Hub(context.Context) (*elicit.Hub, error)
 	// InviteLink returns the address at which a browser uses an invitation, and whether
 	// only this machine reaches it.
 	InviteLink(ctx context.Context, secret string) (link string, here bool, err error)
 	// ForgetCredentials deletes the upstream credentials of a person who was removed:
 	// another person may get the name later.
 	ForgetCredentials(ctx context.Context, name string) error
+	// Outbox returns the messages that are to be sent.
+	Outbox(context.Context) (*outbox.Box, error)
 	// ProjectID returns the ID of the project with a name.
 	ProjectID(ctx context.Context, name string) (id string, err error)
 	// ProjectName returns the name of the project with an ID, or "" if there is none.
@@ -44,6 +49,14 @@ type Command struct {
 	roles           []string // --role
 	guest           *bool    // --guest; nil: not given
 	projects        []string // --project: names
+	mail            *string  // --mail; nil: not given
+	dead            bool     // --dead
+	tool            string   // --tool; empty: commands
+	everywhere      bool     // --all-projects
+	ask, all        bool     // --ask and --all
+	file, url       string   // --file and --url
+	quiet           *string  // --quiet, --zone and --quiet-except; nil: not given
+	zone, except    *string
 }
 
 // projectIDs returns the IDs of the projects that --project names.
@@ -80,6 +93,9 @@ func (c *Command) named(ctx context.Context, ids []string) ([]string, error) {
 // add adds a person, or makes one who was added before a member of projects.
 func (c *Command) add(ctx context.Context, name string) error {
 	n := people.Newcomer{Name: name, Guest: c.guest != nil && *c.guest, Roles: c.roles}
+	if c.mail != nil {
+		n.Mail = *c.mail
+	}
 	var err error
 	if c.scopes != "" {
 		if n.Scopes, err = people.ParseScopes(c.scopes); err != nil {
@@ -90,7 +106,7 @@ func (c *Command) add(ctx context.Context, name string) error {
 		return err
 	}
 	err = c.register.Admit(ctx, n)
-	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && c.guest == nil && len(c.roles) == 0 {
+	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && c.guest == nil && c.mail == nil && len(c.roles) == 0 {
 		if err := c.register.Join(ctx, name, n.Projects...); err != nil {
 			return err
 		}
@@ -110,9 +126,9 @@ func (c *Command) add(ctx context.Context, name string) error {
 
 // set changes a person. A list of roles replaces the old one.
 func (c *Command) set(ctx context.Context, name string) error {
-	change := people.Change{Guest: c.guest}
-	if c.scopes == "" && c.roles == nil && c.guest == nil {
-		return fault.Misuse("nothing says what to change", "write --scope, --role or --guest")
+	change := people.Change{Guest: c.guest, Mail: c.mail, Quiet: c.quiet, Zone: c.zone, Except: c.except}
+	if c.scopes == "" && c.roles == nil && c.guest == nil && c.mail == nil && c.quiet == nil && c.zone == nil && c.except == nil {
+		return fault.Misuse("nothing says what to change", "write --scope, --role, --guest, --mail or --quiet")
 	}
 	if c.scopes != "" {
 		var err error
@@ -134,6 +150,12 @@ func (c *Command) set(ctx context.Context, name string) error {
 	}
 	if p.Guest {
 		text += ", as a guest"
+	}
+	if p.Quiet != "" {
+		text += ", and the quiet hours " + p.Quiet + " " + cmp.Or(p.Zone, "UTC") + ", except for questions that are " + cmp.Or(p.QuietExcept, "urgent")
+	}
+	if p.Mail != "" {
+		text += ", and gets mail at " + p.Mail
 	}
 	c.Tell(text + ". Tokens keep their scopes")
 	return nil
@@ -218,9 +240,20 @@ func (c *Command) list(ctx context.Context, _ string) error {
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSCOPES\tROLES\tPROJECTS\tTOKENS\tADDED\tCAN ANSWER")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, people.Words(p.Scopes), cmp.Or(strings.Join(p.Roles, ", "), "-"), projectsOf(p), p.Tokens, day(p.Added), map[bool]string{true: "yes", false: "no"}[p.Reachable])
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, people.Words(p.Scopes), cmp.Or(strings.Join(p.Roles, ", "), "-"), projectsOf(p), p.Tokens, day(p.Added), answers(p))
 	}
 	return w.Flush()
+}
+
+// answers returns whether a person can answer a question, for people.
+func answers(p people.Person) string {
+	switch {
+	case !p.Reachable:
+		return "no"
+	case p.Lacking != "":
+		return "not yet"
+	}
+	return "yes"
 }
 
 // projectsOf returns the projects of a person for people.

@@ -55,6 +55,18 @@ func text(name, usage string, of func(*Command) *string) Flag {
 	}}
 }
 
+// optional is a flag whose empty value differs from none.
+func optional(name, usage string, of func(*Command) **string) Flag {
+	return Flag{Name: name, Usage: usage, Of: func(c *Command) Value {
+		return Value{"string", func() string {
+			if *of(c) == nil {
+				return ""
+			}
+			return **of(c)
+		}, func(s string) error { *of(c) = &s; return nil }}
+	}}
+}
+
 func on(name, usage string, of func(*Command) *bool) Flag {
 	return Flag{Name: name, Usage: usage, Alone: "true", Of: func(c *Command) Value {
 		return Value{"bool", func() string { return strconv.FormatBool(*of(c)) }, func(s string) (err error) { *of(c), err = strconv.ParseBool(s); return err }}
@@ -78,6 +90,18 @@ func guest(usage string) Flag {
 	}}
 }
 
+// mailTo is --mail.
+func mailTo(usage string) Flag {
+	return Flag{Name: "mail", Usage: usage, Of: func(c *Command) Value {
+		return Value{"string", func() string {
+			if c.mail == nil {
+				return ""
+			}
+			return *c.mail
+		}, func(s string) error { c.mail = &s; return nil }}
+	}}
+}
+
 // role is --role.
 func role(usage string) Flag {
 	return several("role", usage, func(c *Command) *[]string { return &c.roles })
@@ -95,11 +119,16 @@ var People = []Verb{
 		inProject("project whose member the person becomes; only members see it"),
 		role("name by which the person can be asked with others, as --to role:NAME"),
 		guest("the person sees only the projects of --project"),
+		mailTo("e-mail address that questions for the person are sent to"),
 	}, (*Command).add},
 	{"set NAME", "Change a person's scopes and roles", []Flag{
 		text("scope", "what the person's browsers may do from now on", func(c *Command) *string { return &c.scopes }),
 		role("the person's roles, instead of those before; empty for none"),
 		guest("the person sees only projects whose member the person is; --guest=false ends it"),
+		optional("quiet", "hours in which only urgent questions notify the person, for example 22:00-07:00;sat-sun; empty for none", func(c *Command) **string { return &c.quiet }),
+		optional("zone", "time zone of these hours, for example Europe/Berlin (default: UTC)", func(c *Command) **string { return &c.zone }),
+		optional("quiet-except", "priority that notifies the person all the same: low, normal, high or urgent (default: urgent)", func(c *Command) **string { return &c.except }),
+		mailTo("e-mail address that questions for the person are sent to; empty for none"),
 	}, (*Command).set},
 	{"list", "List the people", []Flag{on("json", "print an array of people", func(c *Command) *bool { return &c.json })}, (*Command).list},
 	{"invite NAME", "Print a link that signs a browser in as the person, once", nil, (*Command).invite},
@@ -117,4 +146,21 @@ var Tokens = []Verb{
 	}, (*Command).create},
 	{"list", "List the tokens, without their secrets", []Flag{on("json", "print an array of tokens", func(c *Command) *bool { return &c.json })}, (*Command).tokens},
 	{"revoke ID", "End a token", nil, (*Command).revoke},
+}
+
+// Rules are the commands about rules of approvals.
+var Rules = []Verb{
+	{"add PATTERN", "Allow calls of a tool in advance, or always ask for them", []Flag{
+		text("tool", "the tool's exact name (default: command)", func(c *Command) *string { return &c.tool }),
+		inProject("project that the rule is for"),
+		on("all-projects", "the rule is for each project that you know of", func(c *Command) *bool { return &c.everywhere }),
+		text("expires", "when it ends: 8h, 3d, or never (default: 8h; with --ask: never)", func(c *Command) *string { return &c.expires }),
+		on("ask", "always ask a person for such calls, whatever other rules allow", func(c *Command) *bool { return &c.ask }),
+		on("json", "print the rule", func(c *Command) *bool { return &c.json }),
+	}, (*Command).addRule},
+	{"list", "List the rules", []Flag{
+		on("all", "also list rules that have ended", func(c *Command) *bool { return &c.all }),
+		on("json", "print an array of rules", func(c *Command) *bool { return &c.json }),
+	}, (*Command).listRules},
+	{"remove ID", "Revoke a rule", []Flag{on("json", "print the rule", func(c *Command) *bool { return &c.json })}, (*Command).endRule},
 }

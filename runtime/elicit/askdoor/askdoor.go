@@ -241,7 +241,7 @@ func (s *Server) own(ctx context.Context, id string) (*elicit.Hub, elicit.Reques
 	if err != nil {
 		return nil, elicit.Request{}, err
 	}
-	r, err := hub.Settled(ctx, id)
+	r, err := hub.Find(ctx, id, s.Context.AttemptID, false)
 	if err == nil && r.Context.AttemptID != s.Context.AttemptID {
 		err = fault.New(NotOwn, fmt.Sprintf("question %s does not belong to this attempt", r.ID), "list this attempt's questions with deskhand's tool list_questions")
 	}
@@ -263,7 +263,7 @@ func (s *Server) wait(ctx context.Context, id string, look bool, out *lines) err
 	if r.Status == elicit.ExpiredOpen {
 		wait = hub.WaitLate
 	}
-	if r, err = wait(ctx, id); err == nil {
+	if r, err = wait(ctx, r.ID); err == nil {
 		out.say(event{Ended: &r})
 	}
 	return err

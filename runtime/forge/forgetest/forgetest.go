@@ -102,8 +102,25 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "commits/"):
 		f.commit(w, kind, path)
 	default:
-		f.one(w, kind, path)
+		f.one(w, r, kind, path)
 	}
+}
+
+// pageOf returns the page that a request asks for, as the REST APIs cut their lists.
+// Gitea's servers give at most 30 entries if they are set so, whatever is asked for.
+func pageOf(r *http.Request, kind string, all []object) []object {
+	number := func(name string, otherwise int) int {
+		if n, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil && n > 0 {
+			return n
+		}
+		return otherwise
+	}
+	size := min(number("per_page", map[string]int{"github": 30, "gitlab": 20}[kind]), 100)
+	if kind == "gitea" {
+		size = min(number("limit", 30), 30)
+	}
+	start := min((number("page", 1)-1)*size, len(all))
+	return all[start:min(start+size, len(all))]
 }
 
 func answer(w http.ResponseWriter, status int, what any) {
@@ -122,7 +139,7 @@ func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
 				found = append(found, p.as(f.URL))
 			}
 		}
-		answer(w, http.StatusOK, found)
+		answer(w, http.StatusOK, pageOf(r, kind, found))
 		return
 	}
 	var in struct {
@@ -158,7 +175,7 @@ func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
 }
 
 // one serves a pull request, or its reviews or approvals.
-func (f *Forge) one(w http.ResponseWriter, kind, path string) {
+func (f *Forge) one(w http.ResponseWriter, r *http.Request, kind, path string) {
 	parts := strings.Split(path, "/")
 	n, err := strconv.Atoi(parts[min(1, len(parts)-1)])
 	if err != nil || n < 1 || n > len(f.pulls) || f.pulls[n-1].Kind != kind {
@@ -170,17 +187,11 @@ func (f *Forge) one(w http.ResponseWriter, kind, path string) {
 	case len(parts) == 2:
 		answer(w, http.StatusOK, p.as(f.URL))
 	case kind == "gitlab" && parts[2] == "discussions":
-		answer(w, http.StatusOK, p.discussions())
+		answer(w, http.StatusOK, pageOf(r, kind, p.discussions()))
 	case kind == "gitea" && len(parts) == 5:
-		answer(w, http.StatusOK, p.reviewComments())
-	case kind == "gitea" && parts[2] == "reviews" && len(p.Comments) > 0:
-		answer(w, http.StatusOK, []object{{"id": 7, "user": object{"login": "grace"}, "state": "REQUEST_CHANGES", "body": "", "comments_count": len(p.Comments)}})
+		answer(w, http.StatusOK, p.reviewComments(parts[3]))
 	case parts[2] == "reviews":
-		all := []object{{"user": object{"login": "bot"}, "state": "COMMENTED"}}
-		if p.Review != "" {
-			all = append(all, object{"user": object{"login": "grace"}, "state": p.Review})
-		}
-		answer(w, http.StatusOK, all)
+		answer(w, http.StatusOK, pageOf(r, kind, p.reviews()))
 	case parts[2] == "approvals":
 		by := []object{}
 		if p.Review == "approved" {
@@ -244,27 +255,59 @@ func (p *Pull) as(base string) object {
 		"head": object{"ref": p.Head, "sha": fmt.Sprintf("sha%d", p.Number)}}
 }
 
-// threads answers the GraphQL query for the review threads of a pull request.
+// threads answers the GraphQL queries for the review threads of a pull request, and for
+// more comments of one thread. A page has 50 threads or reviews, or two comments. Each comment on a line
+// is a thread of its own, except that comments on the same line follow each other in one.
 func (f *Forge) threads(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Query     string
 		Variables struct {
-			Owner, Name string
-			Number      int
+			Owner, Name                        string
+			Number                             int
+			Threads, Reviews, Thread, Comments string
 		}
 	}
 	v := &in.Variables
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || v.Owner != "acme" || v.Name != "shop" || v.Number < 1 || v.Number > len(f.pulls) {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || v.Thread == "" && (v.Owner != "acme" || v.Name != "shop" || v.Number < 1 || v.Number > len(f.pulls)) {
 		answer(w, http.StatusOK, object{"data": nil, "errors": []object{{"message": "Could not resolve to a Repository"}}})
 		return
 	}
-	threads := []object{}
-	for i, c := range f.pulls[v.Number-1].Comments {
-		one := object{"id": fmt.Sprintf("PRRC_%d", i), "author": object{"login": c.Author}, "path": c.Path, "line": c.Line, "originalLine": c.Line, "diffHunk": "@@ -1,1 +1,2 @@\n other\n+" + c.Quote, "body": c.Text, "url": f.URL}
-		threads = append(threads, object{"isResolved": c.Resolved, "comments": object{"nodes": []object{one}}})
+	var number int
+	if _, err := fmt.Sscanf(v.Thread, "PRRT_%d_", &number); err != nil {
+		number = v.Number
 	}
-	pull := object{"reviewThreads": object{"nodes": threads}, "reviews": object{"nodes": []object{{"id": "PRR_1", "author": object{"login": "grace"}, "body": "", "url": f.URL}}}}
-	answer(w, http.StatusOK, object{"data": object{"repository": object{"pullRequest": pull}}})
+	var names []string
+	comments, resolved := map[string][]object{}, map[string]bool{}
+	for i, c := range f.pulls[number-1].Comments {
+		name := fmt.Sprintf("PRRT_%d_%s:%d", number, c.Path, c.Line)
+		if comments[name] == nil {
+			names = append(names, name)
+		}
+		resolved[name] = c.Resolved
+		comments[name] = append(comments[name], object{"id": fmt.Sprintf("PRRC_%d", i), "author": object{"login": c.Author}, "path": c.Path, "line": c.Line, "originalLine": c.Line, "diffHunk": "@@ -1,1 +1,2 @@\n other\n+" + c.Quote, "body": c.Text, "url": f.URL})
+	}
+	if v.Thread != "" {
+		answer(w, http.StatusOK, object{"data": object{"node": object{"comments": connection(comments[v.Thread], v.Comments, 2)}}})
+		return
+	}
+	threads := []object{}
+	for _, name := range names {
+		threads = append(threads, object{"id": name, "isResolved": resolved[name], "comments": connection(comments[name], "", 2)})
+	}
+	reviews := []object{{"id": "PRR_1", "author": object{"login": "grace"}, "body": "", "url": f.URL}}
+	answer(w, http.StatusOK, object{"data": object{"repository": object{"pullRequest": object{"reviewThreads": connection(threads, v.Threads, 50), "reviews": connection(reviews, v.Reviews, 50)}}}})
+}
+
+// connection returns size entries of a list after a cursor, as GraphQL connections do.
+func connection(all []object, after string, size int) object {
+	start, _ := strconv.Atoi(after) // 0 without a cursor
+	start = min(start, len(all))
+	end := min(start+size, len(all))
+	page := object{"hasNextPage": end < len(all), "endCursor": nil}
+	if end > start {
+		page["endCursor"] = strconv.Itoa(end)
+	}
+	return object{"pageInfo": page, "nodes": append([]object{}, all[start:end]...)}
 }
 
 // discussions returns the comments as GitLab does.
@@ -278,9 +321,25 @@ func (p *Pull) discussions() []object {
 	return all
 }
 
-// reviewComments returns the comments as Gitea does.
-func (p *Pull) reviewComments() (all []object) {
+// reviews returns the reviews as GitHub and Gitea do. On Gitea, each comment belongs to
+// one, with its number.
+func (p *Pull) reviews() []object {
+	all := []object{{"user": object{"login": "bot"}, "state": "COMMENTED"}}
+	for i := range p.Comments {
+		all = append(all, object{"id": i + 1, "user": object{"login": "grace"}, "state": "COMMENTED", "body": "", "comments_count": 1})
+	}
+	if p.Review != "" {
+		all = append(all, object{"user": object{"login": "grace"}, "state": p.Review})
+	}
+	return all
+}
+
+// reviewComments returns the comments of a review as Gitea does.
+func (p *Pull) reviewComments(review string) (all []object) {
 	for i, c := range p.Comments {
+		if strconv.Itoa(i+1) != review {
+			continue
+		}
 		one := object{"id": i + 1, "user": object{"login": c.Author}, "body": c.Text, "path": c.Path, "position": c.Line, "diff_hunk": "@@ -1,1 +1,2 @@\n other\n+" + c.Quote, "resolver": nil}
 		if c.Resolved {
 			one["resolver"] = object{"login": "grace"}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/outbox"
 )
 
 // End is the end of an attempt's run.
@@ -16,46 +17,54 @@ type End struct {
 	ID string
 	// Title is what ended, and Body how. URL is the attempt's page; it may be empty.
 	Title, Body, Asker, Place, URL string
-	Failed                         bool
+	// Path is the page's path, without the address of a server.
+	Path   string
+	Failed bool
 }
 
-// RunEnds notifies people of ends until ctx ends. In quiet hours it sends nothing, and
-// afterwards one message for all ends. Of the options, it does not use Hub, Page and
-// Choices.
+// RunEnds notifies people of ends until ctx ends. In quiet hours it stores nothing, and
+// afterwards one message for all ends. Of the options, it uses Box, Hooks, Quiet and Log.
 func RunEnds(ctx context.Context, o Options, ends <-chan End) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Retry == nil {
-		o.Retry = usualRetry
-	}
-	n := &notifier{Options: o}
-	defer n.sending.Wait()
-	for held := 0; ; {
+	var until time.Time
+	for held := map[string]bool{}; ; {
 		var over <-chan time.Time
-		if held > 0 {
-			over = time.After(max(n.Quiet.left(time.Now()), time.Millisecond))
+		if len(held) > 0 {
+			over = time.After(max(o.Quiet.Left(time.Now()), time.Millisecond))
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case e := <-ends:
-			first, err := n.First(ctx, "notify/"+e.ID, time.Now().Add(told))
-			switch {
-			case err != nil:
-				n.Log.Warn("cannot send a notification", "id", e.ID, "error", err)
-			case !first:
-			case n.Quiet.left(time.Now()) > 0:
-				held++
-			default:
-				n.send(ctx, e.message())
+			if left := o.Quiet.Left(time.Now()); left > 0 {
+				held[e.ID], until = true, time.Now().Add(left)
+				continue
 			}
+			o.store(ctx, e.ID, e.message())
 		case <-over:
-			if n.Quiet.left(time.Now()) <= 0 {
-				n.send(ctx, heldEnds(held))
-				held = 0
+			if o.Quiet.Left(time.Now()) <= 0 {
+				o.store(ctx, "quiet-ends/"+until.UTC().Format("2006-01-02T15:04"), heldEnds(len(held)))
+				clear(held)
 			}
 		}
+	}
+}
+
+// store stores a message to all hooks.
+func (n Options) store(ctx context.Context, once string, m Message) {
+	var all []outbox.New
+	for _, h := range n.Hooks {
+		one, err := h.stored(once, m, "attempt ended")
+		if err != nil {
+			n.Log.Warn("cannot store a notification", "id", once, "error", err)
+			return
+		}
+		all = append(all, one)
+	}
+	if _, err := n.Box.Put(ctx, all...); err != nil && ctx.Err() == nil {
+		n.Log.Warn("cannot store a notification", "id", once, "error", err)
 	}
 }
 
@@ -68,7 +77,7 @@ func heldEnds(n int) Message {
 }
 
 func (e End) message() Message {
-	m := Message{Event: EndEvent, Title: plain(e.Title), Body: plain(e.Body), Asker: plain(e.Asker), Place: plain(e.Place), Priority: elicit.Low, URL: e.URL}
+	m := Message{Event: EndEvent, Title: plain(e.Title), Body: plain(e.Body), Asker: plain(e.Asker), Place: plain(e.Place), Priority: elicit.Low, URL: e.URL, Path: e.Path}
 	if e.Failed {
 		m.Priority = elicit.Normal
 	}

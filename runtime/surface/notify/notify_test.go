@@ -9,10 +9,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -48,26 +48,40 @@ func hook(t *testing.T, text string) Hook {
 	return h.Signed([]byte("key"))
 }
 
-// runs runs a notifier with its own store until the test ends.
-func runs(t *testing.T, o Options) *elicit.Hub {
+// boxOf returns a store and its outbox.
+func boxOf(t *testing.T) (*store.DB, *outbox.Box) {
 	t.Helper()
-	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema())
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema(), outbox.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Hub = elicit.New(db, elicit.Options{})
+	t.Cleanup(func() { db.Close() })
+	return db, outbox.In(db)
+}
+
+// sends sends the messages to hooks until the test ends.
+func sends(t *testing.T, hub *elicit.Hub, box *outbox.Box, hooks []Hook) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); box.Run(ctx, outbox.Options{Ways: Ways(hub, hooks)}) }()
+	t.Cleanup(func() { cancel(); <-ended })
+}
+
+// runs runs a notifier with its own store until the test ends.
+func runs(t *testing.T, o Options) (*elicit.Hub, *outbox.Box) {
+	t.Helper()
+	db, box := boxOf(t)
+	o.Hub, o.Box = elicit.New(db, elicit.Options{}), box
+	t.Cleanup(o.Hub.Close)
 	o.Page = func(id string) string { return "http://desk/inbox/" + id }
 	o.Choices = func(*elicit.Request) []Choice { return []Choice{{"Yes", "http://desk/answer/1"}} }
-	seen := map[string]bool{}
-	o.First = func(_ context.Context, id string, _ time.Time) (bool, error) {
-		defer func() { seen[id] = true }()
-		return !seen[id], nil
-	}
+	sends(t, o.Hub, box, o.Hooks)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); Run(ctx, o) }()
-	t.Cleanup(func() { cancel(); <-ended; o.Hub.Close(); db.Close() })
-	return o.Hub
+	t.Cleanup(func() { cancel(); <-ended })
+	return o.Hub, box
 }
 
 func ask(t *testing.T, hub *elicit.Hub, title string, p elicit.Priority) elicit.Request {
@@ -82,7 +96,7 @@ func ask(t *testing.T, hub *elicit.Hub, title string, p elicit.Priority) elicit.
 
 func TestNtfyGetsButtons(t *testing.T) {
 	url, requests := receiver(t)
-	hub := runs(t, Options{Hooks: []Hook{hook(t, "ntfy:"+strings.Replace(url, "http://", "http://secret@", 1)+"/topic")}})
+	hub, _ := runs(t, Options{Hooks: []Hook{hook(t, "ntfy:"+strings.Replace(url, "http://", "http://secret@", 1)+"/topic")}})
 	ask(t, hub, "Deploy", elicit.High)
 	g := <-requests
 	actions, _ := g.body["actions"].([]any)
@@ -93,11 +107,7 @@ func TestNtfyGetsButtons(t *testing.T) {
 
 func TestAStoreThatCannotBeReadIsTriedAgain(t *testing.T) {
 	url, requests := receiver(t)
-	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, box := boxOf(t)
 	rename := func(from, to string) {
 		t.Helper()
 		err := db.Update(t.Context(), func(tx *store.Tx) error {
@@ -112,9 +122,9 @@ func TestAStoreThatCannotBeReadIsTriedAgain(t *testing.T) {
 	defer hub.Close()
 	rename("requests", "away")
 	warned, said := io.Pipe()
-	o := Options{Hub: hub, Hooks: []Hook{hook(t, "webhook:"+url+"/hook")}, Log: slog.New(slog.NewTextHandler(said, nil)),
-		Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return nil },
-		First: func(context.Context, string, time.Time) (bool, error) { return true, nil }}
+	o := Options{Hub: hub, Box: box, Hooks: []Hook{hook(t, "webhook:"+url+"/hook")}, Log: slog.New(slog.NewTextHandler(said, nil)),
+		Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return nil }}
+	sends(t, hub, box, o.Hooks)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); Run(ctx, o) }()
@@ -132,7 +142,7 @@ func TestAStoreThatCannotBeReadIsTriedAgain(t *testing.T) {
 
 func TestWebhookGetsSignedJSON(t *testing.T) {
 	url, requests := receiver(t)
-	hub := runs(t, Options{Hooks: []Hook{hook(t, "webhook:"+url+"/hook")}})
+	hub, _ := runs(t, Options{Hooks: []Hook{hook(t, "webhook:"+url+"/hook")}})
 	r := ask(t, hub, "Deploy", "")
 	g := <-requests
 	if g.path != "/hook" || g.body["id"] != r.ID || g.body["url"] != "http://desk/inbox/"+r.ID || !strings.HasPrefix(g.header.Get("Deskhand-Signature"), "sha256=") {
@@ -141,12 +151,12 @@ func TestWebhookGetsSignedJSON(t *testing.T) {
 }
 
 func TestHooksThatCannotBeRead(t *testing.T) {
-	for _, text := range []string{"", "pigeon", "desktop:now", "command:", "ntfy:https://ntfy.sh", "ntfy:ftp://x/y", "webhook:/path"} {
+	for _, text := range []string{"", "pigeon", "desktop:now", "command:", "ntfy:https://ntfy.sh", "ntfy:ftp://x/y", "webhook:/path", "teams:", "teams:ftp://x", "discord:https://discord.com", "discord:https://discord.com/api"} {
 		if h, err := ParseHook(text); err == nil {
 			t.Errorf("ParseHook(%q) = %+v, want an error", text, h)
 		}
 	}
-	if name := hook(t, "webhook:https://host/secret").Name(); strings.Contains(name, "secret") {
+	if name := hook(t, "discord:https://host/secret/token").Name(); strings.Contains(name, "secret") {
 		t.Errorf("Name = %q, want no secret in it", name)
 	}
 }
@@ -167,7 +177,7 @@ func TestQuietHours(t *testing.T) {
 		{"22:00-07:00", "07:00:00", 0}, {"22:00-07:00", "12:00:00", 0}, {"12:00-13:30", "12:00:00", 90 * time.Minute}, {"", "12:00:00", 0},
 	} {
 		q, err := ParseQuiet(c.hours)
-		if got := q.left(at(c.now)); err != nil || got != c.want {
+		if got := q.Left(at(c.now)); err != nil || got != c.want {
 			t.Errorf("quiet %s at %s: %v left, %v; want %v", c.hours, c.now, got, err, c.want)
 		}
 	}
@@ -178,34 +188,67 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// Questions during quiet hours are sent in one message when the quiet hours end.
-// Urgent ones are sent immediately.
+// Questions during quiet hours are announced in one message when they end, by whatever
+// process. Urgent ones are announced immediately, and mails wait in the outbox.
 func TestQuietHoursCollect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := time.Now()
-		n := &notifier{Options: Options{Quiet: Quiet{now.Hour() * 60, (now.Hour()*60 + 60) % (24 * 60)}, Page: func(string) string { return "" },
-			Choices: func(*elicit.Request) []Choice { return nil },
-			First:   func(context.Context, string, time.Time) (bool, error) { return true, nil }}, held: map[string]bool{}}
+	_, box := boxOf(t)
+	now := time.Now()
+	o := Options{Box: box, Hooks: []Hook{HookTo("x", nil)}, Quiet: Quiet{now.Hour() * 60, (now.Hour()*60 + 120) % (24 * 60)}, Page: func(string) string { return "" },
+		Choices: func(*elicit.Request) []Choice { return nil }, People: func(context.Context, *elicit.Request) ([]string, error) { return []string{"ada"}, nil },
+		Personal: func(_ context.Context, r *elicit.Request, a Announcement) ([]outbox.New, error) {
+			return []outbox.New{{Once: a.Person + a.OnceFor(r), Way: "mail", To: a.Person, Request: r.ID, Reason: a.Reason()}}, nil
+		}}
+	waiting := func() (ways map[string][]outbox.Message) {
+		t.Helper()
+		all, err := box.List(t.Context(), outbox.Waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways = map[string][]outbox.Message{}
+		for _, m := range all {
+			ways[m.Way] = append(ways[m.Way], m)
+		}
+		return ways
+	}
+	for range 2 { // as two servers do
+		n := &notifier{Options: o, held: map[string]bool{}}
+		n.Log = discard
 		n.tell(t.Context(), &elicit.Request{ID: "a", Priority: elicit.Normal})
 		n.tell(t.Context(), &elicit.Request{ID: "b", Priority: elicit.High})
 		if len(n.held) != 2 {
 			t.Errorf("%d are held, want 2", len(n.held))
 		}
-		n.tell(t.Context(), &elicit.Request{ID: "c", Priority: elicit.Urgent})
-		if n.held["c"] {
-			t.Error("an urgent one is held")
+		got := waiting()
+		if len(got["x"]) != 0 || len(got["mail"]) != 2 || got["mail"][0].Due.Before(now.Add(time.Minute)) {
+			t.Errorf("in quiet hours these wait: %+v; want two mails for later", got)
 		}
-		time.Sleep(n.Quiet.left(time.Now()))
+		n.over = now.Add(time.Hour)
+	}
+	for range 2 {
+		n := &notifier{Options: o, held: map[string]bool{"a": true, "b": true}, over: now.Add(time.Hour)}
+		n.Log = discard
 		n.digest(t.Context())
 		if len(n.held) != 0 {
 			t.Errorf("%d are held after the end of quiet hours", len(n.held))
 		}
-	})
+		n.Quiet = Quiet{}
+		n.tell(t.Context(), &elicit.Request{ID: "a", Priority: elicit.Normal}) // as at the start of a process
+		if got := waiting()["x"]; len(got) != 1 || !strings.Contains(string(got[0].Body), "2 questions are waiting") {
+			t.Errorf("afterwards these wait: %+v", got)
+		}
+	}
+	n := &notifier{Options: o, held: map[string]bool{}}
+	n.tell(t.Context(), &elicit.Request{ID: "c", Priority: elicit.Urgent})
+	if n.held["c"] || len(waiting()["x"]) != 2 {
+		t.Error("an urgent one is held")
+	}
 }
+
+var discard = slog.New(slog.DiscardHandler)
 
 // The message contains an option's description and the agent's recommendation.
 func TestAMessageTellsOfOptions(t *testing.T) {
-	n := &notifier{Options: Options{Page: func(string) string { return "http://desk/" }, Choices: func(*elicit.Request) []Choice { return nil }}}
+	n := Options{Page: func(string) string { return "http://desk/" }, Choices: func(*elicit.Request) []Choice { return nil }}
 	q := elicit.Question{ID: "db", Kind: elicit.SingleSelect, Title: "Database", Message: "Which one?",
 		Options: []elicit.Option{{ID: "pg", Label: "Postgres", Description: "runs already", Recommended: true}, {ID: "my", Label: "MySQL"}}}
 	m := n.message(&elicit.Request{Title: "Setup", Message: "Setup", Source: elicit.Source{Name: "agent"}, Questions: []elicit.Question{q}})
@@ -221,7 +264,7 @@ func TestAMessageTellsOfOptions(t *testing.T) {
 // A notification that cannot show a permission request completely has no button
 // that allows it.
 func TestAttackApprovalsWhatIsNotAllShownIsNotAllowedFromANotification(t *testing.T) {
-	n := &notifier{Options: Options{Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return []Choice{{"Allow", "http://desk/1"}} }}}
+	n := Options{Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return []Choice{{"Allow", "http://desk/1"}} }}
 	for text, want := range map[string]int{"git push --force": 1, "ls; " + strings.Repeat("x", 1000): 0} {
 		m := n.message(&elicit.Request{Title: "Allow?", Message: "Run the unit tests", Proposal: &elicit.Proposal{Text: text, Marks: []string{"force"}}})
 		if len(m.Answers) != want || !strings.HasPrefix(m.Body, text[:16]) || !strings.Contains(m.Body, "Check carefully: force") {

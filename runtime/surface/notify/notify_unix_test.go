@@ -33,7 +33,7 @@ func TestCommandGetsTheMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hook(t, "command:"+script)
-	if err := h.deliver(t.Context(), Message{Title: "$(touch /nowhere)", Body: "b"}); err != nil {
+	if _, err := h.deliver(t.Context(), Message{Title: "$(touch /nowhere)", Body: "b"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(out)

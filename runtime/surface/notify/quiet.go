@@ -28,11 +28,10 @@ func ParseQuiet(text string) (q Quiet, err error) {
 }
 
 // Now reports whether these are quiet hours.
-func (q Quiet) Now() bool { return q.left(time.Now()) > 0 }
+func (q Quiet) Now() bool { return q.Left(time.Now()) > 0 }
 
-// left returns how long the quiet hours last from now; 0 or less outside quiet
-// hours.
-func (q Quiet) left(now time.Time) time.Duration {
+// Left returns how long the quiet hours last from now; 0 outside quiet hours.
+func (q Quiet) Left(now time.Time) time.Duration {
 	if q.from == q.to {
 		return 0
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -30,16 +31,12 @@ type leader struct {
 	wake    chan struct{}   // holds one token
 	timers  sync.WaitGroup
 
-	rooms map[string]string // direct messages by person; used only by post
+	bringing sync.Mutex        // held while a message is brought up to date
+	rooms    map[string]string // direct messages by person
 }
 
-const (
-	// retryTime is the pause before a failed call to Slack is retried.
-	retryTime = 5 * time.Second
-	// slowRetryTime is the pause after a failure that a person must fix, for
-	// example if the bot is not in the channel.
-	slowRetryTime = time.Minute
-)
+// retryTime is the pause before a message is tried again if the store cannot be written.
+const retryTime = 5 * time.Second
 
 // want adds a request to the queue, so that the request's message is updated.
 func (d *leader) want(id string) {
@@ -138,25 +135,46 @@ func (d *leader) post(ctx context.Context) {
 		if !ok {
 			return
 		}
+		d.bringing.Lock()
 		err := d.bring(ctx, id)
+		d.bringing.Unlock()
+		if err == nil {
+			err = outbox.In(d.db).Done(ctx, QuestionWay+"/"+id)
+		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		wait := retryTime
 		if limited := new(api.RateLimitedError); errors.As(err, &limited) {
-			pause(ctx, limited.RetryAfter)
-			wait = 0
-		} else {
-			if answer := (api.SlackErrorResponse{}); errors.As(err, &answer) {
-				wait = slowRetryTime
-			}
-			d.o.Log.Warn("cannot post a message", "surface", Channel, "elicitationId", id, "error", err, "again", wait)
+			pause(ctx, limited.RetryAfter) // the other messages would be refused as well
 		}
-		d.timers.Go(func() {
-			pause(ctx, wait)
-			d.want(id)
-		})
+		d.o.Log.Warn("cannot post a message", "surface", Channel, "elicitationId", id, "error", err)
+		if err := d.later(ctx, id, err); err != nil && ctx.Err() == nil {
+			d.o.Log.Warn("cannot store a message", "surface", Channel, "elicitationId", id, "error", err)
+			d.timers.Go(func() {
+				pause(ctx, retryTime)
+				d.want(id)
+			})
+		}
 	}
+}
+
+// QuestionWay is the way in the outbox of the messages of questions that could not be brought
+// up to date. The process with the lease sends them.
+const QuestionWay = "slack question"
+
+// later lets a request's message be brought up to date later, or gives it up if Slack will
+// refuse it again.
+func (d *leader) later(ctx context.Context, id string, failed error) error {
+	return outbox.In(d.db).Failed(context.WithoutCancel(ctx), outbox.New{Once: QuestionWay + "/" + id, Way: QuestionWay, To: d.o.Channel, Request: id, Reason: outbox.Update}, repeated(failed))
+}
+
+// retry brings the messages in the outbox up to date until ctx ends.
+func (d *leader) retry(ctx context.Context) {
+	outbox.In(d.db).Run(ctx, outbox.Options{Log: d.o.Log, Ways: []outbox.Way{{Name: QuestionWay, Send: func(ctx context.Context, m outbox.Message) (string, error) {
+		d.bringing.Lock()
+		defer d.bringing.Unlock()
+		return "", repeated(d.bring(ctx, m.Request))
+	}}}})
 }
 
 // bring creates or updates one request's message.

@@ -126,6 +126,7 @@ func (s *Surface) work(ctx context.Context) error {
 	working.Go(func() { s.holdLease(ctx, stop) })
 	working.Go(func() { leading.follow(ctx) })
 	working.Go(func() { leading.post(ctx) })
+	working.Go(func() { leading.retry(ctx) })
 	working.Go(func() {
 		defer stop()
 		failed = leading.listen(ctx)

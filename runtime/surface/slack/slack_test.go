@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface/slack/slacktest"
 	"github.com/deskhand/deskhand/runtime/waittest"
@@ -33,7 +34,7 @@ func people() []Person {
 // peer returns a hub over the store at a place.
 func peer(t *testing.T, place string) (*store.DB, *elicit.Hub) {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, elicit.Schema(), Schema())
+	db, err := store.Open(context.Background(), place, elicit.Schema(), outbox.Schema(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -550,4 +551,43 @@ func TestWhatWasOnlyBegunIsPosted(t *testing.T) {
 	if looks := s.Calls("conversations.history"); looks != 1 {
 		t.Errorf("looked for the message %d times, want once", looks)
 	}
+}
+
+// A message that Slack refuses for good is dead until a person retries it. One that Slack
+// puts off is repeated.
+func TestWhatSlackRefusesIsInTheOutbox(t *testing.T) {
+	s := slacktest.New(t)
+	place := t.TempDir()
+	db, _ := peer(t, place)
+	box := outbox.In(db)
+	s.Next("chat.postMessage", slacktest.Trouble{Error: "not_in_channel"})
+	hub, _ := at(t, place, s)
+	r := open(t, hub, confirm("Deploy?"))
+	id := outbox.ID(QuestionWay + "/" + r.ID)
+	becomes := func(state outbox.State) {
+		t.Helper()
+		waittest.Until(t, "the message is "+string(state), func() (bool, any) {
+			all, err := box.List(t.Context(), outbox.Dead, outbox.Sent, outbox.Waiting, outbox.Dropped)
+			return err == nil && len(all) == 1 && all[0].ID == id && all[0].State == state, all
+		})
+	}
+	becomes(outbox.Dead)
+	if _, err := box.Retry(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	shown(t, s, r, "Deploy?")
+	becomes(outbox.Sent)
+	s.Next("chat.update", slacktest.Trouble{Error: "msg_too_long"})
+	if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Decline}); err != nil {
+		t.Fatal(err)
+	}
+	becomes(outbox.Dead)
+	if err := box.Over(t.Context(), r.ID, func(outbox.Message) *outbox.New { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Retry(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	shown(t, s, r, "Declined")
+	becomes(outbox.Sent)
 }

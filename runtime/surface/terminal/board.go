@@ -47,6 +47,8 @@ type Work interface {
 	Status(ctx context.Context, attempt string) (tasks.AttemptStatus, error)
 	// Agents returns the agents that can be started, the best one first.
 	Agents(ctx context.Context) ([]string, error)
+	// Undoable returns the reason why an attempt's landing cannot be undone, or nil.
+	Undoable(ctx context.Context, attempt string) error
 	// Do carries out an order and returns what to tell the person.
 	Do(ctx context.Context, o Order) (string, error)
 	// Follow writes an attempt's log until no process runs.
@@ -104,6 +106,10 @@ type (
 		task   string
 		agents []string
 		err    error
+	}
+	undoChecked struct {
+		order Order
+		err   error
 	}
 	inboxLeft struct{ err error }
 )
@@ -177,6 +183,12 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return b, b.done(msg)
 	case agentsFound:
 		b.pickAgent(msg)
+	case undoChecked:
+		if b.note = ""; msg.err != nil {
+			b.note = reason(msg.err)
+		} else {
+			b.confirm("Undo the landing of attempt "+tasks.ShortID(msg.order.Attempt)+"?", msg.order)
+		}
 	case inboxLeft:
 		if b.note = ""; msg.err != nil {
 			b.note = reason(msg.err)

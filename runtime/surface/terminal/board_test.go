@@ -37,6 +37,13 @@ func (w *bench) Status(_ context.Context, id string) (tasks.AttemptStatus, error
 	return tasks.AttemptStatus{Attempt: tasks.Attempt{ID: id}, State: tasks.Completed, Executor: "fake"}, nil
 }
 
+func (w *bench) Undoable(_ context.Context, attempt string) error {
+	if attempt == "attempt-t4" {
+		return errors.New("attempt t4 was not landed")
+	}
+	return nil
+}
+
 func (w *bench) Agents(context.Context) ([]string, error) { return []string{"claude", "codex"}, nil }
 
 func (w *bench) Do(_ context.Context, o Order) (string, error) {
@@ -130,6 +137,7 @@ func TestBoardKeysGiveOrders(t *testing.T) {
 		{"p y", "[{pr p1 t3 attempt-t3   []}]"},
 		{"x y", "[{discard p1 t3 attempt-t3   []}]"},
 		{"u y", "[{undo p1 t3 attempt-t3   []}]"},
+		{"a down down down u y", "[]"}, // nothing to undo
 		{"t", "[{stop p1 t3 attempt-t3   []}]"},
 		{"s 'shorter enter", "[{say p1 t3 attempt-t3  shorter []}]"},
 		{"s esc", "[]"},
@@ -159,6 +167,8 @@ func TestBoardShowsWhatIsLookedFor(t *testing.T) {
 	}{
 		{"", []string{"In review", "Write a guide", "To do", "Round prices", "Fix the footer"}, []string{"Old work"}},
 		{"a", []string{"Done", "Old work"}, nil},
+		{"a down down down u", []string{"attempt t4 was not landed"}, []string{"[y/N]", "Undo the landing"}},
+		{"u", []string{"Undo the landing of attempt"}, nil},
 		{"/ 'foot", []string{"Fix the footer"}, []string{"Round prices", "Write a guide"}},
 		{"/ 'foot enter", []string{"Fix the footer"}, []string{"Round prices"}},
 		{"/ 'foot esc", []string{"Fix the footer", "Round prices"}, nil},

@@ -237,7 +237,7 @@ func (b *board) act(k key, c tasks.Card, attempt string) tea.Cmd {
 		b.confirm("Discard attempt "+name+" with its folder, logs and branch?", o)
 	case "u":
 		o.Act = ActUndo
-		b.confirm("Undo the landing of attempt "+name+"?", o)
+		return b.undo(o)
 	case "t":
 		o.Act = ActStop
 		return b.order(o)
@@ -260,6 +260,15 @@ func (b *board) diff(c tasks.Card) tea.Cmd {
 	b.open.diff = scroller{}
 	b.open.diff.add("Reading the changes …\n")
 	return tea.Batch(opened, b.open.readDiff(b))
+}
+
+// undo asks whether to undo a landing, if it can be undone.
+func (b *board) undo(o Order) tea.Cmd {
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		defer cancel()
+		return undoChecked{o, b.work.Undoable(ctx, o.Attempt)}
+	}
 }
 
 // agents asks for the agent to start.

@@ -44,12 +44,20 @@ func (c *client) RequestPermission(_ context.Context, p acp.RequestPermissionReq
 	for _, o := range p.Options {
 		q.Options = append(q.Options, Option{ID: string(o.OptionId), Label: o.Name, Kind: string(o.Kind)})
 	}
+	call.proposal.Call = withOption(call.rule, q.Options)
 	c.mark(call.id, "pending_approval")
 	a := c.run.ask(c.asking, q)
 	switch a.Outcome {
 	case "accept":
 		for _, o := range p.Options {
 			if string(o.OptionId) == a.Option {
+				if a.Rule != "" {
+					c.mark(call.id, "created")
+					c.note("allowed " + a.Rule)
+					allowed := selected(o.OptionId)
+					allowed.Meta = map[string]any{"deskhand": map[string]any{"allowed": a.Rule}}
+					return allowed, nil
+				}
 				if strings.HasPrefix(string(o.Kind), "reject") {
 					c.mark(call.id, "denied")
 				} else {

@@ -163,6 +163,10 @@ func (d *double) answer(m message) int {
 				answer, _ = d.read()
 			}
 			say(string(answer.Result))
+		case "permits":
+			d.send(message{ID: json.RawMessage(`"q3"`), Method: "session/request_permission", Params: json.RawMessage(`{"sessionId":"s1",` + rest + `}`)})
+			answer, _ := d.read()
+			say(string(answer.Result))
 		case "wait":
 			say("waiting")
 			if cancel, _ := d.read(); cancel.Method == "session/cancel" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 	"github.com/deskhand/deskhand/runtime/usage"
 )
@@ -141,7 +142,7 @@ func (c *client) call(u acpUpdate) *tool {
 			}
 		}
 		if name := u.Meta.ClaudeCode.ToolName; name != "" {
-			one.name = name
+			one.name, one.named = name, true
 		}
 		if one.kind != "" && one.kind != "other" && u.Meta.ClaudeCode.ToolName == "" && one.name == one.content {
 			one.name = one.kind
@@ -294,6 +295,7 @@ type permission struct {
 	proposal Proposal
 	said     string // the agent's description of the call
 	ours     bool   // whether the tool is deskhand's own
+	rule     *rules.Call
 }
 
 // shown shows the tool call of a permission request. The request may arrive
@@ -304,7 +306,7 @@ func (c *client) shown(raw json.RawMessage) permission {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if u.ID == "" {
-		p := permission{name: "tool"}
+		p := permission{name: "tool", rule: callOf(u, "", c.run.spec.Dir)}
 		p.proposal, p.said = propose(u, c.run.spec.Dir)
 		return p
 	}
@@ -317,6 +319,11 @@ func (c *client) shown(raw json.RawMessage) permission {
 		t.knows(u)
 	}
 	p := permission{id: u.ID, name: t.name}
+	name := "" // a title may be the model's words, so no rule believes it
+	if t.named {
+		name = t.name
+	}
+	p.rule = callOf(t.known, name, c.run.spec.Dir)
 	p.proposal, p.said = propose(t.known, c.run.spec.Dir)
 	p.ours = ours.MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
 	return p

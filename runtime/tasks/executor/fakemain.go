@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 	"github.com/deskhand/deskhand/runtime/usage"
 )
@@ -266,15 +267,18 @@ func (f *fakeAgent) permit(what string) int {
 	dir, _ := os.Getwd() // if empty, every path counts as outside the folder
 	p := Proposal{Action: "command", Text: what}
 	p.Marks = marksOf(p, nil, dir)
-	a, ok := f.question(Question{Permission: true, Title: "Allow " + p.heading("permit") + "?", Proposal: &p, Tool: "permit", Options: []Option{
-		{"allow", "Allow", "allow_once"}, {"reject", "Reject", "reject_once"},
-	}})
+	options := []Option{{"allow", "Allow", "allow_once"}, {"reject", "Reject", "reject_once"}}
+	p.Call = withOption(&rules.Call{Tool: rules.Command, Command: what}, options)
+	a, ok := f.question(Question{Permission: true, Title: "Allow " + p.heading("permit") + "?", Proposal: &p, Tool: "permit", Options: options})
 	if !ok {
 		return f.interrupted()
 	}
 	if a.Outcome == "accept" && a.Option == "allow" {
 		done := call("success")
 		f.send(fakeEvent{Entry: &done, Replace: mine})
+		if a.Rule != "" {
+			f.send(entry(logs.System("allowed " + a.Rule)))
+		}
 		return f.say("permitted: " + what)
 	}
 	done := call("denied")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/rules"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
@@ -19,6 +20,8 @@ type Proposal struct {
 	Text string
 	// Marks lists warnings: see [marksOf].
 	Marks []string
+	// Call is the call that a person's rule can match, or nil if no rule can.
+	Call *rules.Call `json:",omitempty"`
 }
 
 // actions maps ACP's kinds of tools to values of Proposal.Action.

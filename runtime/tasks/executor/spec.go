@@ -111,6 +111,8 @@ type Answer struct {
 	// example because a form cannot be filled in. In that case, Outcome is
 	// cancel. If the question was asked, Refused is empty.
 	Refused string `json:",omitempty"`
+	// Rule describes the person's rule that gave the answer. It is empty if a person gave it.
+	Rule string `json:",omitempty"`
 	// Option is the ID of the chosen option.
 	Option string
 	Text   string

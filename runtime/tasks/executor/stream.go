@@ -97,6 +97,7 @@ type talk struct {
 type tool struct {
 	index   int64
 	name    string
+	named   bool // ACP only: name is from the agent's program, not from a title
 	content string
 	status  string
 	kind    string // tool kind in ACP

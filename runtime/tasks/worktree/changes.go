@@ -35,6 +35,17 @@ func (g Guard) exceeded(s Summary) bool {
 	return g.Files > 0 && s.Files > g.Files || g.Lines > 0 && s.Added+s.Deleted > g.Lines || g.Bytes > 0 && s.Bytes > g.Bytes
 }
 
+// AtLeast returns the larger of both limits in each field.
+func (g Guard) AtLeast(other Guard) Guard {
+	larger := func(a, b int64) int64 {
+		if a == 0 || b == 0 {
+			return 0
+		}
+		return max(a, b)
+	}
+	return Guard{int(larger(int64(g.Files), int64(other.Files))), int(larger(int64(g.Lines), int64(other.Lines))), larger(g.Bytes, other.Bytes)}
+}
+
 // maxFiles is the maximum number of changed files to list, whatever the guard allows.
 const maxFiles = 10_000
 
@@ -90,6 +101,7 @@ type FileChange struct {
 	name    string // path in the repository, unquoted
 	oldName string
 	old     string // ID of the object that the file is compared with
+	new     string // ID of the object with the file; zeros if git has only the file on the disk
 }
 
 // Changes compares each worktree, including uncommitted and untracked files,
@@ -101,6 +113,14 @@ type FileChange struct {
 // guard, and holds at most 10,000 files in memory. A text file larger than 8
 // MiB counts as binary.
 func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, error) {
+	all, _, err := t.ChangesWith(ctx, guard, force, false, nil)
+	return all, err
+}
+
+// ChangesWith is like [Tree.Changes], and also compares the files that choose
+// returns, by path. This is much faster than a call of [Tree.Diff] for each. If
+// space is set, these comparisons ignore changes of white space.
+func (t Tree) ChangesWith(ctx context.Context, guard Guard, force, space bool, choose func([]FileChange) []FileChange) (Changes, map[string]Diff, error) {
 	var all Changes
 	views := make([]*view, 0, len(t.Repos))
 	defer func() {
@@ -108,11 +128,11 @@ func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, er
 			v.close()
 		}
 	}()
-	failed := func(r Repo, err error) (Changes, error) {
+	failed := func(r Repo, err error) (Changes, map[string]Diff, error) {
 		if ctx.Err() != nil {
-			return Changes{}, ctx.Err()
+			return Changes{}, nil, ctx.Err()
 		}
-		return Changes{Blocked: SummaryFailed, Detail: fmt.Sprintf("%s: %v", r.Name, hinted(err))}, nil
+		return Changes{Blocked: SummaryFailed, Detail: fmt.Sprintf("%s: %v", r.Name, hinted(err))}, nil, nil
 	}
 	found := make([][]FileChange, len(t.Repos))
 	for i, r := range t.Repos {
@@ -152,7 +172,23 @@ func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, er
 		all.Files = all.Files[:maxFiles]
 	}
 	all.Truncated = all.Blocked == "" && all.Summary.Files > len(all.Files)
-	return all, nil
+	if choose == nil || len(all.Files) == 0 {
+		return all, nil, nil
+	}
+	byRepo, diffs := map[int][]FileChange{}, map[string]Diff{}
+	for _, f := range choose(all.Files) {
+		byRepo[f.repo] = append(byRepo[f.repo], f)
+	}
+	for repo, files := range byRepo {
+		compared, err := t.diffs(ctx, views[repo], files, space)
+		if err != nil {
+			return failed(t.Repos[repo], err)
+		}
+		for _, d := range compared {
+			diffs[d.Path] = d
+		}
+	}
+	return all, diffs, nil
 }
 
 func tooMany(s Summary, guard Guard, counted bool) string {
@@ -310,7 +346,7 @@ func (r *rawReader) next(part string) (f FileChange, whole bool, err error) {
 		if !strings.HasPrefix(part, ":") || len(meta) != 5 || kinds[meta[4][0]] == "" {
 			return f, false, fmt.Errorf("git diff: cannot read entry %q", part)
 		}
-		r.f, r.want = FileChange{Kind: kinds[meta[4][0]], old: meta[2]}, 1
+		r.f, r.want = FileChange{Kind: kinds[meta[4][0]], old: meta[2], new: meta[3]}, 1
 		if meta[4][0] == 'R' || meta[4][0] == 'C' {
 			r.want = 2
 		}

@@ -32,6 +32,7 @@ const (
 	PushRefused        = "push_refused"
 	RemoteMissing      = "remote_missing"
 	RepoNotTrusted     = "repo_not_trusted"
+	ShareRefused       = "share_refused" // commits from another machine are not acceptable
 	TargetDirty        = "target_dirty"
 	TargetMoved        = "target_moved"
 	UnrelatedHistories = "unrelated_histories"
@@ -57,7 +58,7 @@ var Codes = []string{
 	Conflicts, DiskFull, FilterFailed, FilterRefused, GitMissing, GitTooOld, HeadMoved,
 	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
 	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
-	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
+	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoNotTrusted, ShareRefused, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
 	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
 }
 

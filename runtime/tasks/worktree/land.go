@@ -81,10 +81,14 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	if err := r.requirePresent(); err != nil {
 		return d, err
 	}
-	if d.Head, err = revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
+	if d.Head, err = t.Tip(ctx, r); err != nil {
 		return d, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "its work may have landed already: check the attempt's status")
 	}
-	if d.Tip, err = revision(ctx, r.Path, "refs/heads/"+d.Target); err != nil {
+	into = "refs/heads/"
+	if r.Cloned {
+		into = "refs/remotes/origin/"
+	}
+	if d.Tip, err = revision(ctx, r.Path, into+d.Target); err != nil {
 		return d, absent(err, NotFound, fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another branch, or create this one: git branch "+d.Target, TargetMissing, "branch", d.Target)
 	}
 	out, err := git(ctx, r.Path, "rev-list", "--left-right", "--count", d.Head+"..."+d.Tip)

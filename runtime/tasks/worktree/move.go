@@ -335,7 +335,7 @@ func Apply(ctx context.Context, steps []Move) error {
 // applying returns the move from the checked-out tree to a tree that also
 // contains the work.
 func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
-	head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+	head, err := t.Tip(ctx, r)
 	if err != nil {
 		return m, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "check the attempt's status")
 	}

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +56,8 @@ func (t Tree) Marks(files []FileChange) map[string]string {
 		name := filepath.Join(t.path(t.Repos[f.repo]), filepath.FromSlash(f.name))
 		info, err := os.Lstat(name)
 		switch {
+		case err != nil && strings.Trim(f.new, "0") != "":
+			fmt.Fprintln(sum, "stored", f.new)
 		case err != nil:
 			fmt.Fprintln(sum, "gone")
 		case info.Mode()&os.ModeSymlink != 0:
@@ -88,45 +93,165 @@ func (t Tree) Diff(ctx context.Context, path string, space bool) (d Diff, ok boo
 	if err != nil {
 		return d, false, err
 	}
-	for _, f := range files {
-		if f.Path == path {
-			d.FileChange, ok = f, true
-		}
-	}
-	if !ok {
+	at := slices.IndexFunc(files, func(f FileChange) bool { return f.Path == path })
+	if at < 0 {
 		return d, false, nil
 	}
-	args, names := asPatch, []string{d.name}
-	if space {
-		args = append([]string{"--ignore-all-space", "--ignore-blank-lines"}, args...)
-	}
-	if d.oldName != "" {
-		names = append(names, d.oldName)
-	}
-	out, cut, err := v.print(ctx, append(v.diff(args...), names...), maxPatchBytes)
+	found, err := t.diffs(ctx, v, files[at:at+1], space)
 	if err != nil {
 		return d, false, err
 	}
-	if d.Cut = cut; !cut {
-		d.Patch = string(out)
-	}
-	d.Binary = strings.Contains(d.Patch, "\nBinary files ") && !strings.Contains(d.Patch, "\n@@ ")
-	d.Old = v.was(ctx, d.FileChange)
-	d.New = t.is(d.FileChange)
-	return d, true, nil
+	return found[0], true, nil
 }
 
-// was returns the file's content in the commit that the file is compared with,
-// or nil: see [Diff.Old].
-func (v *view) was(ctx context.Context, f FileChange) []byte {
-	if strings.Trim(f.old, "0") == "" {
-		return nil
+// diffs compares files of one view. It runs git twice, however many files there
+// are.
+func (t Tree) diffs(ctx context.Context, v *view, files []FileChange, space bool) ([]Diff, error) {
+	args := asPatch
+	if space {
+		args = append([]string{"--ignore-all-space", "--ignore-blank-lines"}, args...)
 	}
-	out, cut, err := v.print(ctx, []string{"cat-file", "blob", f.old}, maxReviewed)
-	if err != nil || cut {
-		return nil
+	out, cut, err := v.print(ctx, v.named(v.diff(args...), files), maxPatchBytes)
+	if err != nil {
+		return nil, err
 	}
-	return append([]byte{}, out...)
+	patches, same := patchesOf(string(out)), map[string]int{}
+	for _, f := range files {
+		same[header(f)]++
+	}
+	contents, err := v.contents(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Diff, len(files))
+	for i, f := range files {
+		d := Diff{FileChange: f, Patch: patches[header(f)], Old: contents[2*i], New: contents[2*i+1]}
+		switch {
+		case d.Patch != "" && !cut && same[header(f)] == 1:
+		case len(files) > 1: // cut off, only white space, a name that git quotes, or renames with the same header
+			alone, err := t.diffs(ctx, v, files[i:i+1], space)
+			if err != nil {
+				return nil, err
+			}
+			d = alone[0]
+		case cut:
+			d.Cut, d.Patch = true, ""
+		default:
+			d.Patch = string(out)
+		}
+		d.Binary = strings.Contains(d.Patch, "\nBinary files ") && !strings.Contains(d.Patch, "\n@@ ")
+		if v.stored == "" {
+			d.New = t.is(f)
+		}
+		found[i] = d
+	}
+	return found, nil
+}
+
+// named returns args with the names of files. A renamed file has both of its names.
+func (v *view) named(args []string, files []FileChange) []string {
+	for _, f := range files {
+		args = append(args, f.name)
+		if f.oldName != "" {
+			args = append(args, f.oldName)
+		}
+	}
+	return args
+}
+
+const patchStart = "diff --git "
+
+// header returns the first line of a file's patch, unless git quotes one of its names.
+func header(f FileChange) string {
+	old := f.oldName
+	if old == "" {
+		old = f.name
+	}
+	return patchStart + "a/" + old + " b/" + f.name
+}
+
+// patchesOf splits the output of git diff into the patches of files, by header.
+// If git prints two patches for a file, because its type has changed, they stay
+// together.
+func patchesOf(out string) map[string]string {
+	patches := map[string]string{}
+	for len(out) > 0 {
+		end := len(out)
+		if next := strings.Index(out, "\n"+patchStart); next >= 0 {
+			end = next + 1
+		}
+		first, _, _ := strings.Cut(out[:end], "\n")
+		patches[first] += out[:end]
+		out = out[end:]
+	}
+	return patches
+}
+
+// contents returns two contents for each file: the one that the file is
+// compared with, and the one in the stored commit. See [Diff.Old].
+func (v *view) contents(ctx context.Context, files []FileChange) ([][]byte, error) {
+	found := make([][]byte, 2*len(files))
+	var ask strings.Builder
+	var at []int
+	for i, f := range files {
+		if strings.Trim(f.old, "0") != "" {
+			ask.WriteString(f.old + "\n")
+			at = append(at, 2*i)
+		}
+		if v.stored != "" && strings.Trim(f.new, "0") != "" { // not by its name, which may end with what ends a line
+			ask.WriteString(f.new + "\n")
+			at = append(at, 2*i+1)
+		}
+	}
+	if len(at) == 0 {
+		return found, nil
+	}
+	cmd := v.git(ctx, "cat-file", "--batch")
+	cmd.Stdin = strings.NewReader(ask.String())
+	pipe, w := io.Pipe()
+	cmd.Stdout = w
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.CloseWithError(stream(cmd))
+	}()
+	in := bufio.NewReader(pipe)
+	var err error
+	for _, i := range at {
+		if found[i], err = object(in); err != nil {
+			break
+		}
+	}
+	pipe.Close()
+	<-done
+	if err != nil {
+		return nil, fmt.Errorf("read the compared files: %w", err)
+	}
+	return found, nil
+}
+
+// object reads one answer of git cat-file --batch. The content is nil if the
+// object is missing, is not a file, or is larger than maxReviewed.
+func object(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	parts := strings.Fields(line)
+	if len(parts) != 3 { // missing
+		return nil, nil
+	}
+	size, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || size < 0 {
+		return nil, fmt.Errorf("cannot read git's answer %q", line)
+	}
+	if parts[1] != "blob" || size > maxReviewed {
+		_, err = io.CopyN(io.Discard, in, size+1)
+		return nil, err
+	}
+	content := make([]byte, size+1) // a newline follows
+	_, err = io.ReadFull(in, content)
+	return content[:size:size], err
 }
 
 // is returns the file's current content, or nil: see [Diff.New].

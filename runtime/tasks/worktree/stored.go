@@ -20,7 +20,7 @@ func (t Tree) storedHead(ctx context.Context, r Repo) (string, error) {
 	if err := r.requirePresent(); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"refs/heads/" + t.Branch, landedRefs + filepath.Base(t.Dir), r.Landed} {
+	for _, name := range []string{t.ref(r), landedRefs + filepath.Base(t.Dir), r.Landed} {
 		if name == "" {
 			continue
 		}
@@ -38,7 +38,7 @@ func (t Tree) storedView(ctx context.Context, r Repo) (*view, error) {
 	if v.stored, err = t.storedHead(ctx, r); err != nil {
 		return nil, err
 	}
-	if v.base, err = t.baseOf(ctx, r, r.Path, v.stored, "refs/heads/"+t.Branch); err != nil {
+	if v.base, err = t.baseOf(ctx, r, r.Path, v.stored, t.ref(r)); err != nil {
 		return nil, err
 	}
 	if v.temp, err = os.MkdirTemp("", "deskhand-index-"); err != nil {

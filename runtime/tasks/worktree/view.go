@@ -76,6 +76,9 @@ func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (strin
 	if target, err := r.Resolve(ctx, r.Target); err == nil && head != r.Landed {
 		out, err := git(ctx, dir, "merge-base", head, target)
 		base := strings.TrimSpace(string(out))
+		if err == nil && r.Ref != "" && contains(ctx, dir, r.Base, base) && contains(ctx, dir, head, r.Base) {
+			return r.Base, nil // the target here may be older than where the attempt started
+		}
 		if err == nil && (base != head || r.Base == "" || head == target && forwarded(ctx, dir, name)) {
 			return base, nil
 		}
@@ -88,6 +91,12 @@ func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (strin
 		return "", fmt.Errorf("no commit to compare with: %w", err)
 	}
 	return base, nil
+}
+
+// contains reports whether the history of a commit contains another.
+func contains(ctx context.Context, dir, commit, other string) bool {
+	_, err := git(ctx, dir, "merge-base", "--is-ancestor", other, commit)
+	return commit != "" && other != "" && err == nil
 }
 
 // forwarded reports whether the branch equals the target because the branch was

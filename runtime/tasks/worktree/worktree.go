@@ -59,6 +59,13 @@ type Repo struct {
 	// from the target. The changes from Base to Landed are shown until the
 	// branch has newer commits.
 	Landed string `json:",omitempty"`
+	// Ref is the full name of a ref to the attempt's work, if another machine
+	// ran the attempt: see [SharedRef]. If it is empty, the attempt's branch
+	// has the work.
+	Ref string `json:",omitempty"`
+	// Cloned reports whether the repository is a clone of deskhand's. It has
+	// only the remote's branches.
+	Cloned bool `json:",omitempty"`
 }
 
 func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }

@@ -52,6 +52,12 @@ func searchLibraries(f *search.Federation, o Options) contract.Tool {
 		Input:       contract.Freeze(schema),
 		NonBlank:    []string{"query"},
 		ReadOnly:    true,
+		Reword: func(r contract.Refusal) string {
+			if r.Field == "library" && r.Kind == contract.NotAllowed {
+				return f.Unknown(r.Value)
+			}
+			return ""
+		},
 	}
 	return contract.Define(spec, func(ctx context.Context, caller contract.Caller, in searchDocsIn) (contract.Result, error) {
 		library := in.Filters["library"]
@@ -89,7 +95,7 @@ func libraryArgument(f *search.Federation) *jsonschema.Schema {
 	if len(f.Usual()) < len(f.Libraries()) {
 		s.Description = "Search only this library. Omit to search all, in the versions that this project uses."
 	}
-	names := libraryNames(f)
+	names := LibraryNames(f)
 	if len(names) > maxListedLibraries {
 		s.Description += " list_docs lists them."
 		return s
@@ -100,9 +106,9 @@ func libraryArgument(f *search.Federation) *jsonschema.Schema {
 	return s
 }
 
-// libraryNames returns the names that the argument accepts: every library, and
+// LibraryNames returns the names that the argument accepts: every library, and
 // every version of a library that has several.
-func libraryNames(f *search.Federation) (names []string) {
+func LibraryNames(f *search.Federation) (names []string) {
 	versions := map[string]int{}
 	for _, l := range f.Libraries() {
 		versions[l.Name]++

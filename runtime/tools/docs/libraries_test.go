@@ -64,6 +64,9 @@ func TestToolsOverAShelf(t *testing.T) {
 			t.Errorf("a hit of another library: %v", h)
 		}
 	}
+	if _, err := searching.Call(t.Context(), contract.Caller{}, json.RawMessage(`{"query":"x","library":"lib-0O"}`)); err == nil || !strings.Contains(err.Error(), "Did you mean lib-00@1.0") {
+		t.Errorf("a misspelt library of a few: %v", err)
+	}
 	text, doc := call(t, get, `{"chunk_id":"lib-01@1.1:start.md"}`)
 	if doc["library"] != "lib-01@1.1" || !strings.Contains(text, "--- Chunk: lib-01@1.1:start.md ") {
 		t.Errorf("got %s, %v", text, doc)

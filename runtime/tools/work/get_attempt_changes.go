@@ -23,6 +23,7 @@ type Changes struct {
 	Files     []string `json:"files" doc:"Paths of the changed files, each REPO_NAME/path, sorted: committed, uncommitted and untracked changes against the target branch. Empty when blocked."`
 	Truncated bool     `json:"truncated" doc:"Whether some files are not listed; summary counts them all."`
 	Nested    []string `json:"nested_repositories" doc:"Nested git repositories that are not submodules: their files are neither listed nor committed."`
+	Away      *string  `json:"other_machine" doc:"If another machine ran the attempt: which one, and by when the listed changes were committed there. Uncommitted changes are then not listed. Null otherwise."`
 }
 
 // Summary holds the totals of an attempt's changes.
@@ -69,6 +70,9 @@ func changesOf(c tasks.Changes, maxBytes int) Changes {
 		Blocked: c.Blocked.Reason != "", BlockedReason: textOrNull(c.Blocked.Reason), blockedWhy: whyBlocked(c.Blocked),
 		Files: each(c.Files, func(f tasks.Change) string { return f.Path }), Truncated: c.Truncated,
 		Nested: append([]string{}, c.Nested[:min(len(c.Nested), maxNamed)]...),
+	}
+	if c.Away != nil {
+		out.Away = textOrNull(c.Away.String())
 	}
 	if out.Truncated && out.Hint == nil {
 		text := fmt.Sprintf("only %d of %d files are listed; call get_attempt_patch with folders as paths for the rest", len(out.Files), c.Count)

@@ -98,6 +98,7 @@ var hints = fault.Hints{
 	worktree.GitTooOld:       again,
 	worktree.HeadMoved:       again,
 	worktree.LimitReached:    again,
+	worktree.ShareRefused:    again,
 	worktree.NoIdentity:      again,
 	worktree.ObjectsMissing:  again,
 	worktree.OutputTooLarge:  again,

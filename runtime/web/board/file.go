@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	"github.com/deskhand/deskhand/runtime/web/diff"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
@@ -52,12 +53,16 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 	if err != nil {
 		return nil, err
 	}
-	body := &fileBody{reviewFile: f}
 	if !ok {
-		body.Note = "It is unchanged."
-		return body, nil
+		return &fileBody{reviewFile: f, Note: "It is unchanged."}, nil
 	}
 	f.Mark = mark
+	return bodyFrom(f, d, s), nil
+}
+
+// bodyFrom returns the lines of a compared file.
+func bodyFrom(f *reviewFile, d worktree.Diff, s shown) *fileBody {
+	body := &fileBody{reviewFile: f}
 	f.Change = tasks.Change{Path: d.Path, OldPath: d.OldPath, Kind: d.Kind, Added: max(d.Added, f.Added), Deleted: max(d.Deleted, f.Deleted), Binary: d.Binary, Bytes: d.Bytes}
 	in := diff.Input{Name: d.Path, Patch: d.Patch, Old: d.Old, New: d.New, All: s.All, Open: map[int]bool{}, Clean: page.Clean}
 	for _, g := range s.Gaps {
@@ -90,7 +95,7 @@ func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s s
 		body.Rows = append(body.Rows, r)
 	}
 	body.place(diff.Lines(d.Old), diff.Lines(d.New), s.At)
-	return body, nil
+	return body
 }
 
 // picture shows a file that has no lines, as a picture or as a note that the

@@ -20,7 +20,9 @@ const (
 	// inlineLines is the maximum number of changed lines in a page. The script
 	// loads the other files when they come into view. Without the script, links
 	// show them.
-	inlineLines = 600
+	inlineLines = 250
+	// maxInline is the maximum number of files whose lines are in a page.
+	maxInline = 20
 )
 
 // look is the way in which a person views changes. It comes from the address
@@ -86,6 +88,7 @@ type reviewView struct {
 	Count, Added, Deleted, Seen int
 	Why                         string // the reason why the changes are not shown; empty if they are shown
 	CanForce                    bool   // whether there are too many changes, but they may be shown anyway
+	Away                        string // which other machine has the work; empty if none has
 	Nested                      []string
 	Files                       []*reviewFile
 	Tree                        *node
@@ -128,7 +131,9 @@ func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() 
 	}
 	done := make(chan result, 1)
 	go func() {
-		found, err := m.Review(ctx, l.query())
+		q := l.query()
+		q.Show = inline()
+		found, err := m.Review(ctx, q)
 		done <- result{found, err}
 	}()
 	return func() (tasks.Review, error) {
@@ -136,6 +141,23 @@ func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() 
 		return r.Review, r.error
 	}
 }
+
+// inline returns a function that selects the files whose lines are in the page
+// itself.
+func inline() func(tasks.Change, bool) bool {
+	left, files := inlineLines, maxInline
+	return func(c tasks.Change, viewed bool) bool {
+		if viewed || folded(c) {
+			return false
+		}
+		left -= c.Added + c.Deleted + 1
+		files--
+		return left > 0 && files >= 0
+	}
+}
+
+// folded reports whether a file is initially folded because of its size.
+func folded(c tasks.Change) bool { return c.Added+c.Deleted >= foldedLines }
 
 // reviewOf returns an attempt's review. A person can compare the attempt with
 // other attempts at the same task.
@@ -148,6 +170,9 @@ func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID s
 	}
 	if err != nil {
 		return v, err
+	}
+	if found.Away != nil {
+		v.Away = found.Away.String()
 	}
 	v.Count, v.Added, v.Deleted, v.Nested, v.Truncated = found.Count, found.Added, found.Deleted, found.Nested, found.Truncated
 	if found.Blocked.Reason != "" {
@@ -162,17 +187,14 @@ func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID s
 	if v.Talk, err = b.talkOf(ctx, m, l); err != nil {
 		return v, err
 	}
-	budget := inlineLines
 	for i, c := range found.Files {
 		f := &reviewFile{Change: c, look: l, ID: "f" + strconv.Itoa(i), Mark: found.Marks[c.Path], Viewed: found.Viewed[c.Path], Talk: v.Talk.on(c.Path)}
-		f.Open = !f.Viewed && c.Added+c.Deleted < foldedLines
+		f.Open = !f.Viewed && !folded(c)
 		if f.Viewed {
 			v.Seen++
 		}
-		if budget -= c.Added + c.Deleted + 1; budget > 0 && f.Open && len(v.Files) < 20 {
-			if f.Body, err = b.bodyOf(ctx, m, f, shown{}); err != nil {
-				return v, err
-			}
+		if d, ok := found.Diffs[c.Path]; ok {
+			f.Body = bodyFrom(f, d, shown{})
 		}
 		v.Files = append(v.Files, f)
 	}

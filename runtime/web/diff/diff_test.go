@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // gitDiff returns Git's patch between two texts.
@@ -141,18 +140,6 @@ func FuzzLinesAreText(f *testing.F) {
 			}
 		}
 	})
-}
-
-// A file that takes too long to colour is shown without colours.
-func TestAttackSlowFilesAreShownPlain(t *testing.T) {
-	hostile := strings.Repeat("/*", 60_000) + "\n" + strings.Repeat("\"\\", 60_000)
-	for _, name := range []string{"x.js", "x.md", "x.php", "x.pl", "x.html", "x.yaml"} {
-		began := time.Now()
-		coloured(name, []byte(hostile))
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("%s took %v", name, took)
-		}
-	}
 }
 
 func TestAQuoteIsFoundWhereItStandsNow(t *testing.T) {

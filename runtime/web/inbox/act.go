@@ -33,6 +33,8 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 		a.Type = elicit.TakenBack
 	case "send", "review", "save":
 		return in.submit(w, r, hub, f, a)
+	case "always":
+		return in.always(w, r, hub, f, a)
 	case "decline", "cancel":
 		a.Type, a.Response = elicit.CompletedBy, elicit.Decline
 		if f.act == "cancel" {

@@ -18,6 +18,7 @@ type linked struct {
 	Pane    *pane
 	Choice  string // the answer that the button sends
 	Trouble string
+	Over    bool // the link cannot answer, whatever the question's state
 }
 
 // byLink serves an answer link. It shows a page with the question, and a button
@@ -38,13 +39,13 @@ func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	}
 	status, trouble := http.StatusOK, ""
 	if r.Method == http.MethodPost {
-		if one, status, trouble, err = in.answerBy(r, hub, t, one); err != nil {
+		if one, status, trouble, err = in.answerBy(r, hub, t, one, elicit.Action{Channel: LinkChannel}); err != nil {
 			return err
 		}
 	} else if one.Status == elicit.Completed {
 		trouble = "This question has been answered or closed. The link no longer works."
 	}
-	in.showLink(w, r, status, linked{in.paneOf(r, &one, nil), t.label(&one), trouble})
+	in.showLink(w, r, status, linked{Pane: in.paneOf(r, &one, nil), Choice: t.label(&one), Trouble: trouble})
 	return nil
 }
 
@@ -64,12 +65,12 @@ func (t ticket) label(r *elicit.Request) string {
 	return map[string]string{"yes": "Yes", "no": "No"}[t.Value]
 }
 
-// answerBy answers a request as a ticket specifies.
-func (in *Inbox) answerBy(r *http.Request, hub *elicit.Hub, t ticket, one elicit.Request) (now elicit.Request, status int, trouble string, err error) {
+// answerBy answers a request as a ticket specifies. a has who answers and by what channel.
+func (in *Inbox) answerBy(r *http.Request, hub *elicit.Hub, t ticket, one elicit.Request, a elicit.Action) (now elicit.Request, status int, trouble string, err error) {
 	answers, err := one.Fields(map[string][]string{t.Question: {t.Value}})
 	if err == nil {
-		_, err = hub.Dispatch(r.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: one.ID, Response: elicit.Accept, Answers: answers, Channel: LinkChannel,
-			Note: strings.TrimSpace(r.PostFormValue("note"))})
+		a.Type, a.RequestID, a.Response, a.Answers, a.Note = elicit.CompletedBy, one.ID, elicit.Accept, answers, strings.TrimSpace(r.PostFormValue("note"))
+		_, err = hub.Dispatch(r.Context(), a)
 	}
 	status = http.StatusOK
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {

@@ -25,6 +25,8 @@ const (
 	skipField   = "do.skip"
 	clientField = "do.client"
 	atField     = "do.at"
+	ruleField   = "do.pattern" // pattern of the rule to make
+	lastsField  = "do.lasts"   // how long the rule applies
 	answerField = "a."
 )
 
@@ -37,6 +39,8 @@ type form struct {
 	undo    bool   // declining and cancelling can be taken back
 	note    string
 	client  string
+	pattern string
+	lasts   string
 	rev     int64
 	fields  map[string][]string // by question ID; free text is at the question ID followed by "__other"
 	skipped map[string]bool
@@ -53,7 +57,7 @@ func readForm(r *http.Request) (*form, error) {
 }
 
 func formOf(values url.Values) *form {
-	f := &form{act: values.Get(actField), one: values.Get(oneField), undo: values.Get(undoField) != "", note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField),
+	f := &form{act: values.Get(actField), one: values.Get(oneField), undo: values.Get(undoField) != "", note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField), pattern: strings.TrimSpace(values.Get(ruleField)), lasts: values.Get(lastsField),
 		fields: map[string][]string{}, skipped: map[string]bool{}}
 	f.rev, _ = strconv.ParseInt(values.Get(revField), 10, 64) // 0 if unknown
 	for name, texts := range values {

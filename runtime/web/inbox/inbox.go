@@ -46,11 +46,15 @@ type Options struct {
 	// attempt's questions; see [Inbox.OfAttempt]. If Attempt is nil, there is
 	// no such page.
 	Attempt func(id string) string
+	// ProjectName returns the name of the project with an ID, or "". It may be nil.
+	ProjectName func(ctx context.Context, id string) (string, error)
 	// View reports whether the form is the only page and is in an MCP client's
 	// view; see [Inbox.InView].
 	View bool
 	// Key signs the links in notifications; see [AnswerLinks].
 	Key []byte
+	// Mails gives access to the links in mails. If Link is nil, there are none.
+	Mails Mails
 	// Push returns the browsers that want push messages, and PushKey is the public key
 	// with which they subscribe. If Push is nil, browsers cannot subscribe.
 	Push    func(context.Context) (webpush.Subscriptions, error)
@@ -63,7 +67,7 @@ type Options struct {
 type Inbox struct {
 	options                          Options
 	pages, history, answer, troubles *template.Template
-	beside                           *template.Template
+	beside, ruled                    *template.Template
 	now                              func() time.Time
 	stopped                          context.Context
 	stop                             func()
@@ -86,6 +90,7 @@ func New(o Options) *Inbox {
 		history:  o.Shell.Parse(templates, "templates/history.html", "templates/ended.html"),
 		answer:   o.Shell.Parse(templates, "templates/answer.html", "templates/proposal.html", "templates/ended.html"),
 		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
+		ruled:    o.Shell.Parse(templates, "templates/rules.html"),
 		troubles: o.Shell.Parse(templates, "templates/trouble.html"),
 		now:      time.Now,
 	}
@@ -120,12 +125,19 @@ func (in *Inbox) Mounts() map[string]http.Handler {
 		"POST /push/off":             in.page(in.unsubscribe),
 		"GET /history":               in.page(in.past),
 		"GET /history.jsonl":         in.page(in.export),
+		"GET /rules":                 in.page(in.rules),
+		"POST /rules":                in.page(in.endRule),
 	}
 }
 
-// Public returns the handlers for people who have a link from a notification.
+// Public returns the handlers for people who have a link from a notification
+// or a mail.
 func (in *Inbox) Public() map[string]http.Handler {
-	return map[string]http.Handler{"/answer/{code}": in.page(in.byLink)}
+	public := map[string]http.Handler{"/answer/{code}": in.page(in.byLink)}
+	if in.options.Mails.Link != nil {
+		public["/mail/{code}"] = in.page(in.byMail)
+	}
+	return public
 }
 
 // page returns a handler that opens the hub for h, and shows any errors.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
@@ -67,11 +68,11 @@ func TestTroubleOfTheStoreIsSaid(t *testing.T) {
 
 func open(t testing.TB) *site {
 	t.Helper()
-	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema())
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema(), rules.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := elicit.New(db, elicit.Options{})
+	hub := elicit.New(db, elicit.Options{Rules: &rules.Register{DB: db}})
 	shell := page.New([]byte("key"))
 	in := New(Options{Shell: shell, Key: []byte("key"), Hub: func(context.Context) (*elicit.Hub, error) { return hub, nil }})
 	mux := http.NewServeMux()

@@ -41,26 +41,38 @@ type ticket struct {
 // question and a button. Only the button, or a POST, answers the question,
 // because some programs open links in advance.
 func AnswerLinks(key []byte, r *elicit.Request) []Choice {
-	if len(r.Questions) != 1 || r.URL != "" || r.Status == elicit.Completed || r.Audience.Principal != "" || len(r.Audience.Roles) > 0 {
+	if r.Audience.Principal != "" || len(r.Audience.Roles) > 0 || r.Audience.Rota != "" {
+		return nil
+	}
+	var links []Choice
+	for _, o := range Presses(r) {
+		links = append(links, Choice{o.Label, "/answer/" + ticket{r.ID, r.Questions[0].ID, o.ID, LinksUntil(r).Unix()}.sign(key)})
+	}
+	return links
+}
+
+// Presses returns the answers to a request's only question that a link can give: yes and no,
+// or the options of a small select. It returns nil for other requests.
+func Presses(r *elicit.Request) []elicit.Option {
+	if len(r.Questions) != 1 || r.URL != "" || r.Status == elicit.Completed {
 		return nil
 	}
 	q := &r.Questions[0]
-	options := q.Options
 	switch {
 	case q.Kind == elicit.Boolean:
-		options = []elicit.Option{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}
-	case q.Kind != elicit.SingleSelect || len(options) > mostChoices:
+		return []elicit.Option{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}
+	case q.Kind != elicit.SingleSelect || len(q.Options) > mostChoices:
 		return nil
 	}
-	until := r.CreatedAt.Add(linkLives)
+	return q.Options
+}
+
+// LinksUntil returns when links that answer a request end.
+func LinksUntil(r *elicit.Request) time.Time {
 	if !r.Deadline.IsZero() {
-		until = r.Deadline.Add(linkLives)
+		return r.Deadline.Add(linkLives)
 	}
-	var links []Choice
-	for _, o := range options {
-		links = append(links, Choice{o.Label, "/answer/" + ticket{r.ID, q.ID, o.ID, until.Unix()}.sign(key)})
-	}
-	return links
+	return r.CreatedAt.Add(linkLives)
 }
 
 func (t ticket) sign(key []byte) string {

@@ -48,6 +48,12 @@ func TestLinksAreForSmallQuestionsAlone(t *testing.T) {
 			t.Errorf("%s: %d links, want %d", what, len(got), c.want)
 		}
 	}
+	r := s.ask(sure)
+	for _, who := range []elicit.Audience{{Principal: "ada"}, {Roles: []string{"ops"}}, {Rota: "ops"}} {
+		if r.Audience = who; len(AnswerLinks([]byte("key"), &r)) > 0 {
+			t.Errorf("a question for %+v has links that anyone can press", who)
+		}
+	}
 }
 
 func TestForgedLinksDoNothing(t *testing.T) {

@@ -33,6 +33,7 @@ type pane struct {
 	End                         *end       // nil while the question can be answered
 	Held                        *held      // an answer that can still be taken back, or nil
 	Buttons                     []button   // answers that take one press; see [buttonsOf]
+	Always                      *always    // the rule that this person can make, or nil
 	Lost                        []answered // what was typed too late
 	Next                        *card      // the next question to answer
 	At                          string     // path of its attempt's page if the question is answered there; empty in the inbox
@@ -119,6 +120,7 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	if !in.options.View {
 		p.Buttons = buttonsOf(r)
 	}
+	p.Always = in.alwaysOf(from, r, typed)
 	if typed != nil {
 		p.Note = typed.note
 	}
@@ -150,7 +152,7 @@ func facts(r *elicit.Request, attempt string) []fact {
 		{Name: "Folder", Value: c.CWD}, {Name: "Project", Value: cmp.Or(c.Project, c.ProjectID)}, {Name: "Task", Value: c.TaskID},
 		{Name: "Attempt", Value: c.AttemptID, Path: attempt}, {Name: "Branch", Value: c.Branch}, {Name: "Tool", Value: c.ToolName},
 		{Name: "Upstream", Value: c.Upstream}, {Name: "Asked by", Value: strings.TrimSpace(r.Source.Name + " " + r.Source.Version)},
-		{Name: "For", Value: r.Audience.Principal},
+		{Name: "For", Value: r.Audience.Principal}, {Name: "Routing", Value: r.Takes(time.Local)},
 	} {
 		if f.Value != "" {
 			f.Value = page.Clean(f.Value)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 )
@@ -13,11 +14,17 @@ type facet struct {
 	Name, Help string
 	Chosen     string // chosen value; empty for any value
 	Choices    []choice
+	// Typed is set for a field to type into, which suggests the choices: a menu of more
+	// libraries than a schema lists would be too long.
+	Typed bool
 }
 
 // facets returns menus for the arguments of search_docs that have a list of
 // allowed values (enum). The menus are sorted by name.
-func facets(search contract.Tool, asked url.Values) []facet {
+//
+// If the schema has an argument library without a list, it becomes a field that suggests
+// the given libraries.
+func facets(search contract.Tool, libraries []string, asked url.Values) []facet {
 	var schema struct {
 		Properties map[string]struct {
 			Description string
@@ -29,6 +36,14 @@ func facets(search contract.Tool, asked url.Values) []facet {
 	}
 	var menus []facet
 	for name, property := range schema.Properties {
+		if name == "library" && len(property.Enum) == 0 {
+			f := facet{Name: name, Help: property.Description, Chosen: strings.TrimSpace(asked.Get(name)), Typed: true}
+			for _, library := range libraries {
+				f.Choices = append(f.Choices, choice{Value: library})
+			}
+			menus = append(menus, f)
+			continue
+		}
 		if len(property.Enum) == 0 {
 			continue
 		}

@@ -41,6 +41,8 @@ type Options struct {
 	// Tools returns the current search_docs and get_doc tools. The search_docs tool must
 	// explain its hits.
 	Tools func() (search, read contract.Tool)
+	// Libraries returns the names of the libraries that are searched. It may be nil.
+	Libraries func() []string
 	// Name is the server's name in client configurations. If it is empty, the
 	// name is docs.
 	Name string
@@ -104,7 +106,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	v := view{Query: strings.TrimSpace(asked.Get("q")), About: search.Description, Setups: p.setups(r)}
 	v.Limits = menu([]string{"5", "10", "20", "50"}, asked.Get("limit"), "10")
-	v.Facets = facets(search, asked)
+	v.Facets = facets(search, p.libraries(), asked)
 	status := http.StatusOK
 	fail := func(err error) {
 		f := fault.Of(err)
@@ -137,6 +139,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		title = v.Query + " · Search"
 	}
 	p.options.Shell.Write(w, r, status, p.page, "", page.Page{Title: title, Here: Path, Class: "searching", Data: v})
+}
+
+func (p *Page) libraries() []string {
+	if p.options.Libraries == nil {
+		return nil
+	}
+	return p.options.Libraries()
 }
 
 func (p *Page) call(r *http.Request, t contract.Tool, args arguments) (contract.Result, error) {

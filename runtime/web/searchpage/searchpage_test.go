@@ -159,3 +159,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// More libraries than a schema lists are suggested while one types.
+func TestManyLibrariesAreSuggested(t *testing.T) {
+	d := newDesk()
+	d.page.options.Libraries = func() []string { return []string{"alpha", `b"<c>`} }
+	tools := d.page.options.Tools
+	d.page.options.Tools = func() (search, read contract.Tool) {
+		search, read = tools()
+		search.Input = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"library":{"type":"string","description":"Only this."}}}`)
+		return search, read
+	}
+	wants(t, "the page", d.get("?q=x&library=+alpha").Body.String(),
+		`<input id="facet-library" name="library" list="facets-library" value="alpha"`, `<option value="alpha">`, `<option value="b&#34;&lt;c&gt;">`)
+	if len(d.calls) != 1 || d.calls[0] != `search_docs{"query":"x","library":"alpha"}` {
+		t.Errorf("calls %v", d.calls)
+	}
+	d.page.options.Libraries = nil
+	wants(t, "the page without names", d.get("").Body.String(), `<input id="facet-library"`)
+}

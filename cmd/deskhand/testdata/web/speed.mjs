@@ -1,7 +1,10 @@
 // Measures in a real browser what the pages promise, and prints it: the first
 // paint, the page with 1,000 open questions, and how long a draft takes from a
-// key to three other windows.
+// key to three other windows, and when an attempt's changes can be reviewed. STORY:
+// only the measurements whose name this regular expression matches, of questions
+// and review.
 import { Desk, launch, until } from './desk.mjs'
+import { attempt, work } from './board.mjs'
 
 const browser = await launch()
 const desk = await Desk.open(browser)
@@ -27,7 +30,7 @@ async function loads(page) {
   }
   return best(all)
 }
-try {
+const questions = async () => {
   const id = await desk.ask('Which name?')
   const windows = [await desk.window('/inbox/' + id)]
   const first = await loads(windows[0])
@@ -64,6 +67,31 @@ try {
     return gaps.sort((a, b) => a - b)
   })
   console.log(`1,000 questions: first paint ${many.paint} ms, interactive ${many.interactive} ms, all read ${many.all} ms (best of 15); scrolling p95 ${Math.round(frames[114])} ms a frame`)
+}
+
+// review measures the page of an attempt that changed 60 files and about 40,000 lines.
+// Usable means that the lines of the first file that is not folded are there and
+// that the keys work. The files differ in size, as in the two cases here.
+const review = async () => {
+  await work(desk)
+  for (const [name, lines] of [['files of 25 to 1,309 lines', '25 + (f - 10) * 87 / 4'], ['files of 667 lines, all folded', '667']]) {
+    const { path } = await attempt(desk, name, `run mkdir many && for f in $(seq 10 69); do for i in $(seq $((${lines}))); do echo "func line$i() { return $f }"; done > many/file$f.go; done`, 'say Done.')
+    const page = await desk.window(path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    const all = []
+    for (let i = 0; i < 15; i++) {
+      await page.goto('about:blank')
+      await page.goto(desk.base + path)
+      all.push(await numbers(page))
+      if (await page.locator('.files > .file').count() !== 60) throw new Error('the page does not have 60 files')
+      if (name.startsWith('files of 25') && !await page.locator('#f0 tr.add').count()) throw new Error('the first file is not shown')
+    }
+    const sorted = all.map(one => one.interactive).sort((a, b) => a - b)
+    console.log(`60 files with ${await page.locator('#changes-title .add').innerText()} lines (${name}): first paint ${best(all).paint} ms, usable ${sorted[0]} ms, median ${sorted[7]} ms (15 loads)`)
+  }
+}
+try {
+  for (const [name, measure] of Object.entries({ questions, review })) if (new RegExp(process.env.STORY ?? '').test(name)) await measure()
 } finally {
   await desk.close()
   await browser.close()

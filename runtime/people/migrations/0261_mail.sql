@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE people ADD COLUMN mail TEXT NOT NULL DEFAULT ''; -- e-mail address for questions; empty: none
