@@ -348,7 +348,10 @@ func (b *board) leave() {
 	}
 }
 
-// inbox shows the open questions, and afterwards the board again.
+// inbox shows the open questions, and afterwards the board again. The board
+// stays a program, because its landings and logs go on. It would stay frozen if
+// its render loop had not ended by then (issue 1778 of Bubble Tea), but that has
+// the time in which a person reads the questions.
 func (b *board) inbox() tea.Cmd {
 	return tea.Exec(&inboxProgram{b}, func(err error) tea.Msg { return inboxLeft{err} })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,17 +22,14 @@ type form struct {
 	width, height int
 	now           time.Time
 	left          how
+	outside       *outside // what the person is about to edit, if left is editing
+	reads         bool     // Init reads what the form missed while it was not shown
 }
 
 // Messages to the program other than keys.
 type (
 	changed struct{ request elicit.Request }
 	tick    time.Time
-	written struct {
-		question string
-		text     string
-		err      error
-	}
 	closing struct{}
 )
 
@@ -62,31 +60,66 @@ func current(ctx context.Context, h *elicit.Hub, id string) (int64, elicit.Reque
 // run shows the form. Before it returns, it saves the text that was typed.
 func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, error) {
 	f.now = time.Now()
-	program := tea.NewProgram(f, tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithoutSignalHandler())
+	var program atomic.Pointer[tea.Program]
+	start := func() {
+		program.Store(tea.NewProgram(f, tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithoutSignalHandler()))
+	}
+	start()
+	open, shut := context.WithCancel(ctx)
 	behind, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { f.hub.run(behind) })
 	running.Go(func() {
-		err := f.hub.follow(behind, seq, id, func(r elicit.Request) { program.Send(changed{r}) })
+		err := f.hub.follow(behind, seq, id, func(r elicit.Request) { program.Load().Send(changed{r}) })
 		if err != nil && behind.Err() == nil {
-			program.Send(closing{}) // the store cannot be read; the waiting call reports the error
+			shut() // the store cannot be read; the waiting call reports the error
 		}
 	})
 	running.Go(func() {
 		select {
-		case <-ctx.Done():
-			program.Send(closing{})
+		case <-open.Done():
+			program.Load().Send(closing{})
 		case <-behind.Done():
 		}
 	})
-	_, err := program.Run()
+	_, err := program.Load().Run()
+	// A program of Bubble Tea that is interrupted by another can stay frozen
+	// (its issue 1778), so it ends before the editor starts, and another begins
+	// after it. What the first one did not take is read once more.
+	for err == nil && f.left == editing {
+		f.outside.cmd.Stdin, f.outside.cmd.Stdout, f.outside.cmd.Stderr = d.In, d.Out, d.Out
+		text, failed := f.outside.text(f.outside.cmd.Run())
+		start()
+		f.left = closed
+		if open.Err() != nil {
+			break
+		}
+		f.written(text, failed)
+		f.reads = true
+		_, err = program.Load().Run()
+	}
 	stop()
 	running.Wait()
+	shut()
 	return f.left, err
 }
 
 // Init implements [tea.Model].
-func (f *form) Init() tea.Cmd { return everySecond() }
+func (f *form) Init() tea.Cmd {
+	if !f.reads || f.model == nil {
+		return everySecond()
+	}
+	id := f.model.request.ID
+	return tea.Batch(everySecond(), func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		r, err := f.hub.read(ctx, id)
+		if err != nil {
+			return nil // the next change tells
+		}
+		return changed{r}
+	})
+}
 
 func everySecond() tea.Cmd {
 	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) })
@@ -113,8 +146,6 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			break
 		}
 		f.list.take(msg.found)
-	case written:
-		f.written(msg)
 	case tea.PasteMsg:
 		if f.model != nil && (f.model.writing || f.model.saying) {
 			return f.press(key{"paste", msg.Content})
@@ -199,7 +230,7 @@ func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
 	case longer:
 		f.extend()
 	case external:
-		return f, f.editOutside()
+		return f.editOutside()
 	}
 	if err := f.hub.trouble(); err != nil {
 		s.note = "not saved: " + line(err.Error())
@@ -305,31 +336,26 @@ func (f *form) extend() {
 	s.note = "open until " + r.Deadline.Local().Format(time.TimeOnly)
 }
 
-// editOutside opens the page's text in the person's editor.
-func (f *form) editOutside() tea.Cmd {
-	q := f.model.question()
+// editOutside leaves the program for the person's editor.
+func (f *form) editOutside() (tea.Model, tea.Cmd) {
 	o, err := editOutside(f.model.editor.text())
 	if err != nil {
 		f.model.note = line(err.Error())
-		return nil
+		return f, nil
 	}
-	return tea.ExecProcess(o.cmd, func(failed error) tea.Msg {
-		text, err := o.text(failed)
-		return written{q.ID, text, err}
-	})
+	f.outside = o
+	return f.quit(editing)
 }
 
-func (f *form) written(w written) {
+// written shows what the person wrote in the editor.
+func (f *form) written(text string, failed error) {
 	s := f.model
-	if s == nil || s.question() == nil || s.question().ID != w.question {
-		return // the question has ended in the meantime
-	}
-	if w.err != nil {
-		s.note = line(w.err.Error())
+	if failed != nil {
+		s.note = line(failed.Error())
 		return
 	}
 	s.editor = editor{}
-	s.editor.insert(w.text)
+	s.editor.insert(text)
 	s.wrote(s.question(), s.editor.text())
 	f.save()
 }

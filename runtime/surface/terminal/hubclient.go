@@ -173,14 +173,20 @@ func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(
 				continue
 			}
 			seen[c.Action.RequestID] = true
-			r, err := d.hub.Get(ctx, c.Action.RequestID)
-			if errors.As(err, new(*elicit.Rejection)) {
-				r, err = elicit.Request{ID: c.Action.RequestID}, nil // the request was removed
-			}
+			r, err := d.read(ctx, c.Action.RequestID)
 			if err != nil {
 				return err
 			}
 			told(r)
 		}
 	}
+}
+
+// read returns a request. One that was removed has an empty status.
+func (d *hubClient) read(ctx context.Context, id string) (elicit.Request, error) {
+	r, err := d.hub.Get(ctx, id)
+	if errors.As(err, new(*elicit.Rejection)) {
+		return elicit.Request{ID: id}, nil
+	}
+	return r, err
 }

@@ -86,4 +86,5 @@ const (
 	ended                  // the request has ended
 	putOff                 // the request stays open
 	interrupted            // the request stays open, and the program stops
+	editing                // the person's editor takes the terminal
 )
