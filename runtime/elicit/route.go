@@ -65,10 +65,24 @@ func (r *Request) Takes(zone *time.Location) string {
 	if s.Taken != nil {
 		parts = append(parts, "taken by "+s.Taken.By+" until "+s.Taken.Until.In(zone).Format("15:04")+"; others may still answer")
 	}
-	if s.NextTo != "" && s.Taken == nil && !s.Next.IsZero() && r.Status == Open {
-		parts = append(parts, "next: "+s.NextTo+" at "+r.stepAt().In(zone).Format(time.DateTime))
+	if to, at := r.NextStep(); to != "" {
+		parts = append(parts, "next: "+to+" at "+at.In(zone).Format(time.DateTime))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// NextStep returns whom the next step asks, and when, or "" if there is no step, or none
+// before the deadline. While someone has taken the request, no step is taken.
+func (r *Request) NextStep() (to string, at time.Time) {
+	s := r.Routing
+	if s == nil || s.NextTo == "" || s.Taken != nil || s.Next.IsZero() || r.Status != Open {
+		return "", at
+	}
+	at = r.stepAt()
+	if !r.Deadline.IsZero() && !at.Before(r.Deadline.Time) {
+		return "", time.Time{}
+	}
+	return s.NextTo, at
 }
 
 // stepAt returns when the next step is due. [routing.State.Next] may come before it, because

@@ -105,9 +105,15 @@ func (h *Hub) Rules(ctx context.Context, all bool) ([]rules.Rule, error) {
 }
 
 // CanRule reports whether the caller can make a rule from an open request. A request outside
-// all projects has none, because its rule would be for each project.
+// all projects has none, because its rule would be for each project. Who may answer only
+// because a step of the routing asked, or because of a shift, can allow the call, but makes no
+// rule for those whom the agent asked.
 func (h *Hub) CanRule(ctx context.Context, r *Request) bool {
 	if _, err := h.ruler(ctx, true); err != nil {
+		return false
+	}
+	a := Action{Type: CompletedBy, RequestID: r.ID}
+	if h.act(ctx, &a) != nil || !r.Audience.has(a) {
 		return false
 	}
 	return r.Status != Completed && r.Context.ProjectID != "" && r.Proposal != nil && r.Proposal.Call != nil && r.Trigger == ACPPermission && len(r.Questions) == 1
@@ -124,14 +130,15 @@ func (h *Hub) AlwaysAllow(ctx context.Context, a Action, pattern string, lasts t
 		return rules.Rule{}, err
 	case r.Status == Completed:
 		return rules.Rule{}, rejectCompleted(&r)
-	case !h.CanRule(ctx, &r):
-		return rules.Rule{}, reject(Malformed, "allow it once", "no rule can be made from this question")
 	}
 	if err := h.act(ctx, &a); err != nil {
 		return rules.Rule{}, err
 	}
 	if !r.Audience.has(a) {
 		return rules.Rule{}, reject(NotYours, "", "this question is for someone else")
+	}
+	if !h.CanRule(ctx, &r) {
+		return rules.Rule{}, reject(Malformed, "allow it once", "no rule can be made from this question")
 	}
 	c := r.Proposal.Call
 	p, err := rules.Parse(c.Tool, pattern)

@@ -35,6 +35,12 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 		return in.submit(w, r, hub, f, a)
 	case "always":
 		return in.always(w, r, hub, f, a)
+	case "take":
+		a.Type = elicit.Claimed
+	case "release":
+		a.Type = elicit.Unclaimed
+	case "hand":
+		return in.handOver(w, r, hub, f, a)
 	case "decline", "cancel":
 		a.Type, a.Response = elicit.CompletedBy, elicit.Decline
 		if f.act == "cancel" {
@@ -166,7 +172,7 @@ func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *li
 // typed.
 func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, why *elicit.Rejection) error {
 	status := http.StatusUnprocessableEntity
-	if why.Code == elicit.AlreadyCompleted || why.Code == elicit.Expired || why.Code == elicit.NotYours {
+	if why.Code == elicit.AlreadyCompleted || why.Code == elicit.Expired || why.Code == elicit.NotYours || why.Code == elicit.TakenBefore {
 		status = http.StatusConflict
 	}
 	return in.reshow(w, r, hub, f, status, func(p *pane, now *elicit.Request) {

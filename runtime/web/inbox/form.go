@@ -27,6 +27,7 @@ const (
 	atField     = "do.at"
 	ruleField   = "do.pattern" // pattern of the rule to make
 	lastsField  = "do.lasts"   // how long the rule applies
+	toField     = "do.to"      // to whom the question is handed over
 	answerField = "a."
 )
 
@@ -41,6 +42,7 @@ type form struct {
 	client  string
 	pattern string
 	lasts   string
+	to      string
 	rev     int64
 	fields  map[string][]string // by question ID; free text is at the question ID followed by "__other"
 	skipped map[string]bool
@@ -57,7 +59,7 @@ func readForm(r *http.Request) (*form, error) {
 }
 
 func formOf(values url.Values) *form {
-	f := &form{act: values.Get(actField), one: values.Get(oneField), undo: values.Get(undoField) != "", note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField), pattern: strings.TrimSpace(values.Get(ruleField)), lasts: values.Get(lastsField),
+	f := &form{act: values.Get(actField), one: values.Get(oneField), undo: values.Get(undoField) != "", note: strings.TrimSpace(values.Get(noteField)), client: values.Get(clientField), pattern: strings.TrimSpace(values.Get(ruleField)), lasts: values.Get(lastsField), to: values.Get(toField),
 		fields: map[string][]string{}, skipped: map[string]bool{}}
 	f.rev, _ = strconv.ParseInt(values.Get(revField), 10, 64) // 0 if unknown
 	for name, texts := range values {

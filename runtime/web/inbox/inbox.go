@@ -86,10 +86,10 @@ func New(o Options) *Inbox {
 	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: "/", Name: "Inbox", What: "open"}, page.Link{Path: "/history", Name: "History"})
 	in := &Inbox{
 		options:  o,
-		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
+		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/routing.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
 		history:  o.Shell.Parse(templates, "templates/history.html", "templates/ended.html"),
 		answer:   o.Shell.Parse(templates, "templates/answer.html", "templates/proposal.html", "templates/ended.html"),
-		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
+		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/routing.html", "templates/held.html", "templates/proposal.html", "templates/ended.html"),
 		ruled:    o.Shell.Parse(templates, "templates/rules.html"),
 		troubles: o.Shell.Parse(templates, "templates/trouble.html"),
 		now:      time.Now,

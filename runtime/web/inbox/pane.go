@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ type pane struct {
 	Held                        *held      // an answer that can still be taken back, or nil
 	Buttons                     []button   // answers that take one press; see [buttonsOf]
 	Always                      *always    // the rule that this person can make, or nil
+	Routing                     *routed    // whom it is with, or nil if there is nobody else
 	Lost                        []answered // what was typed too late
 	Next                        *card      // the next question to answer
 	At                          string     // path of its attempt's page if the question is answered there; empty in the inbox
@@ -121,6 +123,9 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 		p.Buttons = buttonsOf(r)
 	}
 	p.Always = in.alwaysOf(from, r, typed)
+	if p.Routing = in.routedOf(from, r); p.Routing != nil { // the fact would say it once more
+		p.Context = slices.DeleteFunc(p.Context, func(f fact) bool { return f.Name == routingFact })
+	}
 	if typed != nil {
 		p.Note = typed.note
 	}
@@ -143,6 +148,9 @@ func afterFirstLine(text string) string {
 	return rest
 }
 
+// routingFact is the name of the fact that says whom a question is with.
+const routingFact = "Routing"
+
 // facts returns context that helps a person decide. attempt is the path of the
 // attempt's page.
 func facts(r *elicit.Request, attempt string) []fact {
@@ -152,7 +160,7 @@ func facts(r *elicit.Request, attempt string) []fact {
 		{Name: "Folder", Value: c.CWD}, {Name: "Project", Value: cmp.Or(c.Project, c.ProjectID)}, {Name: "Task", Value: c.TaskID},
 		{Name: "Attempt", Value: c.AttemptID, Path: attempt}, {Name: "Branch", Value: c.Branch}, {Name: "Tool", Value: c.ToolName},
 		{Name: "Upstream", Value: c.Upstream}, {Name: "Asked by", Value: strings.TrimSpace(r.Source.Name + " " + r.Source.Version)},
-		{Name: "For", Value: r.Audience.Principal}, {Name: "Routing", Value: r.Takes(time.Local)},
+		{Name: "For", Value: r.Audience.Principal}, {Name: routingFact, Value: r.Takes(time.Local)},
 	} {
 		if f.Value != "" {
 			f.Value = page.Clean(f.Value)
@@ -249,8 +257,14 @@ func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
 	}
 	if len(p.Problems) == 0 {
 		p.Trouble = sentence(rejected.Message, "")
+		if hintedRefusals[rejected.Code] {
+			p.Trouble += " " + sentence(rejected.Hint, "")
+		}
 	}
 }
+
+// hintedRefusals are those whose hints are meant for people at a page as well.
+var hintedRefusals = map[string]bool{elicit.TakenBefore: true, elicit.NobodyThere: true}
 
 // sentence returns text as a sentence, without the question's ID.
 func sentence(text, question string) string {

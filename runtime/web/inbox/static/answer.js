@@ -45,6 +45,7 @@ const question = (() => {
     left: (at, el) => { put(el, at <= Date.now() ? 'late' : span((at - Date.now()) / 1000) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
     ago: (at, el) => { const s = (Date.now() - at) / 1000; put(el, s < 10 ? 'just now' : span(s) + ' ago'); },
     in: (at, el) => { const s = Math.ceil((at - Date.now()) / 1000); put(el, s > 0 ? `in ${s} s` : 'now'); },
+    when: (at, el) => { const d = new Date(at), day = d.toDateString() === new Date().toDateString() ? {} : { day: 'numeric', month: 'short' }; put(el, d.toLocaleString([], { ...day, hour: '2-digit', minute: '2-digit' })); },
     clock: (at, el) => { if (Date.now() - at < 72e6) put(el, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })); },
   };
   const tick = () => {
@@ -89,6 +90,19 @@ const question = (() => {
     const e = !$('#form, [data-held]') && later.shift();
     if (e) openQuestion(e.id).then(() => say(`New question: ${e.heading}`), () => {});
   };
+  // merge takes over what is new about a question that is still open. What is being typed
+  // is kept, and so is a menu that is being used.
+  const merge = (form, next) => {
+    $('.panehead').replaceWith($('.panehead', next));
+    const routing = $('#routing'), routed = $('#routing', next);
+    if (!routed) routing?.remove();
+    else if (!routing) $('.panehead').after(routed);
+    else if (routing.contains(document.activeElement)) $('#routing-line').replaceChildren(...$('#routing-line', routed).childNodes);
+    else routing.replaceWith(routed);
+    for (const note of $$('.pane > .note:not([role=alert])', next)) if (!$$('.pane > .note').some(n => n.textContent === note.textContent)) form.before(note);
+    $('button[value=extend]', form)?.toggleAttribute('hidden', !$('button[value=extend]', next));
+    tick();
+  };
   const reloadPane = async () => {
     const id = current(), form = $('#form');
     if (!form && $('[data-ended]')) return; // it is shown, perhaps with what was typed here
@@ -97,12 +111,7 @@ const question = (() => {
     if (response.status >= 500) throw new Error('try again'); // for example, the store is busy
     if (current() !== id || !response.ok) return;
     const html = await response.text(), next = parsed(html);
-    if (form && $('#form', next)) { // still open: what is being typed is kept
-      $('.panehead').replaceWith($('.panehead', next));
-      for (const note of $$('.pane > .note:not([role=alert])', next)) if (!$$('.pane > .note').some(n => n.textContent === note.textContent)) form.before(note);
-      $('button[value=extend]', form)?.toggleAttribute('hidden', !$('button[value=extend]', next));
-      return tick();
-    }
+    if (form && $('#form', next)) return merge(form, next);
     show(html);
     forget(id);
     const ended = $('[data-ended]');
@@ -301,9 +310,36 @@ const question = (() => {
   });
 
   // ---- sending
+  // route takes, releases or hands over a question. It is no answer, so that what is being
+  // typed stays.
+  const route = async (form, button) => {
+    const id = current(), body = new URLSearchParams(new FormData(form, button));
+    body.set('do.client', client);
+    await settle();
+    button.disabled = true;
+    try {
+      const response = await ask(base + '/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });
+      if (response.status === 401) return carrier.leave(base + '/login?to=' + encodeURIComponent('/inbox/' + id));
+      if (id !== current()) return;
+      const html = await response.text(), next = parsed(html), answers = $('#form');
+      if (!answers || !$('#form', next)) return show(html);
+      const alert = $('.pane > [role=alert]', next);
+      document.activeElement?.blur();
+      $('.pane > [role=alert]')?.remove();
+      merge(answers, next);
+      if (alert) answers.before(alert);
+      (alert ?? $('#routing-line'))?.focus();
+    } catch {
+      offline();
+      $('#saved').textContent = 'Not sent: deskhand does not respond. Retry in a moment.';
+    } finally {
+      button.disabled = false;
+    }
+  };
   open.addEventListener('submit', async e => {
     const form = e.target, id = current(), button = e.submitter;
     e.preventDefault();
+    if (form.closest('#routing')) return route(form, button);
     for (const p of pending.values()) { clearTimeout(p.timer); p.timer = undefined; p.dirty = false; }
     const body = new URLSearchParams(new FormData(form, button));
     if (!body.get('do.act') && !body.get('do.one')) body.set('do.act', 'send');
