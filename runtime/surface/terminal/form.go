@@ -147,7 +147,7 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		f.list.take(msg.found)
 	case tea.PasteMsg:
-		if f.model != nil && (f.model.writing || f.model.saying) {
+		if f.model != nil && (f.model.writing || f.model.saying || f.model.panel != noPanel) {
 			return f.press(key{"paste", msg.Content})
 		}
 	case tea.KeyPressMsg:
@@ -185,6 +185,7 @@ func (f *form) changed(r elicit.Request) (tea.Model, tea.Cmd) {
 			return f.over(r)
 		}
 		f.model.update(r, f.hub.changing(r.ID))
+		f.look()
 	}
 	if f.list != nil {
 		return f, f.reload
@@ -231,6 +232,18 @@ func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
 		f.extend()
 	case external:
 		return f.editOutside()
+	case takeIt:
+		f.claim()
+		return f, nil
+	case handIt:
+		f.hand()
+		return f, nil
+	case alwaysIt:
+		r, err := f.hub.always(s.request.ID, s.field.text(), lastsChoices[s.lasts].value, s.said.text())
+		if err != nil {
+			return f.refused(err)
+		}
+		return f.over(r)
 	}
 	if err := f.hub.trouble(); err != nil {
 		s.note = "not saved: " + line(err.Error())

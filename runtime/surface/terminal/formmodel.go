@@ -29,6 +29,10 @@ type formModel struct {
 	note    string // message to the person, shown until the next key
 	scroll  int    // number of rows by which the page is scrolled
 	inbox   bool   // whether Esc returns to the list
+	may     routes // what the person may do besides answering
+	panel   panel  // what covers the question
+	field   editor // text of the panel
+	lasts   int    // index in lastsChoices
 }
 
 // intent is an action that the form cannot carry out itself.
@@ -45,6 +49,9 @@ const (
 	interrupt        // leave the request open and stop the program
 	longer           // extend the deadline by ten minutes
 	external         // open the person's editor
+	takeIt           // tell others that the person deals with it, or no longer does
+	handIt           // hand it over
+	alwaysIt         // make a rule, and allow the call
 )
 
 func newFormModel(r elicit.Request, inbox bool) *formModel {
@@ -91,7 +98,7 @@ func (s *formModel) question() *elicit.Question {
 // open shows a page.
 func (s *formModel) open(page int) {
 	s.page = min(max(page, 0), len(s.request.Questions))
-	s.cursor, s.writing, s.menu, s.note = -1, false, false, ""
+	s.cursor, s.writing, s.menu, s.panel, s.note = -1, false, false, noPanel, ""
 	if q := s.question(); q != nil && typesIn(q) {
 		s.write(q)
 	}
@@ -145,6 +152,8 @@ func (s *formModel) press(k key) intent {
 		return nothing
 	case s.saying:
 		return s.say(k)
+	case s.panel != noPanel:
+		return s.inPanel(k)
 	case s.menu:
 		return s.choose(k)
 	case k.name == "ctrl+n":
@@ -168,9 +177,11 @@ func (s *formModel) press(k key) intent {
 		s.turn(-1)
 		return nothing
 	case s.writing:
-		return s.field(k)
+		return s.typing(k)
 	case k.name == "+":
 		return longer
+	case k.name == "t" || k.name == "h" || k.name == "a":
+		return s.routeKey(k.name)
 	case s.question() == nil:
 		return s.review(k)
 	case s.question().Kind == elicit.Boolean:
@@ -215,6 +226,8 @@ func (s *formModel) choose(k key) intent {
 		return nothing
 	case "+":
 		return longer
+	case "t", "h", "a":
+		return s.routeKey(k.name)
 	case "esc", "enter":
 		return nothing
 	}
@@ -222,8 +235,8 @@ func (s *formModel) choose(k key) intent {
 	return nothing
 }
 
-// field handles a key in a text field.
-func (s *formModel) field(k key) intent {
+// typing handles a key in a text field.
+func (s *formModel) typing(k key) intent {
 	q := s.question()
 	switch k.name {
 	case "enter":

@@ -95,7 +95,7 @@ func (f *form) pressList(k key) (tea.Model, tea.Cmd) {
 		l.cursor = min(l.cursor+scrollBy, max(len(l.requests)-1, 0))
 	case "pgup":
 		l.cursor = max(l.cursor-scrollBy, 0)
-	case "enter", "y", "n", "/", "d", "x":
+	case "enter", "y", "n", "/", "d", "x", "t":
 		return f.enter(k)
 	default:
 		if n, err := strconv.Atoi(k.name); err == nil && n >= 1 && n <= len(l.requests) {
@@ -125,7 +125,10 @@ func (f *form) enter(k key) (tea.Model, tea.Cmd) {
 		return f, f.reload
 	}
 	f.model = newFormModel(r, true)
+	f.look()
 	switch k.name {
+	case "t":
+		return f.perform(f.model.routeKey("t"))
 	case "d", "x":
 		f.model.menu = true
 	case "y", "n", "/":
@@ -150,6 +153,7 @@ var listHelp = [][2]string{
 	{"y n", "answer yes or no; Enter then sends"},
 	{"/", "answer in your own words"},
 	{"d x", "decline or cancel"},
+	{"t", "take the question, or release it"},
 	{"q Esc", "leave"},
 }
 

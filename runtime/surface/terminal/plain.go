@@ -106,6 +106,9 @@ func (t *talk) opening() {
 	if more := left(r, time.Now()); more != "" {
 		t.say("Time: %s.", more)
 	}
+	if t.look(); t.model.may.line != "" {
+		t.say("It is %s.", flat(t.model.may.line))
+	}
 	if standing := r.Standing(); standing != "" {
 		t.say("%s", standing)
 	}
@@ -281,6 +284,9 @@ var commands = [][2]string{
 	{"/more", "ten more minutes"},
 	{"/later", "leave it open; your answers so far are kept"},
 	{"/note TEXT", "add a note to your answer"},
+	{"/take", "tell others that you deal with it; /release: that you no longer do"},
+	{"/hand NAME", "hand it over to a person, role:NAME, rota:NAME or everyone"},
+	{"/always PATTERN", "allow calls like this in advance; /always proposes a pattern"},
 	{"/decline", "decline to answer; /decline TEXT gives a reason"},
 	{"/cancel", "close it without an answer; /cancel TEXT gives a reason"},
 	{"//", "begin an answer with /"},
@@ -288,6 +294,13 @@ var commands = [][2]string{
 
 func (t *talk) command(text string) (how, bool) {
 	text, note, noted := strings.Cut(text, " ")
+	switch text {
+	case "/take", "/release", "/hand", "/always":
+		if t.route(text, strings.TrimSpace(note)) {
+			return ended, true
+		}
+		return 0, false
+	}
 	if noted {
 		if text != "/note" && text != "/decline" && text != "/cancel" {
 			t.say("%s takes no text. Type /help.", line(text))

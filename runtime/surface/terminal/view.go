@@ -115,6 +115,13 @@ func (s *formModel) view(width, height int, now time.Time) screen {
 	case s.saying:
 		s.viewNote(p)
 		return p.fit(height, head, []string{"Enter done: it is sent with your answer"}, &s.scroll)
+	case s.panel != noPanel:
+		s.viewPanel(p)
+		foot := wrapKeys(s.panelKeys(), p.width)
+		if s.note != "" {
+			foot = append([]string{plain + amber + s.note + plain}, foot...)
+		}
+		return p.fit(height, head, foot, &s.scroll)
 	case s.menu:
 		s.viewMenu(p)
 		return p.fit(height, head, []string{"Esc back to the question"}, &s.scroll)
@@ -142,6 +149,9 @@ func (s *formModel) view(width, height int, now time.Time) screen {
 // viewTop shows the part with which all pages begin.
 func (s *formModel) viewTop(p *page) {
 	r := &s.request
+	if s.may.line != "" {
+		p.add(dim, "", flat(s.may.line))
+	}
 	if standing := r.Standing(); standing != "" {
 		p.add(amber, "", standing)
 	}
@@ -296,6 +306,17 @@ func (s *formModel) viewMenu(p *page) {
 	if s.request.Status == elicit.Open && !s.request.Deadline.IsZero() {
 		p.add("", "  +  ", "Ten more minutes")
 	}
+	if s.may.take {
+		p.add("", "  t  ", "Take: tell others that you deal with it")
+	} else if s.may.release {
+		p.add("", "  t  ", "Release: nobody deals with it any more")
+	}
+	if len(s.may.to) > 0 {
+		p.add("", "  h  ", "Hand over to someone else")
+	}
+	if s.may.rule {
+		p.add("", "  a  ", "Always allow calls like this")
+	}
 }
 
 // keyHelp lists every key, in the order in which people need the keys.
@@ -313,6 +334,9 @@ var keyHelp = [][2]string{
 	{"Esc", "leave; what you typed is kept"},
 	{"Ctrl+X", "decline or cancel"},
 	{"Ctrl+N", "add a note to your answer"},
+	{"t", "take the question, or release it; in a text field, press Ctrl+X first"},
+	{"h", "hand it over"},
+	{"a", "always allow calls like this"},
 	{"? F1", "this help"},
 }
 
@@ -359,8 +383,11 @@ func (s *formModel) keys() []string {
 		help = "F1 help"
 	}
 	keys = slices.Insert(keys, 1, "Esc leave", help) // the keys that even a low screen must show
+	if !s.writing {
+		keys = append(keys, s.routeKeys()...)
+	}
 	if s.inbox {
-		keys = append(keys, "Ctrl+X decline")
+		keys = append(keys, map[bool]string{false: "Ctrl+X decline", true: "Ctrl+X decline, take"}[s.writing && len(s.routeKeys()) > 0])
 	}
 	return keys
 }

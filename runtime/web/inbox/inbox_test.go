@@ -68,11 +68,17 @@ func TestTroubleOfTheStoreIsSaid(t *testing.T) {
 
 func open(t testing.TB) *site {
 	t.Helper()
+	return openWith(t, elicit.Options{})
+}
+
+func openWith(t testing.TB, o elicit.Options) *site {
+	t.Helper()
 	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema(), rules.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub := elicit.New(db, elicit.Options{Rules: &rules.Register{DB: db}})
+	o.Rules = &rules.Register{DB: db}
+	hub := elicit.New(db, o)
 	shell := page.New([]byte("key"))
 	in := New(Options{Shell: shell, Key: []byte("key"), Hub: func(context.Context) (*elicit.Hub, error) { return hub, nil }})
 	mux := http.NewServeMux()
