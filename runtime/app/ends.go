@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
@@ -39,7 +40,7 @@ func (a *App) notifyEnds(ctx context.Context) {
 		return // startup has already reported the error
 	}
 	if surfaces.Slack != nil {
-		hooks = append(hooks, slackHook(*surfaces.Slack))
+		hooks = append(hooks, a.slackHook(*surfaces.Slack))
 	}
 	sending := make(chan struct{})
 	go func() { defer close(sending); a.sendNotices(ctx) }()
@@ -78,9 +79,24 @@ func (a *App) tellEnds(ctx context.Context, n Notices, hooks []notify.Hook) {
 	}
 }
 
-// slackHook says messages in Slack's channel, for people to read only.
-func slackHook(o slack.Options) notify.Hook {
-	return notify.HookTo("slack", func(ctx context.Context, m notify.Message) error { return slack.Say(ctx, o, m.Text) })
+// slackHook says messages in Slack's channel, for people to read only. It drops those of
+// projects that a person in slack.people does not know of.
+func (a *App) slackHook(o slack.Options) notify.Hook {
+	return notify.HookTo("slack", func(ctx context.Context, m notify.Message) error {
+		project, err := a.endedIn(ctx, m)
+		if err != nil {
+			return err
+		}
+		for _, p := range o.People {
+			if p.Principal == elicit.Local {
+				continue
+			}
+			if b, err := a.boundary(ctx, p.Principal); err != nil || !b.Sees(project) {
+				return errors.Join(outbox.ErrOver, err)
+			}
+		}
+		return slack.Say(ctx, o, m.Text)
+	})
 }
 
 // followEnds sends the ends of attempts to a channel until ctx ends or the feed cannot be read.

@@ -90,8 +90,15 @@ func (p *peoplePages) notices(ctx context.Context, address string) (o notify.Opt
 }
 
 // sendNotices sends the messages of the outbox by all ways that this process has, until ctx
-// ends. Several of an installation's processes may do so.
+// ends. Several of an installation's processes may do so, each of them once: a server of work
+// and questions calls this for both, and the second call waits to take over.
 func (a *App) sendNotices(ctx context.Context) {
+	select {
+	case a.sending <- struct{}{}:
+		defer func() { <-a.sending }()
+	case <-ctx.Done():
+		return
+	}
 	ways, err := a.ways(ctx)
 	if err != nil {
 		return // startup has already reported the error
@@ -140,7 +147,7 @@ func (a *App) ways(ctx context.Context) ([]outbox.Way, error) {
 	all := notify.Ways(hub, append(hooks, a.pushHook(in.Key)))
 	all = append(all, a.browsers(in.Key))
 	if surfaces.Slack != nil {
-		all = append(all, notify.Ways(hub, []notify.Hook{slackHook(*surfaces.Slack)})...)
+		all = append(all, notify.Ways(hub, []notify.Hook{a.slackHook(*surfaces.Slack)})...)
 	}
 	if n.Mail != nil {
 		all = append(all, outbox.Way{Name: mail.Way, Send: a.sendMail})

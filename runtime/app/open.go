@@ -45,6 +45,8 @@ type App struct {
 	workEnded bool
 	manager   *tasks.Manager // nil until open
 	closing   sync.Once
+	// sending holds one token while this process sends the messages of the outbox.
+	sending chan struct{}
 	// pushClient sends push messages in tests. If nil, they go only to the internet.
 	pushClient *http.Client
 	// serveAttempt is [tasks.Options.Serve]. Only a runner sets it.
@@ -53,7 +55,7 @@ type App struct {
 
 // Open returns an installation configured by c. It opens nothing yet.
 func Open(c Config) *App {
-	a := &App{config: c, log: c.Log}
+	a := &App{config: c, log: c.Log, sending: make(chan struct{}, 1)}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

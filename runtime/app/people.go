@@ -24,7 +24,10 @@ func (a *App) Register(ctx context.Context) (*people.Register, error) {
 	if err != nil {
 		return nil, err
 	}
-	return people.In(db), nil
+	r := people.In(db)
+	n, err := a.config.Notices.Get()
+	r.NoMail = err != nil || n.Mail == nil // the settings' error is reported where they are used
+	return r, nil
 }
 
 // ForgetCredentials deletes the upstream credentials of a person.

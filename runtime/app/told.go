@@ -57,20 +57,9 @@ func (a *App) toldOf(ctx context.Context, m notify.Message) (func(person string)
 		}
 		return a.told(ctx, &r)
 	case m.Event == notify.EndEvent:
-		project := ""
-		if id, one := strings.CutPrefix(m.Path, board.AttemptPath("")); one {
-			work, err := a.Work(ctx)
-			if err != nil {
-				return nil, err
-			}
-			c, err := work.Context(ctx, id)
-			if fault.Of(err) != nil {
-				return nil, outbox.ErrOver // it was deleted
-			}
-			if err != nil {
-				return nil, err
-			}
-			project = c.Project.ID
+		project, err := a.endedIn(ctx, m)
+		if err != nil {
+			return nil, err
 		}
 		return a.toldIf(ctx, func(p people.Person) bool {
 			return p.Boundary.Everything() || project != "" && p.Boundary.Sees(project)
@@ -83,6 +72,24 @@ func (a *App) toldOf(ctx context.Context, m notify.Message) (func(person string)
 	return a.toldIf(ctx, func(p people.Person) bool {
 		return slices.ContainsFunc(list.Requests, func(r elicit.Request) bool { return mayAnswer(p, &r) })
 	})
+}
+
+// endedIn returns the ID of the project of a message about the end of an attempt, or "" if it
+// is about several.
+func (a *App) endedIn(ctx context.Context, m notify.Message) (project string, err error) {
+	id, one := strings.CutPrefix(m.Path, board.AttemptPath(""))
+	if !one {
+		return "", nil
+	}
+	work, err := a.Work(ctx)
+	if err != nil {
+		return "", err
+	}
+	c, err := work.Context(ctx, id)
+	if fault.Of(err) != nil {
+		return "", outbox.ErrOver // it was deleted
+	}
+	return c.Project.ID, err
 }
 
 // awake returns nil if a person may be disturbed now, and otherwise an error that lets the

@@ -88,7 +88,13 @@ func (h *Hub) addressable(ctx context.Context, who Audience, project, policy str
 	return "", reject(NobodyThere, "ask one of "+names(all)+", or ask everyone", "there is no %s %s who can answer", what, strings.ReplaceAll(who.Words(), "role:", ""))
 }
 
-// sees reports whether a person knows of a project.
+// Sees reports whether a person knows of a project, given its ID. Empty is no project, of
+// which everyone knows whose boundary has everything.
+func (h *Hub) Sees(ctx context.Context, principal, project string) (bool, error) {
+	return h.sees(ctx, principal, project)
+}
+
+// sees is Sees.
 func (h *Hub) sees(ctx context.Context, principal, project string) (bool, error) {
 	if h.options.Boundary == nil || principal == Local {
 		return true, nil

@@ -38,9 +38,10 @@ const topic = "outbox"
 
 // Codes of faults.
 const (
-	NoMessage = "no_message"  // no message has this ID
-	NotDead   = "not_dead"    // a message that was sent or dropped cannot be sent again
-	Full      = "outbox_full" // too many messages wait
+	NoMessage   = "no_message"   // no message has this ID
+	AmbiguousID = "ambiguous_id" // several messages have IDs that begin so
+	NotDead     = "not_dead"     // a message that was sent or dropped cannot be sent again
+	Full        = "outbox_full"  // too many messages wait
 )
 
 // State is how far a message is.
@@ -101,10 +102,12 @@ type New struct {
 	Done bool
 }
 
+const idPrefix = "msg_"
+
 // ID returns the ID of a message, given its [New.Once].
 func ID(once string) string {
 	sum := sha256.Sum256([]byte(once))
-	return "msg_" + hex.EncodeToString(sum[:10])
+	return idPrefix + hex.EncodeToString(sum[:10])
 }
 
 // Box is the outbox of a store opened with [Schema]. Its methods may be called concurrently.
@@ -279,8 +282,31 @@ func (b *Box) Counts(ctx context.Context) (counts map[string]map[State]int, err 
 	return counts, nil
 }
 
-// Retry lets a dead message, or one that waits for its next try, be sent now. Fails with
-// code [NoMessage] or [NotDead].
+// leastPart is the length of the shortest part of an ID that names a message.
+const leastPart = 4
+
+// idOf returns the ID of the message that a person means: its ID, or at least four characters
+// from the start of it, with or without the prefix. Fails with code [AmbiguousID]. If there
+// is none, it returns part.
+func idOf(ctx context.Context, tx *store.Tx, part string) (string, error) {
+	start := idPrefix + strings.ToLower(strings.TrimPrefix(strings.TrimSpace(part), idPrefix))
+	if n := len(start) - len(idPrefix); n < leastPart || strings.ContainsFunc(start[len(idPrefix):], func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }) {
+		return part, nil
+	}
+	found, err := query(ctx, tx, "WHERE id LIKE ? ORDER BY created DESC LIMIT 2", start+"%")
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 0:
+		return part, nil
+	case len(found) > 1:
+		return "", fault.New(AmbiguousID, fmt.Sprintf("several messages begin with %.80q, for example %s and %s", part, found[0].ID, found[1].ID), "write more of the ID")
+	}
+	return found[0].ID, nil
+}
+
+// Retry lets a dead message, or one that waits for its next try, be sent now. Its ID may be
+// shortened to its first characters. Fails with code [NoMessage], [AmbiguousID] or [NotDead].
 func (b *Box) Retry(ctx context.Context, id string) (Message, error) {
 	return b.decide(ctx, id, func(tx *store.Tx, m Message) error {
 		now := tx.Now.UnixMilli()
@@ -291,8 +317,7 @@ func (b *Box) Retry(ctx context.Context, id string) (Message, error) {
 	})
 }
 
-// Drop ends a dead or waiting message without sending it. Fails with code [NoMessage] or
-// [NotDead].
+// Drop is like Retry, but ends a dead or waiting message without sending it.
 func (b *Box) Drop(ctx context.Context, id string) (Message, error) {
 	return b.decide(ctx, id, func(tx *store.Tx, m Message) error {
 		_, err := tx.Exec(ctx, "UPDATE outbox SET state = ?, holder = '', until = 0, ended = ? WHERE id = ?", Dropped, tx.Now.UnixMilli(), m.ID)
@@ -302,7 +327,10 @@ func (b *Box) Drop(ctx context.Context, id string) (Message, error) {
 
 func (b *Box) decide(ctx context.Context, id string, change func(*store.Tx, Message) error) (m Message, err error) {
 	err = b.db.Update(ctx, func(tx *store.Tx) error {
-		var err error
+		id, err := idOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
 		m, err = scan(tx.QueryRow(ctx, "SELECT "+columns+" FROM outbox WHERE id = ?", id))
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

@@ -64,6 +64,7 @@ type Person struct {
 	Projects []string `json:"projects"`
 	// Boundary is which projects the person knows of.
 	Boundary access.Boundary `json:"-"`
+	mailOnly bool            // nothing but Mail reaches the person
 }
 
 // Token is a token without its secret. Its JSON is the output of deskhand token list.

@@ -36,10 +36,14 @@ type Event struct {
 }
 
 // Register is the people of one store. Its methods may be called concurrently.
-type Register struct{ db *store.DB }
+type Register struct {
+	db *store.DB
+	// NoMail means that this installation sends no mail, so that an address reaches nobody.
+	NoMail bool
+}
 
 // In returns the people of a store opened with [Schema].
-func In(db *store.DB) *Register { return &Register{db} }
+func In(db *store.DB) *Register { return &Register{db: db} }
 
 func tell(tx *store.Tx, name string, e Event) error {
 	data, err := json.Marshal(e)
@@ -358,7 +362,17 @@ func (r *Register) List(ctx context.Context) (all []Person, err error) {
 		all, err = list(ctx, tx)
 		return err
 	})
+	for i := range all {
+		if p := &all[i]; r.NoMail && p.mailOnly {
+			p.Lacking = lackingWay(p.Name) + "; the mail address gets nothing, because mail.server is not set"
+		}
+	}
 	return all, err
+}
+
+// lackingWay says that a question for a person would reach nobody.
+func lackingWay(name string) string {
+	return name + " has no browser signed in, no invitation and no token that may answer"
 }
 
 func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
@@ -396,7 +410,7 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 		slices.Sort(p.Projects)
 		may := slices.Contains(p.Scopes, access.Answer)
 		p.Reachable = may
-		way := may && (turn == signed || invited[p.Name] || p.Mail != "")
+		way := may && (turn == signed || invited[p.Name])
 		for _, t := range tokens {
 			if t.For == p.Name && t.Ended(tx.Now) == "" {
 				p.Tokens++
@@ -406,8 +420,8 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 		}
 		if !p.Reachable {
 			p.Lacking = p.Name + " may not answer questions"
-		} else if !way {
-			p.Lacking = p.Name + " has no browser signed in, no invitation and no token that may answer"
+		} else if p.mailOnly = !way && p.Mail != ""; !way && !p.mailOnly {
+			p.Lacking = lackingWay(p.Name)
 		}
 		all = append(all, p)
 	}

@@ -47,6 +47,21 @@ func ValidTool(name string) bool {
 	})
 }
 
+// builtIn lists agents' own tools that change, read, search or fetch something, in lower case.
+// A person sees each of these calls that an agent asks about: what they do is not in a few
+// words, so that no pattern says enough.
+var builtIn = set(
+	"edit write multiedit notebookedit read ls glob grep websearch webfetch task todowrite", // Claude Code
+	"apply_patch view_image update_plan web_search",                                         // Codex
+	"replace write_file read_file read_many_files list_directory search_file_content web_fetch google_web_search save_memory",
+	"patch list codesearch todoread", // OpenCode
+	"edit_file create_file delete_file move_file create_directory fetch",
+)
+
+// AlwaysAsked reports whether no rule can allow calls of a tool, because it is an agent's own
+// tool that changes, reads or fetches something.
+func AlwaysAsked(tool string) bool { return builtIn[strings.ToLower(tool)] }
+
 // Pattern selects calls of one tool. The zero value selects calls without arguments.
 type Pattern struct {
 	command bool
@@ -70,6 +85,10 @@ func ToolNamed(name string) string {
 func Parse(tool, text string) (Pattern, error) {
 	if !ValidTool(tool) {
 		return Pattern{}, bad("%.80q is not the name of one tool", tool, "use command, or the tool's exact name; * is only for rules with --ask")
+	}
+	if AlwaysAsked(tool) {
+		return Pattern{}, bad("no rule can allow calls of %.80s: a person sees each file that changes, and each page that is fetched, before", tool,
+			"allow these calls when the agent asks, or let the agent's own settings allow them; rules are for commands (--tool command) and for tools of MCP servers, for example mcp__github__get_issue")
 	}
 	p, err := parse(tool, text)
 	switch {
@@ -269,5 +288,5 @@ func Possible(c Call) bool {
 		return ok
 	}
 	_, ok := arguments(c.Arguments)
-	return ok && ValidTool(c.Tool)
+	return ok && ValidTool(c.Tool) && !AlwaysAsked(c.Tool)
 }

@@ -193,6 +193,9 @@ func (s *Settings) mail() (*mail.Options, error) {
 	if o.Server, err = mail.ParseServer(server); err != nil {
 		return nil, fault.Misuse("mail.server: "+err.Error(), "use smtp://HOST, smtps://HOST or smtp-plain://HOST; set the name with mail.user and the password with DESKHAND_MAIL_PASSWORD")
 	}
+	if from == "" {
+		return nil, fault.Misuse("mail.server is set, but mail.from is not", "set mail.from to the address that mails come from, for example deskhand@example.org")
+	}
 	if o.From, err = mail.ParseAddress(from); err != nil {
 		return nil, fault.Misuse("mail.from: "+err.Error(), "set it to the address that mails come from, for example deskhand@example.org")
 	}

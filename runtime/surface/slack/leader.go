@@ -200,7 +200,11 @@ func (d *leader) bring(ctx context.Context, id string) error {
 	}
 	fresh := false
 	if !there {
-		channel, err := d.room(ctx, d.o.addressee(r.Audience.Principal))
+		to, err := d.o.roomFor(r.Audience.Principal, func(principal string) (bool, error) { return d.hub.Sees(ctx, principal, r.Context.ProjectID) })
+		if err != nil || to == "" {
+			return err
+		}
+		channel, err := d.room(ctx, to)
 		if err != nil {
 			return err
 		}

@@ -84,3 +84,23 @@ func (o *Options) addressee(principal string) string {
 	}
 	return o.People[i].User
 }
+
+// roomFor returns where a question is posted: to its person, or in the channel, which all of its
+// people read. It is empty if a person there does not know of the question's project: such a
+// question is for the pages, for mail and for direct messages. sees reports whether a person
+// knows of the project.
+func (o *Options) roomFor(principal string, sees func(principal string) (bool, error)) (to string, err error) {
+	if to = o.addressee(principal); to != o.Channel {
+		ok, err := sees(principal)
+		if !ok {
+			to = ""
+		}
+		return to, err
+	}
+	for _, p := range o.People {
+		if ok, err := sees(p.Principal); err != nil || !ok {
+			return "", err
+		}
+	}
+	return to, nil
+}

@@ -31,7 +31,7 @@ func callOf(u acpUpdate, name, dir string) *rules.Call {
 			return &rules.Call{Tool: rules.Command, Command: command}
 		}
 	case "other", "":
-		if rules.ValidTool(name) && rules.ToolNamed(name) == name && len(u.Input) > 0 { // without input, the arguments are not known
+		if rules.ValidTool(name) && rules.ToolNamed(name) == name && !rules.AlwaysAsked(name) && len(u.Input) > 0 { // without input, the arguments are not known
 			return &rules.Call{Tool: name, Arguments: json.RawMessage(bytes.Clone(u.Input))}
 		}
 	}
