@@ -322,8 +322,32 @@ func writeNotices(ctx context.Context, tx *store.Tx, id string, rev int64, all [
 // NextNotice claims a notification that is due. Only one process gets it; call [Hub.Sent]
 // after sending it. If ok is false, next is how long to wait at most before asking again, 0
 // if nothing is known to come. A notification of a request that has ended or that someone has
-// claimed is dropped.
+// claimed is dropped, and one for a person who may not answer any more, because the request
+// was handed over or a shift is over since.
 func (h *Hub) NextNotice(ctx context.Context) (n Notice, ok bool, next time.Duration, err error) {
+	for {
+		if n, ok, next, err = h.claimNotice(ctx); err != nil || !ok || n.Person == "" {
+			return n, ok, next, err
+		}
+		roles, err := h.roles(ctx, n.Person)
+		if err != nil {
+			return n, false, 0, err
+		}
+		sees, err := h.sees(ctx, n.Person, n.Request.Context.ProjectID)
+		if err != nil {
+			return n, false, 0, err
+		}
+		if sees && n.Request.MayAnswer(n.Person, roles) {
+			return n, true, 0, nil
+		}
+		if err := h.Sent(ctx, n); err != nil {
+			return n, false, 0, err
+		}
+	}
+}
+
+// claimNotice is NextNotice without regard to who may answer.
+func (h *Hub) claimNotice(ctx context.Context) (n Notice, ok bool, next time.Duration, err error) {
 	err = h.db.Update(ctx, func(tx *store.Tx) error {
 		n, ok, next = Notice{}, false, 0
 		now := tx.Now.UnixMilli()
