@@ -88,6 +88,8 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 		{[]string{"rules", "add", "go test *", "--project", "shop", "--expires", "soon"}, 2, "not a time"},
 		{[]string{"rules", "add", "go test *", "--project", "nowhere"}, 1, "nowhere"},
 		{[]string{"rules", "add", "go test *", "--project", "shop", "--tool", "*"}, 1, "* is only for rules with --ask"},
+		{[]string{"rules", "add", "*", "--project", "shop", "--tool", "Edit"}, 1, "no rule can allow calls of Edit"},
+		{[]string{"rules", "add", "", "--project", "shop", "--tool", "WebFetch"}, 1, "no rule can allow calls of WebFetch"},
 		{[]string{"rules", "add", "go", "test", "./...", "--project", "shop"}, 2, "hint: put the pattern into quotes: 'go test ./...'"},
 		{[]string{"rules", "add", "--project", "shop"}, 2, "takes one pattern, got 0 arguments"},
 		{[]string{"rules", "remove"}, 2, "takes one ID, got 0 arguments"},

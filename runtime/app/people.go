@@ -26,7 +26,7 @@ func (a *App) Register(ctx context.Context) (*people.Register, error) {
 	}
 	r := people.In(db)
 	n, err := a.config.Notices.Get()
-	r.NoMail = err != nil || n.Mail == nil // the settings' error is reported where they are used
+	r.NoMail = err == nil && n.Mail == nil // a process may lack the password that the server has
 	return r, nil
 }
 

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 
@@ -128,18 +127,12 @@ func (p *peoplePages) remindOne(ctx context.Context, n elicit.Notice, o notify.O
 
 // calendars fetches the calendars of rotas until ctx ends.
 func (a *App) calendars(ctx context.Context) {
-	client := &http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) >= 5 {
-			return errors.New("too many redirects")
-		}
-		return nil
-	}}
 	for ctx.Err() == nil {
 		r, err := a.Register(ctx)
 		if err != nil {
 			return
 		}
-		next, err := r.Refresh(ctx, client)
+		next, err := r.Refresh(ctx)
 		if errors.Is(err, store.ErrClosed) {
 			return
 		}

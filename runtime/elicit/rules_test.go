@@ -13,6 +13,7 @@ import (
 	. "github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/routing"
 	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
@@ -422,5 +423,29 @@ func TestNoRuleIsMadeFromAQuestionOutsideAllProjects(t *testing.T) {
 	}
 	if _, err := h.AlwaysAllow(w.person("ada"), Action{RequestID: r.ID}, "go test *", 0); err == nil {
 		t.Error("a rule was made")
+	}
+}
+
+// Who may answer only because a step asked is offered no rule: it would answer what the agent
+// asks others.
+func TestARuleIsOfferedOnlyToWhomTheAgentAsked(t *testing.T) {
+	h, register := ruled(t, t.TempDir(), Options{})
+	w := world{t, h, register}
+	w.admit(people.Newcomer{Name: "ada", Projects: []string{"p"}}, people.Newcomer{Name: "bob", Projects: []string{"p"}})
+	q := permission("p", "go test ./...")
+	q.Audience = Audience{Principal: "ada"}
+	r, err := h.Open(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Routing = &routing.State{People: []string{"bob"}}
+	for who, want := range map[string][2]bool{"ada": {true, true}, "bob": {true, false}} {
+		if got := [2]bool{h.Can(w.person(who), &r, CompletedBy), h.CanRule(w.person(who), &r)}; got != want {
+			t.Errorf("%s may answer, and make a rule: %v, want %v", who, got, want)
+		}
+	}
+	r.Routing = nil
+	if h.Can(w.person("bob"), &r, Claimed) || h.CanRule(w.person("bob"), &r) {
+		t.Error("bob may take what ada is asked")
 	}
 }

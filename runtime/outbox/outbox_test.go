@@ -460,3 +460,42 @@ func TestAMessageWaitsUntilATime(t *testing.T) {
 		}
 	})
 }
+
+// What a person types may be the start of an ID, with or without its prefix, if only one
+// message has it.
+func TestAMessageIsNamedByTheStartOfItsID(t *testing.T) {
+	b, ids := at(t, t.TempDir()), map[string]bool{}
+	var all []New
+	for i := range 3000 { // so many that two begin with the same four characters
+		all = append(all, New{Once: fmt.Sprint(i), Way: "mail"})
+	}
+	if _, err := b.Put(t.Context(), all[:1]...); err != nil {
+		t.Fatal(err)
+	}
+	id := ID("0")
+	for _, part := range []string{id, id[:8], id[4:8], strings.ToUpper(id[4:12])} {
+		if m, err := b.Retry(t.Context(), part); err != nil || m.ID != id {
+			t.Errorf("Retry(%q) = %s, %v; want %s", part, m.ID, err, id)
+		}
+	}
+	for _, part := range []string{"", "msg_", id[:7], id[4:7], "msg_%", "zzzz", "____"} {
+		if m, err := b.Drop(t.Context(), part); fault.Of(err) == nil || fault.Of(err).Code != NoMessage {
+			t.Errorf("Drop(%q) = %s, %v; want %s", part, m.ID, err, NoMessage)
+		}
+	}
+	twice := ""
+	for _, m := range all {
+		part := ID(m.Once)[4:8]
+		if ids[part] {
+			twice = part
+			break
+		}
+		ids[part] = true
+	}
+	if _, err := b.Put(t.Context(), all...); err != nil || twice == "" {
+		t.Fatal(err, "no two IDs begin with the same four characters")
+	}
+	if _, err := b.Drop(t.Context(), twice); fault.Of(err) == nil || fault.Of(err).Code != AmbiguousID {
+		t.Errorf("Drop(%q) = %v; want %s", twice, err, AmbiguousID)
+	}
+}

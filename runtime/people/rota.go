@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/netguard"
 	"github.com/deskhand/deskhand/runtime/rota"
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -123,9 +124,20 @@ func rotas(ctx context.Context, tx *store.Tx, where string, args ...any) (all []
 	return all, rows.Err()
 }
 
+// client returns the client for an address that a person set. It may be on this machine's
+// network; then redirects may stay there. An address on the internet leads nowhere inside.
+func client(address string) *http.Client {
+	return &http.Client{Transport: netguard.Guard{Inside: netguard.IsInside(address)}.Transport(), CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) >= 5 {
+			return errors.New("too many redirects")
+		}
+		return nil
+	}}
+}
+
 // Fetch returns the calendar at an http or https address. The error does not contain the
 // address, whose path is often a secret.
-func Fetch(ctx context.Context, client *http.Client, address string) (string, error) {
+func Fetch(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return "", fault.New(BadRota, "the calendar's address is not an http or https address", "copy the address of the calendar in the iCalendar format, which often ends in .ics")
@@ -136,7 +148,7 @@ func Fetch(ctx context.Context, client *http.Client, address string) (string, er
 	if err != nil {
 		return "", fault.New(BadRota, "the calendar's address cannot be used", "copy it again")
 	}
-	a, err := client.Do(q)
+	a, err := client(address).Do(q)
 	if err != nil {
 		cause := new(url.Error)
 		if errors.As(err, &cause) {
@@ -160,7 +172,7 @@ func Fetch(ctx context.Context, client *http.Client, address string) (string, er
 // Refresh fetches the calendars that are due, and returns how long to wait for the next.
 // Several processes may call it: each calendar is fetched by one. If a fetch fails, the rota
 // stays as it was.
-func (r *Register) Refresh(ctx context.Context, client *http.Client) (time.Duration, error) {
+func (r *Register) Refresh(ctx context.Context) (time.Duration, error) {
 	for {
 		var name, address string
 		next := FetchEvery
@@ -180,7 +192,7 @@ func (r *Register) Refresh(ctx context.Context, client *http.Client) (time.Durat
 		if err != nil || name == "" {
 			return max(next, time.Second), err
 		}
-		text, err := Fetch(ctx, client, address)
+		text, err := Fetch(ctx, address)
 		if err == nil {
 			_, err = rota.Parse(text)
 		}

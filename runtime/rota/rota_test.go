@@ -67,6 +67,8 @@ func TestWhoIsOnCall(t *testing.T) {
 		"a calendar's weeks in turn": {calendar("DTSTART;TZID=Europe/Berlin:20261005T090000\nDTEND;TZID=Europe/Berlin:20261012T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2\nSUMMARY:ada",
 			"DTSTART;TZID=Europe/Berlin:20261012T090000\nDURATION:P1W\nRRULE:FREQ=WEEKLY;INTERVAL=2\nSUMMARY:bob"), "2026-10-20 12:00",
 			[]string{"Mon 26 09:00 CET ada", "Mon 02 09:00 CET bob"}}, // over the end of summer time: nine o'clock stays nine o'clock
+		"a calendar of Outlook": {calendar("DTSTART;TZID=\"W. Europe Standard Time\":20261123T090000\nDURATION:PT8H\nSUMMARY:ada", "DTSTART;TZID=Eastern Standard Time:20261123T120000\nDURATION:PT1H\nSUMMARY:bob"), "2026-11-23 10:00",
+			[]string{"Mon 23 17:00 CET ada", "Mon 23 18:00 CET ", "Mon 23 19:00 CET bob"}},
 		"an exception and a replaced shift": {calendar("UID:a\nDTSTART:20261101T080000Z\nDTEND:20261101T160000Z\nRRULE:FREQ=DAILY;UNTIL=20261104T235959Z\nEXDATE:20261103T080000Z\nSUMMARY:ada",
 			"UID:a\nRECURRENCE-ID:20261102T080000Z\nDTSTART:20261102T080000Z\nDTEND:20261102T160000Z\nSUMMARY:bob"), "2026-11-01 10:00",
 			[]string{"Sun 01 17:00 CET ada", "Mon 02 09:00 CET ", "Mon 02 17:00 CET bob", "Wed 04 09:00 CET ", "Wed 04 17:00 CET ada"}},
@@ -153,4 +155,16 @@ func FuzzRota(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Every name in the table of Windows is a zone that exists.
+func TestZonesOfWindowsExist(t *testing.T) {
+	for name := range windowsZones {
+		if _, err := Zone(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(windowsZones) < 80 {
+		t.Errorf("the table has %d zones", len(windowsZones))
+	}
 }

@@ -71,6 +71,9 @@ func parseWeekly(text string) (*Rota, error) {
 
 // Zone returns a time zone by its name in the tz database, for example Europe/Berlin.
 func Zone(name string) (*time.Location, error) {
+	if standard, found := windowsZones[strings.ToLower(name)]; found {
+		name = standard
+	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "" || strings.EqualFold(name, "local") {
 		return nil, fmt.Errorf("%.80q is not a time zone: use a name such as Europe/Berlin or UTC", name)

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -25,5 +26,13 @@ func TestRoutingByProject(t *testing.T) {
 		if all, err := s.routing(); err == nil {
 			t.Errorf("routing %q = %v, want an error", texts, all)
 		}
+	}
+}
+
+// A mail server without a sender is named as what it is.
+func TestAMailServerNeedsASender(t *testing.T) {
+	s := &Settings{values: map[string]value{"mail.server": {texts: []string{"smtp://mail.example.org"}}, "mail.from": {texts: []string{""}}, "mail.user": {texts: []string{""}}}}
+	if _, err := s.mail(); err == nil || !strings.Contains(err.Error(), "mail.from is not") {
+		t.Errorf("without mail.from: %v", err)
 	}
 }

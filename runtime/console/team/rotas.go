@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -59,7 +58,7 @@ func (c *Command) setRota(ctx context.Context, name string) (err error) {
 		text, err = os.ReadFile(c.file)
 	default:
 		var fetched string
-		fetched, err = people.Fetch(ctx, http.DefaultClient, c.url)
+		fetched, err = people.Fetch(ctx, c.url)
 		text = []byte(fetched)
 	}
 	if os.IsNotExist(err) {
