@@ -431,7 +431,8 @@ func TestNoRuleIsMadeFromAQuestionOutsideAllProjects(t *testing.T) {
 func TestARuleIsOfferedOnlyToWhomTheAgentAsked(t *testing.T) {
 	h, register := ruled(t, t.TempDir(), Options{})
 	w := world{t, h, register}
-	w.admit(people.Newcomer{Name: "ada", Projects: []string{"p"}}, people.Newcomer{Name: "bob", Projects: []string{"p"}})
+	w.admit(people.Newcomer{Name: "ada", Projects: []string{"p"}})
+	w.admit(people.Newcomer{Name: "bob", Projects: []string{"p"}})
 	q := permission("p", "go test ./...")
 	q.Audience = Audience{Principal: "ada"}
 	r, err := h.Open(t.Context(), q)

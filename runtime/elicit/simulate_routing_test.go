@@ -105,7 +105,9 @@ func (s *routingSimulation) run(steps int) error {
 }
 
 // lost reports whether the store was not reached, or the result did not arrive.
-func lost(err error) bool { return errors.Is(err, simulate.ErrAway) || errors.Is(err, simulate.ErrUnsure) }
+func lost(err error) bool {
+	return errors.Is(err, simulate.ErrAway) || errors.Is(err, simulate.ErrUnsure)
+}
 
 func (s *routingSimulation) step(host int) error {
 	if len(s.live) < 6 || s.IntN(15) == 0 && len(s.live) < 30 {
