@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -26,6 +27,9 @@ type Inner struct {
 	// Image reports whether the file system comes from a container image. In
 	// that case, a program that is missing at its path is looked up by name.
 	Image bool `json:",omitempty"`
+	// Env is added to the environment. It contains no secrets, because the
+	// process list shows it.
+	Env []string `json:",omitempty"`
 	// Alive is the path of a file that a process outside keeps locked. The
 	// sandbox ends when that process exits. If Alive is empty, no process is
 	// watched.
@@ -61,6 +65,12 @@ func boxedMain(args []string) (int, error) {
 	}
 	if err := in.placeFiles(); err != nil {
 		return exitBroken, err
+	}
+	for _, v := range in.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return exitBroken, err
+		}
 	}
 	line := args[2:]
 	program, err := exec.LookPath(line[0])
