@@ -40,7 +40,7 @@ func (r *run) agent() ending {
 		spec.Ask = r.ask
 	}
 	if r.box != nil {
-		spec.Box = r.box.command
+		spec.Box, spec.Kill = r.box.command, r.box.kill
 	}
 	if err := r.withImages(&spec); err != nil {
 		return failed(err.Error())

@@ -141,3 +141,25 @@ func (m Mount) at(home string) (Mount, error) {
 	m.Source = real
 	return m, nil
 }
+
+// CheckMounts returns an error for a mount whose source is in a folder that agents
+// never see.
+func CheckMounts(mounts []string, home, hidden string) error {
+	real, err := filepath.EvalSymlinks(hidden)
+	if err != nil {
+		return nil // it does not exist
+	}
+	for _, text := range mounts {
+		m, err := ParseMount(text)
+		if err == nil {
+			m, err = m.at(home)
+		}
+		if err != nil {
+			return err
+		}
+		if m.Source == real || below(m.Source, real) {
+			return fmt.Errorf("mount %q is in %s, which agents never see", text, hidden)
+		}
+	}
+	return nil
+}
