@@ -53,7 +53,7 @@ func (c ContainerConfig) Check() string {
 	case c.Engine != "" && !slices.Contains(engines, c.Engine):
 		return fmt.Sprintf("engine %q is not one of %s", c.Engine, strings.Join(engines, ", "))
 	case c.Image != "" && !imageForm.MatchString(c.Image):
-		return fmt.Sprintf("%q is not the name of an image", c.Image)
+		return fmt.Sprintf("image %q is not the name of an image", c.Image)
 	case c.Network != "" && (!networkForm.MatchString(c.Network) || c.Network == "host" || c.Network == "none" || c.Network == "private"):
 		return fmt.Sprintf("network %q is not the name of one of the engine's networks; sandbox_network closes the network", c.Network)
 	case c.Memory != "" && !memoryForm.MatchString(c.Memory):

@@ -72,6 +72,9 @@ func boxedMain(args []string) (int, error) {
 			return exitBroken, err
 		}
 	}
+	if in.Image {
+		findable()
+	}
 	line := args[2:]
 	program, err := exec.LookPath(line[0])
 	if err != nil && in.Image {
@@ -95,6 +98,14 @@ func boxedMain(args []string) (int, error) {
 	}
 	in.endWith()
 	return in.runProgram(program, line)
+}
+
+// findable adds this program's folder to the end of the search path, so that an agent
+// in an image can call deskhand.
+func findable() {
+	if self, err := os.Executable(); err == nil {
+		os.Setenv("PATH", os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Dir(self))
+	}
 }
 
 // placeFiles creates the links and copies.

@@ -25,7 +25,7 @@ var containerKind = kind{
 			return "url and headers do not apply to it"
 		}
 		if wrong := c.Container.Check(); wrong != "" {
-			return "container." + wrong
+			return "container: " + wrong
 		}
 		return ""
 	},
