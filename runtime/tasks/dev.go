@@ -225,7 +225,12 @@ func freePort() (int, error) {
 // confine sets the sandbox. It has no git folder: the agent's own may be in use.
 func (s *devRun) confine(ctx context.Context, env []string) error {
 	r := &run{m: s.m, ctx: ctx, c: s.c, env: env}
-	err := s.m.db.View(ctx, func(tx *store.Tx) error {
+	at, err := s.m.Context(ctx, s.c.ID)
+	if err != nil {
+		return err
+	}
+	r.project = at.Project
+	err = s.m.db.View(ctx, func(tx *store.Tx) error {
 		p, err := latestProcess(ctx, tx, s.c.ID)
 		if p != nil {
 			r.p = *p
@@ -247,7 +252,7 @@ func (s *devRun) confine(ctx context.Context, env []string) error {
 		return refuse(SandboxUnavailable, "set the project's sandbox network to on, or its sandbox to none",
 			"the sandbox closes the network, so no browser could reach the dev server of attempt %s", s.c.ID)
 	}
-	container, contained := s.m.options.Agents.Container(r.p.Executor)
+	container, contained := r.container()
 	if container.Network != "" {
 		return refuse(SandboxUnavailable, "leave out container.network, so that the container uses this machine's network",
 			"the container is in the network %s, so no browser could reach the dev server of attempt %s", container.Network, s.c.ID)

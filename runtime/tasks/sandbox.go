@@ -173,10 +173,17 @@ func (r *run) boxed(inner func() ending) ending {
 	return r.leaveSandbox(do())
 }
 
+// container returns the container of an agent of kind container, with what the
+// project changes. ok is false for other agents.
+func (r *run) container() (c box.ContainerConfig, ok bool) {
+	c, ok = r.m.options.Agents.Container(r.p.Executor)
+	return c.For(r.project.Name), ok
+}
+
 // chooseSandbox returns the mode to use for the configured one. For an agent of kind
 // container, why names the image.
 func (r *run) chooseSandbox(asked box.Mode) (mode box.Mode, why string, err error) {
-	c, contained := r.m.options.Agents.Container(r.p.Executor)
+	c, contained := r.container()
 	if !contained {
 		return box.Choose(r.ctx, asked)
 	}
@@ -311,7 +318,7 @@ func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
 		rel, err := filepath.Rel(dir, p.Home)
 		return err == nil && (rel == "." || !strings.HasPrefix(rel, ".."))
 	})
-	container, contained := r.m.options.Agents.Container(r.p.Executor)
+	container, contained := r.container()
 	all := box.Tools()
 	if contained {
 		all = box.GitSettings() // the image has its own tools
@@ -355,7 +362,7 @@ func homeOf(env []string) string {
 // closed, it also returns the proxy that the sandbox needs; the proxy runs
 // outside.
 func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, proxy *box.Proxy, err error) {
-	own, _ := r.m.options.Agents.Container(r.p.Executor)
+	own, _ := r.container()
 	open := slices.Equal(is.Network, []string{box.NetworkOn})
 	if open && own.Network == "" {
 		return n, nil, nil

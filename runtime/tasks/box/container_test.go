@@ -247,6 +247,16 @@ func FuzzParseMount(f *testing.F) {
 	})
 }
 
+func TestAProjectChangesAContainer(t *testing.T) {
+	c := ContainerConfig{Image: "agents:1", Memory: "2g", Mounts: []string{"/data"}, Projects: map[string]ContainerConfig{"shop": {Image: "shop:2", Mounts: []string{"/srv:/srv:rw"}}}}
+	if got := c.For("Shop"); got.Image != "shop:2" || got.Memory != "2g" || !slices.Equal(got.Mounts, []string{"/data", "/srv:/srv:rw"}) || got.Projects != nil {
+		t.Errorf("For(Shop) = %+v", got)
+	}
+	if got := c.For("other"); got.Image != "agents:1" || !slices.Equal(got.Mounts, []string{"/data"}) {
+		t.Errorf("For(other) = %+v", got)
+	}
+}
+
 func TestAContainerConfigIsChecked(t *testing.T) {
 	for _, c := range []ContainerConfig{{}, {Engine: "podman", Image: "ghcr.io/acme/agents:1@sha256:abc", Network: "shop_default", Memory: "512m", CPUs: 0.5, PIDs: 9, Mounts: []string{"/data"}}} {
 		if wrong := c.Check(); wrong != "" {
@@ -254,7 +264,8 @@ func TestAContainerConfigIsChecked(t *testing.T) {
 		}
 	}
 	for _, c := range []ContainerConfig{{Engine: "sh"}, {Image: "-v/:/host"}, {Image: "--privileged"}, {Image: "a b"}, {Image: "a\n"}, {Network: "-x"}, {Network: "container:other"}, {Network: "host"}, {Network: "none"},
-		{Memory: "-1"}, {Memory: "lots"}, {CPUs: -1}, {PIDs: -1}, {Mounts: []string{"x"}}} {
+		{Memory: "-1"}, {Memory: "lots"}, {CPUs: -1}, {PIDs: -1}, {Mounts: []string{"x"}},
+		{Projects: map[string]ContainerConfig{"shop": {Image: "--privileged"}}}, {Projects: map[string]ContainerConfig{"Shop": {}}}} {
 		if wrong := c.Check(); wrong == "" {
 			t.Errorf("%+v is accepted", c)
 		}

@@ -28,6 +28,16 @@ type ContainerConfig struct {
 	Memory string  `json:"memory,omitempty"`
 	CPUs   float64 `json:"cpus,omitempty"`
 	PIDs   int     `json:"pids,omitempty"`
+	// Projects holds what differs for single projects, by name in lower case:
+	// see [ContainerConfig.For].
+	Projects map[string]ContainerConfig `json:"projects,omitempty"`
+}
+
+// For returns the configuration for a project. Its mounts are added to the others.
+func (c ContainerConfig) For(project string) ContainerConfig {
+	own := c.Projects[strings.ToLower(project)]
+	c.Projects = nil
+	return c.Over(own)
 }
 
 // Over returns c with each field that is set in other replaced by that value.
@@ -36,6 +46,9 @@ func (c ContainerConfig) Over(other ContainerConfig) ContainerConfig {
 	c.Engine, c.Image, c.Network, c.Memory = cmp.Or(other.Engine, c.Engine), cmp.Or(other.Image, c.Image), cmp.Or(other.Network, c.Network), cmp.Or(other.Memory, c.Memory)
 	c.CPUs, c.PIDs = cmp.Or(other.CPUs, c.CPUs), cmp.Or(other.PIDs, c.PIDs)
 	c.Mounts = slices.Concat(c.Mounts, other.Mounts)
+	if c.Projects == nil {
+		c.Projects = other.Projects
+	}
 	return c
 }
 
@@ -66,6 +79,14 @@ func (c ContainerConfig) Check() string {
 	for _, text := range c.Mounts {
 		if _, err := ParseMount(text); err != nil {
 			return err.Error()
+		}
+	}
+	for name, p := range c.Projects {
+		if wrong := p.Check(); wrong != "" {
+			return fmt.Sprintf("project %s: %s", name, wrong)
+		}
+		if name != strings.ToLower(name) || p.Projects != nil {
+			return fmt.Sprintf("project %s: write its name in lower case, without projects in it", name)
 		}
 	}
 	return ""

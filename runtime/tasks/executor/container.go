@@ -76,17 +76,6 @@ func (t *Table) Container(id string) (c box.ContainerConfig, ok bool) {
 	return found.Container, found.runs != ""
 }
 
-// Contained returns the IDs of the agents of kind container, and their containers.
-func (t *Table) Contained() map[string]box.ContainerConfig {
-	all := map[string]box.ContainerConfig{}
-	for id, c := range t.configs {
-		if c.runs != "" {
-			all[id] = c.Container
-		}
-	}
-	return all
-}
-
 // inContainer returns the command of an agent in a container. Its program is in the
 // image, so it is not looked up here, and it never runs outside.
 func (l *launch) inContainer() (*exec.Cmd, error) {
