@@ -277,7 +277,7 @@ func TestAContainerExecutorIsStopped(t *testing.T) {
 
 // Whenever a runner is killed: after a sweep there is no container of its run, at no
 // moment were there two, and the attempt continues.
-func TestAttackAContainerExecutorsRunnerIsKilled(t *testing.T) {
+func TestAttackBoxAContainerExecutorsRunnerIsKilled(t *testing.T) {
 	s := inContainers(t, nil)
 	s.Lease = time.Hour // only sweeps look for dead processes
 	path := gitRepo(t)

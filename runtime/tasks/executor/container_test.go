@@ -79,7 +79,7 @@ func TestAContainersConfigurationIsChecked(t *testing.T) {
 }
 
 // An agent for a container never runs outside, and its program is not looked for here.
-func TestAttackAContainersAgentNeverRunsOutside(t *testing.T) {
+func TestAttackBoxAContainersAgentNeverRunsOutside(t *testing.T) {
 	tb := table(t, map[string]Config{"mine": {Kind: "shell", Command: []string{"no-such-agent", "{{prompt}}"}}, "boxed": contained("mine")})
 	if _, err := tb.Start(t.Context(), "boxed", Spec{Dir: t.TempDir(), Prompt: "x", Log: &memory{}}); err == nil || !strings.Contains(err.Error(), "only in a container") {
 		t.Errorf("Start = %v", err)
