@@ -195,6 +195,9 @@ func TestAContainerExecutorWorks(t *testing.T) {
 			t.Errorf("%s belongs to %d:%d", made, is.Uid, is.Gid)
 		}
 	}
+	if records, _ := filepath.Glob(filepath.Join(s.Dir, "runs", "*", "containers")); len(records) > 0 {
+		t.Errorf("containers that are gone are still recorded: %q", records)
+	}
 	if _, err := d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "run cat a.txt > c.txt"}); err != nil {
 		t.Fatal(err)
 	}
