@@ -71,7 +71,7 @@ func findEngine(ctx context.Context, name string) (engine, error) {
 }
 
 func tryEngine(ctx context.Context, program string) (engine, error) {
-	said, err := runEngine(ctx, program, "info", "--format", "{{json .}}")
+	said, err := runEngine(ctx, patience, program, "info", "--format", "{{json .}}")
 	said = strings.Join(strings.Fields(said), "")
 	return engine{program, program == "podman" || strings.Contains(said, `"buildahVersion"`),
 		strings.Contains(said, `"rootless":true`) || strings.Contains(said, "name=rootless")}, err
@@ -99,13 +99,16 @@ func EngineFor(ctx context.Context, c ContainerConfig) (name string, image bool,
 	if err != nil {
 		return "", false, err
 	}
-	_, err = runEngine(ctx, e.program, "image", "inspect", "--format", "{{.Id}}", c.Image)
+	_, err = runEngine(ctx, patience, e.program, "image", "inspect", "--format", "{{.Id}}", c.Image)
 	return e.program, err == nil, nil
 }
 
-// runEngine calls an engine, and returns its output.
-func runEngine(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// removalPatience is how long an engine may take to kill or remove a container.
+const removalPatience = 30 * time.Second
+
+// runEngine calls an engine, and returns its output. It waits at most for the given time.
+func runEngine(ctx context.Context, wait time.Duration, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var said, problems bytes.Buffer // separate, because docker info prints more than its errors
@@ -193,8 +196,8 @@ func RemoveContainers(ctx context.Context, record string) error {
 // podman rm waits 10 s before it kills, unless it is told not to; docker rm kills,
 // and some versions report an unknown container as an error.
 func removeContainer(ctx context.Context, program, name string) error {
-	_, _ = runEngine(ctx, program, "kill", "--signal", "KILL", name) // fails if it does not run
-	_, err := runEngine(ctx, program, "rm", "--force", "--volumes", name)
+	_, _ = runEngine(ctx, removalPatience, program, "kill", "--signal", "KILL", name) // fails if it does not run
+	_, err := runEngine(ctx, removalPatience, program, "rm", "--force", "--volumes", name)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {
 		return nil
 	}
