@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +54,8 @@ type settings struct {
 	Budgets    []string
 	Of         map[string]int // slots of single executors
 	Executors  []string       // additional fake executors
-	Serves     bool           // agents get tools at an address that names the person
+	Agents     map[string]executor.Config
+	Serves     bool // agents get tools at an address that names the person
 }
 
 func (s settings) options(place string) Options {
@@ -70,6 +72,7 @@ func (s settings) options(place string) Options {
 	for _, id := range s.Executors {
 		configs[id] = executor.Config{Kind: "fake"}
 	}
+	maps.Copy(configs, s.Agents)
 	agents, err := executor.New(configs)
 	if err != nil {
 		panic(err)
