@@ -21,6 +21,7 @@ type evalFlags struct {
 	minNDCG, maxDrop float64
 	format           string
 	evals.Files
+	library      string // as in searchFlags
 	limit, worst int
 	warmup       int
 	collapse     bool
@@ -33,11 +34,12 @@ func evalCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval CASES.json...",
 		Short: "Measure how good search is, with graded queries",
-		Long: "Search the index with every query in the case files, and report NDCG@5, MRR, recall and times by\n" +
-			"category. With --server or --url, query another MCP server instead. If several servers or several values\n" +
-			"of --by are given, the report has a column for each.",
+		Long: "Search the index, or the libraries on a shelf, with every query in the case files, and report NDCG@5, MRR,\n" +
+			"recall and times by category. With --server or --url, query another MCP server instead. If several servers\n" +
+			"or several values of --by are given, the report has a column for each.",
 		Example: "  deskhand eval cases.json\n" +
 			"  deskhand eval cases.json --baseline last.json --max-drop 0.01\n" +
+			"  deskhand eval cases.json --library NAME\n" +
 			"  deskhand eval cases.json --by words,meaning,both --chart ranking.svg\n" +
 			"  deskhand eval cases.json --server 'deskhand serve --index a' --server 'deskhand serve --index b'",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +57,8 @@ func evalCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settings.Declare(flags, "index")
+	settings.Declare(flags, "shelf")
+	flags.StringVarP(&f.library, "library", "l", "", "measure only this library on the shelf, NAME or NAME@VERSION")
 	settings.Declare(flags, "vectors")
 	settings.Declare(flags, "embed-timeout")
 	flags.StringArrayVar(&f.servers, "server", nil, "command of an MCP server to measure over stdio (repeatable)")
@@ -73,6 +77,7 @@ func evalCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.collapse, "collapse", false, "count translations of one answer once")
 	flags.BoolVar(&f.asked, "asked", false, "add a column for each reader's phrasings (default: only in tables)")
 	flags.BoolVar(&f.recorded, "from-logs", false, "rerun the recorded questions that had poor results, and count those that still do (see \"deskhand gaps\")")
+	a.completeLibrary(cmd)
 	return cmd
 }
 
@@ -136,6 +141,9 @@ func (f *evalFlags) check() error {
 		return misuse(fmt.Sprintf("--min-ndcg must be between 0 and 1, not %v", f.minNDCG), "use a number from 0 to 1")
 	case f.worst < 0 || f.warmup < 0:
 		return misuse("--worst and --warmup must not be negative", "omit them, or use 0 or more")
+	}
+	if f.library != "" && len(f.servers)+len(f.urls) > 0 {
+		return misuse("--library works only with a shelf, not with --server or --url", "omit it, or name the library in the cases: \"filters\": {\"library\": \""+f.library+"\"}")
 	}
 	return within("limit", f.limit, 1, search.MaxLimit)
 }

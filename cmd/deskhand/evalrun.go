@@ -14,7 +14,7 @@ import (
 )
 
 // judge runs the cases against each target in turn. If there are no targets, it runs the
-// cases against the index, once for each ranking in kinds.
+// cases against the index or the libraries, once for each ranking in kinds.
 func (a *app) judge(ctx context.Context, f *evalFlags, targets []evals.Target, kinds []search.By, cases []eval.Case) ([]eval.Report, error) {
 	o := eval.Options{Limit: f.limit, Collapse: f.collapse, Warmup: f.warmup}
 	var reports []eval.Report
@@ -28,13 +28,20 @@ func (a *app) judge(ctx context.Context, f *evalFlags, targets []evals.Target, k
 	if len(reports) > 0 {
 		return reports, nil
 	}
+	libraries, err := a.openLibraries(a.settings.Measured(f.library))
+	if err != nil {
+		return nil, err
+	}
+	if libraries != nil {
+		defer libraries.Close()
+		return eval.RunLocal(ctx, eval.OnShelf(libraries.Federation()), kinds, cases, o, f.asked)
+	}
 	engine, err := a.engine()
 	if err != nil {
 		return nil, err
 	}
 	defer engine.Close()
-	own, err := eval.RunLocal(ctx, engine, kinds, cases, o, f.asked)
-	return append(reports, own...), err
+	return eval.RunLocal(ctx, eval.OnIndex(engine), kinds, cases, o, f.asked)
 }
 
 func (a *app) targets(f *evalFlags) ([]evals.Target, error) {

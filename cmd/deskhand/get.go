@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +17,13 @@ func getCommand(a *app) *cobra.Command {
 	var context int
 	var asJSON, raw bool
 	cmd := &cobra.Command{
-		Use:     "get CHUNK|PATH",
-		Short:   "Print a chunk or a page of the index",
-		Example: "  deskhand search 'log in'   # prints the paths and IDs\n  deskhand get PATH\n  deskhand get 'PATH#HEADING' --context 1\n  deskhand get PATH --raw > page.md",
-		Args:    arguments(1, 1, "one chunk ID or path"),
+		Use:   "get CHUNK|PATH",
+		Short: "Print a chunk or a page of the docs",
+		Long: "Print the chunk with this ID, or the page at this path. LIBRARY:ID and LIBRARY:PATH name a library on the\n" +
+			"shelf; the library may be omitted if only one has the page.",
+		ValidArgsFunction: a.libraryPrefixes,
+		Example:           "  deskhand search 'log in'   # prints the paths and IDs\n  deskhand get PATH\n  deskhand get 'PATH#HEADING' --context 1\n  deskhand get LIBRARY:PATH\n  deskhand get PATH --raw > page.md",
+		Args:              arguments(1, 1, "one chunk ID or path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := settings.Exclusive(cmd.Flags(), "json", "raw"); err != nil {
 				return err
@@ -72,6 +76,10 @@ func got(id, text string, doc docs.Doc, err error, show func(string, docs.Doc) e
 	return show(text, doc)
 }
 
+// severalLibraries stands in the error for an ID that several libraries have, before their
+// IDs.
+const severalLibraries = ". Name one of them: "
+
 // notGot converts errors from get_doc to command-line errors.
 func notGot(id string, err error) error {
 	f := fault.Of(err)
@@ -80,6 +88,9 @@ func notGot(id string, err error) error {
 	case f.Code == "chunk_not_found":
 		return fault.New(f.Code, fmt.Sprintf("'%s' was not found in the index", id),
 			"find its ID with \"deskhand search\"; paths are relative to the indexed folder")
+	case f.Code == "invalid_argument" && strings.Contains(f.Message, severalLibraries):
+		several, names, _ := strings.Cut(f.Message, severalLibraries)
+		return misuse(several, "name one of them: "+names)
 	case f.Code == "invalid_argument":
 		return misuse(fmt.Sprintf("'%s' is neither a chunk ID nor a path", id), "write PATH, or PATH#HEADING as \"deskhand search\" prints it")
 	}

@@ -31,7 +31,7 @@ var valueNames = map[string]string{
 	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "share": "WAY", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
 	"transport": "NAME", "unreachable": "WHAT", "for": "NAME", "scope": "SCOPE[,SCOPE]", "role": "NAME", "tool": "NAME", "expires": "TIME", "url": "URL", "variant": "NAME", "watch": "DIR",
 
-	"ask format": "NAME", "ask output": "FORM", "wait output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "usage by": "WORD", "usage since": "TIME", "copy to": "PLACE", "audit since": "TIME", "who": "NAME", "before": "TIME", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "start on": "LABEL", "runner labels": "LABEL,...", "add version": "VERSION", "search library": "NAME",
+	"ask format": "NAME", "ask output": "FORM", "wait output": "FORM", "index output": "OUT", "search by": "KIND", "phrases by": "SPEC", "usage by": "WORD", "usage since": "TIME", "copy to": "PLACE", "audit since": "TIME", "who": "NAME", "before": "TIME", "phrases price": "IN/OUT", "phrases max-cost": "USD", "start repo": "NAME[=BRANCH]", "start on": "LABEL", "runner labels": "LABEL,...", "add version": "VERSION", "library": "NAME",
 }
 
 // valueName returns the name of a flag's value, or "" for a flag that is either on

@@ -31,8 +31,8 @@ func searchCommand(a *app) *cobra.Command {
 	var f searchFlags
 	cmd := &cobra.Command{
 		Use:     "search QUERY",
-		Short:   "Search the index from the terminal",
-		Example: "  deskhand search retry backoff\n  deskhand search 'HTTP token' -n 3 --json\n  deskhand search token --facet KEY=VALUE",
+		Short:   "Search the docs from the terminal",
+		Example: "  deskhand search retry backoff\n  deskhand search 'HTTP token' -n 3 --json\n  deskhand search token --facet KEY=VALUE\n  deskhand search retry -l NAME",
 		Args:    arguments(1, 1000, "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.search(cmd.Context(), &f, strings.Join(args, " "), cmd.Flags().Changed("cursor"))
@@ -50,6 +50,7 @@ func searchCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.why, "explain", false, "explain the rank of each hit")
 	flags.StringVar(&f.by, "by", string(search.Both), "rank by words, meaning or both")
 	flags.BoolVar(&f.asJSON, "json", false, "print the result of the search_docs tool")
+	a.completeLibrary(cmd)
 	return cmd
 }
 

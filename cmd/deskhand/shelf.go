@@ -13,10 +13,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/console/libraries"
 )
 
-// libraries opens the shelf for one command. If library is not empty, only that library
-// is used. libraries returns nil if an index is searched instead of a shelf.
+// libraries opens the shelf for one command, with the index that is searched with it. If
+// library is not empty, only that library is used. libraries returns nil if only an index
+// is searched.
 func (a *app) libraries(library string) (*installation.Libraries, error) {
-	dir, only, err := a.settings.SearchedShelf(library)
+	return a.openLibraries(a.settings.Searched(library))
+}
+
+// openLibraries opens the libraries in dir, with the index own. If dir is empty, it returns
+// nil.
+func (a *app) openLibraries(dir, own string, only []string, err error) (*installation.Libraries, error) {
 	if err != nil || dir == "" {
 		return nil, err
 	}
@@ -28,7 +34,7 @@ func (a *app) libraries(library string) (*installation.Libraries, error) {
 	if err != nil {
 		return nil, err
 	}
-	return installation.OpenLibraries(dir, only, ".", o, log)
+	return installation.OpenWithIndex(dir, own, only, ".", o, log)
 }
 
 // libraryOf returns the name of the library in an ID of the form LIBRARY:ID. It returns
@@ -234,6 +240,24 @@ func removeCommand(a *app) *cobra.Command {
 	}
 	settings.Declare(cmd.Flags(), "shelf")
 	return cmd
+}
+
+// completeLibrary completes the flag --library of cmd.
+func (a *app) completeLibrary(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("library", a.libraryNames) // fails only if the flag does not exist
+}
+
+// libraryPrefixes completes the library of an ID of the form LIBRARY:ID.
+func (a *app) libraryPrefixes(cmd *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 || strings.Contains(prefix, ":") {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _ := a.libraryNames(cmd, args, prefix)
+	for _, name := range all {
+		id, description, _ := strings.Cut(name, "\t")
+		names = append(names, id+":\t"+description)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // libraryNames completes library names.

@@ -41,12 +41,12 @@ type Libraries struct {
 // OpenLibraries returns the fault "no_library" if there are no libraries, or if one of
 // the given libraries is missing.
 func OpenLibraries(dir string, only []string, in string, o search.Options, log *slog.Logger) (*Libraries, error) {
-	return openLibraries(dir, "", only, in, o, log)
+	return OpenWithIndex(dir, "", only, in, o, log)
 }
 
-// openLibraries works like OpenLibraries, but also opens the index in the folder own unless
-// it is empty. The shelf may then have no libraries.
-func openLibraries(dir, own string, only []string, in string, o search.Options, log *slog.Logger) (*Libraries, error) {
+// OpenWithIndex works like OpenLibraries, but own, unless it is empty, is the folder of an
+// index that is one more library. The shelf may then have no libraries.
+func OpenWithIndex(dir, own string, only []string, in string, o search.Options, log *slog.Logger) (*Libraries, error) {
 	l := &Libraries{shelf: shelf.Shelf{Dir: dir}, own: own, options: o, log: log, open: map[string]*search.Engine{}, project: project{dir: in}}
 	l.opened = l.state()
 	entries, err := l.list()
@@ -54,6 +54,11 @@ func openLibraries(dir, own string, only []string, in string, o search.Options, 
 		return nil, err
 	}
 	l.project.read(log)
+	if own != "" {
+		if entries, err = l.withOwn(entries); err != nil {
+			return nil, err
+		}
+	}
 	if len(only) > 0 {
 		entries = l.project.last(entries)
 		var chosen []shelf.Entry
@@ -65,11 +70,6 @@ func openLibraries(dir, own string, only []string, in string, o search.Options, 
 			chosen = append(chosen, e)
 		}
 		entries = chosen
-	}
-	if own != "" {
-		if entries, err = l.withOwn(entries); err != nil {
-			return nil, err
-		}
 	}
 	if len(entries) == 0 {
 		return nil, fault.New("no_library", "there are no libraries in "+dir, "add one: deskhand add SOURCE")
@@ -252,7 +252,7 @@ func (l *docsServer) hasDocs() bool { return l.engine != nil || l.libraries.Load
 
 // openShelf opens the libraries in the folder shelf.
 func (l *docsServer) openShelf(shelf string) error {
-	libraries, err := openLibraries(shelf, l.own, l.only, l.project, l.searching, l.log)
+	libraries, err := OpenWithIndex(shelf, l.own, l.only, l.project, l.searching, l.log)
 	if err == nil {
 		l.libraries.Store(libraries)
 	}
@@ -281,14 +281,15 @@ func (l *docsServer) missing() error {
 		"Run `deskhand index DIR` with the folder of the docs, or `deskhand add --deps` for the project's dependencies. Then search again.")
 }
 
-// Shelves returns the shelf that a server serves instead of an index, and the shelf that it
-// does not serve because it serves an index. Each is empty if there is none.
-func (a *App) Shelves() (served, beside string) {
+// Shelves returns the shelf that a server serves, the index that it serves with this shelf,
+// and the shelf that it does not serve because it serves an index. Each is empty if there is
+// none.
+func (a *App) Shelves() (served, own, beside string) {
 	d, err := a.config.Docs.Get()
 	if err != nil {
-		return "", ""
+		return "", "", ""
 	}
-	return d.Shelf, d.Beside
+	return d.Shelf, d.Own, d.Beside
 }
 
 // appeared returns the shelf to serve if no docs were open so far and libraries now exist.

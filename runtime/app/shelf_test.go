@@ -172,7 +172,7 @@ func TestAnIndexIsServedWithAShelf(t *testing.T) {
 		}
 	}
 	open := func() (*Libraries, error) {
-		return openLibraries(s.Dir, own, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
+		return OpenWithIndex(s.Dir, own, nil, "", search.Options{}, slog.New(slog.DiscardHandler))
 	}
 	if _, err := open(); fault.Of(err) == nil || fault.Of(err).Code != "no_artifact" {
 		t.Fatalf("without an index: %v, want fault no_artifact", err)

@@ -119,8 +119,8 @@ func (o Options) settings() Check {
 }
 
 func (o Options) index() Check {
-	shelf, beside := o.App.Shelves()
-	if shelf != "" {
+	shelf, own, beside := o.App.Shelves()
+	if shelf != "" && own == "" {
 		return Check{Name: "index", Status: OK, Detail: "the libraries in " + shelf + " are served instead of an index"}
 	}
 	r, err := artifact.Open(o.Index)
@@ -137,6 +137,9 @@ func (o Options) index() Check {
 	defer r.Close()
 	m := r.Metadata()
 	c := Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%s, %s in %s", text.Count(m.Stats.TotalFiles, "page"), text.Count(m.Stats.TotalChunks, "chunk"), o.Index)}
+	if own != "" {
+		c.Detail += ", served with the libraries in " + shelf
+	}
 	if beside != "" {
 		c.Detail += "; the libraries in " + beside + " are not served"
 		c.Next = "to serve the libraries instead: deskhand serve --shelf " + beside

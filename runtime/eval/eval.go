@@ -33,7 +33,8 @@ type Engine interface {
 type Hit struct {
 	// ID is the chunk ID. An ID without '#' stands for a whole file.
 	ID string
-	// Path is the file, relative to the indexed folder, with slashes.
+	// Path is the file, relative to the indexed folder, with slashes, without the
+	// library.
 	Path string
 	// Heading and Breadcrumb are as search_docs returns them; the parts of
 	// Breadcrumb are separated by " > ". Both may be empty.
@@ -41,6 +42,9 @@ type Hit struct {
 	// Metadata holds the chunk's facet values. Nil means unknown; such a hit
 	// never counts as a facet leak.
 	Metadata map[string]string
+	// Library is the ID of the hit's library, NAME or NAME@VERSION. It is empty for
+	// an index.
+	Library string
 }
 
 // Options configure Run. The zero value is ready to use.
@@ -239,6 +243,12 @@ func Leaks(hit Hit, filters map[string]string) bool {
 		return false
 	}
 	for facet, want := range filters {
+		if facet == libraryFilter && hit.Library != "" {
+			if want != hit.Library && want != libraryName(hit.Library) {
+				return true
+			}
+			continue
+		}
 		got := hit.Metadata[facet]
 		if got == want {
 			continue

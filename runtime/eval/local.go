@@ -46,17 +46,34 @@ func (l Local) Has(path string) bool {
 	return ok && err == nil
 }
 
-// RunLocal runs the cases against an index: once for each kind of evidence in
-// kinds, or once with all evidence if kinds is empty. If asked is set, it runs
+// InProcess is an engine in this process, by the kind of evidence to rank by.
+type InProcess interface {
+	Engine
+	// Has reports whether the corpus has a file.
+	Has(path string) bool
+}
+
+// OnIndex returns a function for [RunLocal] that measures an index.
+func OnIndex(engine *search.Engine) func(search.By) InProcess {
+	return func(by search.By) InProcess { return Local{Engine: engine, By: by} }
+}
+
+// OnShelf returns a function for [RunLocal] that measures all libraries of a federation.
+func OnShelf(f *search.Federation) func(search.By) InProcess {
+	return func(by search.By) InProcess { return Libraries{Federation: f, By: by} }
+}
+
+// RunLocal runs the cases against what open returns for a kind of evidence: once for
+// each in kinds, or once with all evidence if kinds is empty. If asked is set, it runs
 // them again with the first kind, for each reader who rephrased questions.
-func RunLocal(ctx context.Context, engine *search.Engine, kinds []search.By, cases []Case, o Options, asked bool) (reports []Report, err error) {
-	o.Has = Local{Engine: engine}.Has
+func RunLocal(ctx context.Context, open func(search.By) InProcess, kinds []search.By, cases []Case, o Options, asked bool) (reports []Report, err error) {
 	if len(kinds) == 0 {
 		kinds = []search.By{""}
 	}
+	o.Has = open(kinds[0]).Has
 	run := func(name string, by search.By, cases []Case) error {
 		o.Name = name
-		report, err := Run(ctx, Local{Engine: engine, By: by}, cases, o)
+		report, err := Run(ctx, open(by), cases, o)
 		reports = append(reports, report)
 		return err
 	}

@@ -69,7 +69,8 @@ func cleanPath(p string) string { return pathStart().ReplaceAllString(p, "") }
 // place is a hit's position, in the form that the rules compare.
 type place struct {
 	hit     Hit
-	path    string
+	paths   []string // what an entry may call the file
+	ids     []string // what an entry may call the chunk
 	heading string   // plain heading
 	trail   []string // the breadcrumb's non-empty parts, as plain headings
 	// The function text returns the chunk's Markdown, headings returns the plain
@@ -81,7 +82,7 @@ type place struct {
 }
 
 func newPlace(hit Hit, text func(id string) string) *place {
-	p := &place{hit: hit, path: cleanPath(hit.Path), heading: plain(hit.Heading)}
+	p := &place{hit: hit, paths: hit.places(cleanPath(hit.Path)), ids: hit.places(hit.ID), heading: plain(hit.Heading)}
 	for _, part := range crumbSplit().Split(hit.Breadcrumb, -1) {
 		if part = plain(part); part != "" {
 			p.trail = append(p.trail, part)
@@ -162,8 +163,8 @@ func newTarget(e Entry, title func(string) string) target {
 func (t *target) coveredBy(p *place) bool {
 	switch {
 	case t.ChunkID != "":
-		return p.hit.ID == t.ChunkID
-	case p.path != t.Filepath && !slices.Contains(t.AltFilepaths, p.path):
+		return slices.Contains(p.ids, t.ChunkID)
+	case !slices.ContainsFunc(p.paths, func(path string) bool { return path == t.Filepath || slices.Contains(t.AltFilepaths, path) }):
 		return false
 	case p.wholeFile():
 		return true

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"sync"
@@ -21,21 +20,26 @@ type closeup struct {
 	// of the model, 0 for a token that was not met.
 	place []int32
 	rows  []uint16
+	// The lengths of the rows of measured, by row of this model; 0 if not known.
+	lengths  []float32
+	measured *embed.Static
 	// By number: the length of the row, its product with the question's vector, and
 	// len(units) cosines.
 	length, along, cosines []float32
+	binned                 []uint8 // the bins of the cosines
 	sequence               []int32 // numbers of the tokens of all texts, one after the other
 	texts                  []closeText
 	// Working memory.
 	tokens  []uint16
-	packed  []byte
+	packed  []byte // of the text that is read
 	matrix  []byte
 	scales  []float32
 	out     []int32
 	head    []float32 // a sum of rows
 	line    []float32
 	nearest [5][]float32
-	bins    [][]float32
+	bins    []float32 // of all units
+	counted []uint16  // by row of the model; 0 between two texts
 }
 
 // unit is a token of the question. Its weight is its rarity times the length of
@@ -45,26 +49,14 @@ type unit struct {
 	weight float32
 }
 
-// closeText is where the tokens of one candidate stand in closeup.sequence.
+// closeText is one candidate. Its tokens stand in closeup.sequence from base on.
 type closeText struct {
-	heading, head tokenSpan // head is the heading, the title and the breadcrumb
-	rows          []closeRow
-	bytes, level  int
+	*reading
+	base, level int
 	// of is the candidate that has this text, itself or one before.
 	of     int
-	name   [3]string // heading, title and breadcrumb
-	packed tokenSpan // in closeup.packed
 	inputs []float32 // once they are known
 	row    int
-}
-
-type tokenSpan struct{ from, to int }
-
-// closeRow is a paragraph, a list item or a row of a table.
-type closeRow struct {
-	tokens   tokenSpan
-	from, to int // in the text
-	prose    int // words
 }
 
 const (
@@ -79,9 +71,12 @@ func (r *run) closeup(model *embed.Static) *closeup {
 	c := closeups.Get().(*closeup)
 	c.run, c.model = r, model
 	if n := model.Vocabulary().Len(); len(c.place) < n {
-		c.place = make([]int32, n)
+		c.place, c.counted = make([]int32, n), make([]uint16, n)
 	}
-	c.units, c.rows, c.sequence, c.texts, c.packed = c.units[:0], c.rows[:0], c.sequence[:0], c.texts[:0], c.packed[:0]
+	if c.measured != model { // which is always the same in most processes
+		c.lengths, c.measured = make([]float32, model.Vocabulary().Len()), model
+	}
+	c.units, c.rows, c.sequence, c.texts = c.units[:0], c.rows[:0], c.sequence[:0], c.texts[:0]
 	c.readQuestion()
 	return c
 }
@@ -117,21 +112,23 @@ func (c *closeup) readQuestion() {
 	})
 }
 
-// read appends the tokens of text to the sequence.
-func (c *closeup) read(text string) tokenSpan {
-	from := len(c.sequence)
-	c.tokens = c.model.AppendTokens(c.tokens[:0], text)
-	for _, row := range c.tokens {
+// number appends the numbers of a text's tokens to the sequence.
+func (c *closeup) number(rows []uint16) {
+	for _, row := range rows {
 		if c.place[row] == 0 {
 			c.rows = append(c.rows, row)
 			c.place[row] = int32(len(c.rows))
 		}
 		c.sequence = append(c.sequence, c.place[row]-1)
 	}
-	return tokenSpan{from, len(c.sequence)}
 }
 
-// readText takes a candidate's text apart.
+// span returns the numbers of some of the tokens of a text.
+func (c *closeup) span(t *closeText, s tokenSpan) []int32 {
+	return c.sequence[t.base+int(s.from) : t.base+int(s.to)]
+}
+
+// readText takes a candidate's text apart, unless that was done for a question before.
 func (c *closeup) readText(candidate int) error {
 	r := c.run
 	chunk, err := r.reader.Chunk(candidate)
@@ -142,35 +139,27 @@ func (c *closeup) readText(candidate int) error {
 	if err != nil {
 		return err
 	}
-	from := len(c.packed)
-	if c.packed, err = r.reader.AppendPacked(c.packed, candidate); err != nil {
+	if c.packed, err = r.reader.AppendPacked(c.packed[:0], candidate); err != nil {
 		return err
 	}
-	t := closeText{name: [3]string{chunk.Heading, page.Title, chunk.Breadcrumb}, packed: tokenSpan{from, len(c.packed)}, level: chunk.Level}
-	// Versions of a section mostly have the same text, which is read once.
+	name := [3]string{chunk.Heading, page.Title, chunk.Breadcrumb}
+	// Versions of a section mostly have the same text, which is compared once.
 	for i := range c.texts {
-		if same := &c.texts[i]; same.of == i && same.name == t.name && bytes.Equal(c.packed[same.packed.from:same.packed.to], c.packed[from:]) {
-			c.packed = c.packed[:from]
+		if same := &c.texts[i]; same.of == i && same.is(c.model, name, c.packed) {
 			c.texts = append(c.texts, closeText{of: i})
 			return nil
 		}
 	}
-	t.of = len(c.texts)
-	if r.text, err = r.reader.UnpackText(r.text, c.packed[from:]); err != nil {
-		return err
-	}
-	t.heading = c.read(chunk.Heading)
-	c.read(page.Title)
-	t.head = tokenSpan{t.heading.from, c.read(chunk.Breadcrumb).to}
-	before := headingEnd(r.text, chunk.Heading)
-	t.bytes = len(r.text) - before
-	text := string(cutText(r.text[before:], maxCloseUp))
-	eachRow(text, func(from, to int) {
-		if tokens := c.read(text[from:to]); tokens.to > tokens.from {
-			t.rows = append(t.rows, closeRow{tokens: tokens, from: before + from, to: before + to, prose: embed.ProseWords(text[from:to])})
+	text := readings.get(c.model, name, c.packed)
+	if text == nil {
+		if r.text, err = r.reader.UnpackText(r.text, c.packed); err != nil {
+			return err
 		}
-	})
-	c.texts = append(c.texts, t)
+		text = c.take(name, r.text)
+		readings.put(text)
+	}
+	c.texts = append(c.texts, closeText{reading: text, base: len(c.sequence), level: chunk.Level, of: len(c.texts)})
+	c.number(text.tokens)
 	return nil
 }
 
@@ -217,7 +206,7 @@ func (c *closeup) compare() {
 	stride := (dimensions + artifact.RowAlign - 1) / artifact.RowAlign * artifact.RowAlign
 	c.matrix = resized(c.matrix, n*stride)
 	c.scales, c.length, c.along = resized(c.scales, n), resized(c.length, n), resized(c.along, n)
-	c.cosines, c.out = resized(c.cosines, n*len(c.units)), resized(c.out, n)
+	c.cosines, c.binned, c.out = resized(c.cosines, n*len(c.units)), resized(c.binned, n*len(c.units)), resized(c.out, n)
 	for i, row := range c.rows {
 		numbers := c.matrix[i*stride : (i+1)*stride]
 		clear(numbers[dimensions:])
@@ -239,7 +228,7 @@ func (c *closeup) compare() {
 			if both := c.length[i] * length; both > 0 {
 				cosine = float32(x) * scale * c.scales[i] / both
 			}
-			c.cosines[i*len(c.units)+u] = cosine
+			c.cosines[i*len(c.units)+u], c.binned[i*len(c.units)+u] = cosine, uint8(binOf(cosine))
 		}
 	}
 	scale := roundedTo(query, c.run.vector)
@@ -253,11 +242,15 @@ func (c *closeup) compare() {
 func (c *closeup) numbers(row int, numbers []byte) (scale, length float32) {
 	scale = c.model.Numbers(row, numbers)
 	numbers[len(numbers)-1] = 0
-	square := 0
-	for _, x := range numbers {
-		square += int(int8(x)) * int(int8(x))
+	known := &c.lengths[row]
+	if *known == 0 {
+		square := 0
+		for _, x := range numbers {
+			square += int(int8(x)) * int(int8(x))
+		}
+		*known = float32(math.Sqrt(float64(square))) * scale
 	}
-	return scale, float32(math.Sqrt(float64(square))) * scale
+	return scale, *known
 }
 
 // roundedTo writes a vector in whole numbers to query; scale times these is the
@@ -283,14 +276,10 @@ func resized[T any](s []T, n int) []T {
 	return slices.Grow(s[:0], n)[:n]
 }
 
-// sum adds the rows of the tokens of a span, and their products with the
-// question's vector.
-func (c *closeup) sum(into []float32, span tokenSpan) (along float64) {
-	clear(into)
-	for _, number := range c.sequence[span.from:span.to] {
-		c.model.AddRow(into, int(c.rows[number]), 1)
+// alongOf adds the products of tokens with the question's vector.
+func (c *closeup) alongOf(tokens []int32) (along float64) {
+	for _, number := range tokens {
 		along += float64(c.along[number])
 	}
-	into[len(into)-1] = 0
 	return along
 }

@@ -61,9 +61,9 @@ func (c *closeup) textInputs(in []float32, t *closeText) (row int) {
 	set(ranker.InRowScaled, scale(cosine, c.run.spread.Mean, c.run.spread.Max))
 	set(ranker.InHeadCosine, headCosine)
 	c.wordInputs(in, t, row)
-	tokens := t.head.to - t.head.from
+	tokens := t.head.len()
 	for _, r := range t.rows {
-		tokens += r.tokens.to - r.tokens.from
+		tokens += r.tokens.len()
 	}
 	if row >= 0 {
 		set(ranker.InRowAt, float64(row)/float64(len(t.rows)))
@@ -96,21 +96,20 @@ func (c *closeup) wordInputs(in []float32, t *closeText, row int) {
 		clear(c.nearest[i])
 	}
 	heading, head, body, inRow, text := c.nearest[0], c.nearest[1], c.nearest[2], c.nearest[3], c.nearest[4]
-	c.raise(heading, t.heading)
-	c.raise(head, t.head)
+	c.raise(heading, c.span(t, t.heading))
+	c.raise(head, c.span(t, t.head))
 	if row >= 0 {
-		c.raise(inRow, t.rows[row].tokens)
+		c.raise(inRow, c.span(t, t.rows[row].tokens))
 	}
-	for len(c.bins) < len(c.units) {
-		c.bins = append(c.bins, make([]float32, bins+1))
+	c.bins = resized(c.bins, len(c.units)*(bins+1))
+	clear(c.bins)
+	for _, number := range c.span(t, t.head) {
+		c.count(number, 1)
 	}
-	for u := range c.units {
-		clear(c.bins[u])
-	}
-	c.count(t.head)
-	for _, r := range t.rows {
-		c.raise(body, r.tokens)
-		c.count(r.tokens)
+	for _, one := range t.body {
+		number := c.place[one.row] - 1
+		c.raiseTo(body, number)
+		c.count(number, float32(one.times))
 	}
 	for u := range text {
 		text[u] = max(head[u], body[u])
@@ -123,28 +122,32 @@ func (c *closeup) wordInputs(in []float32, t *closeText, row int) {
 	c.kernels(in[ranker.InHeadKernels:], head)
 	c.kernels(in[ranker.InRowKernels:], inRow)
 	c.counts(in[ranker.InTextCounts:])
-	in[ranker.InHeadingAsked] = c.asked(t.heading)
+	in[ranker.InHeadingAsked] = c.asked(c.span(t, t.heading))
 }
 
-// raise raises the nearest of each unit to those of a span.
-func (c *closeup) raise(nearest []float32, span tokenSpan) {
-	for _, number := range c.sequence[span.from:span.to] {
-		cosines := c.cosines[int(number)*len(nearest):][:len(nearest)]
-		for u, x := range cosines {
-			if x > nearest[u] {
-				nearest[u] = x
-			}
+// raise raises the nearest of each unit to those of tokens.
+func (c *closeup) raise(nearest []float32, tokens []int32) {
+	for _, number := range tokens {
+		c.raiseTo(nearest, number)
+	}
+}
+
+// raiseTo raises the nearest of each unit to that of one token.
+func (c *closeup) raiseTo(nearest []float32, number int32) {
+	cosines := c.cosines[int(number)*len(nearest):][:len(nearest)]
+	for u, x := range cosines {
+		if x > nearest[u] {
+			nearest[u] = x
 		}
 	}
 }
 
-// count counts the tokens of a span by how near they are to each unit.
-func (c *closeup) count(span tokenSpan) {
-	n := len(c.units)
-	for _, number := range c.sequence[span.from:span.to] {
-		for u, x := range c.cosines[int(number)*n:][:n] {
-			c.bins[u][binOf(x)]++
-		}
+// count counts a token by how near it is to each unit.
+func (c *closeup) count(number int32, times float32) {
+	n, all := len(c.units), c.bins
+	for _, bin := range c.binned[int(number)*n:][:n] {
+		all[bin] += times
+		all = all[bins+1:]
 	}
 }
 
@@ -184,7 +187,7 @@ func (c *closeup) counts(into []float32) {
 	var all [len(ranker.Kernels)]float64
 	for u := range c.units {
 		var sum [len(ranker.Kernels)]float32
-		for b, n := range c.bins[u] {
+		for b, n := range c.bins[u*(bins+1):][:bins+1] {
 			if n > 0 {
 				for k, y := range kernelOf[b] {
 					sum[k] += float32(n * y)
@@ -200,11 +203,10 @@ func (c *closeup) counts(into []float32) {
 	}
 }
 
-// asked is how near the question's words are to those of a span, on the weighted
-// average.
-func (c *closeup) asked(span tokenSpan) float32 {
+// asked is how near the question's words are to tokens, on the weighted average.
+func (c *closeup) asked(tokens []int32) float32 {
 	sum, total, n := float32(0), float32(0), len(c.units)
-	for _, number := range c.sequence[span.from:span.to] {
+	for _, number := range tokens {
 		most := float32(0)
 		for _, x := range c.cosines[int(number)*n:][:n] {
 			most = max(most, x)

@@ -1,23 +1,25 @@
 package search
 
-import "github.com/deskhand/deskhand/runtime/ranker"
+import (
+	"slices"
 
-// teach decides whether the ranker orders the hits of all parts: scores of two kinds
-// cannot be compared, so it does only if it can in each that has hits.
+	"github.com/deskhand/deskhand/runtime/ranker"
+)
+
+// teach decides in which parts the ranker orders the hits: those in which it can.
 func (j *joint) teach() {
-	learnt := true
 	for _, p := range j.parts {
-		learnt = learnt && (len(p.pool) == 0 || p.run.unfound())
-	}
-	for _, p := range j.parts {
-		p.run.learnt = learnt
+		p.run.learnt = len(p.pool) > 0 && p.run.unfound()
 	}
 }
 
-// rerank orders the first hits of several libraries by the ranker, as one pool.
+// rerank orders the first hits of several libraries by the ranker, as one pool. Hits that
+// it cannot order keep their places among the others: those of a library in another
+// language, or without vectors.
 func (j *joint) rerank(hits []*jointHit) error {
-	first := hits[:min(reranked, len(hits))]
-	if len(first) == 0 || !first[0].part.run.learnt {
+	hits = hits[:min(reranked, len(hits)):len(hits)]
+	first := slices.DeleteFunc(slices.Clone(hits), func(h *jointHit) bool { return !h.part.run.learnt })
+	if len(first) == 0 {
 		return nil
 	}
 	of := map[*part][]int{}
@@ -33,16 +35,34 @@ func (j *joint) rerank(hits []*jointHit) error {
 		evidence[i] = h.evidence
 	}
 	pageInputs(evidence, pages, all)
-	least := 1.0
 	for i, judged := range ranker.Default().Rank(all, j.q.Explain) {
 		first[i].judge(judged)
-		least = min(least, first[i].score)
 	}
 	sortJoint(first)
-	for _, h := range hits[len(first):] {
+	place(hits, first)
+	least := hits[len(hits)-1].score
+	for _, h := range hits[len(hits):cap(hits)] {
 		h.score = min(least, h.score)
 	}
 	return nil
+}
+
+// place puts the hits that the ranker has ordered at the places of such hits. The scores
+// of the others fit in.
+func place(hits, ordered []*jointHit) {
+	above := 1.0
+	for i, h := range hits {
+		if h.part.run.learnt {
+			hits[i], ordered = ordered[0], ordered[1:]
+		} else {
+			below := 0.0
+			if len(ordered) > 0 {
+				below = ordered[0].score
+			}
+			h.score = max(below, min(above, h.score))
+		}
+		above = hits[i].score
+	}
 }
 
 // examine fills in what the ranker sees of the hits at places, which are the

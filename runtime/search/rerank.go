@@ -46,7 +46,7 @@ func (r *run) examine(pool []ranked) ([]ranker.Candidate, error) {
 		}
 		kindInputs(in, path)
 		if row >= 0 {
-			pool[i].row = textSpan{t.rows[row].from, t.rows[row].to}
+			pool[i].row = textSpan{int(t.rows[row].from), int(t.rows[row].to)}
 		}
 		pool[i].evidence.Row = max(0, min(1, float64(in[ranker.InRowScaled])))
 		pool[i].evidence.Each = float64(in[ranker.InText])

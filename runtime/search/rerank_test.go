@@ -106,6 +106,34 @@ func TestSeveralLibrariesAreRankedAsOnePool(t *testing.T) {
 	}
 }
 
+// A library that the ranker cannot read, here one without vectors, does not keep it from
+// the others. The scores still fall from hit to hit.
+func TestTheRankerOrdersTheHitsItCanRead(t *testing.T) {
+	silent := engine(t, nil, file{path: "kept.md", text: "# Kept for days\n\nWhat backups are kept, and how many days.\n"}, file{path: "other.md", text: "# Other\n\nNothing of that.\n"})
+	f := Federate([]Library{{ID: "silent", Name: "silent", Engine: silent}, {ID: "flags", Name: "flags", Engine: embedded(t, flagPages)}})
+	page, err := f.Search(t.Context(), "", Query{Text: "how many days are old backups held until the server removes them", Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	learnt, other := 0, 0
+	for i, h := range page.Hits {
+		if h.Evidence.Learnt != nil {
+			learnt++
+		} else {
+			other++
+		}
+		if (h.Evidence.Learnt != nil) != (h.Library.ID == "flags") {
+			t.Errorf("a hit of %s has the evidence %+v", h.Library.ID, h.Evidence)
+		}
+		if i > 0 && h.Score > page.Hits[i-1].Score {
+			t.Errorf("hit %d has a higher score than the one before it: %g", i, h.Score)
+		}
+	}
+	if learnt < 2 || other == 0 {
+		t.Errorf("%d hits by the ranker and %d others, want both", learnt, other)
+	}
+}
+
 func TestThePoolOfAQuestionIsWhatTheRankerSees(t *testing.T) {
 	pool, _, err := embedded(t, flagPages).Pool(context.Background(), Query{Text: "address of the server"})
 	if err != nil || len(pool) < 3 {

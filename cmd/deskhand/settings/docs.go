@@ -18,11 +18,8 @@ import (
 // docs returns the settings of the served index.
 func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	d.Dir = s.Index()
-	if d.Shelf, err = s.ServedShelf(); err != nil {
+	if d.Shelf, d.Own, err = s.Served(); err != nil {
 		return d, err
-	}
-	if f := s.flag.Lookup("shelf"); f != nil && f.Changed && s.given("index") {
-		d.Shelf, d.Own = s.get("shelf"), d.Dir
 	}
 	d.ShelfLater = s.ServedShelf
 	d.Beside, d.Project = s.besideIndex(d.Shelf), "."

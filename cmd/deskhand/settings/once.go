@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,11 +22,17 @@ var errTwice = errors.New("given twice")
 
 // Set implements [pflag.Value].
 func (o *once) Set(text string) error {
-	if o.given {
+	if o.given && !completing() {
 		return errTwice
 	}
 	o.given = true
 	return o.Value.Set(text)
+}
+
+// completing reports whether this process completes a command line for a shell. For that,
+// all flags are parsed twice.
+func completing() bool {
+	return len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__complete")
 }
 
 // Once lets each flag that has a single value be given only once.

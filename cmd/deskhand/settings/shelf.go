@@ -52,18 +52,81 @@ func (s *Settings) ServedShelf() (string, error) {
 	return of.Dir, nil
 }
 
-// SearchedShelf returns the shelf to search, and the libraries on it to search; if there are
-// none, all of them. If library is empty, the shelf is that of [Settings.ServedShelf].
-func (s *Settings) SearchedShelf(library string) (dir string, only []string, err error) {
-	if library == "" {
+// Served returns the shelf to search and serve, and the index to search with it. If the
+// index alone is served, both are empty; if the shelf alone is, own is empty.
+//
+// Both are served if the command line names a shelf and any setting names an index, or if
+// the configuration lists libraries and there is an index, unless the command line names
+// only one of them.
+func (s *Settings) Served() (dir, own string, err error) {
+	switch {
+	case s.flagged("shelf") && s.given("index"):
+		return s.get("shelf"), s.Index(), nil
+	case s.flagged("shelf") || s.flagged("index") || !s.hasIndex():
 		dir, err = s.ServedShelf()
-		return dir, nil, err
+		return dir, "", err
 	}
-	of, err := s.Shelf()
-	return of.Dir, []string{library}, err
+	if dir, err = s.listed(); dir != "" || err != nil {
+		return dir, s.Index(), err
+	}
+	dir, err = s.ServedShelf()
+	return dir, "", err
 }
 
-// hasIndex reports whether there is an index in the default folder.
+// flagged reports whether the command line sets a setting.
+func (s *Settings) flagged(name string) bool {
+	f := s.flag.Lookup(name)
+	return f != nil && f.Changed
+}
+
+// listed returns the shelf that "deskhand sync" keeps, or "" if the configuration lists no
+// libraries.
+func (s *Settings) listed() (string, error) {
+	var wanted []shelf.Wanted
+	if err := s.tree("libraries", &wanted); err != nil || len(wanted) == 0 {
+		return "", err
+	}
+	if dir := s.get("shelf"); dir != "" {
+		return dir, nil
+	}
+	return filepath.Join(s.projectDir(), ProjectShelf), nil
+}
+
+// projectDir returns the folder of the configuration file.
+func (s *Settings) projectDir() string {
+	if s.file == "" {
+		return "."
+	}
+	return filepath.Dir(s.file)
+}
+
+// Searched returns the shelf and the index to search, as [Settings.Served] does, and the
+// libraries to search; if there are none, all of them. If library is not empty, only this
+// library is searched, and there is always a shelf.
+func (s *Settings) Searched(library string) (dir, own string, only []string, err error) {
+	if dir, own, err = s.Served(); library == "" || err != nil {
+		return dir, own, nil, err
+	}
+	if dir == "" {
+		of, err := s.Shelf()
+		return of.Dir, "", []string{library}, err
+	}
+	if own != "" && !s.hasIndex() {
+		own = "" // the library may still be on the shelf
+	}
+	return dir, own, []string{library}, nil
+}
+
+// Measured returns what to search for "deskhand eval", as [Settings.Searched] does. Unless
+// the command line names a shelf or a library, an index is measured alone.
+func (s *Settings) Measured(library string) (dir, own string, only []string, err error) {
+	if library == "" && !s.flagged("shelf") && (s.given("index") || s.hasIndex()) {
+		return "", "", nil, nil
+	}
+	return s.Searched(library)
+}
+
+// hasIndex reports whether there is an index in the configured or default folder.
 func (s *Settings) hasIndex() bool {
 	_, err := os.Stat(filepath.Join(s.get("index"), artifact.MetadataFile))
 	return err == nil
@@ -98,10 +161,7 @@ func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 	if len(wanted) == 0 {
 		return nil, "", fault.Misuse("there are no libraries in the configuration", "list them in deskhand.yaml, for example as libraries: [{name: cobra, source: 'https://github.com/spf13/cobra.git#v1.9.1'}]")
 	}
-	dir = "."
-	if s.file != "" {
-		dir = filepath.Dir(s.file)
-	}
+	dir = s.projectDir()
 	for i, w := range wanted {
 		at, _, _ := strings.Cut(w.Source, "#")
 		if strings.Contains(at, "://") {

@@ -58,7 +58,7 @@ var table = []setting{
 		usage: "record questions with poor results for \"deskhand gaps\": on or off", trust: whenStricter("it is `off`", word("off"))},
 	{name: "shelf", path: true, called: "DIR", trust: needsTrust,
 		usage: "folder for libraries (default: .deskhand/shelf if it exists, otherwise deskhand/shelf in $XDG_DATA_HOME)"},
-	{name: "libraries", noFlag: true, tree: true, trust: free, usage: "libraries that \"deskhand sync\" puts on the project's shelf"},
+	{name: "libraries", noFlag: true, tree: true, trust: free, usage: "libraries that \"deskhand sync\" puts on the project's shelf; searched with the index, if there is one"},
 	{name: "state", path: true, called: "DIR", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", trust: needsTrust},
 	{name: "store", path: true, secret: true, trust: needsTrust,
 		usage: "store for questions and tasks: a folder or postgres://... (default: the state folder)"},

@@ -75,7 +75,7 @@ func (r Server) Search(ctx context.Context, query string, filters map[string]str
 	}
 	var hits []eval.Hit
 	for _, h := range result.Hits {
-		hits = append(hits, eval.Hit{ID: h.ChunkID, Path: h.Filepath, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Metadata: maps.Clone(h.Metadata)})
+		hits = append(hits, eval.Hit{ID: h.ChunkID, Path: h.Filepath, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Metadata: maps.Clone(h.Metadata), Library: h.Library})
 	}
 	next := ""
 	if result.NextCursor != nil {
