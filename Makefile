@@ -26,6 +26,7 @@
 # make bench-web [STORY=word]  what the pages take in a browser (STORY: questions or review)
 # make release-snapshot [RELEASE="-platforms linux/amd64"]   build archives and packages into dist/ (needs npm)
 # make test-image   run what the server image starts, in a root like its own (needs bwrap), and the image itself (needs podman)
+# make test-containers   build both images of the Dockerfile and start compose.yaml (root, podman, podman-compose; minutes, ports 80 and 443)
 # make test-chart  render the Helm chart and check its objects (needs Go's proxy; HELM and KUBECONFORM name installed ones)
 # make newcomer   play somebody new with the snapshot's package: install, init, agents, search, question, task (under three minutes)
 # make test-release   install the snapshot's Linux packages, run them, and check the manifests (needs npm; dpkg for the deb)
@@ -41,7 +42,7 @@ SLOWEST = ./cmd/deskhand ./runtime/tasks
 AT_ONCE ?= 3
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image simulate
+.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image test-containers simulate
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -212,6 +213,10 @@ newcomer:
 test-image: build
 	deploy/release/image.sh bin/deskhand corpus
 	deploy/release/container.sh bin/deskhand corpus
+
+# Base images that no registry gives are made from Debian's mirror, and kept in bin/bases.
+test-containers:
+	deploy/release/containers.sh bin/bases
 
 test-chart:
 	deploy/release/chart.sh

@@ -60,7 +60,8 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 // choices lists the allowed values of flags. Its keys are a command and flag, or
 // only a flag, as in valueNames.
 var choices = map[string][]string{
-	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
+	"search by": {"words", "meaning", "both"}, "eval by": {"words", "meaning", "both"}, "phrases by": {"agent:", "ollama:", "openai:", "gaps"},
+	"usage by": {"day", "agent", "task", "project", "attempt", "process"}, "chunk-by": {"h1", "h2", "h3", "file"},
 	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "share": {"store", "remote", "off"}, "forge": {"github", "gitlab", "gitea"},
 	"priority":  {"low", "normal", "high", "urgent"},
 	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"},

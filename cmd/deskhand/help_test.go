@@ -100,7 +100,8 @@ func TestShellsCompleteValues(t *testing.T) {
 	done(t, dir, "trust", "--yes")
 	id := strings.TrimSpace(deskhand(t, dir, "ask", "Which port?", "--detach", "--unreachable", "wait").stdout)
 	for line, want := range map[string]string{
-		"index --chunk-by ": "h1\nh2\nh3\nfile\n:4\n", "search --by ": "words\nmeaning\nboth\n:4\n", "ask --priority ": "low\nnormal\nhigh\nurgent\n:4\n",
+		"index --chunk-by ": "h1\nh2\nh3\nfile\n:4\n", "search --by ": "words\nmeaning\nboth\n:4\n", "eval --by ": "words\nmeaning\nboth\n:4\n",
+		"phrases --by ": "agent:\nollama:\nopenai:\ngaps\n:4\n", "tasks usage --by ": "day\nagent\ntask\nproject\nattempt\nprocess\n:4\n", "ask --priority ": "low\nnormal\nhigh\nurgent\n:4\n",
 		"eval --format ": "table\nmarkdown\njson\n:4\n", "ask --format ": "email\nuri\ndate\ndate-time\n:4\n", "serve --index ": ":16\n", "index ": ":16\n", "eval --out ": ":0\n", "ask --timeout ": ":4\n",
 		"completion z": "bash\nzsh\nfish\npowershell\n:4\n", "connect ": "files\n:4\n", "ask show elc_": id + "\tWhich port?\n:4\n",
 	} {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -331,24 +332,10 @@ func simpleCommands(line string) (commands []string) {
 
 func TestCommandLinesOfTheManualParse(t *testing.T) {
 	count := 0
-	for _, p := range pages(t) {
-		for _, block := range code.FindAllStringSubmatch(p.text, -1) {
-			if block[1] != "sh" && block[1] != "bash" {
-				continue
-			}
-			lines, err := commandLines(block[2])
-			if err != nil {
-				t.Errorf("%s: %v", p.path, err)
-			}
-			for _, args := range lines {
-				count++
-				if err := parses(args); err != nil {
-					t.Errorf("%s: deskhand %s: %v", p.path, strings.Join(args, " "), err)
-				}
-			}
-		}
+	for _, e := range examples(t, "sh", "bash") {
+		count += checkScript(t, e.String(), e.text)
 	}
-	if count < 40 {
+	if count < 200 {
 		t.Errorf("%d command lines found, which cannot be all", count)
 	}
 }
@@ -368,5 +355,33 @@ func parses(args []string) error {
 	if !cmd.Runnable() {
 		return fmt.Errorf("%s is no command", cmd.CommandPath())
 	}
+	if err := unknownChoice(cmd); err != nil {
+		return err
+	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// unknownChoice returns an error for a flag whose value is none that completion offers.
+func unknownChoice(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		offered, ok := ofFlag(choices, cmd, f)
+		if !ok {
+			offered = settings.Choices(f.Name)
+		}
+		if offered == nil || f.Name == "embed" || f.Name == "from" { // a file is also allowed
+			return
+		}
+		given := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			given = list.GetSlice()
+		}
+		offered = strings.Split(strings.Join(offered, ","), ",") // some are lists
+		for value := range strings.SplitSeq(strings.Join(given, ","), ",") {
+			kind, _, _ := strings.Cut(value, ":")                                                                           // agent: goes on with a name
+			if value != strings.ToUpper(value) && !slices.Contains(offered, value) && !slices.Contains(offered, kind+":") { // a name in capitals stands for a value
+				err = fmt.Errorf("--%s has no value %s: %v", f.Name, value, offered)
+			}
+		}
+	})
+	return err
 }

@@ -109,6 +109,9 @@ func (a *app) phrases(ctx context.Context, f *phrasesFlags, args []string) error
 		report, err = phrases.FromGaps(file, a.settings.Index(), plan.gaps)
 	case byAgent:
 		err = a.withWork(ctx, false, func(c *attempts.Command) (err error) {
+			if agent, err = c.Executor(ctx, agent, "--by agent:NAME, where NAME"); err != nil {
+				return err
+			}
 			report, err = phrases.WriteByAgents(ctx, file, some, phrases.Agents{Bench: c.Manager, Dir: ".", Executor: agent}, f.Options)
 			return err
 		})

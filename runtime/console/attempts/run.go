@@ -24,7 +24,7 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images
 	if strings.TrimSpace(prompt) == "" {
 		return fault.Misuse("the prompt is empty", "pass a prompt: deskhand tasks run 'Round prices to cents'")
 	}
-	agent, err := c.executor(ctx, agent, "--agent")
+	agent, err := c.Executor(ctx, agent, "--agent")
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 		return err
 	}
 	chosen := f.Executor
-	if f.Executor, err = c.executor(ctx, chosen, "--executor"); err != nil {
+	if f.Executor, err = c.Executor(ctx, chosen, "--executor"); err != nil {
 		return err
 	}
 	if chosen == "" {
@@ -111,10 +111,10 @@ func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	})
 }
 
-// executor returns the executor to start: the given one; if that cannot be started here,
+// Executor returns the executor to start: the given one; if that cannot be started here,
 // the one with another way to run the same agent; if none is given, the first one that is
 // installed. It tells if it took another one than given. Hints name the flag.
-func (c *Command) executor(ctx context.Context, given, flag string) (string, error) {
+func (c *Command) Executor(ctx context.Context, given, flag string) (string, error) {
 	if given == "" {
 		id, err := c.installed(ctx)
 		if f := fault.Of(err); f != nil && f.Code == noExecutor {
