@@ -3,13 +3,16 @@ package store
 import (
 	"context"
 	"time"
+
+	"modernc.org/sqlite"
 )
 
 // These constants control how often a process checks whether another process
 // has committed. Without file watches, it checks at intervals of lookEvery.
 // With file watches, it first checks lookSoon after each write. The pauses then
-// double, up to lookSeldom. Therefore, it sees a change within a second even if
-// a watch event is lost.
+// double until it sees a commit, and after that, it checks once more after
+// lookBusy, in case there were two. In any case, it checks every lookSeldom, so
+// it sees a change within a second even if a watch event is lost.
 const (
 	lookEvery  = 25 * time.Millisecond
 	lookSoon   = time.Millisecond
@@ -17,7 +20,7 @@ const (
 )
 
 // lookBusy is the longest pause during which a process ignores writes, because
-// it will check again soon anyway. It limits the checks to about 250 per
+// it will check again soon anyway. It limits the checks to about 220 per
 // second, regardless of the number of writes.
 const lookBusy = 8 * time.Millisecond
 
@@ -48,13 +51,23 @@ func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 	if bell == nil {
 		most = lookEvery
 	}
-	pause, last := lookSoon, int64(-1)
+	pause, last, calm := lookSoon, feedState{seq: -1}, false
 	for {
-		if seq, err := s.seq(ctx); err == nil && seq != last {
-			last = seq
+		now, err := s.look(ctx)
+		if err == nil && now.seq != last.seq {
 			wake()
 		}
-		pause = min(2*pause, most)
+		switch {
+		case err == nil && now.version != last.version && now.version != 0 && last.version != 0:
+			pause, calm = min(lookBusy, most), true // what has rung is visible
+		case calm:
+			pause = most
+		default:
+			pause = min(2*pause, most)
+		}
+		if err == nil {
+			last = now
+		}
 		ring := bell
 		if pause <= lookBusy {
 			ring = nil // ignore writes, because the next check comes soon enough
@@ -63,7 +76,7 @@ func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 		case <-ctx.Done():
 			return
 		case <-ring:
-			pause = lookSoon / 2
+			pause, calm = lookSoon/2, false
 			sleep(ctx, lookSoon)
 		case <-time.After(pause):
 		}
@@ -77,13 +90,39 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seq returns the sequence number of the newest event.
-func (s *sqliteStore) seq(ctx context.Context) (seq int64, err error) {
+// feedState is what a check finds.
+type feedState struct {
+	seq int64 // of the newest event
+	// version changes with each commit, also of what is not in the feed. It is 0 if
+	// unknown, and can be compared only if it comes from the same connection.
+	version uint32
+}
+
+// look reads the newest event's sequence number, and whether anything was
+// committed.
+func (s *sqliteStore) look(ctx context.Context) (now feedState, err error) {
 	pool, done, err := s.lane(ctx)
 	if err != nil {
-		return 0, err
+		return now, err
 	}
 	defer done()
-	err = pool.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
-	return seq, err
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return now, err
+	}
+	defer conn.Close()
+	if err := conn.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&now.seq); err != nil || pool != s.reader {
+		return now, err
+	}
+	err = conn.Raw(func(c any) (err error) {
+		now.version, err = c.(sqlite.FileControl).FileControlDataVersion("main")
+		return err
+	})
+	return now, err
+}
+
+// seq returns the sequence number of the newest event.
+func (s *sqliteStore) seq(ctx context.Context) (int64, error) {
+	now, err := s.look(ctx)
+	return now.seq, err
 }

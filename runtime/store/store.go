@@ -153,6 +153,14 @@ func (db *DB) Close() (err error) {
 	return err
 }
 
+// Rest frees the memory of connections that are not in use. Call it when the process is
+// about to do little for a while: the next call has to open a connection again.
+func (db *DB) Rest() {
+	if s, ok := db.dialect.(*sqliteStore); ok {
+		s.shrink()
+	}
+}
+
 // Shown returns place without the password in its URL.
 func Shown(place string) string {
 	if !IsPostgres(place) {

@@ -2,22 +2,29 @@ package tasks
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat renews the lease and stores the time of the last activity, until
-// ctx ends. home is the folder of the run's first process; if it no longer
-// exists, heartbeat stops the run.
+// heartbeat shows that the runner is alive and stores the time of the last
+// activity, until ctx ends. home is the folder of the run's first process; if it
+// no longer exists, heartbeat stops the run.
+//
+// A write to the store wakes every other process on it. A runner that is idle
+// therefore shows that it is alive by a file, see [Manager.beat], and renews its
+// lease only rarely.
 func (r *run) heartbeat(ctx context.Context, home string) {
 	term := r.m.options.Lease
 	tick := time.NewTicker(min(term/4, time.Second))
 	defer tick.Stop()
-	renewed, told := time.Now(), time.Now()
+	var shown, renewed time.Time
+	told, rests := time.Now(), false
 	for {
 		select {
 		case <-tick.C:
@@ -31,12 +38,29 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 		}
 		r.flushUsage(ctx)
 		active := r.checkLimits(ctx)
-		if !active.After(told) && time.Since(renewed) < term/4 {
+		if !active.After(told) && time.Since(shown) < term/4 {
 			continue
 		}
-		switch err := r.renew(ctx, active); {
-		case err == nil:
+		until, err := term, errors.ErrUnsupported
+		if r.m.host == "" {
+			if err = beat(home); err == nil {
+				until = beatingLeases * term
+			}
+		}
+		if err == nil && !active.After(told) && time.Since(renewed) < until/4 {
+			err = r.look(ctx)
+			if !rests { // once per pause of the agent
+				r.m.db.Rest()
+				debug.FreeOSMemory()
+				rests = true
+			}
+		} else if err = r.renew(ctx, active, until); err == nil {
+			rests = rests && !active.After(told)
 			renewed, told = time.Now(), active
+		}
+		switch {
+		case err == nil:
+			shown = time.Now()
 		case errors.Is(err, errLost):
 			r.cancel(errLost)
 			return
@@ -68,16 +92,37 @@ func (r *run) checkLimits(ctx context.Context) time.Time {
 	return active
 }
 
-// renew renews the lease. It also reads whether a stop was requested, in case the
-// feed's event is late.
-func (r *run) renew(ctx context.Context, active time.Time) error {
+// look reads whether the process still belongs to this runner, and whether a stop was
+// requested, in case the feed's event is late. It writes nothing.
+func (r *run) look(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var now process
+	err := r.m.db.View(ctx, func(tx *store.Tx) error {
+		return tx.QueryRow(ctx, "SELECT owner, state, stop FROM processes WHERE id = ?", r.p.ID).Scan(&now.owner, &now.State, &now.stop)
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return errLost
+	case err != nil:
+		return err
+	case now.owner != r.p.owner || now.State != Running:
+		return errLost
+	}
+	r.handleStop(now.stop)
+	return nil
+}
+
+// renew renews the lease for a term. It also reads whether a stop was requested, like
+// look.
+func (r *run) renew(ctx context.Context, active time.Time, term time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	stop := ""
 	err := r.m.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		ago := max(0, time.Since(active))
 		done, err := tx.Exec(ctx, "UPDATE processes SET lease_until = ?, updated_at = ? WHERE id = ? AND owner = ? AND state = ?",
-			millis(tx.Now.Add(r.m.options.Lease)), millis(tx.Now.Add(-ago)), r.p.ID, r.p.owner, Running)
+			millis(tx.Now.Add(term)), millis(tx.Now.Add(-ago)), r.p.ID, r.p.owner, Running)
 		if err != nil {
 			return err
 		}

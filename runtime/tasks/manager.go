@@ -132,6 +132,7 @@ type Manager struct {
 	background sync.WaitGroup
 	origin     func() (string, error) // see [Options.Origin]
 	launching  atomic.Bool            // whether this manager is the launcher
+	runs       atomic.Bool            // whether this manager runs an attempt
 
 	launcherMu sync.Mutex
 	launcherAt time.Time // when this manager last started a launcher
@@ -141,7 +142,8 @@ type Manager struct {
 	unreached   sync.Map // attempts whose shared commits could not be fetched, and when
 	undeletable sync.Map // deleted attempts whose folder could not be removed, and when that failed
 
-	// Used only by the sweep goroutine: see renewPresence.
+	// Used only by the sweep goroutine: see sweepInTurn and renewPresence.
+	swept          time.Time // what this manager last marked sweptFile with
 	announcedAt    time.Time // when this machine was last announced
 	duplicateSince time.Time // since when another machine has been using the same ID
 }

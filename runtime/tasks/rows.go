@@ -244,6 +244,7 @@ type process struct {
 	host          string
 	launched      time.Time
 	owner         string
+	beat          time.Time // see Manager.lastBeat; not stored in the row
 	lease         time.Time
 	runner, agent proc.Leader
 	stop          string

@@ -34,6 +34,7 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil {
 		return err
 	}
+	m.runs.Store(true)
 	p, seq, err := m.claim(ctx, processID)
 	if err != nil || p == nil {
 		return err

@@ -165,7 +165,7 @@ func (s *simulation) beat() error {
 		}
 		one.tried = s.Now()
 		err := s.Do(one.host, func() error {
-			err := one.r.renew(s.ctx, time.Now())
+			err := one.r.renew(s.ctx, time.Now(), simulatedLease)
 			if err == nil {
 				one.renewed = s.Now()
 			}

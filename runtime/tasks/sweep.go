@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -30,26 +32,31 @@ type leaseObservations struct {
 }
 
 type leaseObservation struct {
-	lease time.Time
-	since time.Time // monotonic
+	lease, beat time.Time
+	since       time.Time // monotonic
 }
 
-// overdue returns the processes whose lease has not changed for a whole term of
-// observation. It forgets processes that the given list does not contain.
-func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
+// overdue returns the processes whose lease and beat have not changed for a whole term of
+// observation, or for two terms if the lease has not expired at now. It forgets processes
+// that the given list does not contain.
+func (s *leaseObservations) overdue(watched []process, now time.Time, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next, clock := map[string]leaseObservation{}, time.Now
 	if s.now != nil {
 		clock = s.now
 	}
-	for _, p := range now {
+	for _, p := range watched {
 		old, known := s.seen[p.ID]
-		if !known || !old.lease.Equal(p.lease) {
-			old = leaseObservation{p.lease, clock()}
+		if !known || !old.lease.Equal(p.lease) || !old.beat.Equal(p.beat) {
+			old = leaseObservation{p.lease, p.beat, clock()}
 		}
 		next[p.ID] = old
-		if clock().Sub(old.since) >= term {
+		patience := term
+		if !p.lease.Before(now) {
+			patience = 2 * term
+		}
+		if clock().Sub(old.since) >= patience {
 			late = append(late, p)
 		}
 	}
@@ -104,16 +111,17 @@ func (m *Manager) lost(ctx context.Context) (died, late []process, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the running processes: %w", err)
 	}
-	lapsed := []process{}
+	watched := []process{}
 	for _, p := range running {
-		switch {
-		case m.diedHere(p):
+		if m.diedHere(p) {
 			died = append(died, p)
-		case p.lease.Before(now):
-			lapsed = append(lapsed, p)
+			continue
+		}
+		if p.beat = m.lastBeat(p); !p.beat.IsZero() || p.lease.Before(now) {
+			watched = append(watched, p)
 		}
 	}
-	return died, m.observed.overdue(lapsed, m.options.Lease), nil
+	return died, m.observed.overdue(watched, now, m.options.Lease), nil
 }
 
 // giveUp ends a process in place of its runner, and everything that the process
@@ -278,10 +286,32 @@ func (c checkout) made() bool {
 	return true
 }
 
+// sweptFile is the file in [Options.Dir] whose modification time is the time of the
+// machine's last sweep.
+const sweptFile = "swept"
+
+// sweepInTurn does the same as Sweep. A runner sweeps only if no other process of this
+// machine has for a while, so that of many runners only one sweeps. It always starts
+// its own waiting processes.
+func (m *Manager) sweepInTurn(ctx context.Context) error {
+	path, now := filepath.Join(m.options.Dir, sweptFile), time.Now()
+	info, err := os.Stat(path)
+	if err == nil && m.runs.Load() && !info.ModTime().Equal(m.swept) && now.Sub(info.ModTime()).Abs() < m.options.Lease*3/8 {
+		m.launch(access.Itself(ctx))
+		return nil
+	}
+	if err := mark(path); err == nil { // without the file, every process sweeps
+		if info, err := os.Stat(path); err == nil {
+			m.swept = info.ModTime()
+		}
+	}
+	return m.Sweep(ctx)
+}
+
 // sweepLoop sweeps periodically.
 func (m *Manager) sweepLoop() {
 	for first := true; ; first = false {
-		err := m.Sweep(m.ctx)
+		err := m.sweepInTurn(m.ctx)
 		if !first { // a short-lived command must not make this machine count as present
 			err = errors.Join(err, m.renewPresence(m.ctx), m.failStranded(m.ctx))
 		}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +53,7 @@ func FakeMain(stdin io.Reader, stdout io.Writer) int {
 		session = "fake-" + strings.ToLower(rand.Text()[:12])
 	}
 	f.send(fakeEvent{Session: session})
+	debug.FreeOSMemory() // a scripted agent mostly waits
 	code := f.script(start.Prompt)
 	f.spent.In += int64(len(strings.Fields(start.Prompt)))
 	f.spent.Out += int64(f.words)

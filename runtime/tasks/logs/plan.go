@@ -27,8 +27,12 @@ func (w *Writer) storePlanned(ctx context.Context, raw, normal []item) (heads ma
 		if len(items) == 0 {
 			continue
 		}
-		next, fresh, replaced := w.heads[c].add(c, items)
-		for _, i := range replaced {
+		ch, err := w.heads[c].change(c, items)
+		if err != nil {
+			return nil, err
+		}
+		next := ch.next
+		for _, i := range ch.replaced {
 			size, known := w.sizes[i.index]
 			if !known {
 				return nil, nil
@@ -39,7 +43,10 @@ func (w *Writer) storePlanned(ctx context.Context, raw, normal []item) (heads ma
 		if limit, least := w.limit(c); next.full(limit, least) {
 			return nil, nil
 		}
-		p.Inserts = append(p.Inserts, insertions(next.id, fresh)...)
+		p.Inserts = append(p.Inserts, insertions(next.id, ch.rows)...)
+		for _, b := range ch.blocks {
+			p.Inserts = append(p.Inserts, b.insertion(next.id))
+		}
 		p.Changes = append(p.Changes, headChange(w.heads[c], next))
 		heads[c], revisions[c] = next, next.revision
 	}
@@ -83,12 +90,17 @@ func (w *Writer) settle(ctx context.Context, heads map[Channel]head, uncertain e
 	}
 }
 
-// remember records the sizes of stored normalized entries.
+// remember records the sizes of stored normalized entries. It forgets those of a batch that
+// may be in blocks, which storePlanned cannot replace.
 func (w *Writer) remember(stored []item) {
+	if len(stored) >= leastBlock {
+		w.sizes = nil
+		return
+	}
 	if w.sizes == nil || len(w.sizes)+len(stored) > mostSizes {
 		w.sizes = map[int64]int{}
 	}
-	for _, i := range stored[max(0, len(stored)-mostSizes):] {
+	for _, i := range stored {
 		w.sizes[i.index] = len(i.entry)
 	}
 }

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,46 +78,136 @@ func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query)
 		return page, err
 	}
 	page.Truncated, page.Revision, page.Ended = h.first > 0, h.revision, h.ended
-	where, args := "", []any{h.id}
-	switch {
-	case q.After != nil:
-		where, args = "AND entry_index > ? ORDER BY entry_index", append(args, *q.After)
-	case q.AfterRevision != nil:
-		where, args = "AND revision > ? ORDER BY revision", append(args, *q.AfterRevision)
-	case q.Before != nil:
-		where, args = "AND entry_index < ? ORDER BY entry_index DESC", append(args, *q.Before)
-	default:
-		where = "ORDER BY entry_index DESC"
-	}
-	limit := q.limit(c)
-	rows, err := tx.Query(ctx, "SELECT entry_index, revision, entry FROM log_entries WHERE log_id = ? "+where+" LIMIT ?", append(args, limit+1)...)
-	if err != nil {
-		return Page{}, fmt.Errorf("read log entries: %w", err)
-	}
-	defer rows.Close()
-	budget := q.MaxBytes
+	limit, budget := q.limit(c), q.MaxBytes
 	if budget <= 0 {
 		budget = 1 << 20
 	}
-	for rows.Next() {
-		var s Stored
-		var entry []byte
-		if err := rows.Scan(&s.Index, &s.Revision, &entry); err != nil {
-			return Page{}, fmt.Errorf("read log entry: %w", err)
-		}
-		budget -= int64(len(entry))
+	found, err := readEntries(ctx, tx, h, q, limit+1, budget)
+	if err != nil {
+		return Page{}, err
+	}
+	for _, s := range found {
+		budget -= int64(len(s.Entry))
 		if len(page.Entries) == limit || budget < 0 && len(page.Entries) > 0 {
 			page.More = true
 			break
 		}
-		s.Entry = entry
 		page.Entries = append(page.Entries, s)
-	}
-	if err := rows.Err(); err != nil {
-		return Page{}, fmt.Errorf("read log entries: %w", err)
 	}
 	page.finish(q)
 	return page, nil
+}
+
+// order is the order of a query's entries.
+type order struct {
+	rows, blocks string // conditions, and the order of what they select
+	from         int64  // entries before it, in this order, are not selected
+	key          func(Stored) int64
+	down         bool
+}
+
+func (q Query) order(next int64) order {
+	index := func(s Stored) int64 { return s.Index }
+	switch {
+	case q.After != nil:
+		return order{"entry_index > ? ORDER BY entry_index", "first_index > ? AND last_index > ? ORDER BY first_index", *q.After, index, false}
+	case q.AfterRevision != nil:
+		return order{"revision > ? ORDER BY revision", "first_revision > ? AND last_revision > ? ORDER BY first_revision",
+			*q.AfterRevision, func(s Stored) int64 { return s.Revision }, false}
+	case q.Before != nil:
+		next = *q.Before
+	}
+	return order{"entry_index < ? ORDER BY entry_index DESC", "first_index < ? AND first_index < ? ORDER BY first_index DESC", next, index, true}
+}
+
+// compare returns a negative number if a comes before b.
+func (o order) compare(a, b int64) int {
+	if o.down {
+		a, b = b, a
+	}
+	return cmp.Compare(a, b)
+}
+
+// readEntries returns the first n entries that q selects, in its order. It may return fewer
+// if there are at least two, with a total size of more than budget.
+func readEntries(ctx context.Context, tx *store.Tx, h *head, q Query, n int, budget int64) ([]Stored, error) {
+	o := q.order(h.next)
+	rows, rowsCut, err := readRows(ctx, tx, h, o, n, budget)
+	if err != nil {
+		return nil, err
+	}
+	blocks, blocksCut, err := readBlocks(ctx, tx, h, o, n, budget)
+	if err != nil {
+		return nil, err
+	}
+	// What follows the end of a list that was cut may not be the next entry.
+	drop := func(list, end []Stored, cut bool) []Stored {
+		if !cut {
+			return list
+		}
+		last := o.key(end[len(end)-1])
+		return slices.DeleteFunc(list, func(s Stored) bool { return o.compare(o.key(s), last) > 0 })
+	}
+	found := drop(drop(slices.Concat(rows, blocks), rows, rowsCut), blocks, blocksCut)
+	slices.SortFunc(found, func(a, b Stored) int { return o.compare(o.key(a), o.key(b)) })
+	return found[:min(n, len(found))], nil
+}
+
+// readRows returns the first entries that are not in a block. cut reports whether it
+// stopped because of their size.
+func readRows(ctx context.Context, tx *store.Tx, h *head, o order, n int, budget int64) (found []Stored, cut bool, err error) {
+	rows, err := tx.Query(ctx, "SELECT entry_index, revision, entry FROM log_entries WHERE log_id = ? AND "+o.rows+" LIMIT ?", h.id, o.from, n)
+	if err != nil {
+		return nil, false, fmt.Errorf("read log entries: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s Stored
+		var entry []byte
+		if err := rows.Scan(&s.Index, &s.Revision, &entry); err != nil {
+			return nil, false, fmt.Errorf("read log entry: %w", err)
+		}
+		s.Entry = entry
+		found = append(found, s)
+		if budget -= int64(len(entry)); budget < 0 && len(found) > 1 {
+			return found, true, nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, false, fmt.Errorf("read log entries: %w", err)
+	}
+	return found, false, nil
+}
+
+// readBlocks returns the first entries that are in blocks. Blocks do not overlap, so the
+// entries of the first blocks are the first entries.
+func readBlocks(ctx context.Context, tx *store.Tx, h *head, o order, n int, budget int64) (found []Stored, cut bool, err error) {
+	for from := o.from; len(found) < n; {
+		least := from - mostBlock // of the first entry of a block that reaches beyond from
+		if o.down {
+			least = from
+		}
+		b, entries, err := nextBlock(ctx, tx, h.id, o.blocks, least, from)
+		if err != nil || b == nil {
+			return found, false, err
+		}
+		if o.down {
+			slices.Reverse(entries)
+			from = b.first
+		} else {
+			from = o.key(Stored{Index: b.last, Revision: b.newest})
+		}
+		for _, s := range entries {
+			if s.Index < h.first || o.compare(o.key(s), o.from) <= 0 {
+				continue
+			}
+			found = append(found, s)
+			if budget -= int64(len(s.Entry)); budget < 0 && len(found) > 1 {
+				return found, true, nil
+			}
+		}
+	}
+	return found, false, nil
 }
 
 // finish sorts the entries. It also sets the cursors that a caller uses to get

@@ -90,7 +90,13 @@ type item struct {
 const rowsAtOnce = 100
 
 // insert writes entries with new indexes.
-func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
+func insert(ctx context.Context, tx *store.Tx, log int64, items []item, blocks []block) error {
+	for _, b := range blocks {
+		s := b.insertion(log)
+		if _, err := tx.Exec(ctx, s.Query, s.Args...); err != nil {
+			return fmt.Errorf("write log entries: %w", err)
+		}
+	}
 	for len(items) > 0 {
 		n := min(len(items), rowsAtOnce)
 		args := make([]any, 0, 5*n)
@@ -106,16 +112,31 @@ func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
 	return nil
 }
 
-// replace replaces a stored entry. It returns the number of bytes by which the new entry
-// is longer. If the entry was dropped in the meantime, replace does not restore it.
-func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64, err error) {
-	var size int64
-	err = tx.QueryRow(ctx, "SELECT size FROM log_entries WHERE log_id = ? AND entry_index = ?", log, i.index).Scan(&size)
-	if errors.Is(err, sql.ErrNoRows) {
+// replace replaces a stored entry. It returns the number of bytes by which the log
+// grows: in a block, the old entry stays, but no reader sees it. If the entry was dropped
+// in the meantime, replace does not restore it.
+func replace(ctx context.Context, tx *store.Tx, h head, i item) (longer int64, err error) {
+	if i.index < h.first {
 		return 0, nil
 	}
+	var size int64
+	err = tx.QueryRow(ctx, "SELECT size FROM log_entries WHERE log_id = ? AND entry_index = ?", h.id, i.index).Scan(&size)
+	if errors.Is(err, sql.ErrNoRows) {
+		found, err := inBlock(ctx, tx, h.id, i.index)
+		if err == nil && found {
+			_, err = tx.Exec(ctx, "INSERT INTO log_entries (log_id, entry_index, revision, size, entry) VALUES (?, ?, ?, ?, ?)",
+				h.id, i.index, i.revision, len(i.entry), string(i.entry))
+		}
+		if err != nil {
+			return 0, fmt.Errorf("replace log entry: %w", err)
+		}
+		if found {
+			longer = int64(len(i.entry))
+		}
+		return longer, nil
+	}
 	if err == nil {
-		s := replacement(log, i)
+		s := replacement(h.id, i)
 		_, err = tx.Exec(ctx, s.Query, s.Args...)
 	}
 	if err != nil {
@@ -156,16 +177,19 @@ func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64)
 	if first <= h.first {
 		return nil
 	}
-	var freed int64
-	err := tx.QueryRow(ctx, "SELECT COALESCE(SUM(size), 0) FROM log_entries WHERE log_id = ? AND entry_index < ?", h.id, first).Scan(&freed)
-	if err == nil {
-		_, err = tx.Exec(ctx, "DELETE FROM log_entries WHERE log_id = ? AND entry_index < ?", h.id, first)
-	}
-	if err != nil {
-		return fmt.Errorf("drop old log entries: %w", err)
+	// A block is deleted with its last entry.
+	for _, old := range []string{"log_entries WHERE log_id = ? AND entry_index < ?", "log_blocks WHERE log_id = ? AND last_index < ?"} {
+		var freed int64
+		err := tx.QueryRow(ctx, "SELECT COALESCE(SUM(size), 0) FROM "+old, h.id, first).Scan(&freed)
+		if err == nil {
+			_, err = tx.Exec(ctx, "DELETE FROM "+old, h.id, first)
+		}
+		if err != nil {
+			return fmt.Errorf("drop old log entries: %w", err)
+		}
+		h.bytes -= freed
 	}
 	h.first = first
-	h.bytes -= freed
 	return nil
 }
 
@@ -173,6 +197,7 @@ func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64)
 func Delete(ctx context.Context, tx *store.Tx, process string) error {
 	for _, query := range []string{
 		"DELETE FROM log_entries WHERE log_id IN (SELECT id FROM logs WHERE process_id = ?)",
+		"DELETE FROM log_blocks WHERE log_id IN (SELECT id FROM logs WHERE process_id = ?)",
 		"DELETE FROM logs WHERE process_id = ?",
 	} {
 		if _, err := tx.Exec(ctx, query, process); err != nil {

@@ -37,15 +37,18 @@ var usual = Limit{Entries: 200_000, Bytes: 64 << 20}
 const leastNormalized = 20_000
 
 const (
-	// pace is the pause between two batches of a log.
-	pace = 50 * time.Millisecond
+	// pace is the pause between two batches of a log. While entries keep coming, the
+	// pauses double up to slowPace, because a batch of one entry takes as much of the disk
+	// as a batch of hundreds: about 13 pages.
+	pace     = 50 * time.Millisecond
+	slowPace = 250 * time.Millisecond
 	// batchEntries and batchBytes limit a batch. A batch is one transaction,
 	// which should delay other writers of the store by at most about 50 ms.
-	batchEntries = 4000
+	batchEntries = 16_000
 	batchBytes   = 4 << 20
 	// maxWaiting and maxWaitingBytes limit the entries that wait for the store.
 	// At the limit, the process that writes them has to wait too.
-	maxWaiting      = 20_000
+	maxWaiting      = 40_000
 	maxWaitingBytes = 16 << 20
 	// maxLine is the length, in bytes, at which a line that has not ended is
 	// split.
@@ -82,6 +85,7 @@ type Writer struct {
 	sizes      map[int64]int    // sizes of the newest normalized entries in the store; used only by storeLoop
 	wake       chan struct{}    // capacity 1
 	hurry      chan struct{}    // capacity 1: a caller is waiting in Flush
+	incomplete chan struct{}    // capacity 1: there is an incomplete line
 	stop       func()
 	background sync.WaitGroup
 }
@@ -105,7 +109,7 @@ func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*W
 	}
 	w := &Writer{
 		db: db, process: process, options: o, partials: map[Stream]*partial{}, newAt: map[int64]int{},
-		heads: map[Channel]head{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		heads: map[Channel]head{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), incomplete: make(chan struct{}, 1),
 	}
 	w.changed = sync.NewCond(&w.mu)
 	err := db.UpdateFast(ctx, func(tx *store.Tx) error {
@@ -157,6 +161,9 @@ func (w *Writer) Raw(s Stream, p []byte) {
 		if len(part.text) >= maxLine {
 			records = append(records, w.cut(s, part, part.text, false)...)
 		}
+	}
+	if len(part.text) > 0 {
+		nudge(w.incomplete)
 	}
 	w.lines(records)
 }
@@ -222,17 +229,21 @@ func (w *Writer) lines(records []record) {
 }
 
 // flushPartials stores incomplete lines that have waited too long. If all is
-// set, it stores all incomplete lines.
-func (w *Writer) flushPartials(all bool) {
+// set, it stores all incomplete lines. It reports whether some are left.
+func (w *Writer) flushPartials(all bool) (left bool) {
 	w.rawMu.Lock()
 	defer w.rawMu.Unlock()
 	for _, s := range []Stream{Stdout, Stderr} {
 		part := w.partials[s]
-		if part == nil || len(part.text) == 0 || !all && time.Since(part.since) < partialPause {
+		if part == nil || len(part.text) == 0 {
 			continue
 		}
-		w.lines(w.cut(s, part, part.text, all))
+		if all || time.Since(part.since) >= partialPause {
+			w.lines(w.cut(s, part, part.text, all))
+		}
+		left = left || len(part.text) > 0
 	}
+	return left
 }
 
 // Append adds a normalized entry and returns its index. A zero time means now.
@@ -299,6 +310,7 @@ func (w *Writer) encode(e Entry) []byte {
 // waitForSpace waits until there is space in the buffer.
 func (w *Writer) waitForSpace() {
 	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= maxWaiting || w.waiting >= maxWaitingBytes) {
+		nudge(w.hurry)
 		w.changed.Wait()
 	}
 }
@@ -359,25 +371,37 @@ func (w *Writer) Close(ctx context.Context) error {
 // endPartials stores incomplete lines, until ctx ends. storeLoop cannot do
 // this, because it would wait for space that only storeLoop itself can free.
 func (w *Writer) endPartials(ctx context.Context) {
-	tick := time.NewTicker(partialPause)
-	defer tick.Stop()
 	for {
 		select {
-		case <-tick.C:
-			w.flushPartials(false)
+		case <-w.incomplete:
 		case <-ctx.Done():
 			return
+		}
+		for left := true; left; {
+			select {
+			case <-time.After(partialPause):
+				left = w.flushPartials(false)
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
 
 // storeLoop stores batches until ctx ends.
 func (w *Writer) storeLoop(ctx context.Context) {
+	pause := pace
 	for {
 		select {
 		case <-w.wake:
-		case <-ctx.Done():
-			return
+			pause = min(2*pause, slowPace)
+		default:
+			pause = pace
+			select {
+			case <-w.wake:
+			case <-ctx.Done():
+				return
+			}
 		}
 		more, err := w.batch(ctx)
 		if err != nil {
@@ -391,7 +415,7 @@ func (w *Writer) storeLoop(ctx context.Context) {
 			continue
 		}
 		select {
-		case <-time.After(pace):
+		case <-time.After(pause):
 		case <-w.hurry:
 		case <-ctx.Done():
 			return
@@ -458,14 +482,20 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 
 // storeItems writes items of both channels in a transaction, and returns the new heads.
 func (w *Writer) storeItems(ctx context.Context, raw, normal []item) (heads map[Channel]head, err error) {
+	changes := map[Channel]change{}
+	for c, items := range map[Channel][]item{Normalized: normal, Raw: raw} {
+		if len(items) == 0 {
+			continue
+		}
+		if changes[c], err = w.heads[c].change(c, items); err != nil { // compresses, so not in the transaction
+			return nil, err
+		}
+	}
 	heads = map[Channel]head{}
 	return heads, w.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		revisions := map[Channel]int64{}
-		for c, items := range map[Channel][]item{Normalized: normal, Raw: raw} {
-			if len(items) == 0 {
-				continue
-			}
-			h, err := w.store(ctx, tx, c, items)
+		for c, ch := range changes {
+			h, err := w.store(ctx, tx, c, ch)
 			if err != nil {
 				return err
 			}
@@ -496,9 +526,23 @@ func (w *Writer) dropStored(stored []item) {
 	}
 }
 
-// store writes items of one channel.
-func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []item) (head, error) {
-	old := w.heads[c]
+// change is what a batch does to a channel.
+type change struct {
+	next           head // does not include what replacements change
+	rows, replaced []item
+	blocks         []block
+}
+
+func (h head) change(c Channel, items []item) (ch change, err error) {
+	var fresh []item
+	ch.next, fresh, ch.replaced = h.add(c, items)
+	ch.rows, ch.blocks, err = pack(fresh)
+	return ch, err
+}
+
+// store writes a batch's items of one channel.
+func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, ch change) (head, error) {
+	old, h := w.heads[c], ch.next
 	now, err := readHead(ctx, tx, w.process, c)
 	if err != nil {
 		return head{}, err
@@ -506,15 +550,14 @@ func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []ite
 	if now == nil || now.revision != old.revision {
 		return head{}, ErrTaken
 	}
-	h, fresh, replaced := old.add(c, items)
-	for _, i := range replaced {
-		longer, err := replace(ctx, tx, h.id, i)
+	for _, i := range ch.replaced {
+		longer, err := replace(ctx, tx, h, i)
 		if err != nil {
 			return head{}, err
 		}
 		h.bytes += longer
 	}
-	if err := insert(ctx, tx, h.id, fresh); err != nil {
+	if err := insert(ctx, tx, h.id, ch.rows, ch.blocks); err != nil {
 		return head{}, err
 	}
 	limit, least := w.limit(c)
