@@ -34,6 +34,7 @@ var sleepers = map[string]string{
 	"runtime/store/storetest/ready":                                   "starts a database, before any test",
 	"runtime/tasks/TestAKilledRunnerLosesNothing":                     "the moment of a kill",
 	"runtime/tasks/TestAStoreThatWasCutOffIsWhole":                    "the moment of a kill",
+	"runtime/tasks/TestAttackBoxAContainerExecutorsRunnerIsKilled":    "the moment of a kill",
 	"runtime/tasks/TestAttackWorkKilledAnywhereNoCommitIsLost":        "the moment of a kill",
 	"runtime/tasks/TestKilledLaunchersLoseNothing":                    "the moment of a kill",
 	"runtime/tasks/do":                                                "retries in a process that has no test",

@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // typeset formats Markdown for a terminal with the given number of columns. It uses the
@@ -174,6 +175,9 @@ func (t *typesetter) spans(parent ast.Node, style string) (all []span) {
 		switch n := n.(type) {
 		case *ast.Text:
 			text := string(n.Value(t.source))
+			if parent.Kind() != ast.KindCodeSpan {
+				text = string(util.ResolveNumericReferences(util.ResolveEntityNames(util.UnescapePunctuations([]byte(text)))))
+			}
 			if n.SoftLineBreak() || n.HardLineBreak() {
 				text += " "
 			}

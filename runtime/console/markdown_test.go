@@ -18,6 +18,7 @@ func TestMarkdownAtATerminal(t *testing.T) {
 		"> quoted words that go on\n":                                    "│ quoted words that\n│ go on\n",
 		"a\n\n```sh\nlong command --that-is --not-cut\n\nb\n```\n\nc":    "a\n\n  long command --that-is --not-cut\n\n  b\n\nc\n",
 		"see [the page](https://x.org) and <https://y.org>":              "see the page\nhttps://x.org and\nhttps://y.org\n",
+		"a \\*b &amp; `\\* &amp;` c":                                     "a *b & \\* &amp; c\n",
 		"a *b* **c**d<br>e":                                              "a b cd e\n",
 		"| A | Long |\n| --- | --- |\n| x | one two three |\n| yy | |\n": "A  │ Long\n───┼──────────────\nx  │ one two three\nyy │\n",
 		"|A|B|\n|-|-|\n|one two three|four five six|\n":                  "A        │ B\n─────────┼──────────\none two  │ four five\nthree    │ six\n",

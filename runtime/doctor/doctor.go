@@ -329,6 +329,10 @@ func (o Options) executors(ctx context.Context) (list []Check) {
 		if e.ID == "fake" {
 			continue
 		}
+		if e.Container != nil {
+			list = append(list, containerCheck(ctx, e.ID, *e.Container))
+			continue
+		}
 		c := Check{Name: "executor " + e.ID, Status: OK, Detail: "installed"}
 		switch where, known := o.Env.SignIn(e.ID); {
 		case where != "":
@@ -345,6 +349,19 @@ func (o Options) executors(ctx context.Context) (list []Check) {
 		list = append(list, Check{Name: name, Status: OK, Detail: "not installed: " + strings.Join(missing, ", ")})
 	}
 	return list
+}
+
+// containerCheck reports whether an executor's container can be started: whether its
+// engine works, and whether the engine has the image.
+func containerCheck(ctx context.Context, id string, c box.ContainerConfig) Check {
+	engine, has, err := box.EngineFor(ctx, c)
+	switch {
+	case err != nil:
+		return Check{"executor " + id, Failed, text.OneLine(err.Error()), "install and start docker or podman"}
+	case !has:
+		return Check{"executor " + id, Warning, fmt.Sprintf("%s works, and does not have the image %s yet", engine, c.Image), fmt.Sprintf("pull or build it: %s pull %s", engine, c.Image)}
+	}
+	return Check{Name: "executor " + id, Status: OK, Detail: fmt.Sprintf("%s, image %s", engine, c.Image)}
 }
 
 func (o Options) sandbox(ctx context.Context) Check {

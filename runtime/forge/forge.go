@@ -116,7 +116,10 @@ func PlaceOf(remote string, kind Kind, api string) (p Place, err error) {
 		full = "ssh://" + before + "/" + strings.TrimPrefix(after, "/")
 	}
 	if u, err := url.Parse(full); err == nil && u.Host != "" {
-		p.Host, p.Path = u.Hostname(), u.Path
+		p.Host, p.Path = strings.ToLower(u.Hostname()), u.Path
+		if u.Scheme == "https" && u.Port() != "443" { // the API has the same port; that of ssh is another one
+			p.Host = strings.ToLower(u.Host)
+		}
 	} else {
 		clean := strings.ReplaceAll(remote, `\`, "/")
 		p.Path = path.Base(path.Dir(clean)) + "/" + path.Base(clean)

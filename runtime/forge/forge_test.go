@@ -29,6 +29,8 @@ func TestPlacesOfRemotes(t *testing.T) {
 		{remote: "https://ada:secret@codeberg.org/acme/shop", want: forge.Place{Kind: forge.Gitea, Host: "codeberg.org", Path: "acme/shop", API: "https://codeberg.org/api/v1"}},
 		{remote: "https://code.example.com/acme/shop", kind: forge.GitHub, want: forge.Place{Kind: forge.GitHub, Host: "code.example.com", Path: "acme/shop", API: "https://code.example.com/api/v3"}},
 		{remote: "/srv/git/acme/shop.git", kind: forge.Gitea, api: "http://127.0.0.1:3000/api/v1/", want: forge.Place{Kind: forge.Gitea, Path: "acme/shop", API: "http://127.0.0.1:3000/api/v1", Own: true}},
+		{remote: "https://gitea.example.com:3000/acme/shop", want: forge.Place{Kind: forge.Gitea, Host: "gitea.example.com:3000", Path: "acme/shop", API: "https://gitea.example.com:3000/api/v1"}},
+		{remote: "https://GitHub.com:443/acme/shop", want: forge.Place{Kind: forge.GitHub, Host: "github.com", Path: "acme/shop", API: "https://api.github.com"}},
 		{remote: "https://code.example.com/acme/shop", unknown: true},
 		{remote: "/srv/git/shop.git", unknown: true},
 		{remote: "", unknown: true},

@@ -15,8 +15,12 @@ import (
 // Executors returns the supported agents, installed or not, sorted by ID.
 func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 	for _, i := range m.options.Agents.List() {
-		list = append(list, Executor{ID: i.ID, Variants: i.Variants, Default: i.Default, Protocol: i.Kind,
-			MCP: i.MCP, FollowUp: i.FollowUp, Approvals: i.Approvals, Missing: i.Missing})
+		e := Executor{ID: i.ID, Variants: i.Variants, Default: i.Default, Protocol: i.Kind,
+			MCP: i.MCP, FollowUp: i.FollowUp, Approvals: i.Approvals, Missing: i.Missing}
+		if c, ok := m.options.Agents.Container(i.ID); ok {
+			e.Container = &c
+		}
+		list = append(list, e)
 	}
 	return list, nil
 }
@@ -40,7 +44,7 @@ func (r *run) agent() ending {
 		spec.Ask = r.ask
 	}
 	if r.box != nil {
-		spec.Box = r.box.command
+		spec.Box, spec.Kill = r.box.command, r.box.kill
 	}
 	if err := r.withImages(&spec); err != nil {
 		return failed(err.Error())

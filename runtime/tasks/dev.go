@@ -225,7 +225,12 @@ func freePort() (int, error) {
 // confine sets the sandbox. It has no git folder: the agent's own may be in use.
 func (s *devRun) confine(ctx context.Context, env []string) error {
 	r := &run{m: s.m, ctx: ctx, c: s.c, env: env}
-	err := s.m.db.View(ctx, func(tx *store.Tx) error {
+	at, err := s.m.Context(ctx, s.c.ID)
+	if err != nil {
+		return err
+	}
+	r.project = at.Project
+	err = s.m.db.View(ctx, func(tx *store.Tx) error {
 		p, err := latestProcess(ctx, tx, s.c.ID)
 		if p != nil {
 			r.p = *p
@@ -239,7 +244,7 @@ func (s *devRun) confine(ctx context.Context, env []string) error {
 	if err != nil || asked == "" {
 		return err
 	}
-	mode, why, err := box.Choose(ctx, asked)
+	mode, why, err := r.chooseSandbox(asked)
 	if err != nil || mode == box.None {
 		return err
 	}
@@ -247,13 +252,21 @@ func (s *devRun) confine(ctx context.Context, env []string) error {
 		return refuse(SandboxUnavailable, "set the project's sandbox network to on, or its sandbox to none",
 			"the sandbox closes the network, so no browser could reach the dev server of attempt %s", s.c.ID)
 	}
+	container, contained := r.container()
+	if container.Network != "" {
+		return refuse(SandboxUnavailable, "leave out container.network, so that the container uses this machine's network",
+			"the container is in the network %s, so no browser could reach the dev server of attempt %s", container.Network, s.c.ID)
+	}
 	sealed, err := s.c.tree.Sealed(ctx)
 	if err != nil {
 		return err
 	}
-	b := &sandbox{Sandbox: Sandbox{Mode: mode, Network: network, Why: why}, home: s.c.home()}
+	b := &sandbox{Sandbox: Sandbox{Mode: mode, Network: network, Why: why}, home: s.c.home(), image: contained}
 	if b.policy.Temp, err = os.MkdirTemp("", "deskhand-dev-"); err != nil {
 		return err
+	}
+	if mode == box.Container {
+		b.policy.Run, b.policy.Record = "dev-"+s.c.ID, filepath.Join(b.policy.Temp, "containers")
 	}
 	needs, _, _ := s.m.options.Agents.Boxing(r.p.Executor)
 	needs.Write, needs.Copy = nil, nil // the agent's own files, for example its credentials

@@ -1,10 +1,12 @@
 package tasks_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +54,8 @@ type settings struct {
 	Budgets    []string
 	Of         map[string]int // slots of single executors
 	Executors  []string       // additional fake executors
-	Serves     bool           // agents get tools at an address that names the person
+	Agents     map[string]executor.Config
+	Serves     bool // agents get tools at an address that names the person
 }
 
 func (s settings) options(place string) Options {
@@ -69,6 +72,7 @@ func (s settings) options(place string) Options {
 	for _, id := range s.Executors {
 		configs[id] = executor.Config{Kind: "fake"}
 	}
+	maps.Copy(configs, s.Agents)
 	agents, err := executor.New(configs)
 	if err != nil {
 		panic(err)
@@ -122,6 +126,7 @@ func openAt(t testing.TB, place string, r Repo, s settings) *desk {
 		s.MaxRunning = 50
 	}
 	d := &desk{options: s.options(place), place: place, t: t}
+	t.Cleanup(d.gone)
 	d.Manager, d.db = peerAndStore(t, place, d.options)
 	d.project, d.repo = project(t, d.Manager, r)
 	t.Cleanup(d.quiet)
@@ -143,6 +148,22 @@ func (d *desk) quiet() {
 			if _, err := d.Stop(context.Background(), a.ID, true); err != nil {
 				d.t.Errorf("Stop(%s) = %v", a.ID, err)
 			}
+		}
+	}
+}
+
+// gone waits for the ends of runners that were stopped. One that is only just
+// starting still writes to the test's folders, which could not be removed then.
+func (d *desk) gone() {
+	runs, _ := filepath.Glob(filepath.Join(d.options.Dir, "runs", "*"))
+	runner := func(file string) bool {
+		line, _ := os.ReadFile(file)
+		return slices.ContainsFunc(runs, func(run string) bool { return bytes.Contains(line, []byte(filepath.Base(run))) })
+	}
+	for since := time.Now(); time.Since(since) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // elsewhere there is nothing to see
+		if !slices.ContainsFunc(lines, runner) {
+			return
 		}
 	}
 }

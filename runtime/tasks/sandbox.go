@@ -59,14 +59,44 @@ type sandbox struct {
 	policy box.Policy
 	home   string
 	proxy  *box.Proxy
+	// image reports whether programs come from an image only, because the
+	// executor's kind is container.
+	image bool
 }
 
-// close closes the proxy and removes the temporary folder.
+// close removes the containers, closes the proxy and removes the temporary folder.
 func (s *sandbox) close() {
+	s.kill()
 	if s.proxy != nil {
 		s.proxy.Close()
 	}
 	os.RemoveAll(s.policy.Temp)
+}
+
+// kill implements [executor.Spec.Kill]. If an engine does not respond, the
+// container's record stays, and the container ends with its runner.
+func (s *sandbox) kill() {
+	if s.policy.Record != "" {
+		_ = box.RemoveContainers(context.Background(), s.policy.Record)
+	}
+}
+
+// stops returns controls that also kill the sandbox's containers.
+func (s *sandbox) stops(c controls) controls {
+	if s == nil || s.Mode != box.Container {
+		return c
+	}
+	return containerControls{c, s}
+}
+
+type containerControls struct {
+	controls
+	s *sandbox
+}
+
+func (c containerControls) Kill() {
+	c.controls.Kill()
+	c.s.kill()
 }
 
 // command implements [executor.Spec.Box].
@@ -77,7 +107,9 @@ func (s *sandbox) command(line, env []string, private string) ([]string, []strin
 // in returns the command line and the environment with which to run line in the sandbox.
 func (s *sandbox) in(dir string, line, env []string, private string) ([]string, []string, error) {
 	policy := s.policy
-	policy.Read = slices.Concat(policy.Read, box.Programs(variableOf(env, "PATH"), line[0], slices.Concat(policy.Hide, policy.Seal, box.Shared)))
+	if !s.image {
+		policy.Read = slices.Concat(policy.Read, box.Programs(variableOf(env, "PATH"), line[0], slices.Concat(policy.Hide, policy.Seal, box.Shared)))
+	}
 	if private != "" {
 		policy.Read = append(policy.Read, private)
 	}
@@ -95,10 +127,11 @@ func variableOf(env []string, name string) (value string) {
 
 // setup runs the setup scripts. They come from the person, and run outside the
 // sandbox unless an agent may already have changed the files that the scripts
-// run.
+// run. For an agent of kind container, they prepare what its image runs, so they
+// run in the container.
 func (r *run) setup() ending {
 	scripts := func() ending { return r.scripts(func(repo Repo) string { return repo.Setup }) }
-	if r.c.tree.AtBase(r.ctx) {
+	if _, contained := r.m.options.Agents.Container(r.p.Executor); !contained && r.c.tree.AtBase(r.ctx) {
 		return scripts()
 	}
 	return r.boxed(scripts)
@@ -121,7 +154,7 @@ func (r *run) boxed(inner func() ending) ending {
 	if asked == "" {
 		return r.watchRefs(do) // no sandbox is configured
 	}
-	mode, why, err := box.Choose(r.ctx, asked)
+	mode, why, err := r.chooseSandbox(asked)
 	if err != nil {
 		return failed("sandbox: " + errorText(err))
 	}
@@ -140,9 +173,33 @@ func (r *run) boxed(inner func() ending) ending {
 	return r.leaveSandbox(do())
 }
 
+// container returns the container of an agent of kind container, with what the
+// project changes. ok is false for other agents.
+func (r *run) container() (c box.ContainerConfig, ok bool) {
+	c, ok = r.m.options.Agents.Container(r.p.Executor)
+	return c.For(r.project.Name), ok
+}
+
+// chooseSandbox returns the mode to use for the configured one. For an agent of kind
+// container, why names the image.
+func (r *run) chooseSandbox(asked box.Mode) (mode box.Mode, why string, err error) {
+	c, contained := r.container()
+	if !contained {
+		return box.Choose(r.ctx, asked)
+	}
+	engine, has, err := box.EngineFor(r.ctx, c)
+	if err != nil {
+		return "", "", refuse(SandboxUnavailable, "install and start docker or podman", "executor %s needs a container: %v", r.p.Executor, err)
+	}
+	if !has && r.log != nil { // a dev server has another log
+		r.log.Append(logs.System(fmt.Sprintf("%s does not have the image %s yet, and pulls it", engine, c.Image)))
+	}
+	return box.Container, fmt.Sprintf("%s, image %s", engine, c.Image), nil
+}
+
 // confinement returns the sandbox configured for the run. The project's
 // configuration takes precedence, then the agent's, then the settings. An empty
-// mode means no sandbox.
+// mode means no sandbox. An agent of kind container has no other sandbox.
 func (r *run) confinement() (box.Mode, []string, error) {
 	c, err := r.m.Context(r.ctx, r.c.ID)
 	if err != nil {
@@ -154,6 +211,9 @@ func (r *run) confinement() (box.Mode, []string, error) {
 			mode = m
 			break
 		}
+	}
+	if _, contained := r.m.options.Agents.Container(r.p.Executor); contained {
+		mode = box.Container
 	}
 	if mode == box.Auto && r.m.options.Agents.Scripted(r.p.Executor) {
 		mode = "" // a person wrote the script, and can configure a sandbox explicitly
@@ -179,7 +239,14 @@ func (r *run) noteSandbox(s Sandbox) error {
 
 // enterSandbox creates the sandbox for the next process.
 func (r *run) enterSandbox(is Sandbox) (err error) {
-	s := &sandbox{Sandbox: is, home: r.c.home()}
+	_, contained := r.m.options.Agents.Container(r.p.Executor)
+	s := &sandbox{Sandbox: is, home: r.c.home(), image: contained}
+	if is.Mode == box.Container {
+		s.policy.Run, s.policy.Record = r.p.ID, r.m.containerRecord(r.p.ID)
+		if err := box.RemoveContainers(r.ctx, s.policy.Record); err != nil { // never two at a time
+			return err
+		}
+	}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -221,6 +288,18 @@ func (m *Manager) boxTemp(processID string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
+// containerRecord returns the path of the file that lists a process's containers.
+func (m *Manager) containerRecord(processID string) string {
+	return filepath.Join(m.runDir(processID), "containers")
+}
+
+// removeContainers removes the containers of a process whose runner has died.
+func (m *Manager) removeContainers(ctx context.Context, processID string) {
+	if err := box.RemoveContainers(ctx, m.containerRecord(processID)); err != nil {
+		m.options.Log.Warn("cannot remove a container", "process_id", processID, "error", err)
+	}
+}
+
 // allow fills in the policy. It allows what every agent needs, what this agent
 // needs, and the attempt's folders.
 func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
@@ -239,11 +318,27 @@ func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
 		rel, err := filepath.Rel(dir, p.Home)
 		return err == nil && (rel == "." || !strings.HasPrefix(rel, ".."))
 	})
-	all := box.Tools().And(needs)
+	container, contained := r.container()
+	all := box.Tools()
+	if contained {
+		all = box.GitSettings() // the image has its own tools
+		for _, dir := range slices.Concat([]string{o.Dir}, o.Private) {
+			if err := box.CheckMounts(container.Mounts, p.Home, dir); err != nil {
+				return refuse(SandboxUnavailable, "change the executor's container.mounts", "%v", err)
+			}
+		}
+	}
+	all = all.And(needs)
 	p.Read = slices.Concat(box.Expand(all.Read, p.Home, env), box.Expand(o.SandboxRead, p.Home, env), tree.Read, r.c.tree.GitFiles())
 	p.Write = slices.Concat(box.Expand(all.Write, p.Home, env), box.Expand(o.SandboxWrite, p.Home, env), tree.Write)
 	p.Copies = box.Expand(all.Copy, p.Home, env)
-	p.Image = o.Image
+	if p.Container = container; !contained {
+		p.Container = box.ContainerConfig{Image: o.Image}
+	}
+	if contained && runtime.GOOS != "linux" {
+		p.Self = append([]string{"deskhand"}, box.Args...) // this program does not run in the image
+		return nil
+	}
 	if p.Self = o.Boxed; p.Self == nil {
 		self, err := os.Executable()
 		if err != nil {
@@ -267,14 +362,16 @@ func homeOf(env []string) string {
 // closed, it also returns the proxy that the sandbox needs; the proxy runs
 // outside.
 func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, proxy *box.Proxy, err error) {
-	if slices.Equal(is.Network, []string{box.NetworkOn}) {
+	own, _ := r.container()
+	open := slices.Equal(is.Network, []string{box.NetworkOn})
+	if open && own.Network == "" {
 		return n, nil, nil
 	}
 	if !box.CanClose(is.Mode) {
 		return n, nil, refuse(SandboxUnavailable, "set tasks.sandbox_network to on, or install bubblewrap", "sandbox %s cannot close the network on this system", is.Mode)
 	}
 	var hosts box.Hosts
-	if !slices.Equal(is.Network, []string{box.NetworkOff}) {
+	if !open && !slices.Equal(is.Network, []string{box.NetworkOff}) {
 		hosts = slices.Concat(is.Network, needs.Hosts)
 	}
 	if door, err := url.Parse(r.url); err == nil && door.Port() != "" {
@@ -286,13 +383,14 @@ func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, 
 	if err != nil {
 		return n, nil, err
 	}
-	n = box.Network{Closed: true, Socket: proxy.Socket(), Ports: hosts.LoopbackPorts(), Proxy: proxy.Port()}
+	n = box.Network{Closed: !open, Socket: proxy.Socket(), Ports: hosts.LoopbackPorts(), Proxy: proxy.Port()}
 	return n, proxy, nil
 }
 
 // leaveSandbox copies the commits that were made in the sandbox into the
 // repositories.
 func (r *run) leaveSandbox(e ending) ending {
+	r.box.kill()
 	killOrphans(r.p.AttemptID) // kill them before git reads files that they write
 	r.box.close()
 	r.box = nil

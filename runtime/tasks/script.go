@@ -72,7 +72,7 @@ func (r *run) script(dir, script string) ending {
 		<-done
 		return failed(err.Error())
 	}
-	r.await(done, group)
+	r.await(done, r.box.stops(group))
 	e := scriptEnding(ended, textutil.Shorten(said.Reason(), mostOfReason))
 	if text := said.Text(lastOfScript); e.State == Failed && text != "" {
 		r.log.Append(logs.Failed(text))

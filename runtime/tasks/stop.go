@@ -93,6 +93,7 @@ func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why erro
 		return why
 	}
 	p.agent.Kill()
+	m.removeContainers(ctx, p.ID)
 	killOrphans(attemptID)
 	return fmt.Errorf("the agent was stopped, but its new state could not be stored: %w", why)
 }

@@ -135,6 +135,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 			p.runner.Kill()
 			p.agent.Kill()
 		}
+		m.removeContainers(ctx, p.ID)
 		killOrphans(p.AttemptID)
 		var err error
 		w, err = m.recoverProcess(ctx, p)

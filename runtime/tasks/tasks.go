@@ -237,6 +237,9 @@ type Executor struct {
 	// Missing is the reason why the executor cannot be started. It is empty if
 	// the executor can be started.
 	Missing string
+	// Container is the container of an executor of kind container. It is nil for
+	// other executors.
+	Container *box.ContainerConfig
 }
 
 // Page selects one page of a list.

@@ -138,8 +138,8 @@ func (s *Settings) agents() (*executor.Table, error) {
 	all := table.Configs()
 	for _, info := range table.List() {
 		// If the agent's program is missing, the wrapper would hide this, so only
-		// installed agents are wrapped.
-		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 {
+		// installed agents are wrapped. In a container, there is no wrapper.
+		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 && c.Agent == "" {
 			c.Command = slices.Concat(wrap, c.Command)
 			if c.Resume != nil {
 				c.Resume = slices.Concat(wrap, c.Resume)

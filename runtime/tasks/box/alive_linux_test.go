@@ -99,34 +99,3 @@ func TestAProgramOfAnImageIsFoundByName(t *testing.T) {
 		t.Errorf("without an image: said %q, %v", out, err)
 	}
 }
-
-// Docker's client is often installed without its daemon.
-func TestTheEngineThatWorksIsTaken(t *testing.T) {
-	p, _, work := policy(t)
-	bin := t.TempDir()
-	for name, text := range map[string]string{"docker": "#!/bin/sh\necho no daemon >&2\nexit 1\n", "podman": "#!/bin/sh\n"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", bin)
-	p.Image = "agents:1"
-	p.Self = []string{filepath.Join(bin, "podman")}
-	p.Read = append(p.Read, p.Self[0])
-	line, _, err := p.Command(Container, work, []string{"agent"}, nil)
-	if err != nil || line[0] != "podman" {
-		t.Fatalf("line %q, %v", line, err)
-	}
-	mounted := 0
-	for _, a := range line {
-		if strings.HasSuffix(a, ",target="+p.Self[0]+",readonly") {
-			mounted++
-		}
-	}
-	if mounted != 1 {
-		t.Errorf("%s is mounted %d times, which engines refuse: %q", p.Self[0], mounted, line)
-	}
-	if rootless := at(line, "--userns", "keep-id") >= 0; rootless != (os.Getuid() != 0) {
-		t.Errorf("keep-id is %v for user %d", rootless, os.Getuid())
-	}
-}

@@ -53,9 +53,11 @@ type Policy struct {
 	Temp string
 	// Network restricts the network. The zero value allows everything.
 	Network Network
-	// Image and Engine apply to containers. Engine is docker or podman. If it
-	// is empty, the first of these that works is used.
-	Image, Engine string
+	// Container applies to containers.
+	Container ContainerConfig
+	// Run names the run to which a container belongs, and Record is the path of
+	// the file that lists its containers: see [RemoveContainers]. Both may be empty.
+	Run, Record string
 	// Self is the command line that makes this program call [Main].
 	Self []string
 }
@@ -118,7 +120,7 @@ var unsafeVariables = []string{"DESKHAND_CONFIG", "DESKHAND_STATE", "SSH_AUTH_SO
 // with the given mode. env is the environment for line, and dir is the working
 // directory.
 func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []string, error) {
-	env = p.environment(mode, env)
+	env, added := p.environment(mode, env)
 	if err := os.MkdirAll(filepath.Join(p.Temp, "tmp"), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create a sandbox's folder: %w", err)
 	}
@@ -126,6 +128,11 @@ func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []
 	if err != nil {
 		return nil, nil, err
 	}
+	if mode == Container {
+		in.Env = added
+		return p.container(dir, line, env, in)
+	}
+	env = append(env, added...)
 	inside, err := json.Marshal(in)
 	if err != nil {
 		return nil, nil, err
@@ -138,9 +145,6 @@ func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []
 		return inner, env, nil
 	case Seatbelt:
 		return p.seatbelt(inner), env, nil
-	case Container:
-		outer, err := p.container(dir, inner, env)
-		return outer, env, err
 	case None:
 		return line, env, nil
 	}
@@ -156,7 +160,9 @@ func ModeNames() string {
 	return strings.Join(names, ", ")
 }
 
-func (p Policy) environment(mode Mode, env []string) []string {
+// environment returns the variables of env that are safe in a sandbox, and those
+// that the sandbox adds. The latter contain no secrets.
+func (p Policy) environment(mode Mode, env []string) (safe, added []string) {
 	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(unsafeVariables, name)
@@ -165,19 +171,19 @@ func (p Policy) environment(mode Mode, env []string) []string {
 	if mode == Landlock || mode == Seatbelt { // these modes share the system's /tmp
 		temp = filepath.Join(p.Temp, "tmp")
 	}
-	env = append(env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "DESKHAND_SANDBOX="+string(mode))
+	added = append(added, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "DESKHAND_SANDBOX="+string(mode))
 	if p.privateHome(mode) {
 		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "XDG_") })
-		env = append(env, "HOME="+filepath.Join(p.Temp, homeFolder))
+		added = append(added, "HOME="+filepath.Join(p.Temp, homeFolder))
 	}
 	if p.Network.Closed && p.Network.Proxy > 0 {
 		at := fmt.Sprintf("http://127.0.0.1:%d", p.Network.Proxy)
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
-			env = append(env, name+"="+at)
+			added = append(added, name+"="+at)
 		}
-		env = append(env, "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1", "NODE_USE_ENV_PROXY=1")
+		added = append(added, "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1", "NODE_USE_ENV_PROXY=1")
 	}
-	return env
+	return env, added
 }
 
 // privateHome reports whether the program needs another home folder, because
@@ -222,6 +228,8 @@ func (p Policy) inner(mode Mode) (in Inner, err error) {
 	}
 	if p.Network.Closed && (mode == Bwrap || mode == Container) {
 		in.Socket, in.Ports, in.Proxy = p.Network.Socket, p.Network.Ports, p.Network.Proxy
+	} else if mode == Container && p.Container.Network != "" { // which does not reach this machine's loopback
+		in.Socket, in.Ports = p.Network.Socket, p.Network.Ports
 	}
 	return in, nil
 }

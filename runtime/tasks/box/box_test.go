@@ -87,47 +87,6 @@ func TestTheProfileOfSandboxExec(t *testing.T) {
 	}
 }
 
-// The engine in this test records its arguments.
-func TestTheCommandLineOfAContainer(t *testing.T) {
-	p, home, work := policy(t)
-	bin := t.TempDir()
-	said := filepath.Join(bin, "said")
-	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\nfor a; do echo \"$a\"; done > "+said+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin)
-	p.Image = "agents:1"
-	line, _, err := p.Command(Container, work, []string{"agent", "-p"}, []string{"PATH=/host/bin", "KEY=secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := runQuietly(t.Context(), filepath.Join(bin, line[0]), line[1:]...); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(said)
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for _, want := range [][2]string{{"--network", "host"}, {"--cap-drop", "ALL"}, {"--workdir", work}, {"--env", "KEY"}, {"--mount", "type=bind,source=" + work + ",target=" + work}, {"--mount", "type=bind,source=/bin/deskhand,target=/bin/deskhand,readonly"}} {
-		if at(args, want[0], want[1]) < 0 {
-			t.Errorf("no %q in %q", want, args)
-		}
-	}
-	joined := strings.Join(args, " ")
-	if strings.Contains(joined, "secret") || strings.Contains(joined, "source="+home+",") || !strings.Contains(joined, " agents:1 /bin/deskhand tasks boxed ") {
-		t.Errorf("line %q", args)
-	}
-	p.Network.Closed = true
-	if line, _, _ = p.Command(Container, work, []string{"agent"}, nil); at(line, "--network", "none") < 0 {
-		t.Errorf("closed: %q", line)
-	}
-	p.Image = ""
-	if _, _, err := p.Command(Container, work, []string{"agent"}, nil); err == nil {
-		t.Error("a container without an image is no error")
-	}
-}
-
 // Landlock can only allow, so everything around a hidden folder is listed.
 func TestLandlockAllowsAllButWhatIsHidden(t *testing.T) {
 	p, home, work := policy(t)
@@ -173,7 +132,8 @@ func TestAttackBoxAHiddenFolderInAShownOne(t *testing.T) {
 			}
 		})
 		t.Run("container "+name, func(t *testing.T) {
-			p.Image, p.Engine = "agents:1", "docker"
+			t.Setenv("PATH", fakeEngines(t, map[string]string{"docker": "{}"}))
+			p.Container.Image = "agents:1"
 			line, _, err := p.Command(Container, work, []string{"agent"}, nil)
 			if err != nil || at(line, "--tmpfs", state) < 0 || !slices.ContainsFunc(line, func(a string) bool { return strings.HasPrefix(a, home+":") }) {
 				t.Errorf("line %q, %v: %s is not hidden", line, err, state)

@@ -146,7 +146,7 @@ func trySeatbelt(ctx context.Context) (string, error) {
 }
 
 func tryContainer(ctx context.Context) (string, error) {
-	_, err := workingEngine(ctx)
+	_, err := findEngine(ctx, "")
 	return "", err
 }
 

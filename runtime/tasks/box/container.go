@@ -2,108 +2,180 @@ package box
 
 import (
 	"context"
-	"errors"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// engines lists the programs that run containers, in order of preference.
-var engines = []string{"docker", "podman"}
+// containerPrefix begins the name of every container, and containerLabel is the
+// label with the run to which it belongs.
+const (
+	containerPrefix = "deskhand-"
+	containerLabel  = "deskhand.run"
+)
 
-var engineTried struct {
-	sync.Mutex
-	path, name string // value of PATH, and the engine that works with that value
-}
-
-// workingEngine returns the first engine that works. An installed engine may
-// not work, for example if docker's client is installed without its daemon.
-func workingEngine(ctx context.Context) (string, error) {
-	t := &engineTried
-	t.Lock()
-	defer t.Unlock()
-	if t.name != "" && t.path == os.Getenv("PATH") {
-		return t.name, nil
-	}
-	var reasons []string
-	for _, e := range engines {
-		if _, err := exec.LookPath(e); err != nil {
-			continue
-		}
-		err := runQuietly(ctx, e, "info", "--format", "{{.}}")
-		if err == nil {
-			t.path, t.name = os.Getenv("PATH"), e
-			return e, nil
-		}
-		reasons = append(reasons, fmt.Sprintf("%s: %v", e, err))
-	}
-	if reasons == nil {
-		return "", errors.New("neither docker nor podman is on the path")
-	}
-	return "", errors.New(strings.Join(reasons, "; "))
-}
-
-// container returns a command line for docker or podman. The container contains
-// only what is in the image, so the image must contain git and the agent's
-// program.
-func (p Policy) container(dir string, inner, env []string) ([]string, error) {
-	engine, err := p.Engine, error(nil)
-	if engine == "" {
-		engine, err = workingEngine(context.Background())
-	}
+// container returns a command line for docker or podman, and the environment of
+// that program. line is what the container runs. The container contains only what
+// is in the image, so the image must contain git and the agent's program.
+//
+// No value of a variable is in the command line: the engine takes the values from
+// its own environment.
+func (p Policy) container(dir string, line, env []string, in Inner) (outer, outerEnv []string, err error) {
+	e, err := findEngine(context.Background(), p.Container.Engine)
 	if err != nil {
-		return nil, fault.New(SandboxUnavailable, err.Error(), "install and start docker or podman, or set tasks.sandbox to auto")
+		return nil, nil, fault.New(SandboxUnavailable, err.Error(), "install and start docker or podman, or set tasks.sandbox to auto")
 	}
-	if p.Image == "" {
-		return nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to an image with git and the agent")
+	if p.Container.Image == "" {
+		return nil, nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to an image with git and the agent")
 	}
-	network := "host" // the attempt's tools listen on loopback
-	if p.Network.Closed {
-		network = "none"
+	if wrong := p.Container.Check(); wrong != "" {
+		return nil, nil, fault.New(SandboxUnavailable, "container: "+wrong, "")
 	}
-	line := []string{engine, "run", "--rm", "--interactive", "--init", "--network", network, "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
-		"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), "--workdir", dir, "--tmpfs", "/tmp:exec"}
-	if engine == "podman" && os.Getuid() != 0 {
-		line = append(line, "--userns", "keep-id") // otherwise the user's files would belong to root inside
+	outer = []string{e.program, "run", "--rm", "--interactive", "--init", "--name", containerPrefix + p.runName() + "-" + strings.ToLower(rand.Text()[:10])}
+	if p.Run != "" {
+		outer = append(outer, "--label", containerLabel+"="+p.runName())
+	}
+	outer = append(outer, "--network", p.containerNetwork(), "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"--security-opt", "label=disable", // SELinux would hide the folders; a relabel would change the user's files
+		"--workdir", dir, "--tmpfs", "/tmp:exec")
+	outer = slices.Concat(outer, e.user(), p.Container.limits())
+	mounts, err := p.mounts()
+	if err != nil {
+		return nil, nil, fault.New(SandboxUnavailable, err.Error(), "")
+	}
+	outer = append(outer, mounts...)
+	names, outerEnv, plain := containerEnvironment(env)
+	in.Env = append(plain, in.Env...)
+	for _, name := range names {
+		outer = append(outer, "--env", name)
+	}
+	inside, err := json.Marshal(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	inner := slices.Concat(p.Self, []string{string(inside), "--"}, line)
+	// An image's own entry point would get the command as its arguments.
+	outer = append(outer, "--entrypoint", inner[0], p.Container.Image)
+	return append(outer, inner[1:]...), outerEnv, recordContainer(p.Record, e, outer[slices.Index(outer, "--name")+1])
+}
+
+// runName is the run's ID as part of a container's name.
+func (p Policy) runName() string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(p.Run))
+}
+
+func (p Policy) containerNetwork() string {
+	switch {
+	case p.Network.Closed:
+		return "none"
+	case p.Container.Network != "":
+		return p.Container.Network
+	}
+	return "host" // the attempt's tools listen on loopback
+}
+
+// containerEnvironment returns the names of the variables that the engine takes
+// over from its own environment, and that environment. The variables in plain
+// would change what the engine itself does, so the container sets them inside.
+// They hold paths, never secrets.
+func containerEnvironment(env []string) (names, engineEnv, plain []string) {
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); name == "PATH" || configuresEngine(name) {
+			engineEnv = append(engineEnv, v)
+		}
+	}
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		switch {
+		case name == "PATH", strings.Contains(name, "*"): // the image has its own PATH; podman takes * as a wildcard
+		case configuresEngine(name):
+			plain = append(plain, v)
+		default:
+			engineEnv = append(engineEnv, v)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, engineEnv, plain
+}
+
+// mounts returns the engine's options for the policy's paths.
+func (p Policy) mounts() (line []string, err error) {
+	var shown []string
+	add := func(source, target, how string) { // engines reject a path that is mounted twice
+		if strings.ContainsAny(source+target, ",\"\r\n") {
+			err = fmt.Errorf("%q cannot be mounted in a container: it contains a comma, a quote or a line break", source)
+			return
+		}
+		if !slices.Contains(shown, target) {
+			shown = append(shown, target)
+			line = append(line, "--mount", "type=bind,source="+source+",target="+target+how)
+		}
+	}
+	empty := func(path string, folder bool) {
+		switch {
+		case slices.Contains(shown, path):
+		case folder:
+			shown = append(shown, path)
+			line = append(line, "--tmpfs", path)
+		default:
+			add(os.DevNull, path, ",readonly")
+		}
 	}
 	if p.Home != "" {
 		line = append(line, "--tmpfs", p.Home+":exec,mode=1777")
 	}
-	var shown []string
-	mount := func(path, how string) { // engines reject a path that is mounted twice
-		if slices.Contains(shown, path) {
-			return
-		}
-		shown = append(shown, path)
-		line = append(line, "--mount", "type=bind,source="+path+",target="+path+how)
-	}
 	for _, one := range p.parts() {
 		switch one.what {
 		case read:
-			mount(one.path, ",readonly")
+			add(one.path, one.path, ",readonly")
 		case write:
-			mount(one.path, "")
+			add(one.path, one.path, "")
 		case hide, seal: // already hidden, unless it is inside a mounted folder
-			within := func(dir string) bool { return strings.HasPrefix(one.path, dir+"/") }
-			if one.path != p.Home && isFolder(one.path) && slices.ContainsFunc(shown, within) {
-				line = append(line, "--tmpfs", one.path)
+			if one.path != p.Home && isFolder(one.path) && slices.ContainsFunc(shown, func(dir string) bool { return below(one.path, dir) }) {
+				empty(one.path, true)
 			}
 		}
 	}
-	mount(p.Temp, ",readonly")
+	add(p.Temp, p.Temp, ",readonly")
 	if filepath.IsAbs(p.Self[0]) {
-		mount(p.Self[0], ",readonly")
+		add(p.Self[0], p.Self[0], ",readonly")
 	}
-	for _, v := range env {
-		if name, _, _ := strings.Cut(v, "="); name != "PATH" { // the image has its own PATH
-			line = append(line, "--env", name)
+	for _, text := range p.Container.Mounts {
+		m, e := ParseMount(text)
+		if e == nil {
+			m, e = m.at(p.Home)
+		}
+		if e != nil {
+			return nil, e
+		}
+		how := ",readonly"
+		if m.Writable {
+			how = ""
+		}
+		add(m.Source, m.Target, how)
+		for _, secret := range p.Seal { // stays hidden below the mount's target too
+			if real, e := filepath.EvalSymlinks(secret); e == nil && below(real, m.Source) {
+				empty(filepath.Join(m.Target, strings.TrimPrefix(real, m.Source)), isFolder(real))
+			}
 		}
 	}
-	return append(append(line, p.Image), inner...), nil
+	return line, err
+}
+
+// below reports whether a path is in a folder, at any depth.
+func below(path, folder string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }

@@ -39,6 +39,12 @@ func Tools() (n Needs) {
 	return n
 }
 
+// GitSettings returns the user's settings of git. They are all that an image needs
+// in addition to its own tools.
+func GitSettings() Needs {
+	return Needs{Read: []string{"~/.gitconfig", "$XDG_CONFIG_HOME/git/config", "$XDG_CONFIG_HOME/git/ignore", "$XDG_CONFIG_HOME/git/attributes"}}
+}
+
 // usual maps variables that contain a folder's path to their default values.
 var usual = map[string]string{
 	"XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache", "XDG_DATA_HOME": "~/.local/share", "XDG_STATE_HOME": "~/.local/state",

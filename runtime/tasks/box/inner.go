@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -26,6 +27,9 @@ type Inner struct {
 	// Image reports whether the file system comes from a container image. In
 	// that case, a program that is missing at its path is looked up by name.
 	Image bool `json:",omitempty"`
+	// Env is added to the environment. It contains no secrets, because the
+	// process list shows it.
+	Env []string `json:",omitempty"`
 	// Alive is the path of a file that a process outside keeps locked. The
 	// sandbox ends when that process exits. If Alive is empty, no process is
 	// watched.
@@ -62,6 +66,15 @@ func boxedMain(args []string) (int, error) {
 	if err := in.placeFiles(); err != nil {
 		return exitBroken, err
 	}
+	for _, v := range in.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return exitBroken, err
+		}
+	}
+	if in.Image {
+		findable()
+	}
 	line := args[2:]
 	program, err := exec.LookPath(line[0])
 	if err != nil && in.Image {
@@ -85,6 +98,14 @@ func boxedMain(args []string) (int, error) {
 	}
 	in.endWith()
 	return in.runProgram(program, line)
+}
+
+// findable adds this program's folder to the end of the search path, so that an agent
+// in an image can call deskhand.
+func findable() {
+	if self, err := os.Executable(); err == nil {
+		os.Setenv("PATH", os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Dir(self))
+	}
 }
 
 // placeFiles creates the links and copies.

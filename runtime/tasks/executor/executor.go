@@ -11,6 +11,8 @@
 //	shell   a command that prints text and exits
 //	fake    an agent that executes its prompt, for tests
 //	a2a     an agent that is reached over the network and has no process here
+//
+// The kind container runs an agent of one of the other kinds in a container.
 package executor
 
 import (
@@ -23,6 +25,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,7 +49,7 @@ type kind struct {
 }
 
 // kinds lists all kinds. Each is in the file with its name.
-var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind}
+var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind, containerKind}
 
 // Kinds returns the names of all kinds.
 func Kinds() []string {
@@ -59,9 +62,10 @@ func Kinds() []string {
 
 func kindNames() string { return strings.Join(Kinds(), ", ") }
 
-// kind returns an agent's kind, or the zero value if there is no such kind.
+// kind returns an agent's kind, or the zero value if there is no such kind. For an
+// agent in a container, it is the kind of the agent.
 func (c Config) kind() kind {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == c.Kind })
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == cmp.Or(c.runs, c.Kind) })
 	if i < 0 {
 		return kind{}
 	}
@@ -117,8 +121,14 @@ type Config struct {
 	Home    box.Needs `json:"home,omitzero"`
 	Sandbox box.Mode  `json:"sandbox,omitempty"`
 	Network []string  `json:"sandbox_network,omitempty"`
+	// Agent is the ID of the agent that kind container runs, and Container is its
+	// container. The other fields change that agent's.
+	Agent     string              `json:"agent,omitempty"`
+	Container box.ContainerConfig `json:"container,omitzero"`
 	// Disabled removes the agent from the list.
 	Disabled bool `json:"disabled,omitempty"`
+
+	runs string // kind of the agent in a container; empty for other kinds
 }
 
 // Variant changes a Config.
@@ -174,6 +184,9 @@ func New(configured map[string]Config) (*Table, error) {
 		}
 		t.configs[Canonical(id)] = c
 	}
+	if err := t.contain(); err != nil {
+		return nil, err
+	}
 	maps.DeleteFunc(t.configs, func(_ string, c Config) bool { return c.Disabled })
 	return t, nil
 }
@@ -186,6 +199,7 @@ func (c Config) amended(by Config) Config {
 	c.Auth, c.Default, c.Install = cmp.Or(by.Auth, c.Auth), cmp.Or(by.Default, c.Default), cmp.Or(by.Install, c.Install)
 	c.Env, c.Headers, c.Variants = merged(c.Env, by.Env), merged(c.Headers, by.Headers), merged(c.Variants, by.Variants)
 	c.Home, c.Sandbox, c.Network = c.Home.And(by.Home), cmp.Or(by.Sandbox, c.Sandbox), or(by.Network, c.Network)
+	c.Agent, c.Container = cmp.Or(by.Agent, c.Agent), c.Container.Over(by.Container)
 	c.Disabled = by.Disabled
 	return c
 }
@@ -215,9 +229,7 @@ func Canonical(id string) string {
 }
 
 func check(id string, c Config) error {
-	bad := func(format string, args ...any) error {
-		return fault.New(InvalidArgument, fmt.Sprintf("executor %s: ", id)+fmt.Sprintf(format, args...), "change tasks.executors."+id+" in the configuration")
-	}
+	bad := func(format string, args ...any) error { return misconfigured(id, format, args...) }
 	if id == "" || strings.ContainsFunc(Canonical(id), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' }) {
 		return bad("an ID may only contain letters, digits, dashes and dots")
 	}
@@ -225,6 +237,11 @@ func check(id string, c Config) error {
 		return nil
 	}
 	k := c.kind()
+	if c.Kind == containerKind.name {
+		k = containerKind
+	} else if c.Agent != "" || !reflect.ValueOf(c.Container).IsZero() {
+		return bad("agent and container need the kind container")
+	}
 	if k.name == "" {
 		return bad("kind %q is not one of %s", c.Kind, kindNames())
 	}
@@ -237,10 +254,21 @@ func check(id string, c Config) error {
 	if err := box.CheckNetwork(c.Network); err != nil {
 		return bad("sandbox_network: %v", err)
 	}
+	if k.name == containerKind.name {
+		return nil // its variants may be the agent's: see contain
+	}
+	return checkDefault(id, c)
+}
+
+func checkDefault(id string, c Config) error {
 	if _, ok := c.Variants[c.Default]; c.Default != "" && !ok {
-		return bad("its default %q is not one of its variants", c.Default)
+		return misconfigured(id, "its default %q is not one of its variants", c.Default)
 	}
 	return nil
+}
+
+func misconfigured(id, format string, args ...any) error {
+	return fault.New(InvalidArgument, fmt.Sprintf("executor %s: ", id)+fmt.Sprintf(format, args...), "change tasks.executors."+id+" in the configuration")
 }
 
 // List returns all agents, sorted by ID.
@@ -267,7 +295,9 @@ func (t *Table) Boxing(id string) (needs box.Needs, mode box.Mode, network []str
 }
 
 // Scripted reports whether an agent only executes its prompt line by line.
-func (t *Table) Scripted(id string) bool { return t.configs[Canonical(id)].Kind == "fake" }
+func (t *Table) Scripted(id string) bool {
+	return t.configs[Canonical(id)].kind().name == fakeKind.name
+}
 
 // Here reports whether an agent is a program on this machine.
 func (t *Table) Here(id string) bool { return t.configs[Canonical(id)].kind().abandon == nil }
@@ -280,6 +310,9 @@ func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pas
 func (c Config) missing(path string) string {
 	if _, missing := c.credentials(); missing != "" {
 		return missing
+	}
+	if c.runs != "" { // its program is in the image
+		return box.MissingEngine(c.Container.Engine)
 	}
 	if len(c.Command) == 0 {
 		return ""

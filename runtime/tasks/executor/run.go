@@ -184,25 +184,10 @@ func (l *launch) clean() {
 }
 
 func (l *launch) start(d driver) (*Run, error) {
-	path := os.Getenv("PATH")
-	for _, v := range l.env {
-		if p, ok := strings.CutPrefix(v, "PATH="); ok {
-			path = p
-		}
-	}
-	program, err := look(l.args[0], path)
+	cmd, err := l.command()
 	if err != nil {
 		l.clean()
-		return nil, fault.New(ExecutorUnavailable, l.missing(path), l.Install)
-	}
-	cmd := exec.Command(program)
-	cmd.Args = l.args
-	cmd.Dir, cmd.Env = l.spec.Dir, l.env
-	if l.spec.Box != nil {
-		if cmd, err = l.boxed(program); err != nil {
-			l.clean()
-			return nil, err
-		}
+		return nil, err
 	}
 	pipes, err := connect(cmd)
 	if err != nil {
@@ -221,6 +206,30 @@ func (l *launch) start(d driver) (*Run, error) {
 	r.ctx = ctx
 	go r.supervise(cmd, g, pipes, l, d, cancel)
 	return r, nil
+}
+
+// command returns the command that runs the program, in its sandbox if there is one.
+func (l *launch) command() (*exec.Cmd, error) {
+	if l.runs != "" {
+		return l.inContainer()
+	}
+	path := os.Getenv("PATH")
+	for _, v := range l.env {
+		if p, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = p
+		}
+	}
+	program, err := look(l.args[0], path)
+	if err != nil {
+		return nil, fault.New(ExecutorUnavailable, l.missing(path), l.Install)
+	}
+	if l.spec.Box != nil {
+		return l.boxed(program)
+	}
+	cmd := exec.Command(program)
+	cmd.Args = l.args
+	cmd.Dir, cmd.Env = l.spec.Dir, l.env
+	return cmd, nil
 }
 
 // boxed returns the command that runs the program in its sandbox.
@@ -344,8 +353,13 @@ func (r *Run) Interrupt() {
 // do so.
 func (r *Run) Terminate() { r.group.Terminate() }
 
-// Kill kills the group.
-func (r *Run) Kill() { r.group.Kill() }
+// Kill kills the group, and what the group does not contain.
+func (r *Run) Kill() {
+	r.group.Kill()
+	if r.spec.Kill != nil {
+		r.spec.Kill()
+	}
+}
 
 // sendPrompt writes the prompt to the agent's stdin and closes it.
 func (r *Run) sendPrompt() {

@@ -37,6 +37,9 @@ type Spec struct {
 	// folder that the process must be able to read, or "". If Box is nil, there
 	// is no sandbox.
 	Box func(line, env []string, private string) (boxed, boxedEnv []string, err error)
+	// Kill kills what Box starts outside the process group, for example a
+	// container. It may be nil, and may be called several times.
+	Kill func()
 	// Log receives the agent's output.
 	Log Log
 	// Ask puts the agent's question to a person and waits for the answer. If

@@ -243,7 +243,7 @@ func (s *scan) number() bool {
 		return false
 	}
 	start := s.at
-	for s.at < len(s.text) && (named(rune(s.text[s.at]), "") || s.text[s.at] == '.' && s.at+1 < len(s.text) && s.text[s.at+1] >= '0' && s.text[s.at+1] <= '9') {
+	for s.name(""); s.at+1 < len(s.text) && s.text[s.at] == '.' && s.text[s.at+1] >= '0' && s.text[s.at+1] <= '9'; s.name("") {
 		s.at++
 	}
 	s.token("m", start)
@@ -257,6 +257,17 @@ func named(r rune, letters string) bool {
 		r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || letters != "" && strings.ContainsRune(letters, r)
 }
 
+// name moves behind the characters of a name, whole characters at a time.
+func (s *scan) name(letters string) {
+	for s.at < len(s.text) {
+		r, n := utf8.DecodeRuneInString(s.text[s.at:])
+		if !named(r, letters) {
+			return
+		}
+		s.at += n
+	}
+}
+
 // stringPrefixes are the names that may stand directly before a string.
 const stringPrefixes = " r b f u rb br fr rf l u8 "
 
@@ -265,13 +276,7 @@ func (s *scan) word() bool {
 	if s.decorators && s.text[s.at] == '@' {
 		s.at++
 	}
-	for s.at < len(s.text) {
-		r, n := utf8.DecodeRuneInString(s.text[s.at:])
-		if !named(r, s.letters) {
-			break
-		}
-		s.at += n
-	}
+	s.name(s.letters)
 	if s.at == start || s.text[start] == '@' && s.decorators && s.at == start+1 {
 		s.at = start
 		return false
@@ -334,28 +339,28 @@ func (s *scan) tag() {
 	if s.comment() {
 		return
 	}
-	if s.text[s.at] != '<' || s.at+1 == len(s.text) || !named(rune(s.text[s.at+1]), "/!?") {
-		s.at++
+	start := s.at
+	s.at++
+	if s.text[start] != '<' {
 		return
 	}
-	start := s.at
-	for s.at++; s.at < len(s.text) && named(rune(s.text[s.at]), "/!?:.-"); s.at++ {
+	if s.name("/!?:.-"); s.at == start+1 || strings.IndexByte(":.-", s.text[start+1]) >= 0 {
+		s.at = start + 1
+		return
 	}
 	s.token("f", start)
 	for s.at < len(s.text) && s.text[s.at] != '>' && s.text[s.at] != '<' {
 		start = s.at
-		switch c := s.text[s.at]; {
-		case c == '"' || c == '\'':
+		if c := s.text[s.at]; c == '"' || c == '\'' {
 			s.at++
 			s.upTo(string(c))
 			s.token("s", start)
-		case named(rune(c), ":@"):
-			for s.at < len(s.text) && named(rune(s.text[s.at]), "-:.@") {
-				s.at++
-			}
-			s.token("b", start)
-		default:
+			continue
+		}
+		if s.name("-:.@"); s.at == start {
 			s.at++
+		} else {
+			s.token("b", start)
 		}
 	}
 	if s.at < len(s.text) && s.text[s.at] == '>' {

@@ -50,6 +50,8 @@ func TestColours(t *testing.T) {
 		{"a.lua", "--[[ a\nb ]] local s = [[x]] -- c", "c«--[[ a»\nc«b ]]» k«local» s = s«[[x]]» c«-- c»"},
 		{"a.tf", "resource \"a\" \"b\" {\n  count = 2\n}", "k«resource» s«\"a\"» s«\"b\"» {\n  f«count» = m«2»\n}"},
 		{"a.md", "# T\nuse `a` and\n```go\nx\n```", "# T\nuse s«`a`» and\ns«```go»\ns«x»\ns«```»"},
+		{"a.go", "x := 9é + 5€ + 1.5", "x := m«9é» + m«5»€ + m«1.5»"},
+		{"a.html", "<größe maß='1'>5€</größe> <", "f«<größe» b«maß»=s«'1'»f«>»5€f«</größe»f«>» <"},
 		{"crlf.go", "// a\r\nvar x\r\n", "c«// a\r»\nk«var» x\r\n"},
 	} {
 		if got := shown(coloured(c.name, []byte(c.text))); got != c.want {
