@@ -14,6 +14,7 @@
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make survive    kill servers, launchers, runners and agents, in sandboxes too, at 100 random moments each (an hour)
 # make simulate [STEPS=1000000] [SEED=1]   the rules of questions and attempts on hosts that are cut off, restart and have wrong clocks (minutes)
+# make outages [OUTAGES=30] [FAILOVERS=5]   crash PostgreSQL and promote its replica so often while people answer: is an acknowledged answer lost?
 # make attack     try everything that a stranger or an agent could, in one table of what held (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
@@ -42,7 +43,7 @@ SLOWEST = ./cmd/deskhand ./runtime/tasks
 AT_ONCE ?= 3
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image test-containers simulate
+.PHONY: all build demo site recording test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image test-containers simulate outages
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -116,6 +117,9 @@ fuzz:
 
 survive:
 	SURVIVE=100 $(GO) test -count=1 -timeout 120m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
+
+outages:
+	OUTAGES=$(or $(OUTAGES),30) FAILOVERS=$(or $(FAILOVERS),5) $(GO) test -count 1 -timeout 60m -run 'AcknowledgedAnswersSurvive' -v ./runtime/elicit
 
 attack:
 	@ATTACK=all $(GO) test -json -count=1 -timeout 60m -run '^TestAttack' $$(git grep -l 'func TestAttack' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') | \

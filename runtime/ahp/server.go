@@ -41,8 +41,7 @@ type Options struct {
 	// reported.
 	Name, Version string
 	// MaxClients limits the number of open connections; more are refused. If
-	// zero, it is 500, which leaves some of the HTTP server's 512 connections
-	// for other uses.
+	// zero, only the HTTP server limits them.
 	MaxClients int
 	// Replay is the maximum number of missed changes that a reconnecting client
 	// receives one by one; beyond that it receives the state. If zero, it is
@@ -77,7 +76,6 @@ func watcher(ctx context.Context) (c access.Caller, key string) {
 
 // New returns a server. It does not open the hub yet.
 func New(o Options) *Server {
-	o.MaxClients = cmp.Or(o.MaxClients, 500)
 	o.Replay = cmp.Or(o.Replay, 1000)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -113,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) join(ctx context.Context) (*conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.conns) >= s.options.MaxClients {
+	if s.closed || s.options.MaxClients > 0 && len(s.conns) >= s.options.MaxClients {
 		return nil, nil
 	}
 	caller, key := watcher(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
@@ -96,23 +97,23 @@ func (a *App) EndAll(ctx context.Context) error {
 }
 
 // Ended implements [web.Ledger].
-func (a *App) Ended(ctx context.Context, session string, began time.Time) (ended bool, err error) {
+func (a *App) Ended(ctx context.Context) (ended func(session string, began time.Time) bool, err error) {
 	db, err := a.Store(ctx)
 	if err != nil {
-		return true, err
+		return nil, err
 	}
+	one, all := map[string]bool{}, func(time.Time) bool { return false }
 	err = db.View(ctx, func(tx *store.Tx) error {
 		leases, err := tx.Leases(ctx, "session")
 		for _, l := range leases {
-			switch l.Name {
-			case endedSession + session:
-				ended = true
-			case signedOut:
+			if id, found := strings.CutPrefix(l.Name, endedSession); found {
+				one[id] = true
+			} else if l.Name == signedOut {
 				since, err := strconv.ParseInt(l.Data, 10, 64)
-				ended = ended || err != nil || began.UnixMilli() <= since
+				all = func(began time.Time) bool { return err != nil || began.UnixMilli() <= since }
 			}
 		}
 		return err
 	})
-	return ended, err
+	return func(session string, began time.Time) bool { return one[session] || all(began) }, err
 }

@@ -37,7 +37,7 @@ func boundGarbage(ctx context.Context) {
 	for i := 0; ; i++ {
 		now := live()
 		looks[i%memoryLooks] = now
-		debug.SetMemoryLimit(memoryFor(slices.Min(looks), now))
+		debug.SetMemoryLimit(memoryFor(slices.Min(looks), now, beside()))
 		select {
 		case <-ctx.Done():
 			return
@@ -49,10 +49,34 @@ func boundGarbage(ctx context.Context) {
 // memoryFor returns the soft memory limit for a server that keeps this much memory, and
 // uses this much now, all in bytes. The limit always exceeds what is in use by half: below
 // that, the server would do little else than collect garbage (with 75 MiB in use and a limit
-// of 48 MiB, allocating takes five times as long as with 128 MiB).
-func memoryFor(kept, now uint64) int64 {
-	kept, now = min(kept, math.MaxInt64/4), min(now, math.MaxInt64/4)
-	return int64(max(leastMemory, kept*2+leastMemory/4, now+now/2+leastMemory/4))
+// of 48 MiB, allocating takes five times as long as with 128 MiB). Collecting does not free
+// what is beside the heap, so the limit is for both: 700 open streams have 20 MiB of stacks.
+func memoryFor(kept, now, beside uint64) int64 {
+	kept, now, beside = min(kept, math.MaxInt64/8), min(now, math.MaxInt64/8), min(beside, math.MaxInt64/8)
+	return int64(max(leastMemory, max(kept*2, now+now/2)+leastMemory/4+beside))
+}
+
+// besides are the parts of the memory that the limit counts, but that are not garbage collected.
+var besides = []string{
+	"/memory/classes/heap/stacks:bytes", "/memory/classes/os-stacks:bytes", "/memory/classes/other:bytes",
+	"/memory/classes/metadata/mcache/free:bytes", "/memory/classes/metadata/mcache/inuse:bytes",
+	"/memory/classes/metadata/mspan/free:bytes", "/memory/classes/metadata/mspan/inuse:bytes",
+	"/memory/classes/metadata/other:bytes", "/memory/classes/profiling/buckets:bytes",
+}
+
+// beside returns how many bytes the program uses beside the heap.
+func beside() (sum uint64) {
+	samples := make([]metrics.Sample, len(besides))
+	for i, name := range besides {
+		samples[i].Name = name
+	}
+	metrics.Read(samples)
+	for _, s := range samples {
+		if s.Value.Kind() == metrics.KindUint64 {
+			sum += s.Value.Uint64()
+		}
+	}
+	return sum
 }
 
 // live returns the number of heap bytes that were in use at the last garbage collection.

@@ -214,13 +214,13 @@ func (d directory) Bearer(ctx context.Context, secret string) (c access.Caller, 
 	return r.Bearer(ctx, secret)
 }
 
-// Valid implements [web.Directory].
-func (d directory) Valid(ctx context.Context, token string) (bool, access.Boundary, error) {
+// Snapshot implements [web.Directory].
+func (d directory) Snapshot(ctx context.Context, names, tokens []string) (people.Snapshot, error) {
 	r, err := d.app.Register(ctx)
 	if err != nil {
-		return false, access.Boundary{}, err
+		return people.Snapshot{}, err
 	}
-	return r.Valid(ctx, token)
+	return r.Snapshot(ctx, names, tokens)
 }
 
 // Session implements [web.Directory].

@@ -87,6 +87,13 @@ var (
 	connects = answers
 )
 
+// Held are the routes whose requests hold a connection: streams, and calls that wait. There are
+// only so many at a time; see [web.Places]. The calls of /mcp take their places themselves,
+// because answers come on that route too.
+var Held = map[string]bool{
+	"/a2a": true, "/a2a/v03": true, "/ahp": true, "GET /inbox/events": true, "/run/api/chat": true,
+}
+
 // front creates a server's front. It panics if a mounted route is not in Routes.
 func front(o web.Options) (*web.Server, error) {
 	for path := range o.Mounts {
@@ -94,7 +101,7 @@ func front(o web.Options) (*web.Server, error) {
 			panic(fmt.Sprintf("there is no rule for who may call %s", path))
 		}
 	}
-	o.Access = Routes
+	o.Access, o.Held = Routes, Held
 	return web.New(o)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // Groups lists the tool groups that can be served.
@@ -60,6 +61,8 @@ type server struct {
 	background sync.WaitGroup
 	stop       func() // stops background
 	leave      func() // stops serving the inbox
+
+	places *web.Places // of the HTTP server; nil over stdio
 
 	place    sync.Mutex // guards what placeReady has found
 	placeAt  time.Time
@@ -129,6 +132,10 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 		return err
 	}
 	s.options = mcpserver.Options{Name: s.config.Name, Version: s.config.Version, Logger: s.log, StateKey: s.stateKey}
+	if s.Addr != "" {
+		s.places = web.NewPlaces(0)
+		s.options.Hold = s.places.Take
+	}
 	if s.asks() {
 		if err := s.prepareAsk(ctx, alone, views); err != nil {
 			return err

@@ -87,6 +87,7 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 		Addr: h.Addr, NoToken: h.NoToken,
 		AllowedHosts: h.hosts(), AllowedOrigins: h.config.Origins,
 		Mounts: map[string]http.Handler{"/mcp": h.lib.server.Handler()},
+		Places: h.places,
 		Build:  h.build(), Logger: h.log, Ledger: h.App, Directory: directory{h.App},
 		OnShutdown: func() {
 			if err := h.lib.server.Close(context.WithoutCancel(ctx)); err != nil {

@@ -3,6 +3,8 @@ package elicit_test
 import (
 	"context"
 	"errors"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -15,9 +17,31 @@ import (
 // While people answer at two hosts, the database crashes again and again. No acknowledged
 // answer is lost, and nobody is told that their own answer came too late.
 func TestAcknowledgedAnswersSurviveCrashesOfTheDatabase(t *testing.T) {
-	const hosts, people, crashes = 2, 3, 4
 	server := storetest.NewServer(t)
-	place := server.Database()
+	answerDuring(t, server.Database(), often("OUTAGES", 4), func() {
+		server.Crash()
+		server.Start()
+	})
+}
+
+// The same, and each time a streaming replica becomes the database.
+func TestAcknowledgedAnswersSurviveFailovers(t *testing.T) {
+	pair := storetest.NewPair(t)
+	answerDuring(t, pair.Database(), often("FAILOVERS", 1), pair.Failover)
+}
+
+// often returns the number in a variable of make outages.
+func often(variable string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// answerDuring lets people answer at two hosts during outages.
+func answerDuring(t *testing.T, place string, outages int, outage func()) {
+	t.Helper()
+	const hosts, people = 2, 3
 	var hubs []*Hub
 	for range hosts {
 		db, err := store.Open(t.Context(), place, Schema())
@@ -76,10 +100,9 @@ func TestAcknowledgedAnswersSurviveCrashesOfTheDatabase(t *testing.T) {
 		want := count() + 30
 		waittest.Until(t, "more answers", func() (bool, any) { return count() >= want, count() })
 	}
-	for range crashes {
+	for range outages {
 		more()
-		server.Crash()
-		server.Start()
+		outage()
 	}
 	more()
 	close(done)
@@ -89,5 +112,5 @@ func TestAcknowledgedAnswersSurviveCrashesOfTheDatabase(t *testing.T) {
 			t.Errorf("request %s is %q after its answer was acknowledged, %v", id, r.Status, err)
 		}
 	}
-	t.Logf("%d answers acknowledged over %d crashes, %d tries failed", len(acknowledged), crashes, failed)
+	t.Logf("%d answers acknowledged over %d outages, %d tries failed", len(acknowledged), outages, failed)
 }

@@ -102,7 +102,11 @@ func (d *httpDoor) stream(w http.ResponseWriter, r *http.Request, id string) {
 		refuseHTTP(w, http.StatusNotFound, nil, sessionEnded())
 		return
 	}
-	d.serve(d.legacy, w, r, frame{}, false)
+	leave, ok := d.hold(w, &frame{})
+	defer leave()
+	if ok {
+		d.serve(d.legacy, w, r, frame{}, false)
+	}
 }
 
 func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
@@ -111,6 +115,13 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	}
 	f, refusal := parseFrame(body)
+	if held(&f) {
+		leave, ok := d.hold(w, &f)
+		defer leave()
+		if !ok {
+			return
+		}
+	}
 	id := r.Header.Get(sessionHeader)
 	if !modern && id == "" {
 		// A request that names its version in _meta but not in the header is of the

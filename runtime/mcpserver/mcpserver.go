@@ -52,6 +52,11 @@ type Options struct {
 	// SessionIdle is how long an HTTP session may be unused before it ends. Zero
 	// means 30 minutes.
 	SessionIdle time.Duration
+	// Hold is called before each HTTP call that may be held and before each stream.
+	// If ok is false, the call is refused with 503, and otherwise leave is called at
+	// its end. Messages that carry a person's reply are never refused. If Hold is
+	// nil, there is no limit.
+	Hold func() (leave func(), ok bool)
 	// PingEvery is the interval between comment lines on each open HTTP stream, so
 	// clients do not mistake silence for the end of the stream. Zero means 1
 	// minute. Node's fetch gives up after 5 minutes.

@@ -210,7 +210,8 @@ func (r *Register) Known(ctx context.Context, name string) (c access.Caller, tur
 		if err != nil || p == nil || p.removed != 0 {
 			return err
 		}
-		c, err = callerOf(ctx, tx, p)
+		all, err := members(ctx, tx)
+		c = callerOf(p, all)
 		turn, ok = p.turn, err == nil
 		return err
 	})

@@ -319,17 +319,23 @@ type row struct {
 
 // find returns the person with a name, in any case, or nil.
 func find(ctx context.Context, tx *store.Tx, name string) (*row, error) {
-	p, scopes, roles, added, guest := row{}, "", "", int64(0), 0
-	err := tx.QueryRow(ctx, "SELECT name, scopes, added, removed, turn, guest, roles, mail, quiet, zone, quiet_except FROM people WHERE folded = ?", strings.ToLower(name)).
-		Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest, &roles, &p.Mail, &p.Quiet, &p.Zone, &p.QuietExcept)
+	p, err := scanPerson(tx.QueryRow(ctx, "SELECT "+personColumns+" FROM people WHERE folded = ?", strings.ToLower(name)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read person: %w", err)
 	}
+	return p, nil
+}
+
+const personColumns = "name, scopes, added, removed, turn, guest, roles, mail, quiet, zone, quiet_except"
+
+func scanPerson(from interface{ Scan(...any) error }) (*row, error) {
+	p, scopes, roles, added, guest := row{}, "", "", int64(0), 0
+	err := from.Scan(&p.Name, &scopes, &added, &p.removed, &p.turn, &guest, &roles, &p.Mail, &p.Quiet, &p.Zone, &p.QuietExcept)
 	p.Scopes, p.Added, p.Guest, p.Roles = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, strings.Fields(roles)
-	return &p, nil
+	return &p, err
 }
 
 // must is like find, and fails with [NoPerson] if no person has the name now.
@@ -467,15 +473,10 @@ func (r *Register) Boundary(ctx context.Context, name string) (b access.Boundary
 // invitation. turn is the number that [Register.Accept] returned then. ok is false if
 // the session is over.
 func (r *Register) Session(ctx context.Context, name string, turn int64) (c access.Caller, ok bool, err error) {
-	err = r.db.View(ctx, func(tx *store.Tx) error {
-		p, err := find(ctx, tx, name)
-		if err != nil || p == nil || p.removed != 0 || p.Name != name || p.turn != turn {
-			return err
-		}
-		c, err = callerOf(ctx, tx, p)
-		ok = err == nil
-		return err
-	})
+	s, err := r.Snapshot(ctx, []string{name}, nil)
+	if err == nil {
+		c, ok = s.Session(name, turn)
+	}
 	return c, ok, err
 }
 
@@ -488,7 +489,8 @@ func (r *Register) Caller(ctx context.Context, name, how string) (c access.Calle
 			return err
 		}
 		p = found.Person
-		c, err = callerOf(ctx, tx, found)
+		all, err := members(ctx, tx)
+		c = callerOf(found, all)
 		c.How, p.Boundary = how, c.Boundary
 		return err
 	})
@@ -496,7 +498,6 @@ func (r *Register) Caller(ctx context.Context, name, how string) (c access.Calle
 }
 
 // callerOf returns the caller of a person's browser.
-func callerOf(ctx context.Context, tx *store.Tx, p *row) (access.Caller, error) {
-	all, err := members(ctx, tx)
-	return access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Roles: p.Roles, Boundary: all.Boundary(p.Name, p.Guest)}, err
+func callerOf(p *row, all access.Members) access.Caller {
+	return access.Caller{Level: access.Agents, How: access.ByInvite, Name: p.Name, Scopes: p.Scopes, Roles: p.Roles, Boundary: all.Boundary(p.Name, p.Guest)}
 }

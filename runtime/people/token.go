@@ -171,14 +171,9 @@ func refused(t Token, now time.Time) error {
 
 // Valid reports whether a token that was valid still is, and which projects it knows of.
 func (r *Register) Valid(ctx context.Context, id string) (valid bool, sees access.Boundary, err error) {
-	err = r.db.View(ctx, func(tx *store.Tx) error {
-		found, err := listTokens(ctx, tx, "WHERE id = ?", id)
-		if err != nil || len(found) != 1 || found[0].Ended(tx.Now) != "" {
-			return err
-		}
-		sees, _, err = boundaryOf(ctx, tx, found[0])
-		valid = err == nil
-		return err
-	})
+	s, err := r.Snapshot(ctx, nil, []string{id})
+	if err == nil {
+		valid, sees = s.Valid(id)
+	}
 	return valid, sees, err
 }

@@ -19,9 +19,8 @@ type Directory interface {
 	// Bearer returns the caller that sent a token, and when the token expires (zero:
 	// never). If the token is refused, the error is a fault.
 	Bearer(ctx context.Context, secret string) (access.Caller, time.Time, error)
-	// Valid reports whether a token that was accepted still is, by its ID, and which
-	// projects it knows of now.
-	Valid(ctx context.Context, token string) (bool, access.Boundary, error)
+	// Snapshot returns what people with these names, and tokens with these IDs, may do now.
+	Snapshot(ctx context.Context, names, tokens []string) (people.Snapshot, error)
 	// Session returns the caller of a browser that signed in with an invitation, and
 	// whether its session continues.
 	Session(ctx context.Context, name string, turn int64) (access.Caller, bool, error)
@@ -46,25 +45,6 @@ func (s *Server) bearer(r *http.Request, secret string) (c access.Caller, one se
 		return access.Caller{}, one, nil
 	}
 	return c, session{id: "token/" + c.Token, token: c.Token, until: until, rights: rightsOf(access.Caller{Boundary: c.Boundary})}, nil
-}
-
-// over reports whether a session or a token has ended elsewhere, or else whether its rights
-// have changed.
-func (s *Server) over(ctx context.Context, one session) (ended, changed bool, err error) {
-	now := one.rights
-	if one.token != "" {
-		valid, sees, err := s.opts.Directory.Valid(ctx, one.token)
-		return !valid, rightsOf(access.Caller{Boundary: sees}) != now, err
-	}
-	if one.name != "" {
-		c, ok, err := s.opts.Directory.Session(ctx, one.name, one.turn)
-		if err != nil || !ok {
-			return !ok, false, err
-		}
-		now = rightsOf(c)
-	}
-	ended, err = s.opts.Ledger.Ended(ctx, one.id, one.began)
-	return ended, now != one.rights, err
 }
 
 // joinPath is the path of an invitation.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/people"
 )
 
 // endsEvery is the interval at which the sessions of long requests are checked.
@@ -104,15 +107,70 @@ func (s *Server) endSessions(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-every.C:
-			for _, one := range s.lasting.old(now.Add(-endsEvery / 2)) {
-				switch ended, changed, err := s.over(ctx, one); {
-				case err != nil:
-				case ended:
-					s.lasting.end(one.id)
-				case changed:
-					s.lasting.change(one)
-				}
-			}
+			s.endOld(ctx, s.lasting.old(now.Add(-endsEvery/2)))
 		}
 	}
+}
+
+func (s *Server) endOld(ctx context.Context, old []session) {
+	now, err := s.standing(ctx, old...)
+	if err != nil {
+		return
+	}
+	for _, one := range old {
+		switch ended, changed := now.over(one); {
+		case ended:
+			s.lasting.end(one.id)
+		case changed:
+			s.lasting.change(one)
+		}
+	}
+}
+
+// standing is what the ledger and the directory say of some sessions at one time. All of a
+// server's sessions are read with two transactions, because a server may have thousands.
+type standing struct {
+	people people.Snapshot
+	ended  func(session string, began time.Time) bool
+}
+
+func (s *Server) standing(ctx context.Context, of ...session) (now standing, err error) {
+	var names, tokens []string
+	browsers := false
+	for _, one := range of {
+		switch {
+		case one.token != "":
+			tokens = append(tokens, one.token)
+		case one.name != "":
+			names = append(names, one.name)
+		}
+		browsers = browsers || one.token == ""
+	}
+	if len(names)+len(tokens) > 0 {
+		if now.people, err = s.opts.Directory.Snapshot(ctx, names, tokens); err != nil {
+			return now, err
+		}
+	}
+	if browsers {
+		now.ended, err = s.opts.Ledger.Ended(ctx)
+	}
+	return now, err
+}
+
+// over reports whether a session or a token has ended elsewhere, or else whether its rights
+// have changed.
+func (now standing) over(one session) (ended, changed bool) {
+	if one.token != "" {
+		valid, sees := now.people.Valid(one.token)
+		return !valid, rightsOf(access.Caller{Boundary: sees}) != one.rights
+	}
+	rights := one.rights
+	if one.name != "" {
+		c, ok := now.people.Session(one.name, one.turn)
+		if !ok {
+			return true, false
+		}
+		rights = rightsOf(c)
+	}
+	return now.ended(one.id, one.began), rights != one.rights
 }

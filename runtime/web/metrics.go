@@ -19,7 +19,7 @@ type metrics struct {
 	page     http.Handler
 }
 
-func newMetrics(registry *prometheus.Registry, samples func() []Sample) *metrics {
+func newMetrics(registry *prometheus.Registry, samples func() []Sample, places *Places) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "deskhand_http_requests_total", Help: "Requests answered, by route and status.",
@@ -34,6 +34,11 @@ func newMetrics(registry *prometheus.Registry, samples func() []Sample) *metrics
 			Name: "deskhand_http_requests_in_flight", Help: "Requests being answered, including open streams.",
 		}, []string{"route"}),
 	}
+	registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "deskhand_http_held_requests", Help: "Streams and calls that are held open."},
+			func() float64 { return float64(places.taken.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "deskhand_http_held_requests_limit", Help: "How many may be held; more are refused with 503."},
+			func() float64 { return float64(places.most) }))
 	registry.MustRegister(m.requests, m.seconds, m.inFlight, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if samples != nil {
 		registry.MustRegister(sampled(samples))

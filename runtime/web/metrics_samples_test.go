@@ -16,7 +16,7 @@ func TestSamplesAreReadEachTime(t *testing.T) {
 			{Name: "spent_total", Help: "Spent.", Labels: map[string]string{"agent": "fake", "kind": "x"}, Value: spent},
 			{Name: "broken_total", Help: "Broken.", Labels: map[string]string{"agent": "\xff"}, Value: 1},
 		}
-	})
+	}, NewPlaces(1))
 	read := func() string {
 		w := httptest.NewRecorder()
 		m.page.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

@@ -91,9 +91,9 @@ type Ledger interface {
 	Once(ctx context.Context, id string, until time.Time) (first bool, err error)
 	// End ends a session.
 	End(ctx context.Context, session string, until time.Time) error
-	// Ended reports whether a session was ended, individually or together with
-	// all other sessions. began is the time at which the session began.
-	Ended(ctx context.Context, session string, began time.Time) (bool, error)
+	// Ended reads which sessions were ended, individually or together with all others.
+	// ended reports whether one of them is, given its ID and when it began.
+	Ended(ctx context.Context) (ended func(session string, began time.Time) bool, err error)
 	// Note adds a sign-in to the audit log: who tried to prove it, how, with what outcome.
 	// The caller's address is in ctx.
 	Note(ctx context.Context, action, who, how, outcome string)
@@ -133,7 +133,9 @@ func (m *memory) End(_ context.Context, session string, until time.Time) error {
 	return nil
 }
 
-func (m *memory) Ended(_ context.Context, session string, _ time.Time) (bool, error) {
-	_, ended := m.ended.Load(session)
-	return ended, nil
+func (m *memory) Ended(context.Context) (func(string, time.Time) bool, error) {
+	return func(session string, _ time.Time) bool {
+		_, ended := m.ended.Load(session)
+		return ended
+	}, nil
 }

@@ -116,11 +116,12 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 		if one.name != "" && s.opts.Directory == nil {
 			continue
 		}
-		ended, _, err := s.over(r.Context(), one)
+		now, err := s.standing(r.Context(), one)
 		if err != nil {
 			s.opts.Logger.Error("cannot check a session", "error", err)
+			continue
 		}
-		if !ended && err == nil {
+		if ended, _ := now.over(one); !ended {
 			return one, true
 		}
 	}

@@ -132,10 +132,15 @@ type Options struct {
 	// IdleTime is how long a connection may have no request before it is
 	// closed. Zero means 2 minutes.
 	IdleTime time.Duration
+	// Places limits the requests that are held, and Held lists the mounts whose
+	// requests are. Handlers may take places themselves. If Places is nil, there
+	// are as many as memory allows.
+	Places *Places
+	Held   map[string]bool
 	// MaxConns is the maximum number of open connections. At the limit, a new
 	// connection replaces one that is idle or serves a stranger. If all
 	// connections serve agents and people, the new connection waits. Zero means
-	// 512.
+	// an eighth more than Places, but at least 64 more.
 	MaxConns int
 	// Grace is how long running requests may continue at shutdown. Zero means
 	// 10 seconds.
@@ -169,7 +174,10 @@ func New(opts Options) (*Server, error) {
 	opts.StrangerTime = cmp.Or(opts.StrangerTime, 5*time.Second)
 	opts.WriteTime = cmp.Or(opts.WriteTime, 30*time.Second)
 	opts.IdleTime = cmp.Or(opts.IdleTime, 2*time.Minute)
-	opts.MaxConns = cmp.Or(opts.MaxConns, 512)
+	if opts.Places == nil {
+		opts.Places = NewPlaces(0)
+	}
+	opts.MaxConns = cmp.Or(opts.MaxConns, opts.Places.conns())
 	opts.Grace = cmp.Or(opts.Grace, 10*time.Second)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -194,7 +202,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{opts: opts, metrics: newMetrics(opts.Registry, opts.Samples), bodies: semaphore.NewWeighted(opts.MaxBodiesBytes)}
+	s := &Server{opts: opts, metrics: newMetrics(opts.Registry, opts.Samples, opts.Places), bodies: semaphore.NewWeighted(opts.MaxBodiesBytes)}
 	if opts.Shell != nil {
 		opts.Shell.SignedIn = func(r *http.Request) bool { return access.Of(r.Context()).Session != "" }
 		opts.Shell.Who = func(r *http.Request) string { return access.Of(r.Context()).Name }
@@ -228,7 +236,7 @@ func CheckAddr(addr string) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, h := range s.mounted() {
-		mux.Handle(path, s.counted(path, s.admitting(s.ruleOf(path), h)))
+		mux.Handle(path, s.counted(path, s.admitting(s.ruleOf(path), s.holding(path, h))))
 	}
 	return s.bounded(s.recovered(s.based(sealed(s.ours(s.sameOrigin(mux))))))
 }

@@ -71,6 +71,7 @@ type Inbox struct {
 	now                              func() time.Time
 	stopped                          context.Context
 	stop                             func()
+	encoder                          encoder
 }
 
 // New returns the handlers and adds them to the shell.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -66,7 +67,7 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 		return nil // the window was closed
 	}
 	for {
-		wait, cancel := context.WithTimeout(ctx, heartbeat)
+		wait, cancel := context.WithDeadline(ctx, stream.sent.Add(heartbeat))
 		changes, err := watcher.Next(wait)
 		cancel()
 		switch {
@@ -93,26 +94,79 @@ type stream struct {
 	in      *Inbox
 	w       http.ResponseWriter
 	control *http.ResponseController
+	sent    time.Time // when the last event was sent
 }
 
 func (s *stream) send(text string) error {
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}
+	return s.flush()
+}
+
+func (s *stream) flush() error {
+	s.sent = time.Now()
 	return s.control.Flush()
 }
 
 func (s *stream) changes(changes []elicit.Change) error {
+	sent := false
 	for _, c := range changes {
-		data, err := json.Marshal(s.in.eventOf(c.Action))
+		if onNoPage(c.Action.Type) {
+			continue
+		}
+		text, err := s.in.encoder.encode(c, s.in.eventOf)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(s.w, "id: %d\ndata: %s\n\n", c.Seq, data); err != nil {
+		if _, err := s.w.Write(text); err != nil {
 			return err
 		}
+		sent = true
 	}
-	return s.control.Flush()
+	if !sent {
+		return nil
+	}
+	return s.flush()
+}
+
+// onNoPage reports whether a change shows on no page.
+func onNoPage(t elicit.ActionType) bool {
+	return t == elicit.PresentedTo || t == elicit.Collected || t == elicit.AnswerRedacted
+}
+
+// encoder encodes each change once for all windows.
+type encoder struct {
+	mu     sync.Mutex
+	recent [64]struct {
+		of   changeKey
+		text []byte
+	}
+}
+
+// changeKey identifies a change. After a database was restored to an earlier state, another
+// change may have the same number.
+type changeKey struct {
+	seq    int64
+	id     string
+	action elicit.ActionType
+	at     time.Time
+}
+
+func (e *encoder) encode(c elicit.Change, eventOf func(elicit.Action) event) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	slot := &e.recent[c.Seq%int64(len(e.recent))]
+	key := changeKey{c.Seq, c.Action.RequestID, c.Action.Type, c.Action.At.Time}
+	if slot.of == key {
+		return slot.text, nil
+	}
+	data, err := json.Marshal(eventOf(c.Action))
+	if err != nil {
+		return nil, err
+	}
+	slot.of, slot.text = key, fmt.Appendf(nil, "id: %d\ndata: %s\n\n", c.Seq, data)
+	return slot.text, nil
 }
 
 func (in *Inbox) eventOf(a elicit.Action) event {
