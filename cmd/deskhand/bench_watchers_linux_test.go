@@ -167,7 +167,6 @@ func watchersSecrets(b *testing.B, place string, server *socket, count int) (all
 type watchers struct {
 	conns   []net.Conn
 	reading sync.WaitGroup
-	open    atomic.Int64
 
 	mu    sync.Mutex
 	asked map[string]int // by ID
