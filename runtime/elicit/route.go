@@ -326,7 +326,8 @@ func writeNotices(ctx context.Context, tx *store.Tx, id string, rev int64, all [
 // was handed over or a shift is over since.
 func (h *Hub) NextNotice(ctx context.Context) (n Notice, ok bool, next time.Duration, err error) {
 	for {
-		if n, ok, next, err = h.claimNotice(ctx); err != nil || !ok || n.Person == "" {
+		n, ok, next, err = h.claimNotice(ctx)
+		if err != nil || !ok || n.Person == "" || h.options.People == nil { // it knows no people: the question said whom to tell
 			return n, ok, next, err
 		}
 		roles, err := h.roles(ctx, n.Person)

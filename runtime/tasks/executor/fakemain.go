@@ -220,17 +220,29 @@ func (f *fakeAgent) write(rest string) int {
 	return -1
 }
 
+// said is the text of several streams, in the order in which it was written.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
 func (f *fakeAgent) run(command string) int {
 	f.tool("run", command, logs.Action{Action: "command_run", Command: command}, func(a *logs.Action) error {
 		cmd := exec.Command("sh", "-c", command)
 		if runtime.GOOS == "windows" {
 			cmd = exec.Command("cmd", "/c", command)
 		}
-		var out bytes.Buffer
+		var out said // both streams are written at the same time
 		cmd.Stdout = io.MultiWriter(f, &out)
 		cmd.Stderr = io.MultiWriter(os.Stderr, &out)
 		err := cmd.Run()
-		result := logs.CommandResult{Output: logs.Clip(strings.ToValidUTF8(out.String(), "\uFFFD"))}
+		result := logs.CommandResult{Output: logs.Clip(strings.ToValidUTF8(out.text.String(), "\uFFFD"))}
 		var exit *exec.ExitError
 		if err == nil || errors.As(err, &exit) {
 			result.Exit = &logs.Exit{Type: "exit_code", Code: cmd.ProcessState.ExitCode()}
