@@ -96,10 +96,10 @@ func TestTwoServersBehindAProxyAreOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("CI", "")
 			t.Setenv("DESKHAND_STORE", storetest.Postgres(t))
-			listen := freeAddress(t)
+			listen := freeAddr(t)
 			r := &replicas{t: t, base: "http://" + net.JoinHostPort(sharedHost, port(listen)), proxy: listen}
 			for i := range r.servers {
-				r.addresses[i] = freeAddress(t)
+				r.addresses[i] = freeAddr(t)
 				cmd := exec.Command("deskhand", "serve", "--http", r.addresses[i], "--tools", "ask", "--base-url", r.base, "--state", filepath.Join(t.TempDir(), "state"))
 				cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer, "DESKHAND_PERSON_KEY="+personKey)
 				r.servers[i] = socketOf(t, cmd)
@@ -113,17 +113,6 @@ func TestTwoServersBehindAProxyAreOne(t *testing.T) {
 func port(address string) string {
 	_, port, _ := net.SplitHostPort(address)
 	return port
-}
-
-// freeAddress is one at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // replicas are two servers behind a proxy.

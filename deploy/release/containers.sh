@@ -62,7 +62,7 @@ runs || { echo "containers: NOT RUN: no runtime starts a container here: $(tail 
 make() {
 	if [ ! -f "$cache/debian.tar" ]; then
 		command -v debootstrap >/dev/null || fail "no registry gives $1: install debootstrap, which makes one like it"
-		debootstrap --variant=minbase --include=ca-certificates bookworm "$work/debian" http://deb.debian.org/debian >"$work/said" 2>&1 || fail "debootstrap: $(tail -3 "$work/said")"
+		debootstrap --variant=minbase --include=ca-certificates bookworm "$work/debian" >"$work/said" 2>&1 || fail "debootstrap: $(tail -3 "$work/said")"
 		rm -rf "$work/debian/var/cache/apt/archives" && mkdir -p "$work/debian/var/cache/apt/archives/partial"
 		cp /etc/ssl/certs/ca-certificates.crt "$work/debian/etc/ssl/certs/" # also of a proxy in between
 		tar -C "$work/debian" -cf "$cache/debian.part" . && mv "$cache/debian.part" "$cache/debian.tar"
