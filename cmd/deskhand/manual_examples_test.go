@@ -50,14 +50,14 @@ func examples(t *testing.T, languages ...string) (all []pasted) {
 // only they have.
 var otherYAML = map[string]string{
 	"jobs": "workflow", "steps": "workflow", "docs": "workflow",
-	"scrape_configs": "other", "display_information": "other",
+	"scrape_configs": "other", "display_information": "other", "extensions": "other",
 	"messages": "template",
 	"title":    "front matter", "description": "front matter", "mcp_chunking_hint": "front matter", "mcp_strategy": "front matter",
 }
 
 // kindOfYAML says which file the text goes into.
 func kindOfYAML(keys map[string]any) string {
-	for _, key := range []string{"messages", "jobs", "steps", "docs", "scrape_configs", "display_information", "title", "description", "mcp_chunking_hint", "mcp_strategy"} {
+	for _, key := range []string{"messages", "jobs", "steps", "docs", "scrape_configs", "display_information", "extensions", "title", "description", "mcp_chunking_hint", "mcp_strategy"} {
 		if _, ok := keys[key]; ok {
 			return otherYAML[key]
 		}

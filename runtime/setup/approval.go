@@ -2,7 +2,6 @@ package setup
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -14,8 +13,8 @@ import (
 // settings returns the contents of a JSON file, or nil if the file cannot be
 // read.
 func settings(path string) (all map[string]any) {
-	data, err := os.ReadFile(path)
-	if err != nil || len(data) > maxFile {
+	data, _, err := read(path)
+	if err != nil {
 		return nil
 	}
 	_ = decode(data, &all) // an invalid file counts as missing
@@ -44,7 +43,7 @@ func approves(s map[string]any) bool {
 
 // codexTrusts reports whether the user trusts the folder or its repository.
 func codexTrusts(e Env) bool {
-	data, err := os.ReadFile(inHome("CODEX_HOME", ".codex", "config.toml")(e)[0])
+	data, _, err := read(inHome("CODEX_HOME", ".codex", "config.toml")(e)[0])
 	if err != nil {
 		return false
 	}

@@ -93,7 +93,7 @@ var endings = []string{".md", ".markdown", ".mdx"}
 // docs.
 func described(project, dir string) bool {
 	for _, place := range []string{filepath.Join(project, dir), project} {
-		data, err := os.ReadFile(filepath.Join(place, "metadata.json"))
+		data, _, err := read(filepath.Join(place, "metadata.json"))
 		if err != nil {
 			continue
 		}
@@ -193,9 +193,33 @@ func (d Docs) Proposal(project string) string {
 // decode decodes JSON that may contain comments.
 func decode(data []byte, into any) error {
 	_, rest, _ := split(data)
+	if err := shallow(rest); err != nil {
+		return err
+	}
 	v, err := hujson.Standardize([]byte(rest))
 	if err != nil {
 		return fmt.Errorf("read JSON: %w", err)
 	}
 	return json.Unmarshal(v, into)
+}
+
+// maxDepth is the depth that encoding/json accepts too. hujson has no limit, and needs
+// stack for each level.
+const maxDepth = 10_000
+
+// shallow returns an error if brackets are nested too deeply. It also counts those in
+// strings and comments.
+func shallow(rest string) error {
+	depth := 0
+	for i := range len(rest) {
+		switch rest[i] {
+		case '[', '{':
+			if depth++; depth > maxDepth {
+				return &problem{strings.Count(rest[:i], "\n") + 1, "it is nested too deeply"}
+			}
+		case ']', '}':
+			depth--
+		}
+	}
+	return nil
 }

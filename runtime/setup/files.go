@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -70,27 +72,35 @@ func load(path, inside string) (real string, before []byte, mode fs.FileMode, er
 			return "", nil, 0, unusable(path, "it is a link that points outside the project, to "+real)
 		}
 	}
-	info, err := os.Stat(real)
+	before, mode, err = read(real)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return real, nil, 0o644, nil
 	case err != nil:
 		return "", nil, 0, unusable(path, reason(err))
+	}
+	return real, before, mode, nil
+}
+
+// read reads a regular file of at most maxFile bytes. A link of the project may point to
+// a device that never ends, so read looks at the file before it opens it.
+func read(path string) (data []byte, mode fs.FileMode, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, 0, err
 	case info.IsDir():
-		return "", nil, 0, unusable(path, "it is a folder, not a file")
+		return nil, 0, errors.New("it is a folder, not a file")
 	case !info.Mode().IsRegular():
-		return "", nil, 0, unusable(path, "it is not a regular file")
+		return nil, 0, errors.New("it is not a regular file")
 	case info.Size() > maxFile:
-		return "", nil, 0, unusable(path, "it is too large")
+		return nil, 0, errors.New("it is too large")
 	}
-	before, err = os.ReadFile(real)
-	if err != nil {
-		return "", nil, 0, unusable(path, reason(err))
+	data, err = os.ReadFile(path)
+	if data == nil {
+		data = []byte{}
 	}
-	if before == nil {
-		before = []byte{}
-	}
-	return real, before, info.Mode().Perm(), nil
+	return data, info.Mode().Perm(), err
 }
 
 // resolve resolves the symbolic links in that part of path that exists.
@@ -182,10 +192,30 @@ func (r Records) of(project string) (all []record) {
 	return all
 }
 
-func (r Records) keep(c Change) error {
+// maxLockWait is how long a process waits for another one, which writes for milliseconds.
+const maxLockWait = 10 * time.Second
+
+// lock creates the folder and locks it until the file is closed. If another process has
+// the lock for too long, lock returns the fault "locked".
+func (r Records) lock() (*os.File, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return fmt.Errorf("save a backup: %w", err)
+		return nil, fmt.Errorf("save a backup: %w", err)
 	}
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		f, err := artifact.LockFile(filepath.Join(r.dir, ".lock"))
+		switch {
+		case err == nil:
+			return f, nil
+		case !errors.Is(err, artifact.ErrLocked):
+			return nil, fmt.Errorf("lock the backups: %w", err)
+		case time.Since(began) > maxLockWait:
+			return nil, &fault.Fault{Code: "locked", Message: "another deskhand init is writing",
+				Hint: "wait until it ends, and run the command again; nothing was written", Retryable: true}
+		}
+	}
+}
+
+func (r Records) keep(c Change) error {
 	if c.record.Before != nil {
 		if err := write(r.Backup(c.record.Project, c.record.Path), c.record.Before, 0o600); err != nil {
 			return fmt.Errorf("save a backup of %s: %w", c.Path, err)
@@ -241,8 +271,17 @@ func stage(path string, data []byte, mode fs.FileMode) (temp string, err error) 
 // Apply makes the changes of a plan. It first checks and stages every file and
 // stores the file's record. If there is an error, all files therefore stay
 // unchanged. It then renames each staged file into place. If it is interrupted,
-// each file is complete, and has either its old or its new content.
+// each file is complete, and has either its old or its new content. Concurrent
+// processes write one after the other.
 func (p *Plan) Apply() error {
+	if len(p.Changes)+len(p.dropped) == 0 {
+		return nil
+	}
+	lock, err := p.records.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	var made, temps []string
 	back := func(err error) error {
 		for _, temp := range temps {

@@ -50,6 +50,9 @@ func (j jsonFile) parse(rest string) (*hujson.Object, error) {
 	if strings.TrimSpace(rest) == "" {
 		return &hujson.Object{}, nil
 	}
+	if err := shallow(rest); err != nil {
+		return nil, err
+	}
 	v, err := hujson.Parse([]byte(rest))
 	if err != nil {
 		text, line := err.Error(), 0

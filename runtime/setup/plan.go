@@ -211,7 +211,8 @@ func (p *Plan) located(path string, err error) error {
 	case errors.As(err, &at) && at.line > 0:
 		return fault.New("unusable_file", fmt.Sprintf("%s:%d: %s", p.shown(path), at.line, at.text), "fix the file, or choose other clients with --client; nothing was written")
 	case errors.Is(err, errByHand):
-		return unusable(path, err.Error())
+		server := p.server("deskhand", "")
+		return fault.New("unusable_file", p.shown(path)+" is valid, but deskhand cannot edit it without touching other settings", fmt.Sprintf("edit its entry %s by hand (command: %s), or choose other clients with --client; nothing was written", Entry, strings.Join(append([]string{server.Command}, server.Args...), " ")))
 	}
 	return unusable(path, err.Error())
 }

@@ -205,7 +205,7 @@ func TestSetUpAndTakenOut(t *testing.T) {
 				if now := tree(t, e.Home); !maps.Equal(now, home) {
 					t.Errorf("the home has %q, want %q", now, home)
 				}
-				if left, _ := filepath.Glob(filepath.Join(r.dir, "*")); len(left) > 0 {
+				if left, _ := filepath.Glob(filepath.Join(r.dir, "[^.]*")); len(left) > 0 {
 					t.Errorf("records stay: %q", left)
 				}
 			})
@@ -295,6 +295,89 @@ func TestAnEntryOfSomebodyElseStays(t *testing.T) {
 	}
 }
 
+// What a person has put into a file that init made stays, even if init has written into
+// the file again since.
+func TestAFileThatInitMadeStaysIfAPersonHasWrittenIntoIt(t *testing.T) {
+	e, r := world(t)
+	path := filepath.Join(e.Project, ".mcp.json")
+	p, err := New(e, r, Options{Clients: []string{"claude"}, Command: "deskhand"})
+	apply(t, p, err)
+	text := tree(t, e.Project)["/.mcp.json"]
+	put(t, path, strings.Replace(text, `"mcpServers": {`, `"mcpServers": {"mine": {"command": "x"},`, 1))
+	put(t, filepath.Join(e.Project, "deskhand.yaml"), "tools: docs\n") // and the line of init is gone
+	put(t, filepath.Join(e.Project, "docs", "a.md"), "# A\n")          // so the entry changes
+	p, err = New(e, r, Options{Clients: []string{"claude"}, Command: "deskhand"})
+	apply(t, p, err)
+	p, err = Removal(e, r, Options{})
+	apply(t, p, err)
+	now := tree(t, e.Project)
+	if got := norm(now["/.mcp.json"]); got != `{"mcpServers":{"mine":{"command":"x"}}}` {
+		t.Errorf(".mcp.json is %q, want the server of the person", got)
+	}
+	if got := now["/deskhand.yaml"]; got != "tools: docs\n" {
+		t.Errorf("deskhand.yaml is %q, want the line of the person", got)
+	}
+}
+
+// A file that cannot be edited does not keep the others from being cleaned.
+func TestTakenOutOfACloneBesideAFileThatCannotBeEdited(t *testing.T) {
+	e, r := world(t)
+	put(t, filepath.Join(e.Project, ".codex", "config.toml"), "[mcp_servers]\ndeskhand = { command = \"deskhand\", args = [\"serve\", \"--tools\", \"ask,work\"] }\n")
+	put(t, filepath.Join(e.Project, ".mcp.json"), `{"mcpServers": {"deskhand": {"type": "stdio", "command": "deskhand", "args": ["serve", "--tools", "ask,work"]}}}`)
+	p, err := Removal(e, r, Options{})
+	apply(t, p, err)
+	now := tree(t, e.Project)
+	if strings.Contains(now["/.mcp.json"], "deskhand") || !strings.Contains(now["/.codex/config.toml"], "deskhand") {
+		t.Errorf("the clone has %q", now)
+	}
+	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], ".codex/config.toml stays unchanged") {
+		t.Errorf("notes %q", p.Notes)
+	}
+}
+
+// Two processes that write at the same moment do so one after the other: each of them
+// succeeds, or says that a file was changed meanwhile.
+func TestProcessesWriteOneAfterTheOther(t *testing.T) {
+	e, r := world(t)
+	put(t, filepath.Join(e.Project, "docs", "index.md"), "# Shop\n")
+	placeSamples(t, e)
+	for range 20 {
+		errs := make(chan error)
+		for range 4 {
+			go func() {
+				p, err := New(e, r, everything(false))
+				if err == nil {
+					err = p.Apply()
+				}
+				errs <- err
+			}()
+		}
+		wrote := 0
+		for range 4 {
+			err := <-errs
+			if f := fault.Of(err); err == nil {
+				wrote++
+			} else if f == nil || f.Code != "changed_meanwhile" {
+				t.Fatalf("error %v", err)
+			}
+		}
+		if wrote == 0 {
+			t.Fatal("none of four processes has written")
+		}
+		p, err := New(e, r, everything(false))
+		if apply(t, p, err); len(p.Changes) > 0 {
+			t.Fatalf("%s is not complete:\n%s", p.Changes[0].Shown, p.Changes[0].Diff())
+		}
+		p, err = Removal(e, r, Options{})
+		apply(t, p, err)
+		for name, text := range tree(t, e.Project) {
+			if want, ok := samples[strings.TrimPrefix(name, "/")]; ok && text != want {
+				t.Fatalf("%s is %q in the end, want %q", name, text, want)
+			}
+		}
+	}
+}
+
 // The docs move: our own entry follows, and comes out as it went in.
 func TestOurEntryIsUpdated(t *testing.T) {
 	e, r := world(t)
@@ -367,6 +450,33 @@ func TestNothingIsWrittenIfAnyFileCannotBe(t *testing.T) {
 				t.Errorf("the project became %q", now)
 			}
 		})
+	}
+}
+
+// A clone can contain links to devices that never end, and files that only serve to use
+// up a stack.
+func TestHostileFilesOfAProjectAreNotRead(t *testing.T) {
+	e, r := world(t)
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("this system has no /dev/zero")
+	}
+	put(t, filepath.Join(e.Project, "docs", "index.md"), "# Shop\n")
+	for _, name := range []string{".claude/settings.local.json", "docs/metadata.json"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(e.Project, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		link(t, "/dev/zero", filepath.Join(e.Project, name))
+	}
+	p, err := New(e, r, Options{Clients: []string{"claude"}, Command: "deskhand"})
+	if err != nil || p.Clients[0].Once == "" {
+		t.Errorf("%+v, %v; want Claude Code to be connected, and not approved", p, err)
+	}
+	for _, deep := range []string{strings.Repeat("[", 20_000_000), `{"mcpServers": ` + strings.Repeat(`{"a":`, 4_000_000)} {
+		put(t, filepath.Join(e.Project, ".mcp.json"), deep)
+		_, err := New(e, r, Options{Clients: []string{"claude"}, Command: "deskhand"})
+		if f := fault.Of(err); f == nil || !strings.Contains(f.Message, "nested too deeply") {
+			t.Errorf("a file of %d bytes that is nested: %v", len(deep), err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,9 +33,9 @@ func Removal(env Env, records Records, o Options) (*Plan, error) {
 		}
 	}
 	if !o.User {
-		err = p.takeOutUnrecorded(wanted)
+		p.takeOutUnrecorded(wanted)
 	}
-	return p, err
+	return p, nil
 }
 
 func has(list []Client, id string) bool {
@@ -60,7 +61,7 @@ func (p *Plan) takeOut(one record) error {
 		p.dropped = append(p.dropped, one)
 		return nil
 	}
-	after, gone := one.Before, one.Created
+	after, gone := one.Before, one.Created && one.blank(one.Before) // a person may have written into it between two runs of init
 	if digest(data) != one.Digest {
 		if after, gone, err = p.cutOut(one, data); err != nil {
 			return p.located(one.Path, err)
@@ -104,7 +105,7 @@ func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err err
 			head += "\n" // the added text began by ending a person's last line
 		}
 		text = head + tail
-		return []byte(text), one.Created && strings.TrimSpace(text) == "", nil
+		return []byte(text), one.Created && one.blank([]byte(text)), nil
 	}
 	edit := editorOf(one)
 	all, err := edit.entries(data)
@@ -121,7 +122,15 @@ func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err err
 	if after, err = edit.cut(data, Entry, before); err != nil {
 		return nil, false, err
 	}
-	return after, one.Created && edit.blank(after), nil
+	return after, one.Created && one.blank(after), nil
+}
+
+// blank reports whether data contains nothing that a person would miss in the record's file.
+func (r record) blank(data []byte) bool {
+	if r.Client == "" {
+		return blank(data)
+	}
+	return editorOf(r).blank(data)
 }
 
 func editorOf(one record) editor {
@@ -139,7 +148,7 @@ func editorOf(one record) editor {
 // takeOutUnrecorded plans the removal of project entries that have no record,
 // for example in a clone. It removes only entries identical to those that init
 // writes.
-func (p *Plan) takeOutUnrecorded(wanted []Client) error {
+func (p *Plan) takeOutUnrecorded(wanted []Client) {
 	p.Docs = FindDocs(p.env.Project)
 	for _, c := range clients {
 		if c.project == nil || len(wanted) > 0 && !has(wanted, c.ID) {
@@ -156,13 +165,13 @@ func (p *Plan) takeOutUnrecorded(wanted []Client) error {
 		}
 		after, err := c.project.edit.cut(data, Entry, nil)
 		if err != nil {
-			return p.located(path, err)
+			p.Notes = append(p.Notes, fmt.Sprintf("%s stays unchanged: remove the entry %s by hand", p.shown(path), Entry))
+			continue
 		}
 		p.Changes = append(p.Changes, Change{Path: real, Shown: p.shown(path), Before: data, After: after,
 			record: record{Project: p.env.Project, Path: real, Client: c.ID}, drop: true})
 		p.removed(c.ID, path)
 	}
-	return nil
 }
 
 func (p *Plan) planned(path string) bool {
@@ -179,6 +188,11 @@ const indexRecord = "index"
 
 // BuiltIndex records that the project had no index before init built one.
 func (r Records) BuiltIndex(project string) error {
+	lock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	path := filepath.Join(project, filepath.FromSlash(IndexFolder))
 	return r.keep(Change{Path: path, record: record{Project: project, Path: path, Client: indexRecord}})
 }
