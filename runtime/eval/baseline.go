@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Delta is the difference between two reports.
@@ -213,8 +214,11 @@ func (d *Delta) compareScores(base, current Report) {
 func Gate(current Report, delta *Delta, minNDCG, maxDrop float64) error {
 	name := metrics[0].title(current.K)
 	if got := current.Summary.NDCG; got < minNDCG-changed {
-		return fault.New("score_too_low", fmt.Sprintf("%s is %.4f, below the required %.4f", name, got, minNDCG),
-			"check the categories with the shortest bars, and their cases in the JSON report")
+		hint := "check the categories with the shortest bars, and their cases in the JSON report"
+		if n := len(current.MissingFiles); n > 0 {
+			hint = textutil.Count(n, "expected file") + " missing from the corpus: correct the paths in the cases, or index the right folder"
+		}
+		return fault.New("score_too_low", fmt.Sprintf("%s is %.4f, below the required %.4f", name, got, minNDCG), hint)
 	}
 	if delta == nil || maxDrop < 0 || len(delta.Metrics) == 0 {
 		return nil

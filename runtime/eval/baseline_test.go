@@ -91,6 +91,10 @@ func TestGate(t *testing.T) {
 			}
 		})
 	}
+	current.MissingFiles = []MissingFile{{Case: "a", Filepath: "gone.md"}}
+	if err := Gate(current, nil, 0.61, -1); fault.Of(err) == nil || !strings.HasPrefix(fault.Of(err).Hint, "1 expected file missing from the corpus") {
+		t.Errorf("Gate with a missing file = %v, want a hint that names it", err)
+	}
 	want := "NDCG@5 fell by 0.0500, from 0.6500 to 0.6000; at most 0.0400 is allowed"
 	if err := Gate(current, fell, 0, 0.04); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Gate = %v, want %q", err, want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/setup"
 	"github.com/deskhand/deskhand/runtime/text"
 )
@@ -142,7 +143,12 @@ func (w *Work) firstIndex(ctx context.Context, project string, d setup.Docs, rec
 			}
 		}
 	}
-	return w.Build(ctx, filepath.FromSlash(d.Dir))
+	err := w.Build(ctx, filepath.FromSlash(d.Dir))
+	if f := fault.Of(err); f != nil && f.Code == "locked" { // for example by the server of an agent that runs already
+		w.Tell("another process is building the index")
+		return nil
+	}
+	return err
 }
 
 func exists(path string) bool {
