@@ -199,7 +199,8 @@ const maxLockWait = 10 * time.Second
 // the lock for too long, lock returns the fault "locked".
 func (r Records) lock() (*os.File, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("save a backup: %w", err)
+		return nil, fault.New("state_unusable", fmt.Sprintf("the backups cannot be saved in %s: %s", r.dir, reason(err)),
+			"choose a folder that you can write to: deskhand config state; nothing was written")
 	}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		f, err := artifact.LockFile(filepath.Join(r.dir, ".lock"))

@@ -480,6 +480,19 @@ func TestHostileFilesOfAProjectAreNotRead(t *testing.T) {
 	}
 }
 
+func TestNothingIsWrittenWithoutBackups(t *testing.T) {
+	e, _ := world(t)
+	file := filepath.Join(e.Home, "file")
+	put(t, file, "")
+	p, err := New(e, In(file), Options{Clients: []string{"claude"}, Command: "deskhand"})
+	if err == nil {
+		err = p.Apply()
+	}
+	if f := fault.Of(err); f == nil || f.Code != "state_unusable" || f.Hint == "" || len(tree(t, e.Project)) != 1 {
+		t.Errorf("error %v; the project has %q", err, tree(t, e.Project))
+	}
+}
+
 // A person's own file may be a link, as of those who keep them in git.
 func TestALinkInTheHomeIsFollowed(t *testing.T) {
 	e, r := world(t)
