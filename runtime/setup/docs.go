@@ -107,7 +107,11 @@ func described(project, dir string) bool {
 	return false
 }
 
-// titleOf returns the title of the docs' index page, or else of the README.
+// anyDocs lists titles of index pages that do not say what the docs are about.
+var anyDocs = []string{"overview", "introduction", "intro", "home", "index", "welcome", "readme", "docs", "documentation", "about", "contents", "table of contents", "getting started", "quick start", "quickstart"}
+
+// titleOf returns the title of the docs' index page, or else of the README. It skips
+// titles that could be those of any docs.
 func titleOf(project, dir string) string {
 	for _, place := range []string{filepath.Join(project, dir), project} {
 		entries, _ := os.ReadDir(place)
@@ -117,7 +121,7 @@ func titleOf(project, dir string) string {
 				if !e.Type().IsRegular() || strings.TrimSuffix(name, filepath.Ext(name)) != want || !slices.Contains(endings, filepath.Ext(name)) {
 					continue
 				}
-				if title := pageTitle(filepath.Join(place, e.Name())); title != "" {
+				if title := pageTitle(filepath.Join(place, e.Name())); title != "" && !slices.Contains(anyDocs, strings.ToLower(title)) {
 					return title
 				}
 			}

@@ -522,6 +522,8 @@ func TestDocsAreFound(t *testing.T) {
 		"none":         {map[string]string{"main.go": "", "node_modules/a/README.md": "# A"}, Docs{}},
 		"docs":         {map[string]string{"docs/index.md": "---\ntitle: \"The Shop\"\n---\n", "README.md": "# Other"}, Docs{Dir: "docs", Files: 1, Title: "The Shop"}},
 		"doc, README":  {map[string]string{"doc/a.md": "text", "README.md": "# [Shop](https://x.org) `v2`\n"}, Docs{Dir: "doc", Files: 1, Title: "Shop v2"}},
+		"any title":    {map[string]string{"docs/index.md": "# Overview\n", "README.md": "# Shop\n"}, Docs{Dir: "docs", Files: 1, Title: "Shop"}},
+		"only any":     {map[string]string{"docs/index.md": "# Welcome\n"}, Docs{Dir: "docs", Files: 1}},
 		"README only":  {map[string]string{"README.md": "![badge](x)\n<h1 align=\"center\">Shop</h1>", "main.go": ""}, Docs{Dir: ".", Files: 1, Title: "Shop"}},
 		"setext":       {map[string]string{"content/_index.md": "Shop\n====\n"}, Docs{Dir: "content", Files: 1, Title: "Shop"}},
 		"empty docs":   {map[string]string{"docs/a.txt": "", "README.md": "```\n# no\n```\n# Yes\n"}, Docs{Dir: ".", Files: 1, Title: "Yes"}},

@@ -22,7 +22,9 @@ func TestInitLeavesABuildToTheProcessThatHasBegunIt(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	w := Work{
 		Console: &console.Console{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}, State: t.TempDir(), Index: ".deskhand/index",
-		Build:     func(context.Context, string) error { return &fault.Fault{Code: "locked", Message: "another build is writing"} },
+		Build: func(context.Context, string) error {
+			return &fault.Fault{Code: "locked", Message: "another build is writing"}
+		},
 		Untrusted: func() string { return "" },
 	}
 	err := w.Run(t.Context(), Flags{Yes: true, Clients: []string{"claude"}})
