@@ -294,12 +294,12 @@ func probe(ctx context.Context, c setup.Connection) (detail string, err error) {
 	begun := time.Now()
 	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: c.Command(), Dir: c.Dir, Env: c.Env})
 	if err != nil {
-		return "", err
+		return "", orLate(err)
 	}
 	defer client.Close()
 	tools, err := client.ListTools(ctx)
 	if err != nil {
-		return "", err
+		return "", orLate(err)
 	}
 	if len(tools) == 0 {
 		return "", errors.New("it has no tools")
@@ -309,6 +309,14 @@ func probe(ctx context.Context, c setup.Connection) (detail string, err error) {
 		names = append(names, t.Name)
 	}
 	return fmt.Sprintf("connects in %s, %d tools: %s", time.Since(begun).Round(10*time.Millisecond), len(tools), strings.Join(names, ", ")), nil
+}
+
+// orLate returns err, or an error that says so if the time was up.
+func orLate(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("it has not answered within %s", patience)
+	}
+	return err
 }
 
 // executors reports for each installed agent whether a person has signed in to it, if

@@ -5,20 +5,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os/exec"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/proc"
 )
-
-// stopTime is how long a command may take to exit after its stdin is closed, and
-// again after SIGTERM.
-const stopTime = 2 * time.Second
 
 // commandTransport starts a command in its own process group and exchanges messages
 // with it over stdin and stdout, one per line. Unlike the SDK's transport, it
@@ -30,20 +24,12 @@ type commandTransport struct {
 
 // Connect implements [mcp.Transport].
 func (t commandTransport) Connect(ctx context.Context) (mcp.Connection, error) {
-	stdout, err := t.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdin, err := t.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	group, err := proc.Start(t.cmd)
+	stdin, stdout, err := proc.StartServer(t.cmd)
 	if err != nil {
 		return nil, err
 	}
 	lines := &messageLines{in: t.in, reader: bufio.NewReaderSize(stdout, readBytes)}
-	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: process{t.cmd, group, stdin}, MaxLineLength: -1}).Connect(ctx)
+	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: stdin, MaxLineLength: -1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,36 +44,6 @@ type commandConn struct {
 func (c commandConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	c.in.notes(ctx, message)
 	return c.Connection.Write(ctx, outward(message))
-}
-
-// process is a command's stdin. Closing it stops the command.
-type process struct {
-	cmd   *exec.Cmd
-	group *proc.Group
-	stdin io.WriteCloser
-}
-
-func (p process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
-
-// Close closes stdin, as the protocol requires, and kills a command that keeps
-// running.
-func (p process) Close() error {
-	defer p.group.Close()
-	defer p.group.Kill()
-	if err := p.stdin.Close(); err != nil {
-		return fmt.Errorf("close stdin of command: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }()
-	for _, end := range []func(){func() {}, p.group.Terminate, p.group.Kill} {
-		end()
-		select {
-		case err := <-ended:
-			return err
-		case <-time.After(stopTime):
-		}
-	}
-	return errors.New("the command does not exit")
 }
 
 // messageLines reads messages, one per line.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
@@ -67,7 +69,7 @@ func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Clien
 	cmd.Env, cmd.Dir = append(os.Environ(), target.Env...), target.Dir
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second // a grandchild may keep stderr open
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 3 * time.Second}, nil)
+	session, err := client.Connect(ctx, commandTransport{cmd}, nil)
 	if err != nil {
 		err = fmt.Errorf("dial %s: %w", target.Command[0], err)
 		if said := stderr.String(); said != "" {
@@ -76,6 +78,19 @@ func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Clien
 		return nil, err
 	}
 	return &Client{session: session, process: cmd}, nil
+}
+
+// commandTransport starts a command in a process group of its own, which ends with the
+// session: a command may be a script that starts the server.
+type commandTransport struct{ cmd *exec.Cmd }
+
+// Connect implements [mcp.Transport].
+func (t commandTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	stdin, stdout, err := proc.StartServer(t.cmd)
+	if err != nil {
+		return nil, err
+	}
+	return (&mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: stdin}).Connect(ctx)
 }
 
 func dialURL(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {
