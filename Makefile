@@ -38,7 +38,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # detector would take half of the tests' time to watch them. SQLite is C translated
 # to Go, with its own locks.
 UNWATCHED = modernc.org github.com/yuin/goldmark github.com/blugelabs github.com/blevesearch github.com/RoaringBitmap \
-	github.com/klauspost/compress github.com/philippgille/chromem-go github.com/JohannesKaufmann
+	github.com/klauspost/compress github.com/philippgille/chromem-go github.com/JohannesKaufmann github.com/pressly
 RACE = -race $(foreach module,$(UNWATCHED),-gcflags=$(module)/...=-race=false)
 # More packages at a time than two cores have: they mostly wait for programs that they
 # start. The slowest is first.
