@@ -47,6 +47,9 @@ func place(file, lines string) string {
 // why words the evidence of a hit: the shares, and what the ranker made of them.
 func why(w *docs.Why) string {
 	text := fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", w.Words, w.Meaning, w.Near, w.Path)
+	if w.Verbatim > 0 {
+		text += fmt.Sprintf("  verbatim %.2f", w.Verbatim)
+	}
 	if w.Learnt == nil {
 		return text
 	}

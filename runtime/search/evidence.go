@@ -9,7 +9,8 @@ import (
 )
 
 // Evidence explains a hit's rank. Words, Meaning, Near and Path are from 0 to 1, and
-// the score is their weighted sum; the weights sum to 1. If words find little of a
+// the score is their weighted sum; the weights sum to 1. Verbatim adds to it, up to a
+// score of 1. If words find little of a
 // question, a ranker then orders the first hits by all parts; see package ranker.
 type Evidence struct {
 	// Words is the chunk's BM25 score relative to the best chunk's score.
@@ -24,6 +25,11 @@ type Evidence struct {
 	Near float64
 	// Path is the share of the question that is in the path of the chunk's page.
 	Path float64
+	// Verbatim is the share of the question, without one word, that the chunk's text
+	// has word for word in one piece, such as a message that a program printed. It is 0
+	// if a title names half of the question or more, and computed only for the best
+	// chunks.
+	Verbatim float64
 	// Row is the similarity to the question of the nearest row of the chunk's text (a
 	// paragraph, a list item or a row of a table, with its headings), scaled like
 	// Meaning. Each is how near the text's nearest words are to the question's words,
@@ -37,7 +43,7 @@ type Evidence struct {
 
 // rounded returns e rounded to six decimals, like scores.
 func (e Evidence) rounded() Evidence {
-	for _, x := range []*float64{&e.Words, &e.Meaning, &e.Near, &e.Path, &e.Row, &e.Each} {
+	for _, x := range []*float64{&e.Words, &e.Meaning, &e.Near, &e.Path, &e.Verbatim, &e.Row, &e.Each} {
 		*x = math.Round(*x*1e6) / 1e6
 	}
 	for g, x := range e.Learnt {
@@ -114,7 +120,7 @@ func (w weights) doubt(found, ahead float64) weights {
 }
 
 func (w weights) score(e Evidence) float64 {
-	return w.words*e.Words + w.meaning*e.Meaning + w.near*e.Near + w.path*e.Path
+	return w.words*e.Words + w.meaning*e.Meaning + w.near*e.Near + w.path*e.Path + verbatimWeight*e.Verbatim
 }
 
 // names returns the share of a question's words that look like code names, that

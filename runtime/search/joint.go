@@ -394,6 +394,9 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 	}
 	sortJoint(hits)
 	near := hits[:min(nearSize, len(hits))]
+	if err := j.quoted(near); err != nil {
+		return nil, err
+	}
 	for _, h := range near {
 		if err := h.part.do(func() error { return h.part.run.look(&h.ranked) }); err != nil {
 			return nil, err
@@ -405,6 +408,23 @@ func (j *joint) rank(ctx context.Context, want int) ([]*jointHit, error) {
 		return nil, err
 	}
 	return j.sieve(ctx, hits, want)
+}
+
+// quoted decides whether texts are searched for runs of the question's words, see
+// [run.quotes].
+func (j *joint) quoted(near []*jointHit) error {
+	verbatim := true
+	for _, h := range near {
+		err := h.part.do(func() error { return h.part.run.quotes([]ranked{h.ranked}) })
+		if err != nil {
+			return err
+		}
+		verbatim = verbatim && h.part.run.verbatim
+	}
+	for _, p := range j.parts {
+		p.run.verbatim = verbatim && p.run.wordOrder != nil
+	}
+	return nil
 }
 
 func sortJoint(hits []*jointHit) {

@@ -82,6 +82,10 @@ type run struct {
 	learnt bool
 	// spread is the spread of cosines that the pool's cosines are scaled to.
 	spread artifact.Spread
+	// wordOrder holds the query's terms in order, and verbatim reports whether the
+	// texts of candidates are searched for runs of them; see [run.quotes].
+	wordOrder wordOrder
+	verbatim  bool
 	// cut reports whether some chunks with the words of the phrases were not
 	// read.
 	cut bool
@@ -97,6 +101,7 @@ func (r *run) read(text string) error {
 	unknown := 0
 	var mended []correction
 	terms := slices.Clone(r.analyzer.Terms(text))
+	r.wordOrder = orderOf(text, terms)
 	named := nameFirst(text)
 	for _, t := range terms {
 		if seen[t.Text] || len(seen) == maxLookups {

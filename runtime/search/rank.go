@@ -107,6 +107,9 @@ func (r *run) sum(pool []ranked) error {
 	r.order(pool)
 	// Nearness only raises a score, so the other chunks stay below.
 	first := pool[:min(nearSize, len(pool))]
+	if err := r.quotes(first); err != nil {
+		return err
+	}
 	for i := range first {
 		if err := r.look(&first[i]); err != nil {
 			return err
@@ -336,25 +339,28 @@ func (r *run) look(p *ranked) error {
 	for _, s := range r.seen {
 		if s.heading == heading && bytes.Equal(r.packed[s.from:s.to], packed) {
 			r.packed = r.packed[:from]
-			p.snippet, p.held, p.evidence.Near, p.looked = s.snippet, s.held, s.near, true
+			p.snippet, p.held, p.looked = s.snippet, s.held, true
+			p.evidence.Near, p.evidence.Verbatim = s.near, s.verbatim
 			return nil
 		}
 	}
 	if r.text, err = r.reader.UnpackText(r.text, packed); err != nil {
 		return err
 	}
-	p.snippet, p.held = r.snippet(r.text, heading)
-	p.evidence.Near, p.looked = min(1, p.held/max(r.total, 1e-9)), true
-	r.seen = append(r.seen, seen{from, len(r.packed), heading, p.snippet, p.held, p.evidence.Near})
+	var verbatim float64
+	p.snippet, p.held, verbatim = r.snippet(r.text, heading)
+	p.looked = true
+	p.evidence.Near, p.evidence.Verbatim = min(1, p.held/max(r.total, 1e-9)), min(1, verbatim/max(r.total, 1e-9))
+	r.seen = append(r.seen, seen{from, len(r.packed), heading, p.snippet, p.held, p.evidence.Near, p.evidence.Verbatim})
 	return nil
 }
 
 // seen holds text that was read, r.packed[from:to], and the result of look for
 // that text.
 type seen struct {
-	from, to         int
-	heading, snippet string
-	held, near       float64
+	from, to             int
+	heading, snippet     string
+	held, near, verbatim float64
 }
 
 func (r *run) score(pool []ranked) {

@@ -248,11 +248,11 @@ func (r *run) hit(s ranked) (Hit, error) {
 		return Hit{}, err
 	}
 	if !s.looked {
-		near := s.evidence.Near
+		ranked := s.evidence
 		if err := r.look(&s); err != nil {
 			return Hit{}, err
 		}
-		s.evidence.Near = near // the value that the hit was ranked by
+		s.evidence = ranked // the values that the hit was ranked by
 	}
 	if err := r.showRow(&s, c.Heading); err != nil {
 		return Hit{}, err
@@ -267,7 +267,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 		why = &e
 	}
 	return Hit{
-		ID: c.ID, Score: math.Round(s.score*1e6) / 1e6,
+		ID: c.ID, Score: math.Round(min(1, s.score)*1e6) / 1e6,
 		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
 		Snippet:   s.snippet,
 		StartLine: c.StartLine, EndLine: c.EndLine,

@@ -26,12 +26,12 @@ const (
 // snippet returns the part of the text with the most evidence, on one line, with
 // "..." at truncated ends and "**" around found words. It leaves out the heading,
 // because a hit shows the heading anyway. near is the evidence in the best
-// window.
-func (r *run) snippet(text []byte, heading string) (s string, near float64) {
+// window, and verbatim that in the best run of words.
+func (r *run) snippet(text []byte, heading string) (s string, near, verbatim float64) {
 	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
 		text = rest[len(heading):]
 	}
-	line, found, from, near := r.evidence(text)
+	line, found, from, near, verbatim := r.evidence(text)
 	line = r.longEnough(text, line, from)
 	if from > 0 {
 		from = back(line, from, snippetBytes/6)
@@ -47,7 +47,7 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	if to < len(line) {
 		b.WriteString("...")
 	}
-	return b.String(), near
+	return b.String(), near, verbatim
 }
 
 // longEnough extends the line, which is the beginning of the text on one line,
@@ -99,7 +99,7 @@ func (r *run) showRow(p *ranked, heading string) (err error) {
 		return nil
 	}
 	to := max(p.row.to, forth(r.text, p.row.from, snippetBytes))
-	shown, held := r.snippet(r.text[p.row.from:to], "")
+	shown, held, _ := r.snippet(r.text[p.row.from:to], "")
 	if held < rowHolds*p.held {
 		return nil
 	}
@@ -149,14 +149,16 @@ type termHit struct {
 
 // evidence returns the beginning of text on one line, the query terms in it, and
 // the start and evidence of their best window. It reads only until more than half
-// of the query's evidence is found.
-func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum float64) {
+// of the query's evidence is found, or further for verbatim, the evidence in the best
+// run of the query's words.
+func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum, verbatim float64) {
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // the terms found
 	r.line, r.found = r.line[:0], r.found[:0]
 	r.taken = 0
 	at := 0 // the start of the last word in r.line
+	enough := false
 	for n := snippetStep; ; n *= 2 {
 		next := len(cutText(text, n+snippetBytes))
 		r.line = appendOneLine(r.line, text[r.taken:next])
@@ -175,9 +177,15 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 			}
 		}
 		at = bytes.LastIndexByte(r.line, ' ') + 1
-		from, sum := bestWindow(r.found, len(terms))
-		if n >= min(len(text), snippetScan) || sum > r.total/2 {
-			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from, sum
+		if !enough {
+			from, sum = bestWindow(r.found, len(terms))
+			enough = sum > r.total/2
+		}
+		if n >= min(len(text), snippetScan) || enough && !r.verbatim {
+			if r.verbatim {
+				verbatim = r.wordOrder.verbatim(r.line, r.found, terms)
+			}
+			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from, sum, verbatim
 		}
 	}
 }

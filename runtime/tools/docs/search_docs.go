@@ -94,8 +94,10 @@ type Why struct {
 	Meaning float64 `json:"meaning"`
 	Near    float64 `json:"near"`
 	Path    float64 `json:"path"`
-	Row     float64 `json:"row"`
-	Each    float64 `json:"each"`
+	// Verbatim is left out if it is 0.
+	Verbatim float64 `json:"verbatim,omitempty"`
+	Row      float64 `json:"row"`
+	Each     float64 `json:"each"`
 	// Learnt is how much each kind of evidence moved the hit, not from 0 to 1.
 	Learnt map[string]float64 `json:"learnt,omitempty"`
 }

@@ -77,7 +77,10 @@ func (w *wire) hits(hits []Hit) {
 			for _, part := range [...]struct {
 				name  string
 				share float64
-			}{{"words", why.Words}, {"meaning", why.Meaning}, {"near", why.Near}, {"path", why.Path}, {"row", why.Row}, {"each", why.Each}} {
+			}{{"words", why.Words}, {"meaning", why.Meaning}, {"near", why.Near}, {"path", why.Path}, {"verbatim", why.Verbatim}, {"row", why.Row}, {"each", why.Each}} {
+				if part.name == "verbatim" && part.share == 0 {
+					continue
+				}
 				w.key(part.name)
 				w.number(part.share)
 			}

@@ -58,7 +58,7 @@ type found struct {
 		// Variants holds facet values.
 		Variants map[string][]string `json:"variants"`
 		Why      *struct {
-			Words, Meaning, Near, Path, Row, Each float64
+			Words, Meaning, Near, Path, Verbatim, Row, Each float64
 		} `json:"why"`
 	} `json:"hits"`
 	NextCursor string `json:"next_cursor"`
@@ -106,6 +106,9 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 				{"meaning", "how similar the meaning is: 1 is the most similar section", share(w.Meaning)},
 				{"near", "how much of the question occurs close together in the section", share(w.Near)},
 				{"path", "how much of the question occurs in its page's path", share(w.Path)},
+			}
+			if w.Verbatim > 0 {
+				one.Why = append(one.Why, reason{"verbatim", "how much of the question the section has word for word", share(w.Verbatim)})
 			}
 			if w.Row > 0 || w.Each > 0 {
 				one.Why = append(one.Why, reason{"row", "how near its best row is in meaning, as above", share(w.Row)},
