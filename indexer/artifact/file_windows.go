@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-var errLocked = errors.New("locked")
+// ErrLocked is returned by LockFile if the file is locked already.
+var ErrLocked = errors.New("locked")
 
-// lockFile opens path and locks it while it is open. The system releases the lock when
+// LockFile opens path and locks it while it is open. The system releases the lock when
 // the process exits for any reason.
-func lockFile(path string) (*os.File, error) {
+func LockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
@@ -20,7 +21,7 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		f.Close()
 		if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-			return nil, errLocked
+			return nil, ErrLocked
 		}
 		return nil, err
 	}

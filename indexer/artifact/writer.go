@@ -50,8 +50,8 @@ func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create index folder: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
-	if errors.Is(err, errLocked) {
+	lock, err := LockFile(filepath.Join(dir, lockName))
+	if errors.Is(err, ErrLocked) {
 		return nil, &fault.Fault{Code: "locked", Message: "another build is writing to " + dir,
 			Hint: "wait until it finishes, or use another folder with -o", Retryable: true}
 	}
