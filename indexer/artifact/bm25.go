@@ -17,6 +17,10 @@ const (
 	lengthShare = 0.6 // b
 )
 
+// Once is what a term adds to the BM25 score of a chunk of average length in which it
+// occurs once, as a share of its weight.
+const Once = 1 / (1 + saturation)
+
 // Scored is a chunk that a search found, with its score.
 type Scored struct {
 	// Chunk is the chunk's ordinal in the corpus.

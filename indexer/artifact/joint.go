@@ -10,9 +10,10 @@ import (
 // chunks of all shares as if they were in one index, in the order of the shares.
 type Share struct {
 	*Reader
-	// Terms returns the question's terms in this index, weighted for all indexes. No
-	// chunk has a higher BM25 score than Bound.
-	Terms func() ([]WeightedTerm, error)
+	// Terms returns the question's terms in this index, weighted for all indexes, and a
+	// score that is added to the BM25 score of each chunk. No chunk has a higher score than
+	// Bound.
+	Terms func() (terms []WeightedTerm, all float64, err error)
 	Bound float64
 	// Keep restricts the chunks; nil means all.
 	Keep func(chunk int) bool
@@ -38,8 +39,8 @@ func byShare(x, y SharedHit) int {
 	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Share, y.Share), cmp.Compare(x.Chunk, y.Chunk))
 }
 
-// LexicalOver returns the k best chunks of all shares by BM25, best first. The result is
-// exact. An index whose bound is below the k best is not read.
+// LexicalOver returns the k best chunks of all shares by BM25 with what Terms adds, best
+// first. The result is exact. An index whose bound is below the k best is not read.
 func LexicalOver(shares []Share, k int) ([]SharedHit, error) {
 	var order []int
 	for i, s := range shares {
@@ -55,19 +56,20 @@ func LexicalOver(shares []Share, k int) ([]SharedHit, error) {
 		if s.Bound < float64(best.floor) {
 			break
 		}
-		terms, err := s.Terms()
+		terms, more, err := s.Terms()
 		if err != nil {
 			return nil, err
 		}
 		var found []Scored
 		err = s.guarded(func() error {
-			found, err = s.lexicalAbove(terms, k, s.Keep, float64(best.floor))
+			found, err = s.lexicalAbove(terms, k, s.Keep, float64(math.Nextafter32(best.floor, 0))-more) // the sum may be rounded up
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range found {
+			f.Score = float64(float32(f.Score + more))
 			if best.add(float32(f.Score)) {
 				all = append(all, SharedHit{i, f})
 			}

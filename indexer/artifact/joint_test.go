@@ -49,16 +49,18 @@ func TestSharesAreSearchedAsOne(t *testing.T) {
 					bound += IDF(r.Len(), w.Chunks)
 				}
 			}
+			more := float64(i%4) / 3
 			var keep func(int) bool
 			if i%3 == 1 {
 				keep = func(chunk int) bool { return chunk%2 == 0 }
 			}
-			shares = append(shares, Share{Reader: r, Terms: func() ([]WeightedTerm, error) { return words, nil }, Bound: bound, Keep: keep})
+			shares = append(shares, Share{Reader: r, Terms: func() ([]WeightedTerm, float64, error) { return words, more, nil }, Bound: bound + more, Keep: keep})
 			found, err := r.Lexical(words, k, keep)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range found {
+				s.Score = float64(float32(s.Score + more))
 				lexical = append(lexical, SharedHit{i, s})
 			}
 			nearest, _, err := r.Nearest(query, k, keep)

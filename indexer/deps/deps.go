@@ -71,6 +71,10 @@ type reader struct {
 	// locks lists the kinds of lock files. If a folder has several of them, only the
 	// first one in this list is used.
 	locks []lock
+	// covers reports whether the lock file in root is that of the package in dir, a
+	// subfolder, whose own file lists dependencies without exact versions. If it is nil,
+	// there are no such packages.
+	covers func(root, dir string) bool
 	// locate sets Dir or Why.
 	locate func(*disk, *Dependency)
 	// pages writes the docs found in Dir.
@@ -84,10 +88,10 @@ type lock struct {
 
 // readers lists the ecosystems.
 var readers = []reader{
-	{Go, []lock{{"go.mod", readGoMod}}, locateGo, goPages},
-	{NPM, []lock{{"package-lock.json", readPackageLock}, {"npm-shrinkwrap.json", readPackageLock}, {"pnpm-lock.yaml", readPnpmLock}, {"yarn.lock", readYarnLock}, {"package.json", readPackageJSON}}, locateNPM, npmPages},
-	{Python, []lock{{"uv.lock", readUvLock}, {"poetry.lock", readPoetryLock}, {"requirements.txt", readRequirements}}, locatePython, pythonPages},
-	{Rust, []lock{{"Cargo.lock", readCargoLock}}, locateRust, rustPages},
+	{Go, []lock{{"go.mod", readGoMod}}, nil, locateGo, goPages},
+	{NPM, []lock{{"package-lock.json", readPackageLock}, {"npm-shrinkwrap.json", readPackageLock}, {"pnpm-lock.yaml", readPnpmLock}, {"yarn.lock", readYarnLock}, {packageFile, readPackageJSON}}, coversPackage, locateNPM, npmPages},
+	{Python, []lock{{"uv.lock", readUvLock}, {"poetry.lock", readPoetryLock}, {"requirements.txt", readRequirements}}, nil, locatePython, pythonPages},
+	{Rust, []lock{{"Cargo.lock", readCargoLock}}, nil, locateRust, rustPages},
 }
 
 func readerOf(e Ecosystem) *reader {
@@ -114,7 +118,7 @@ func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 	var found []Dependency
 	locks := 0
 	for _, r := range readers {
-		file, l := nearest(dir, r.locks)
+		file, l := r.nearest(dir)
 		if l == nil {
 			continue
 		}
@@ -163,21 +167,39 @@ func printable(s string) string {
 // refused is the prefix of a Why that was set when the lock file was read.
 const refused = "left out: "
 
-// nearest returns the first lock file in dir or its parents. If there is none, the
-// returned lock is nil.
-func nearest(dir string, locks []lock) (string, *lock) {
+// nearest returns the first lock file in dir or its parents. A package.json is only
+// used if no lock file in a parent folder covers it. If there is none, the returned lock
+// is nil.
+func (r reader) nearest(dir string) (string, *lock) {
+	var own string // a package.json without a lock file
+	var ownLock *lock
 	for {
-		for i, l := range locks {
-			file := filepath.Join(dir, l.name)
-			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-				return file, &locks[i]
-			}
+		file, l := r.in(dir)
+		switch {
+		case l == nil:
+		case r.covers == nil:
+			return file, l
+		case l.name != packageFile && (own == "" || r.covers(dir, filepath.Dir(own))):
+			return file, l
+		case own == "":
+			own, ownLock = file, l
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
-			return "", nil
+			return own, ownLock
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// in returns the lock file in dir. If there is none, the returned lock is nil.
+func (r reader) in(dir string) (string, *lock) {
+	for i, l := range r.locks {
+		file := filepath.Join(dir, l.name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file, &r.locks[i]
+		}
+	}
+	return "", nil
 }
 
 func readOne(file string, l *lock, limit int64) ([]Dependency, error) {

@@ -368,6 +368,25 @@ func TestHostileNamesAndLinks(t *testing.T) {
 	}
 }
 
+// A package of a monorepo has no lock file of its own. Its dependencies are locked at the
+// root, unless it is a project of its own.
+func TestAPackageOfAMonorepoUsesTheLockFileAtTheRoot(t *testing.T) {
+	dir := project(t, map[string]string{
+		"yarn.lock": "# yarn lockfile v1\n\nnext@1:\n  version \"1.0.0\"\n", "package.json": `{"workspaces":["packages/*"]}`,
+		"packages/a/package.json": `{"dependencies":{"next":"1"}}`, "packages/a/esm/package.json": `{"type":"module"}`,
+		"own/package.json": `{"dependencies":{"next":"1"}}`, "node_modules/next/package.json": `{"name":"next","version":"1.0.0"}`,
+		"own/node_modules/next/package.json": `{"name":"next","version":"1.1.0"}`,
+	})
+	for in, want := range map[string]string{"packages/a": "1.0.0 from yarn.lock", "packages/a/esm": "1.0.0 from yarn.lock", "own": "1.1.0 from package.json"} {
+		list := read(t, filepath.Join(dir, filepath.FromSlash(in)), false)
+		if len(list) != 1 || list[0].Version+" from "+list[0].Why != want {
+			t.Errorf("in %s: %+v, want %s", in, list, want)
+		}
+	}
+	put(t, dir, map[string]string{"pnpm-workspace.yaml": "packages: [own]\n", "pnpm-lock.yaml": "importers:\n  own:\n    dependencies:\n      next:\n        version: 1.0.0\n"})
+	wantTold(t, read(t, filepath.Join(dir, "own"), false), "npm next 1.0.0")
+}
+
 func TestWorkspacesInACycle(t *testing.T) {
 	dir := project(t, map[string]string{
 		"yarn.lock": "# yarn lockfile v1\n\nnext@1:\n  version \"1.0.0\"\n", "package.json": `{"workspaces":["packages/*","../*"]}`,

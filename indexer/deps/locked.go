@@ -23,7 +23,7 @@ func ReadLocked(dir string) (Locked, error) {
 	found := Locked{map[string]bool{}}
 	var failed []error
 	for _, r := range readers {
-		file, l := nearest(dir, r.locks)
+		file, l := r.nearest(dir)
 		if l == nil {
 			continue
 		}
@@ -46,7 +46,7 @@ func ReadLocked(dir string) (Locked, error) {
 func LockState(dir string) string {
 	var b strings.Builder
 	for _, r := range readers {
-		file, l := nearest(dir, r.locks)
+		file, l := r.nearest(dir)
 		if l == nil {
 			continue
 		}

@@ -65,6 +65,27 @@ func lineAt(src []byte, offset int64) int {
 	return 1 + bytes.Count(src[:min(max(offset, 0), int64(len(src)))], []byte("\n"))
 }
 
+// packageFile is the file that lists a package's dependencies. It has no exact versions.
+const packageFile = "package.json"
+
+// coversPackage reports whether the package in dir uses the packages of the lock file in
+// root: it is one of root's workspaces, or it lists no dependencies of its own, like a
+// package.json that only sets the type of the modules below it.
+func coversPackage(root, dir string) bool {
+	var p, of packageJSON
+	if src, err := readFile(filepath.Join(dir, packageFile), maxLock); err != nil || decodeJSON(packageFile, src, &p) != nil {
+		return false
+	}
+	if len(p.needs()) == 0 {
+		return true
+	}
+	if _, err := os.Stat(filepath.Join(root, "pnpm-workspace.yaml")); err == nil {
+		return true
+	}
+	src, err := readFile(filepath.Join(root, packageFile), maxLock)
+	return err == nil && decodeJSON(packageFile, src, &of) == nil && slices.Contains(workspaces(root, of.Workspaces), dir)
+}
+
 type npmEntry struct {
 	packageJSON
 	Link bool `json:"link"`
@@ -164,21 +185,21 @@ func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, err
 // in those of its workspaces.
 func besides(file string) (map[string]string, error) {
 	root := filepath.Dir(file)
-	src, err := readFile(filepath.Join(root, "package.json"), maxLock)
+	src, err := readFile(filepath.Join(root, packageFile), maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, broken(filepath.Join(root, "package.json"), 0, err.Error())
+		return nil, broken(filepath.Join(root, packageFile), 0, err.Error())
 	}
 	var p packageJSON
-	if err := decodeJSON(filepath.Join(root, "package.json"), src, &p); err != nil {
+	if err := decodeJSON(filepath.Join(root, packageFile), src, &p); err != nil {
 		return nil, err
 	}
 	all := p.needs()
 	for _, dir := range workspaces(root, p.Workspaces) {
 		var w packageJSON
-		src, err := readFile(filepath.Join(dir, "package.json"), maxLock)
+		src, err := readFile(filepath.Join(dir, packageFile), maxLock)
 		if err != nil || json.Unmarshal(src, &w) != nil {
 			continue // it is not a workspace
 		}
@@ -466,7 +487,7 @@ func (d *Dependency) try(dir, root string) bool {
 		return false
 	}
 	var p packageJSON
-	src, err := readFile(filepath.Join(real, "package.json"), 4<<20)
+	src, err := readFile(filepath.Join(real, packageFile), 4<<20)
 	if err != nil || json.Unmarshal(src, &p) != nil {
 		return false
 	}

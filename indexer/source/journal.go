@@ -13,17 +13,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // journal stores a site's pages between visits. It has a file with one line per page,
 // and a folder with the page bodies, whose names are their digests. During a visit,
 // lines are only appended to the file. If the process is killed, only the page that is
-// being downloaded is lost.
+// being downloaded is lost. One process at a time has it open.
 type journal struct {
 	dir   string
 	known map[string]entry
 	seen  map[string]bool // pages seen in this visit
 	file  *os.File
+	lock  *os.File // outside of dir, so that it is never deleted while it is locked
 }
 
 // entry is a page that was downloaded.
@@ -41,7 +45,8 @@ type entry struct {
 	fresh bool // downloaded in an interrupted visit
 }
 
-// openJournal opens the journal for a site.
+// openJournal opens and locks the journal for a site. It returns fault "locked" if
+// another visit to the site is in progress.
 func openJournal(start *url.URL, o Options) (*journal, error) {
 	cache := o.Cache
 	if cache == "" {
@@ -56,20 +61,40 @@ func openJournal(start *url.URL, o Options) (*journal, error) {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("save pages of %s: %w", start, err)
 	}
-	if err := j.read(); err != nil {
+	lock, err := artifact.LockFile(j.dir + ".lock")
+	if errors.Is(err, artifact.ErrLocked) {
+		return nil, &fault.Fault{Code: "locked", Message: fmt.Sprintf("another process is downloading %s", start),
+			Hint: "wait until it finishes, then retry", Retryable: true}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock saved pages of %s: %w", start, err)
+	}
+	j.lock = lock
+	if err := j.open(); err != nil {
+		j.close()
 		return nil, fmt.Errorf("read saved pages of %s: %w", start, err)
 	}
-	f, err := os.OpenFile(j.path(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("save pages of %s: %w", start, err)
-	}
-	j.file = f
 	return j, nil
+}
+
+// open reads the file and opens it for this visit.
+func (j *journal) open() (err error) {
+	if err = j.read(); err == nil {
+		j.file, err = os.OpenFile(j.path(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	}
+	return err
 }
 
 func (j *journal) path() string { return filepath.Join(j.dir, "pages.jsonl") }
 
-func (j *journal) close() { _ = j.file.Close() } // no flush is needed, because each line is written immediately
+// close unlocks the journal. No flush is needed, because each line is written
+// immediately.
+func (j *journal) close() {
+	if j.file != nil {
+		_ = j.file.Close()
+	}
+	_ = j.lock.Close()
+}
 
 // read reads the lines of the file. It skips a line that was truncated when a
 // process was killed.
@@ -161,7 +186,7 @@ func (j *journal) finished() error {
 	temp := j.path() + fmt.Sprintf(".%d", os.Getpid())
 	err := os.WriteFile(temp, all, 0o600)
 	if err == nil {
-		j.close()
+		_ = j.file.Close() // Windows does not replace an open file
 		err = os.Rename(temp, j.path())
 	}
 	if err != nil {

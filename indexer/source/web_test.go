@@ -268,6 +268,32 @@ func TestSitesGoOnWhereTheyWereInterrupted(t *testing.T) {
 	}
 }
 
+// Two visits at once would delete each other's pages, and ask the server twice as often as
+// they may.
+func TestOneVisitToASiteAtATime(t *testing.T) {
+	web, cache := site(t), t.TempDir()
+	clock := &testClock{now: time.Unix(1e9, 0)}
+	var second error
+	clock.wake = func() error {
+		if len(clock.slept) == 5 {
+			_, second = Open(t.Context(), "site:"+web.URL+"/docs/", Options{clock: &testClock{now: clock.now}, Cache: cache})
+		}
+		return nil
+	}
+	s := opened(t, "site:"+web.URL+"/docs/", Options{clock: clock, Cache: cache})
+	if f := fault.Of(second); f == nil || f.Code != "locked" || !f.Retryable {
+		t.Errorf("a second visit during the first: %v, want fault locked", second)
+	}
+	if files := strings.Fields(filesOf(t, s)); len(files) != 4 {
+		t.Errorf("files %v", files)
+	}
+	if s, err := Open(t.Context(), "site:"+web.URL+"/docs/", Options{clock: &testClock{now: clock.now}, Cache: cache}); err != nil {
+		t.Errorf("a visit after the first: %v", err)
+	} else {
+		s.Close()
+	}
+}
+
 func TestSitesAskWhatChanged(t *testing.T) {
 	web := newWebServer(t)
 	web.has("/sitemap.xml", "text/xml", "<urlset><url><loc>/a</loc></url><url><loc>/b</loc></url></urlset>")

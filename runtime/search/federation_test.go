@@ -70,6 +70,30 @@ func TestLibrariesAreSearchedTogether(t *testing.T) {
 	}
 }
 
+// A library's own words count for each of its sections, so the section that has the other
+// words of a question comes before those that only repeat the library's name.
+func TestAPageNeedNotRepeatTheNameOfItsLibrary(t *testing.T) {
+	var tracer, other []file
+	for i := range 20 {
+		tracer = append(tracer, file{fmt.Sprintf("news-%02d.md", i), "# Tracer news\n\nTracer by tracer: tracer is here, with tracer tools for tracer.\n", nil})
+	}
+	tracer = append(tracer, file{"support.md", "# Support\n\nFixes come for a year, which is longer than usual.\n", nil})
+	for i := range 1000 {
+		text := "# Page\n\nA router sends a request to a handler, and logs it.\n"
+		if i%40 == 0 {
+			text += "It fixes the path.\n"
+		}
+		other = append(other, file{fmt.Sprintf("page-%04d.md", i), text, nil})
+	}
+	f := Federate([]Library{{ID: "other", Name: "other", Engine: engine(t, nil, other...)}, {ID: "tracer", Name: "tracer", Engine: engine(t, nil, tracer...)}})
+	const asked = "fixes of tracer"
+	alone, _ := found(t, f, "tracer", Query{Text: asked})
+	ids, _ := found(t, f, "", Query{Text: asked})
+	if len(alone) == 0 || len(ids) == 0 || !strings.HasPrefix(alone[0], "tracer:support.md") || ids[0] != alone[0] {
+		t.Errorf("found %v first, and %v in the library alone, want its page on support", ids[:min(2, len(ids))], alone[:min(2, len(alone))])
+	}
+}
+
 func TestQuotedWordsThatAreInNoLibrary(t *testing.T) {
 	f := libraries(t)
 	ids, page := found(t, f, "", Query{Text: `"timeout statement route"`})

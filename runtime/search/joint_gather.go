@@ -162,7 +162,7 @@ func (p *part) addNear(nearest []artifact.Scored, spread artifact.Spread) (err e
 	if len(p.pool)+len(nearest) == 0 {
 		return nil
 	}
-	if _, err := p.run.lookUp(); err != nil {
+	if _, _, err := p.run.lookUp(); err != nil {
 		return err
 	}
 	p.pool, err = p.run.join(p.pool, nearest)

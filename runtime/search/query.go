@@ -62,6 +62,12 @@ type run struct {
 	all    *vocabulary
 	place  int
 	wanted []wanted
+	// common is added to the BM25 score of each chunk of this index when several are
+	// searched together. A word that is more common in this index than in all of them
+	// counts less where it occurs, as in a search of this index only. Instead, each chunk
+	// gets the rest as if the word occurred in it once: a page of a library's docs need
+	// not repeat the library's name.
+	common float64
 	// exact reports that unknown words are not replaced: they are known in another
 	// index, where stems differ.
 	exact bool
@@ -221,7 +227,12 @@ func (r *run) addTerm(t wanted, p *artifact.Postings) error {
 		if err != nil {
 			return err
 		}
-		t.weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
+		own, asked := artifact.IDF(r.reader.Len(), p.Chunks), artifact.IDF(chunks, with)
+		if r.all != nil && own < asked { // a word of this library: all its chunks are about it
+			r.common += t.weight * (asked - own) * artifact.Once
+			asked = own
+		}
+		t.weight *= asked / own
 	}
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: t.weight})
 	return nil

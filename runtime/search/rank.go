@@ -257,7 +257,7 @@ func (r *run) join(pool []ranked, nearest []artifact.Scored) ([]ranked, error) {
 	}
 	for i, s := range nearest {
 		if words[i] > 0 || s.Score >= leastCosine || r.by == Meaning {
-			pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: words[i], Meaning: s.Score}})
+			pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: words[i] + r.common, Meaning: s.Score}})
 		}
 	}
 	return pool, nil

@@ -232,22 +232,22 @@ func (r *run) follow(first *run) {
 }
 
 // lookUp sets the terms of an index that is searched together with others, if they are
-// not set yet.
-func (r *run) lookUp() ([]artifact.WeightedTerm, error) {
+// not set yet. It returns them with r.common.
+func (r *run) lookUp() ([]artifact.WeightedTerm, float64, error) {
 	if r.terms != nil {
-		return r.terms, nil
+		return r.terms, r.common, nil
 	}
 	for _, t := range r.wanted {
 		p, err := r.all.in(t.text, r.place)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if err := r.addTerm(t, p); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	r.cutTerms()
-	return r.terms, nil
+	return r.terms, r.common, nil
 }
 
 // bounds returns, by place, a bound of the BM25 scores in the indexes that have these
