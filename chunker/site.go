@@ -3,6 +3,7 @@ package chunker
 import (
 	"bytes"
 	"regexp"
+	"sync"
 
 	"github.com/yuin/goldmark/text"
 )
@@ -82,14 +83,16 @@ var (
 	// lineMarks matches marks at the start of a line: `:::note`, `::: {tip}`, `???+`,
 	// `!!! note "Title"`, `=== "Tab"`, `[!NOTE]`, `(target)=`. It also matches a whole
 	// line like `[guide]: {{< ref "guide" >}}`.
-	lineMarks = regexp.MustCompile(`^(?::{3,}[ \t]*(?:\{[\w:-]*\}|[\w-]*)[ \t]*` +
-		`|(?:!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"|$)` +
-		`|===[!+]?[ \t]+"` +
-		`|\([\w/:.-]+\)=[ \t]*$` +
-		`|\[![A-Za-z]+\][+-]?[ \t]*` +
-		`|\[[^\]]+\]:[ \t]+[^ \t]*\{[{%].*)`)
+	lineMarks = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?::{3,}[ \t]*(?:\{[\w:-]*\}|[\w-]*)[ \t]*` +
+			`|(?:!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"|$)` +
+			`|===[!+]?[ \t]+"` +
+			`|\([\w/:.-]+\)=[ \t]*$` +
+			`|\[![A-Za-z]+\][+-]?[ \t]*` +
+			`|\[[^\]]+\]:[ \t]+[^ \t]*\{[{%].*)`)
+	})
 	// htmlMarks matches lines of Markdown inside a component: fences and headings.
-	htmlMarks = regexp.MustCompile("^[ \t]*(?:(?:`{3,}|~{3,})[^`]*$|#{1,6}[ \t]+)")
+	htmlMarks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[ \t]*(?:(?:`{3,}|~{3,})[^`]*$|#{1,6}[ \t]+)") })
 )
 
 // lineMark returns the length of the mark at the start of a line. The length does
@@ -100,11 +103,11 @@ func lineMark(line []byte, inHTML bool) int {
 		return 0
 	case bytes.IndexByte([]byte(":!?=[("), trimmed[0]) >= 0:
 		indent := len(line) - len(trimmed)
-		if n := len(lineMarks.Find(trimmed)); n > 0 {
+		if n := len(lineMarks().Find(trimmed)); n > 0 {
 			return indent + len(bytes.TrimRight(trimmed[:n], `"`))
 		}
 	case inHTML:
-		return len(htmlMarks.Find(line))
+		return len(htmlMarks().Find(line))
 	}
 	return 0
 }
@@ -169,9 +172,9 @@ func templateTag(source []byte, offset int, inHTML bool) (end int, values []text
 	if offset > 0 && (source[offset-1] == '{' || source[offset-1] == '$') {
 		return 0, nil
 	}
-	n := len(attributeList.Find(rest))
+	n := len(attributeList().Find(rest))
 	if n == 0 && inHTML {
-		n = len(explicitID.Find(rest))
+		n = len(explicitID().Find(rest))
 	}
 	if n > 0 && (n == len(rest) || rest[n] != '}') {
 		return offset + n, nil
@@ -181,16 +184,18 @@ func templateTag(source []byte, offset int, inHTML bool) (end int, values []text
 
 var (
 	// attributeList matches `{: .note }`, `{:toc}`, `{.wide}` or `{ .wide #top }`.
-	attributeList = regexp.MustCompile(`^\{(?::[ \t]*(?:[.#][^{}\n]*|[\w-]+=[^{}\n]*|toc)|[ \t]*\.[A-Za-z][^{}\n]*)\}`)
-	explicitID    = regexp.MustCompile(`^\{#[\w-]+\}`)
+	attributeList = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\{(?::[ \t]*(?:[.#][^{}\n]*|[\w-]+=[^{}\n]*|toc)|[ \t]*\.[A-Za-z][^{}\n]*)\}`)
+	})
+	explicitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\{#[\w-]+\}`) })
 	// templateValue matches a quoted value, with its name if it has one.
-	templateValue = regexp.MustCompile(`(?:([\w-]+)=)?(?:"([^"\n]*)"|'([^'\n]*)')`)
+	templateValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:([\w-]+)=)?(?:"([^"\n]*)"|'([^'\n]*)')`) })
 )
 
 // spokenValues returns the values in a tag that readers see. These are values named
 // in spokenInTemplates, and unnamed values of several words.
 func spokenValues(source []byte, begin, end int) (values []text.Segment) {
-	for _, m := range templateValue.FindAllSubmatchIndex(source[begin:end], -1) {
+	for _, m := range templateValue().FindAllSubmatchIndex(source[begin:end], -1) {
 		from, to := max(m[4], m[6]), max(m[5], m[7])
 		value := source[begin+from : begin+to]
 		words := m[2] < 0 && bytes.IndexByte(value, ' ') > 0
@@ -208,7 +213,9 @@ var spokenInTemplates = map[string]bool{
 
 // moduleImport matches an import statement. Some generators read .md files as
 // MDX, so these files can have imports too.
-var moduleImport = regexp.MustCompile(`^import\s(?:[^\n]*\sfrom\s+|[\w*{][^'"]*\sfrom\s+)?["'][^\n"']+["'];?[ \t]*(?:\n|$)`)
+var moduleImport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^import\s(?:[^\n]*\sfrom\s+|[\w*{][^'"]*\sfrom\s+)?["'][^\n"']+["'];?[ \t]*(?:\n|$)`)
+})
 
 // isModuleSyntax reports whether a block is part of the page's module code. top is
 // true if all previous blocks were module code.
@@ -218,7 +225,7 @@ func isModuleSyntax(block []byte, mdx, top bool) bool {
 	}
 	rest := block
 	for bytes.HasPrefix(rest, []byte("import ")) {
-		n := len(moduleImport.Find(rest))
+		n := len(moduleImport().Find(rest))
 		if n == 0 {
 			return false
 		}
@@ -227,12 +234,14 @@ func isModuleSyntax(block []byte, mdx, top bool) bool {
 	return len(rest) < len(block) && isBlank(rest)
 }
 
-var trailingAnchor = regexp.MustCompile(`\s*(?:\[\[[^\[\]\n]+\]\]|\[#[\w-]+\]|\{:?[ \t]*[#.][\w-]+(?:[ \t]+[#.][\w-]+)*[ \t]*\})\s*$`)
+var trailingAnchor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\s*(?:\[\[[^\[\]\n]+\]\]|\[#[\w-]+\]|\{:?[ \t]*[#.][\w-]+(?:[ \t]+[#.][\w-]+)*[ \t]*\})\s*$`)
+})
 
 // withoutAnchor removes an anchor or attribute list from the end of a title, in the
 // notation of site generators: [[install]], [#install], {.method}.
 func withoutAnchor(title []byte) []byte {
-	if rest := trailingAnchor.ReplaceAll(title, nil); len(bytes.TrimSpace(rest)) > 0 {
+	if rest := trailingAnchor().ReplaceAll(title, nil); len(bytes.TrimSpace(rest)) > 0 {
 		return rest
 	}
 	return title

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -69,16 +70,16 @@ func firstBadLine(src []byte, err error) int {
 	return 1
 }
 
-var yamlPrefix = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+var yamlPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`) })
 
 // yamlLine returns the line number in a YAML library message, or 0 if there is none.
 func yamlLine(message string) int {
-	line, _ := strconv.Atoi(yamlPrefix.FindStringSubmatch(message)[1])
+	line, _ := strconv.Atoi(yamlPrefix().FindStringSubmatch(message)[1])
 	return line
 }
 
 // yamlReason returns the message without its line number, on one line.
 func yamlReason(message string) string {
-	reason := message[len(yamlPrefix.FindString(message)):]
+	reason := message[len(yamlPrefix().FindString(message)):]
 	return strings.TrimRight(strings.ReplaceAll(reason, "\n", " "), ".")
 }

@@ -89,8 +89,10 @@ func (a *askedTurn) does(what string) {
 	}
 }
 
-// killed kills the runner of the attempt.
-func (a *askedTurn) killRunner() {
+// killRunner kills the runner of the attempt.
+func (a *askedTurn) killRunner() { a.t.Helper(); a.signalRunner(syscall.SIGKILL) }
+
+func (a *askedTurn) signalRunner(s syscall.Signal) {
 	a.t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -104,7 +106,7 @@ func (a *askedTurn) killRunner() {
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err == nil && strings.Contains(string(words), process) {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(pid, s); err != nil {
 				a.t.Fatal(err)
 			}
 			return

@@ -9,7 +9,6 @@ import (
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // notInside maps each command that is refused inside an attempt to the reason. These
@@ -103,7 +102,6 @@ var mayInside = []string{
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
 	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox", "deskhand tasks usage", "deskhand tasks export",
 	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",
-	"deskhand tasks " + executor.FakeArgs[len(executor.FakeArgs)-1], // it is an agent itself
 }
 
 const (

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/deskhand/deskhand/runtime/tasks/box"
-	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 func main() {
@@ -15,10 +14,6 @@ func main() {
 	// its folder is under the control of an agent.
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
-	}
-	// The scripted agent needs no settings, and many of them may wait at the same time.
-	if slices.Equal(os.Args[1:], executor.FakeArgs) {
-		os.Exit(executor.FakeMain(os.Stdin, os.Stdout))
 	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

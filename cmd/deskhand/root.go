@@ -36,7 +36,7 @@ type app struct {
 // end cleanly; a second interrupt kills the process.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{Console: console.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
-	root := a.root()
+	root := a.rootFor(args)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -52,7 +52,38 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return a.exitCode(err)
 }
 
+// rootFor returns the root command for a command line. For a command that only deskhand
+// starts, it has no other commands, because an attempt's runner would keep all of them in
+// memory.
+func (a *app) rootFor(args []string) *cobra.Command {
+	if len(args) < 2 || args[0] != "tasks" || !slices.Contains(internalNames, args[1]) {
+		return a.root()
+	}
+	root := a.bareRoot()
+	tasks := &cobra.Command{Use: "tasks"}
+	tasks.AddCommand(tasksRunnerCommand(a), tasksLauncherCommand(a))
+	root.AddCommand(tasks)
+	return root
+}
+
 func (a *app) root() *cobra.Command {
+	root := a.bareRoot()
+	for _, group := range commands {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, command := range group.list {
+			cmd := command(a)
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+			once(cmd)
+		}
+	}
+	settings.Once(root.PersistentFlags())
+	completeFlags(root)
+	return root
+}
+
+// bareRoot returns the root command without other commands.
+func (a *app) bareRoot() *cobra.Command {
 	cobra.EnableCommandSorting = false // keep the order in which commands are added
 	root := &cobra.Command{
 		Use:           "deskhand",
@@ -87,17 +118,6 @@ func (a *app) root() *cobra.Command {
 	root.SetGlobalNormalizationFunc(withAliases)
 	root.Flags().BoolP("version", "v", false, "print the version")
 	settings.Flags(root.PersistentFlags())
-	for _, group := range commands {
-		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
-		for _, command := range group.list {
-			cmd := command(a)
-			cmd.GroupID = group.title
-			root.AddCommand(cmd)
-			once(cmd)
-		}
-	}
-	settings.Once(root.PersistentFlags())
-	completeFlags(root)
 	return root
 }
 

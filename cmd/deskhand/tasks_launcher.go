@@ -8,15 +8,16 @@ import (
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
-	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // inheriting annotates commands that only deskhand starts. These commands read their
 // environment from stdin.
 const inheriting = "inherits"
+
+// internalNames lists the subcommands of tasks that only deskhand starts.
+var internalNames = []string{"runner", "launcher"}
 
 // tasksLauncherCommand returns the command of the launcher, which a manager starts if
 // an attempt must wait for a slot.
@@ -56,22 +57,6 @@ func (a *app) hidden(cmd *cobra.Command, open func(*installation.App, context.Co
 		return do(cmd.Context(), m, args)
 	}
 	return cmd
-}
-
-// tasksFakeCommand returns the agent command of the fake executor.
-func tasksFakeCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:    executor.FakeArgs[len(executor.FakeArgs)-1],
-		Short:  "Interpret a prompt line by line (internal; deskhand starts this)",
-		Hidden: true,
-		Args:   arguments(0, 0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			if code := executor.FakeMain(a.Stdin, a.Stdout); code != 0 {
-				return &console.Ending{Err: console.ErrSaid, Code: code}
-			}
-			return nil
-		},
-	}
 }
 
 // inherit reads the parent's environment from stdin if cmd is a command that

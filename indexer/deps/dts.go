@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxDeclarations is the maximum number of .d.ts files that are read per package.
@@ -147,17 +148,21 @@ type declarations struct {
 }
 
 var (
-	declared   = regexp.MustCompile(`^(export\s+)?(?:default\s+)?(?:declare\s+)?(?:default\s+)?(?:abstract\s+|async\s+)*(function|class|interface|type|enum|const\s+enum|const|let|var|namespace|module)\b\s*\*?\s*("[^"]*"|'[^']*'|[A-Za-z_$][\w$.]*)?`)
-	exportFrom = regexp.MustCompile(`^export\s+(?:type\s+)?(?:\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})\s*from\s*["']([^"']+)["']`)
-	exportList = regexp.MustCompile(`(?s)^export\s+(?:type\s+)?\{([^}]*)\}`)
-	reference  = regexp.MustCompile(`(?m)^///\s*<reference\s+path=["']([^"']+)["']`)
+	declared = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(export\s+)?(?:default\s+)?(?:declare\s+)?(?:default\s+)?(?:abstract\s+|async\s+)*(function|class|interface|type|enum|const\s+enum|const|let|var|namespace|module)\b\s*\*?\s*("[^"]*"|'[^']*'|[A-Za-z_$][\w$.]*)?`)
+	})
+	exportFrom = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^export\s+(?:type\s+)?(?:\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})\s*from\s*["']([^"']+)["']`)
+	})
+	exportList = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^export\s+(?:type\s+)?\{([^}]*)\}`) })
+	reference  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^///\s*<reference\s+path=["']([^"']+)["']`) })
 )
 
 // scan reads the declarations of a .d.ts file. It recognizes strings, comments and
 // brackets, but does not parse types.
 func scan(src string) declarations {
 	f := declarations{names: map[string]bool{}}
-	for _, m := range reference.FindAllStringSubmatch(src, -1) {
+	for _, m := range reference().FindAllStringSubmatch(src, -1) {
 		f.from = append(f.from, "./"+strings.TrimPrefix(m[1], "./"))
 	}
 	f.statements(src, "", 0)
@@ -180,11 +185,11 @@ func (f *declarations) add(doc, text, prefix string, depth int) {
 	if strings.HasPrefix(text, "export") {
 		f.modular = true
 	}
-	if m := exportFrom.FindStringSubmatch(text); m != nil {
+	if m := exportFrom().FindStringSubmatch(text); m != nil {
 		f.from = append(f.from, m[1])
 		return
 	}
-	if m := exportList.FindStringSubmatch(text); m != nil {
+	if m := exportList().FindStringSubmatch(text); m != nil {
 		for _, part := range strings.Split(m[1], ",") {
 			if name := strings.Fields(strings.TrimPrefix(strings.TrimSpace(part), "type ")); len(name) > 0 {
 				f.names[name[0]] = true
@@ -196,7 +201,7 @@ func (f *declarations) add(doc, text, prefix string, depth int) {
 		f.names[strings.Trim(rest, " ;\n")] = true
 		return
 	}
-	m := declared.FindStringSubmatch(text)
+	m := declared().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}
@@ -280,14 +285,18 @@ func (s *scanner) next() (doc, text string) {
 
 // starts matches the beginning of a statement. It is used if the previous statement
 // has no semicolon.
-var starts = regexp.MustCompile(`^\s*(?:export|declare|import|interface|type|class|function|const|namespace)\s|^\s*/\*\*`)
+var starts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:export|declare|import|interface|type|class|function|const|namespace)\s|^\s*/\*\*`)
+})
 
 // block matches the beginning of a statement that ends with a closing brace.
-var block = regexp.MustCompile(`^(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:default\s+)?(?:abstract\s+)?(?:class|interface|enum|const\s+enum|namespace|module|global)\b`)
+var block = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:export\s+)?(?:default\s+)?(?:declare\s+)?(?:default\s+)?(?:abstract\s+)?(?:class|interface|enum|const\s+enum|namespace|module|global)\b`)
+})
 
 // statement advances to the end of the statement at s.at.
 func (s *scanner) statement() {
-	braces := block.MatchString(s.src[s.at:min(len(s.src), s.at+200)])
+	braces := block().MatchString(s.src[s.at:min(len(s.src), s.at+200)])
 	depth := 0
 	for s.at < len(s.src) {
 		switch c := s.src[s.at]; c {
@@ -307,7 +316,7 @@ func (s *scanner) statement() {
 				return
 			}
 		case '\n':
-			if depth == 0 && starts.MatchString(s.src[s.at:min(len(s.src), s.at+400)]) {
+			if depth == 0 && starts().MatchString(s.src[s.at:min(len(s.src), s.at+400)]) {
 				return
 			}
 		case '"', '\'', '`', '/':
@@ -357,7 +366,7 @@ func btoi(b bool) int {
 }
 
 // tag matches a JSDoc block tag at the beginning of a line.
-var tag = regexp.MustCompile(`^@(\w+)\s*(.*)$`)
+var tag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@(\w+)\s*(.*)$`) })
 
 // jsdoc returns the text of a doc comment, with its tags as a list.
 func jsdoc(comment string) string {
@@ -370,7 +379,7 @@ func jsdoc(comment string) string {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			fenced = !fenced
 		}
-		m := tag.FindStringSubmatch(line)
+		m := tag().FindStringSubmatch(line)
 		switch {
 		case fenced || m == nil:
 			if !fenced && strings.HasPrefix(line, "#") { // turn headings into subheadings of the section

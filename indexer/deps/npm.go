@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -274,11 +275,11 @@ func localRange(wanted string) bool {
 }
 
 // yamlLine matches the line number in a YAML error.
-var yamlLine = regexp.MustCompile(`line (\d+)`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+)`) })
 
 func brokenYAML(file string, err error) error {
 	line := 0
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+	if m := yamlLine().FindStringSubmatch(err.Error()); m != nil {
 		fmt.Sscan(m[1], &line)
 	}
 	return broken(file, max(line, 1), err.Error())

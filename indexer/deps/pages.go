@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/indexer/shelf"
 	"github.com/deskhand/deskhand/indexer/source"
@@ -117,18 +118,18 @@ func (p *pages) walk(ctx context.Context, root string, skip []string, visit func
 
 // versionFolder matches the name of a folder with one of several versions, for example
 // v1.26.0 in semconv/v1.26.0.
-var versionFolder = regexp.MustCompile(`^v\d+\.\d+(\.\d+)*$`)
+var versionFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v\d+\.\d+(\.\d+)*$`) })
 
 // older reports whether a version folder has a sibling with a newer version. If
 // twenty versions of the same names were included, they would crowd out everything
 // else.
 func older(r *os.Root, name string) bool {
-	if !versionFolder.MatchString(path.Base(name)) {
+	if !versionFolder().MatchString(path.Base(name)) {
 		return false
 	}
 	beside, _ := fs.ReadDir(r.FS(), path.Dir(name)) // if the folder cannot be read, name counts as the newest
 	return slices.ContainsFunc(beside, func(d fs.DirEntry) bool {
-		return d.IsDir() && versionFolder.MatchString(d.Name()) && shelf.CompareVersions(d.Name()[1:], path.Base(name)[1:]) > 0
+		return d.IsDir() && versionFolder().MatchString(d.Name()) && shelf.CompareVersions(d.Name()[1:], path.Base(name)[1:]) > 0
 	})
 }
 

@@ -16,18 +16,19 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // normal returns the normalized form of a Python package name, for comparing
 // names (PEP 503).
 func normal(name string) string {
-	return separators.ReplaceAllString(strings.ToLower(name), "-")
+	return separators().ReplaceAllString(strings.ToLower(name), "-")
 }
 
-var separators = regexp.MustCompile(`[-_.]+`)
+var separators = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
 
 // needName matches the name at the beginning of a requirement.
-var needName = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+var needName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`) })
 
 // readUvLock reads the packages in uv.lock. The dependencies of the project's packages
 // are direct.
@@ -127,14 +128,14 @@ func pyproject(file string) (map[string]bool, error) {
 	names := map[string]bool{}
 	for _, list := range append(mapValues(p.Project.Optional), p.Project.Dependencies) {
 		for _, need := range list {
-			if m := needName.FindStringSubmatch(need); m != nil {
+			if m := needName().FindStringSubmatch(need); m != nil {
 				names[normal(m[1])] = true
 			}
 		}
 	}
 	for _, list := range p.Groups {
 		for _, need := range list {
-			if m := needName.FindStringSubmatch(fmt.Sprint(need)); m != nil {
+			if m := needName().FindStringSubmatch(fmt.Sprint(need)); m != nil {
 				names[normal(m[1])] = true
 			}
 		}
@@ -154,8 +155,12 @@ func pyproject(file string) (map[string]bool, error) {
 // pinned matches a requirement with an exact version in requirements.txt. needLine
 // matches a requirement without one.
 var (
-	pinned   = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.+!_-]*)\s*(?:;.*|--.*)?$`)
-	needLine = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(].*|--.*)?$`)
+	pinned = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.+!_-]*)\s*(?:;.*|--.*)?$`)
+	})
+	needLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(].*|--.*)?$`)
+	})
 )
 
 // readRequirements reads requirements.txt and the files that it includes. A
@@ -221,11 +226,11 @@ func (r *requirements) line(file string, number int, text string) error {
 	if strings.HasPrefix(text, "-") || strings.Contains(text, "://") && !strings.Contains(text, "@") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") {
 		return nil // it is an option, or a folder in the project
 	}
-	if m := pinned.FindStringSubmatch(text); m != nil {
+	if m := pinned().FindStringSubmatch(text); m != nil {
 		r.list = append(r.list, Dependency{Name: m[1], Version: m[2], Direct: true})
 		return nil
 	}
-	if m := needLine.FindStringSubmatch(text); m != nil {
+	if m := needLine().FindStringSubmatch(text); m != nil {
 		r.list = append(r.list, Dependency{Name: m[1], Direct: true})
 		return nil
 	}

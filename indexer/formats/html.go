@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -22,7 +23,7 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 	if isTemplate(w.src) {
 		return leave{endingOf(w.Path), "a template"}
 	}
-	if m := charset.FindSubmatch(w.src[:min(len(w.src), 4<<10)]); m != nil && !utf8.Valid(w.src) && !slices.Contains(latin, strings.ToLower(string(m[1]))) {
+	if m := charset().FindSubmatch(w.src[:min(len(w.src), 4<<10)]); m != nil && !utf8.Valid(w.src) && !slices.Contains(latin, strings.ToLower(string(m[1]))) {
 		return errors.New("its character set " + strings.ToLower(string(m[1])) + " is not supported; convert it to UTF-8")
 	}
 	text, err := decode(w.src)
@@ -54,7 +55,7 @@ func htmlPages(_ context.Context, c *Converter, w *work) error {
 	return c.write(w, "", markdown+"\n", nil)
 }
 
-var charset = regexp.MustCompile(`(?i)<meta[^>]+charset=["']?([\w-]+)`)
+var charset = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<meta[^>]+charset=["']?([\w-]+)`) })
 
 // latin lists the character sets that decode can read, including those that pages
 // often declare wrongly.
@@ -85,11 +86,11 @@ func isTemplate(src []byte) bool {
 	return bytes.Contains(head, []byte("{{")) || bytes.Contains(head, []byte("{%"))
 }
 
-var firstHeading = regexp.MustCompile(`(?m)^# \S`)
+var firstHeading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^# \S`) })
 
 // hasTitle reports whether a page has a level-1 heading near its top.
 func hasTitle(markdown string) bool {
-	return firstHeading.MatchString(markdown[:min(len(markdown), 2000)])
+	return firstHeading().MatchString(markdown[:min(len(markdown), 2000)])
 }
 
 // titleOf returns the page's title. It removes a site name after a bar or dash.
@@ -170,7 +171,9 @@ var droppedClasses = []string{"headerlink", "anchor-link", "header-anchor", "has
 var droppedRoles = []string{"navigation", "contentinfo", "search", "banner", "complementary", "dialog", "alertdialog"}
 
 // notes matches the classes of notes, tips and warnings.
-var notes = regexp.MustCompile(`(?i)\b(note|tip|info|warning|danger|caution|important|admonition|callout|starlight-aside)\b`)
+var notes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(note|tip|info|warning|danger|caution|important|admonition|callout|starlight-aside)\b`)
+})
 
 // dropped reports whether a node is not part of the content.
 func dropped(n *html.Node) bool {
@@ -187,7 +190,7 @@ func dropped(n *html.Node) bool {
 	case atom.Header, atom.Form: // keep an article's header, and a form that encloses an entire old page
 		return find(n, func(n *html.Node) bool { return n.DataAtom == atom.H1 || n.DataAtom == atom.H2 }) == nil
 	case atom.Aside: // some site generators use it for notes
-		return !notes.MatchString(attribute(n, "class"))
+		return !notes().MatchString(attribute(n, "class"))
 	}
 	style := strings.ReplaceAll(strings.ToLower(attribute(n, "style")), " ", "")
 	// An inactive tab is hidden, but its text is part of the content.

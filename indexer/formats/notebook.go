@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -36,7 +37,7 @@ func notebookPages(_ context.Context, c *Converter, w *work) error {
 	}
 	info := get(root, "metadata")
 	language := cmp.Or(text(get(get(info, "language_info"), "name")), text(get(get(info, "kernelspec"), "language")))
-	if !plainWord.MatchString(language) {
+	if !plainWord().MatchString(language) {
 		language = ""
 	}
 	b := &builder{}
@@ -53,7 +54,7 @@ func notebookPages(_ context.Context, c *Converter, w *work) error {
 	return c.write(w, "", b.text.String(), b.lines)
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9+#.-]{1,30}$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+#.-]{1,30}$`) })
 
 // titled reports whether the first text cell of a notebook starts with a title.
 func titled(cells []*yaml.Node) bool {
@@ -145,9 +146,9 @@ func addOutputs(b *builder, outputs []*yaml.Node) {
 }
 
 // escapes matches terminal escape sequences.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b")
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b") })
 
-func plainText(s string) string { return escapes.ReplaceAllString(cut(s, 4*maxOutput), "") }
+func plainText(s string) string { return escapes().ReplaceAllString(cut(s, 4*maxOutput), "") }
 
 // bounded returns the beginning of a cell's output.
 func bounded(s string) string {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -16,16 +17,16 @@ import (
 // opensAPI matches a line that occurs in every OpenAPI 3 description. swagger
 // matches a line that occurs in descriptions before version 3.
 var (
-	opensAPI = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?openapi["']?\s*:\s*["']?3\.`)
-	swagger  = regexp.MustCompile(`(?m)(^|[{,]\s*)["']?swagger["']?\s*:\s*["']?2\.`)
+	opensAPI = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(^|[{,]\s*)["']?openapi["']?\s*:\s*["']?3\.`) })
+	swagger  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(^|[{,]\s*)["']?swagger["']?\s*:\s*["']?2\.`) })
 )
 
 // apiPages converts an OpenAPI description to pages. These are an overview, one page
 // per tag with a section for each operation, and a page with the schemas.
 func apiPages(_ context.Context, c *Converter, w *work) error {
 	switch {
-	case bytes.Contains(w.src, []byte("openapi")) && opensAPI.Match(w.src):
-	case bytes.Contains(w.src[:min(len(w.src), 4<<10)], []byte("swagger")) && swagger.Match(w.src[:min(len(w.src), 4<<10)]):
+	case bytes.Contains(w.src, []byte("openapi")) && opensAPI().Match(w.src):
+	case bytes.Contains(w.src[:min(len(w.src), 4<<10)], []byte("swagger")) && swagger().Match(w.src[:min(len(w.src), 4<<10)]):
 		return leave{endingOf(w.Path), "Swagger 2 is not supported; convert it to OpenAPI 3"}
 	default:
 		return errNotOurs

@@ -155,7 +155,7 @@ func (m *most) Write(p []byte) (int, error) {
 	return m.b.Write(p)
 }
 
-var divs = regexp.MustCompile(`^\s*</?div[^>]*>\s*$`)
+var divs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*</?div[^>]*>\s*$`) })
 
 // withoutDivs removes the tags that pandoc writes around notes and similar blocks, and
 // the empty lines that remain.
@@ -171,7 +171,7 @@ func withoutDivs(markdown string) string {
 			}
 		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 			fenced = trimmed[:3]
-		case divs.MatchString(line), strings.TrimSpace(line) == "" && len(out) > 0 && out[len(out)-1] == "":
+		case divs().MatchString(line), strings.TrimSpace(line) == "" && len(out) > 0 && out[len(out)-1] == "":
 			continue
 		}
 		out = append(out, line)

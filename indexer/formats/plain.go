@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -35,21 +36,21 @@ func plainPages(_ context.Context, c *Converter, w *work) error {
 func underlined(lines []string) bool {
 	for i, line := range lines {
 		if strings.TrimSpace(line) != "" {
-			return i == 0 && len(lines) > 1 && len(line) == len(strings.TrimLeft(line, " \t")) && underline.MatchString(lines[1])
+			return i == 0 && len(lines) > 1 && len(line) == len(strings.TrimLeft(line, " \t")) && underline().MatchString(lines[1])
 		}
 	}
 	return false
 }
 
-var underline = regexp.MustCompile(`^(={3,}|-{3,})\s*$`)
+var underline = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(={3,}|-{3,})\s*$`) })
 
 // markup matches the beginning of a line that Markdown would treat specially.
-var markup = regexp.MustCompile("^( {0,3})(#{1,6}(?:\\s|$)|```|~~~|>)")
+var markup = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^( {0,3})(#{1,6}(?:\\s|$)|```|~~~|>)") })
 
 // escapePlain escapes a line so that Markdown does not read it as a heading, a fence
 // or a tag.
 func escapePlain(line string) string {
-	return strings.ReplaceAll(markup.ReplaceAllString(line, `$1\$2`), "<", `\<`)
+	return strings.ReplaceAll(markup().ReplaceAllString(line, `$1\$2`), "<", `\<`)
 }
 
 // decode returns the text of a file with LF line ends. It recognizes UTF-8, and

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -286,10 +287,10 @@ func prose(n *yaml.Node) string {
 		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
 			fenced = !fenced
 		}
-		if m := atxHeading.FindStringSubmatch(line); m != nil && !fenced {
+		if m := atxHeading().FindStringSubmatch(line); m != nil && !fenced {
 			line = "**" + strings.Trim(m[1], "# ") + "**"
 		}
-		if underline.MatchString(line) && !fenced {
+		if underline().MatchString(line) && !fenced {
 			line = ""
 		}
 		out = append(out, line)
@@ -300,7 +301,7 @@ func prose(n *yaml.Node) string {
 	return strings.Join(out, "\n")
 }
 
-var atxHeading = regexp.MustCompile(`^ {0,3}#{1,6}\s+(\S.*)$`)
+var atxHeading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}#{1,6}\s+(\S.*)$`) })
 
 // heading returns s on one line, escaped for use in a heading.
 func heading(s string) string {
@@ -332,11 +333,11 @@ func joinWords(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-var notSlug = regexp.MustCompile(`[^\pL\pN]+`)
+var notSlug = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN]+`) })
 
 // slug returns s in a form that can be used in a path.
 func slug(s string) string {
-	s = strings.Trim(notSlug.ReplaceAllString(strings.ToLower(cut(s, 80)), "-"), "-")
+	s = strings.Trim(notSlug().ReplaceAllString(strings.ToLower(cut(s, 80)), "-"), "-")
 	if s == "" {
 		return "tag"
 	}

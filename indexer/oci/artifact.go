@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -82,12 +83,12 @@ func Published(m artifact.Metadata) artifact.Metadata {
 
 // isLocal reports whether a source is a path on the machine that built the library.
 func isLocal(source string) bool {
-	return filepath.IsAbs(source) || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "file://") || drive.MatchString(source)
+	return filepath.IsAbs(source) || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "file://") || drive().MatchString(source)
 }
 
 var (
-	drive  = regexp.MustCompile(`^(?:[A-Za-z]:)?\\|^[A-Za-z]:/`)
-	commit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
+	drive  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Za-z]:)?\\|^[A-Za-z]:/`) })
+	commit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{40,64}$`) })
 )
 
 // annotations returns the manifest's annotations for all known values.
@@ -107,7 +108,7 @@ func annotations(m artifact.Metadata) map[string]string {
 		if at, _, _ := strings.Cut(l.Source, "#"); strings.Contains(at, "://") {
 			all[ocispec.AnnotationSource] = at
 		}
-		if commit.MatchString(l.Revision) {
+		if commit().MatchString(l.Revision) {
 			revision = l.Revision
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -24,24 +25,24 @@ import (
 // revision.
 func isRepository(address string) bool {
 	at, _, named := strings.Cut(address, "#")
-	return strings.Contains(at, "://") || shortSSH.MatchString(at) || named && isFolder(at)
+	return strings.Contains(at, "://") || shortSSH().MatchString(at) || named && isFolder(at)
 }
 
 // shortSSH matches USER@HOST:PATH.
-var shortSSH = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^-]`)
+var shortSSH = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^-]`) })
 
 // gitWait is the timeout for a git call. It is long because fetching a large
 // repository takes minutes.
 const gitWait = 20 * time.Minute
 
 // revisionPattern matches a branch, tag or commit.
-var revisionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`)
+var revisionPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`) })
 
 // openRepository fetches one revision of a repository, without the history. If the
 // docs folder is known, openRepository fetches only the files in that folder.
 func openRepository(ctx context.Context, address string, o Options) (*Source, error) {
 	at, ref, _ := strings.Cut(address, "#")
-	if ref != "" && (!revisionPattern.MatchString(ref) || strings.Contains(ref, "..")) {
+	if ref != "" && (!revisionPattern().MatchString(ref) || strings.Contains(ref, "..")) {
 		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a branch, tag or commit", ref), "write it after a #, for example https://example.com/docs.git#v1.2.0")
 	}
 	local := isFolder(at)
@@ -76,19 +77,21 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 }
 
 // versionTag matches a tag that contains a version.
-var versionTag = regexp.MustCompile(`^(?:.*[/@-])?v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]+)?|\d+)$`)
+var versionTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:.*[/@-])?v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]+)?|\d+)$`)
+})
 
 // versionOf returns the version in a tag, for example in v1.2.0, pkg@1.2.0 or
 // release-3.1. It returns "" if ref contains no version, for example if it is a branch
 // or commit.
 func versionOf(ref string) string {
-	if m := versionTag.FindStringSubmatch(ref); m != nil && !commitHash.MatchString(ref) {
+	if m := versionTag().FindStringSubmatch(ref); m != nil && !commitHash().MatchString(ref) {
 		return m[1]
 	}
 	return ""
 }
 
-var commitHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var commitHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
 // gitCalls runs git for one repository address.
 type gitCalls struct {
@@ -99,7 +102,7 @@ type gitCalls struct {
 // remote returns the commit of a branch or tag in the remote repository. If ref
 // is a commit, remote returns ref.
 func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
-	if len(ref) == 40 && commitHash.MatchString(ref) {
+	if len(ref) == 40 && commitHash().MatchString(ref) {
 		return ref, nil
 	}
 	out, err := g.run(ctx, "", "ls-remote", "--", g.address, ref, ref+"^{}")

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // isLLMs reports whether an address is an llms.txt or llms-full.txt file.
@@ -106,12 +107,14 @@ func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options
 }
 
 // link matches the end of a Markdown link [TEXT](ADDRESS) and captures the address.
-var link = regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
+var link = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
+})
 
 // linksIn returns the pages that text links to, in order and without duplicates.
 func linksIn(text string, at *url.URL) (links []*url.URL) {
 	seen := map[string]bool{at.String(): true}
-	for _, m := range link.FindAllStringSubmatch(text, -1) {
+	for _, m := range link().FindAllStringSubmatch(text, -1) {
 		u, err := at.Parse(m[1])
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			continue
@@ -133,7 +136,7 @@ func sections(text string) map[string]string {
 	title, fenced := "", ""
 	flush := func() {
 		if strings.TrimSpace(b.String()) != "" {
-			base := strings.Trim(notInName.ReplaceAllString(strings.ToLower(title), "-"), ".-")
+			base := strings.Trim(notInName().ReplaceAllString(strings.ToLower(title), "-"), ".-")
 			base = strings.ToValidUTF8(base[:min(len(base), 80)], "")
 			if base == "" {
 				base = "page"

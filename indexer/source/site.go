@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -315,9 +316,11 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 	}
 }
 
-var robotsMeta = regexp.MustCompile(`(?i)<meta[^>]+name=["']?(robots|deskhand)["']?[^>]*content=["'][^"']*(noindex|none)`)
+var robotsMeta = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<meta[^>]+name=["']?(robots|deskhand)["']?[^>]*content=["'][^"']*(noindex|none)`)
+})
 
 // noIndex reports whether a page asks robots not to index it.
 func noIndex(body []byte) bool {
-	return robotsMeta.Match(body[:min(len(body), 32<<10)])
+	return robotsMeta().Match(body[:min(len(body), 32<<10)])
 }

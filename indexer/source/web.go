@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/formats"
@@ -278,7 +279,7 @@ func (v *visitor) leftOut() (list []formats.Left) {
 	return formats.Sorted(list)
 }
 
-var notInName = regexp.MustCompile(`[^\pL\pN._~+@=,-]+`)
+var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN._~+@=,-]+`) })
 
 // fileOf returns the path of the file for a page. It is the path in the page's
 // address, with an extension that depends on the content. Pages from another host are
@@ -289,7 +290,7 @@ func fileOf(start, at *url.URL, kind string) string {
 		parts = append(parts, at.Hostname())
 	}
 	for _, part := range strings.Split(at.Path, "/") {
-		part = strings.TrimLeft(notInName.ReplaceAllString(part, "-"), ".-")
+		part = strings.TrimLeft(notInName().ReplaceAllString(part, "-"), ".-")
 		if part != "" {
 			parts = append(parts, part[:min(len(part), 100)])
 		}

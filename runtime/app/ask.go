@@ -49,6 +49,13 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	if people.WaitSet && r.Trigger != elicit.TaskGate { // a budget waits as long as it takes
 		r.WaitMS = people.Wait.Milliseconds()
 	}
+	if r.Trigger == elicit.TaskGate { // a runner may have died after the answer, and before it had stored what follows
+		if old, err := hub.Earlier(ctx, r); err != nil {
+			return executor.Answer{}, err
+		} else if old != nil && old.Status == elicit.Completed {
+			return usable(hub, q, old), nil
+		}
+	}
 	ask := func() (elicit.Request, error) { return hub.Ask(ctx, r) }
 	if q.Permission {
 		ask = func() (elicit.Request, error) { return hub.AskByRule(ctx, r) }
@@ -56,7 +63,7 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	ended, err := ask()
 	if err != nil && errors.Is(context.Cause(ctx), executor.ErrSettled) {
 		if now, held := a.afterHold(context.WithoutCancel(ctx), hub, ended.ID); held {
-			return answerOf(q, &now), nil // a person has pressed, maybe to stop
+			return usable(hub, q, &now), nil // a person has pressed, maybe to stop
 		}
 		_, err := hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: ended.ID, Reason: "settled"})
 		return executor.Answer{Outcome: string(elicit.Cancel)}, err
@@ -67,8 +74,20 @@ func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Proc
 	if err != nil {
 		return executor.Answer{}, err
 	}
+	if r.Trigger == elicit.TaskGate {
+		return usable(hub, q, &ended), nil
+	}
 	_ = hub.Delivered(ctx, ended) // if this fails, the answer is delivered again after the agent ends
 	return answerOf(q, &ended), nil
+}
+
+// usable is like answerOf, for an asker that says when it has acted on the answer.
+func usable(hub *elicit.Hub, q executor.Question, r *elicit.Request) executor.Answer {
+	a := answerOf(q, r)
+	a.Used = func(ctx context.Context) {
+		_ = hub.Delivered(ctx, *r) // if this fails, the same question would get this answer again
+	}
+	return a
 }
 
 // afterHold waits until a held answer takes effect, and returns the request. held is false

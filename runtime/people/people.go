@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
@@ -99,11 +100,11 @@ var Standard = []access.Scope{access.Answer, access.Docs, access.WorkRead}
 // reserved lists names that mean something else in the history or in an audience.
 var reserved = []string{"local", "assumed", "link", "rule", "anyone", "everyone", "nobody", "agents", "role"}
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`) })
 
 // CheckName refuses a name that no person can have, with code [BadName].
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return fault.New(BadName, fmt.Sprintf("%.80q is not a name for a person", name), "use 1 to 64 letters, digits, dots, hyphens, underscores and @, beginning with a letter or digit")
 	}
 	if slices.Contains(reserved, strings.ToLower(name)) {

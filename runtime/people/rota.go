@@ -44,7 +44,7 @@ const fetchTime = 30 * time.Second
 // SetRota adds a rota or replaces it. text is a weekly table or a calendar. With an address,
 // text is what it gave. Fails with code [BadName] or [BadRota].
 func (r *Register) SetRota(ctx context.Context, name, text, address string) error {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return fault.New(BadName, fmt.Sprintf("%.80q is not a name for a rota", name), "use 1 to 64 letters, digits, dots, hyphens, underscores and @, beginning with a letter or digit")
 	}
 	if _, err := rota.Parse(text); err != nil {

@@ -110,7 +110,7 @@ func (r *Register) Admit(ctx context.Context, n Newcomer) error {
 
 func checkRoles(roles []string) error {
 	for _, role := range roles {
-		if !nameForm.MatchString(role) {
+		if !nameForm().MatchString(role) {
 			return fault.New(BadName, fmt.Sprintf("%.80q is not a name for a role", role), "use 1 to 64 letters, digits, dots, hyphens, underscores and @, beginning with a letter or digit")
 		}
 	}

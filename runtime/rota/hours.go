@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,11 +18,13 @@ type Hours struct {
 
 var days = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-var clock = regexp.MustCompile(`^(\d\d):(\d\d)-(\d\d):(\d\d)$`)
+var clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d\d):(\d\d)-(\d\d):(\d\d)$`) })
 
 // almostClock matches hours that somebody wrote in another form, such as 9-17 or 9am-5pm.
 // Without it, they would be a name.
-var almostClock = regexp.MustCompile(`^(?i)\d{1,2}([.h]?\d\d)?(am|pm|h)?-\d{1,2}([.h]?\d\d)?(am|pm|h)?$`)
+var almostClock = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)\d{1,2}([.h]?\d\d)?(am|pm|h)?-\d{1,2}([.h]?\d\d)?(am|pm|h)?$`)
+})
 
 // ParseHours reads days, hours or both, for example "mon-fri 22:00-07:00", "sat,sun" or
 // "22:00-07:00".
@@ -32,10 +35,10 @@ func ParseHours(text string) (h Hours, err error) {
 	if len(fields) == 0 || len(fields) > 2 {
 		return h, bad
 	}
-	if almostClock.MatchString(fields[0]) {
+	if almostClock().MatchString(fields[0]) {
 		return h, bad
 	}
-	if !clock.MatchString(fields[0]) {
+	if !clock().MatchString(fields[0]) {
 		if h.Days, err = parseDays(fields[0]); err != nil {
 			return h, err
 		}
@@ -44,7 +47,7 @@ func ParseHours(text string) (h Hours, err error) {
 	if len(fields) == 0 {
 		return h, nil
 	}
-	m := clock.FindStringSubmatch(fields[0])
+	m := clock().FindStringSubmatch(fields[0])
 	if m == nil || len(fields) > 1 {
 		return h, bad
 	}

@@ -39,7 +39,7 @@ func parseWeekly(text string) (*Rota, error) {
 			continue
 		}
 		when := 1
-		if len(fields) > 1 && (strings.Contains(fields[1], ":") || almostClock.MatchString(fields[1])) && !clock.MatchString(fields[0]) {
+		if len(fields) > 1 && (strings.Contains(fields[1], ":") || almostClock().MatchString(fields[1])) && !clock().MatchString(fields[0]) {
 			when = 2
 		}
 		hours, err := ParseHours(strings.Join(fields[:when], " "))

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/rota"
@@ -21,7 +22,7 @@ type Target struct {
 	Same bool
 }
 
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`) })
 
 // ParseTarget reads a person's name, role:NAME, rota:NAME, everyone, or remind.
 func ParseTarget(text string) (t Target, err error) {
@@ -37,7 +38,7 @@ func ParseTarget(text string) (t Target, err error) {
 	default:
 		t.Person = text
 	}
-	if !name.MatchString(t.Person + t.Role + t.Rota) {
+	if !name().MatchString(t.Person + t.Role + t.Rota) {
 		return t, fmt.Errorf("%.80q is nobody to ask: write a person's name, role:NAME, rota:NAME, everyone or remind", text)
 	}
 	return t, nil

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 
@@ -131,9 +132,9 @@ func titleOf(project, dir string) string {
 }
 
 var (
-	frontTitle = regexp.MustCompile(`^title:\s*(.+)$`)
-	htmlTitle  = regexp.MustCompile(`(?i)<h1[^>]*>(.*?)</h1>`)
-	markup     = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>|[*_` + "`" + `]+`)
+	frontTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^title:\s*(.+)$`) })
+	htmlTitle  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<h1[^>]*>(.*?)</h1>`) })
+	markup     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>|[*_` + "`" + `]+`) })
 )
 
 // pageTitle returns the title in the front matter, or else the first heading.
@@ -151,7 +152,7 @@ func pageTitle(path string) string {
 		case n == 0 && line == "---":
 			front = true
 		case front:
-			if found := frontTitle.FindStringSubmatch(line); found != nil {
+			if found := frontTitle().FindStringSubmatch(line); found != nil {
 				return cleanTitle(strings.Trim(found[1], `"' `))
 			}
 			front = line != "---"
@@ -163,7 +164,7 @@ func pageTitle(path string) string {
 		case before != "" && len(line) > 1 && strings.Trim(line, "=") == "":
 			return cleanTitle(before)
 		default:
-			if found := htmlTitle.FindStringSubmatch(line); found != nil {
+			if found := htmlTitle().FindStringSubmatch(line); found != nil {
 				return cleanTitle(found[1])
 			}
 		}
@@ -173,8 +174,8 @@ func pageTitle(path string) string {
 }
 
 func cleanTitle(s string) string {
-	s = markup.ReplaceAllStringFunc(s, func(m string) string {
-		if found := markup.FindStringSubmatch(m); found != nil && !strings.HasPrefix(m, "!") {
+	s = markup().ReplaceAllStringFunc(s, func(m string) string {
+		if found := markup().FindStringSubmatch(m); found != nil && !strings.HasPrefix(m, "!") {
 			return found[1]
 		}
 		return ""

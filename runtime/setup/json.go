@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 )
@@ -44,7 +45,7 @@ func (j jsonFile) blank(data []byte) bool {
 	return len(all) == 0 && !strings.Contains(rest, "/*") && !strings.Contains(rest, "//")
 }
 
-var atLine = regexp.MustCompile(`^hujson: line (\d+), column \d+: `)
+var atLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^hujson: line (\d+), column \d+: `) })
 
 func (j jsonFile) parse(rest string) (*hujson.Object, error) {
 	if strings.TrimSpace(rest) == "" {
@@ -56,7 +57,7 @@ func (j jsonFile) parse(rest string) (*hujson.Object, error) {
 	v, err := hujson.Parse([]byte(rest))
 	if err != nil {
 		text, line := err.Error(), 0
-		if found := atLine.FindStringSubmatch(text); found != nil {
+		if found := atLine().FindStringSubmatch(text); found != nil {
 			line, _ = strconv.Atoi(found[1])
 			text = text[len(found[0]):]
 		}
@@ -217,11 +218,11 @@ func commented(o *hujson.Object) bool {
 // ending and indentation.
 type jsonText struct{ rest, newline, unit string }
 
-var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
+var firstIndent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n([ \t]+)"`) })
 
 // indentOf returns the indentation of the first member.
 func indentOf(rest string) string {
-	if found := firstIndent.FindStringSubmatch(rest); found != nil {
+	if found := firstIndent().FindStringSubmatch(rest); found != nil {
 		return found[1]
 	}
 	return "  "

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -16,7 +17,7 @@ import (
 // reports. The result is parsed to verify that nothing else has changed.
 type yamlFile struct{ group string }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:yaml: )?line (\d+): `) })
 
 // decode returns the file's mapping, or nil if the file is empty.
 func (y yamlFile) decode(data []byte) (*yaml.Node, error) {
@@ -50,7 +51,7 @@ func yamlProblem(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimSpace(strings.TrimPrefix(text, "unmarshal errors:"))
 	p := &problem{0, text}
-	if found := yamlLine.FindStringSubmatch(text); found != nil {
+	if found := yamlLine().FindStringSubmatch(text); found != nil {
 		p.line, _ = strconv.Atoi(found[1])
 		p.text = text[len(found[0]):]
 	}
@@ -208,7 +209,7 @@ func (y yamlFile) lines(name string, entry []field, indent, newline string) stri
 	return b.String()
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9./_-]*$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9./_-]*$`) })
 
 // word returns s as a YAML string. It quotes s if s could have another meaning
 // in YAML.
@@ -217,7 +218,7 @@ func word(s string) string {
 	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":
 		return quote(s)
 	}
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return quote(s)

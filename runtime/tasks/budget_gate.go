@@ -110,30 +110,45 @@ func (r *run) askForMore(over Spent) (why string) {
 			return "no person could be asked: " + errorText(err)
 		case a.Pending:
 			return "nobody answered in time"
-		case a.Outcome != "accept":
-			return "a person did not allow more"
 		}
-		choice, own := chosen(a)
-		if choice == stopHere && own == "" {
-			return "a person stopped the agent"
-		}
-		more := over.step()
-		if own != "" {
-			if more, err = ParseAmount(own); err != nil {
-				q.Message = errorText(err) + ".\n\n" + over.Question().Message
-				continue
-			}
-			if more.Cost > 0 && over.Allowed.Cost == 0 || more.Tokens > 0 && over.Allowed.Tokens == 0 {
-				q.Message = "This budget counts " + over.Allowed.String() + ", not " + more.String() + ".\n\n" + over.Question().Message
-				continue
+		more, problem, why := over.decided(a)
+		if why == "" && problem == "" {
+			if err := r.grant(over, more); err != nil {
+				return err.Error()
 			}
 		}
-		if err := r.grant(over, more); err != nil {
-			return err.Error()
+		if a.Used != nil {
+			a.Used(r.ctx) // only now: if the runner dies before, its successor finds the answer
 		}
-		return ""
+		if problem == "" {
+			return why
+		}
+		q.Message = problem + ".\n\n" + over.Question().Message
 	}
 	return "no amount could be understood"
+}
+
+// decided returns what a person allows, or why the agent must stop, or the problem with an
+// amount that the person wrote.
+func (s Spent) decided(a executor.Answer) (more Amount, problem, why string) {
+	if a.Outcome != "accept" {
+		return more, "", "a person did not allow more"
+	}
+	choice, own := chosen(a)
+	switch {
+	case choice == stopHere && own == "":
+		return more, "", "a person stopped the agent"
+	case own == "":
+		return s.step(), "", ""
+	}
+	more, err := ParseAmount(own)
+	switch {
+	case err != nil:
+		problem = errorText(err)
+	case more.Cost > 0 && s.Allowed.Cost == 0 || more.Tokens > 0 && s.Allowed.Tokens == 0:
+		problem = "This budget counts " + s.Allowed.String() + ", not " + more.String()
+	}
+	return more, problem, ""
 }
 
 // mostAsked is how often a person is asked who writes something that is no amount.

@@ -10,16 +10,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
-	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // inherited is the origin of a runner or launcher in these tests.
 var inherited string
 
 func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], executor.FakeArgs) {
-		os.Exit(executor.FakeMain(os.Stdin, os.Stdout))
-	}
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
 	}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // linkIndex finds pages by the last one to four elements of their paths. Links
@@ -23,15 +24,15 @@ func indexLinks(pages []*page) linkIndex {
 }
 
 var (
-	suffix    = regexp.MustCompile(`(?i)\.(mdx?|markdown|html?)$`)
-	indexPage = regexp.MustCompile(`(?i)/(index|_index|readme)$`)
-	shortcode = regexp.MustCompile(`\{\{.*?"([^"]+)".*?\}\}`)
+	suffix    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\.(mdx?|markdown|html?)$`) })
+	indexPage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)/(index|_index|readme)$`) })
+	shortcode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{.*?"([^"]+)".*?\}\}`) })
 )
 
 func plainPath(p string) string {
 	p, _, _ = strings.Cut(p, "?")
-	p = suffix.ReplaceAllString(p, "")
-	p = indexPage.ReplaceAllString("/"+p, "")
+	p = suffix().ReplaceAllString(p, "")
+	p = indexPage().ReplaceAllString("/"+p, "")
 	return strings.ToLower(strings.Trim(p, "/"))
 }
 
@@ -46,7 +47,7 @@ func (index linkIndex) resolve(from *page, to string) (*page, *section) {
 	target, fragment, _ := strings.Cut(to, "#")
 	p := from
 	if target != "" {
-		if p = index.page(shortcode.ReplaceAllString(target, "$1")); p == nil {
+		if p = index.page(shortcode().ReplaceAllString(target, "$1")); p == nil {
 			return nil, nil
 		}
 	}
@@ -83,8 +84,8 @@ func (index linkIndex) page(target string) *page {
 type link struct{ text, sentence, to string }
 
 var (
-	inlineLink = regexp.MustCompile(`!?\[([^\[\]]{2,160})\]\(([^)\s]+)[^)]*\)`)
-	listMarker = regexp.MustCompile(`^\s*([*+-]|\d+\.|>)\s+`)
+	inlineLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!?\[([^\[\]]{2,160})\]\(([^)\s]+)[^)]*\)`) })
+	listMarker = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*([*+-]|\d+\.|>)\s+`) })
 	marks      = strings.NewReplacer("`", "", "**", "", "__", "", "\\", "")
 )
 
@@ -94,7 +95,7 @@ func linksOf(markdown string) []link {
 	}
 	var links []link
 	for line := range strings.Lines(markdown) {
-		found := inlineLink.FindAllStringSubmatchIndex(line, -1)
+		found := inlineLink().FindAllStringSubmatchIndex(line, -1)
 		for _, m := range found {
 			if line[m[0]] == '!' {
 				continue
@@ -112,7 +113,7 @@ func linksOf(markdown string) []link {
 
 func sentenceAround(line string, from, to int) string {
 	start, end := 0, len(line)
-	for _, m := range sentenceEnd.FindAllStringIndex(line, -1) {
+	for _, m := range sentenceEnd().FindAllStringIndex(line, -1) {
 		if m[1] <= from {
 			start = m[1]
 		}
@@ -121,7 +122,7 @@ func sentenceAround(line string, from, to int) string {
 			break
 		}
 	}
-	s := inlineLink.ReplaceAllString(listMarker.ReplaceAllString(line[start:end], ""), "$1")
+	s := inlineLink().ReplaceAllString(listMarker().ReplaceAllString(line[start:end], ""), "$1")
 	s = oneLine(marks.Replace(s))
 	if n := wordCount(s); n < 5 || n > 40 {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -181,8 +182,8 @@ type heading struct {
 }
 
 var (
-	atx        = regexp.MustCompile(`^#{1,6}[ \t]+\S`)
-	explicitID = regexp.MustCompile(`(?:\{\s*#|<a\s+(?:id|name)=")([\w.-]+)`)
+	atx        = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#{1,6}[ \t]+\S`) })
+	explicitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:\{\s*#|<a\s+(?:id|name)=")([\w.-]+)`) })
 )
 
 // headings splits Markdown before each heading line outside fenced code blocks.
@@ -199,7 +200,7 @@ func headings(markdown string) []heading {
 			end = len(markdown)
 		}
 		line := markdown[at:end]
-		if !block.has(line) && line[0] == '#' && atx.MatchString(line) {
+		if !block.has(line) && line[0] == '#' && atx().MatchString(line) {
 			parts = append(parts, heading{level: level, markdown: markdown[from:at]})
 			from, level = at, strings.IndexAny(line, " \t")
 		}
@@ -247,7 +248,7 @@ func (p *page) section(path string, part heading) section {
 	s.anchor = anchorOf(s.heading)
 	first, below, _ := strings.Cut(part.markdown, "\n")
 	s.source = below
-	if id := explicitID.FindStringSubmatch(first); id != nil {
+	if id := explicitID().FindStringSubmatch(first); id != nil {
 		s.anchor = strings.ToLower(id[1])
 	}
 	if p.title == "" && part.level == 1 {
@@ -259,11 +260,11 @@ func (p *page) section(path string, part heading) section {
 	return s
 }
 
-var notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_\- ]+`)
+var notInAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{N}_\- ]+`) })
 
 // anchorOf returns the fragment that most sites use for a heading.
 func anchorOf(heading string) string {
-	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+	return strings.ReplaceAll(notInAnchor().ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

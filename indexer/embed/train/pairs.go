@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -158,18 +159,20 @@ func saysNothing(heading string) bool {
 	return empty[strings.ToLower(strings.Trim(heading, " :."))]
 }
 
-var asking = regexp.MustCompile(`(?i)^(how|what|why|when|where|which|who|can|does|do|is|are|should|will)\b.*\?$|^how (do|can|to) `)
+var asking = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(how|what|why|when|where|which|who|can|does|do|is|are|should|will)\b.*\?$|^how (do|can|to) `)
+})
 
-func asks(heading string) bool { return asking.MatchString(heading) }
+func asks(heading string) bool { return asking().MatchString(heading) }
 
-var sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+`)
+var sentenceEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[.!?]["')]?\s+`) })
 
 // firstSentence splits text after its first sentence. ok is false unless this
 // sentence has 40 to 300 bytes and the rest has at least 120 bytes.
 func firstSentence(text string) (sentence, rest string, ok bool) {
 	head := text[:min(len(text), 330)]
 	for from := 0; ; {
-		end := sentenceEnd.FindStringIndex(head[from:])
+		end := sentenceEnd().FindStringIndex(head[from:])
 		if end == nil {
 			return "", "", false
 		}
@@ -190,7 +193,7 @@ func firstSentence(text string) (sentence, rest string, ok bool) {
 func innerSentence(r *random, text string) (sentence, others string, ok bool) {
 	var from, to []int
 	at := 0
-	for _, end := range append(sentenceEnd.FindAllStringIndex(text, 40), []int{len(text), len(text)}) {
+	for _, end := range append(sentenceEnd().FindAllStringIndex(text, 40), []int{len(text), len(text)}) {
 		one := text[at:end[1]]
 		first, _ := utf8.DecodeRuneInString(one)
 		if n := wordCount(one); n >= 6 && n <= 35 && unicode.IsUpper(first) {

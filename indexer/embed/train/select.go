@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -15,11 +16,17 @@ import (
 
 var (
 	// locale matches a folder of translations.
-	locale = regexp.MustCompile(`(?i)^(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi|fa|ar|id|hi|bn|ro|el|cs|nl|hu|sv|th|he|az|ur|bg|ta|fi|sr|sk|yue|i18n|translations|(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi)[-_][a-z]{2,4})$`)
+	locale = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi|fa|ar|id|hi|bn|ro|el|cs|nl|hu|sv|th|he|az|ur|bg|ta|fi|sr|sk|yue|i18n|translations|(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi)[-_][a-z]{2,4})$`)
+	})
 	// version matches a folder with the pages for one version.
-	version = regexp.MustCompile(`(?i)^(version-|release-|v)?(\d+)(\.(\d+))?(\.\d+)*(\.x|\.next)?$`)
+	version = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(version-|release-|v)?(\d+)(\.(\d+))?(\.\d+)*(\.x|\.next)?$`)
+	})
 	// history matches pages about a project's history.
-	history = regexp.MustCompile(`(?i)(^|/)(change-?logs?|changes|history|release-?notes?|releases|whats-?new|blog|news)([-_.][^/]*)?(/|$)`)
+	history = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(^|/)(change-?logs?|changes|history|release-?notes?|releases|whats-?new|blog|news)([-_.][^/]*)?(/|$)`)
+	})
 )
 
 // chosen returns the paths to read from a source's paths, sorted. It drops history
@@ -28,9 +35,9 @@ var (
 // version.
 func chosen(paths []string) []string {
 	slices.Sort(paths)
-	keep := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return history.MatchString(p) || translated(p) })
+	keep := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return history().MatchString(p) || translated(p) })
 	if len(keep)*20 < len(paths) { // almost all pages are translations or history pages, so keep the translations
-		keep = slices.DeleteFunc(slices.Clone(paths), history.MatchString)
+		keep = slices.DeleteFunc(slices.Clone(paths), history().MatchString)
 	}
 	newest := map[string]string{}
 	for _, p := range keep {
@@ -56,10 +63,10 @@ func translated(path string) bool {
 		names := strings.Split(p, ".")
 		if i == len(parts)-1 {
 			names = names[:len(names)-1] // remove the extension
-		} else if locale.MatchString(p) {
+		} else if locale().MatchString(p) {
 			return true
 		}
-		if slices.ContainsFunc(names[min(1, len(names)):], locale.MatchString) {
+		if slices.ContainsFunc(names[min(1, len(names)):], locale().MatchString) {
 			return true
 		}
 	}
@@ -88,7 +95,7 @@ func unversioned(path string) (key string, age []int) {
 	parts := strings.Split(path, "/")
 	kept := parts[:0:0]
 	for i, p := range parts {
-		if m := version.FindStringSubmatch(p); m != nil && i < len(parts)-1 {
+		if m := version().FindStringSubmatch(p); m != nil && i < len(parts)-1 {
 			major, _ := strconv.Atoi(m[2])
 			minor, _ := strconv.Atoi(cmp.Or(m[4], "0"))
 			age = append(age, major, minor)

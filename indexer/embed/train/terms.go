@@ -3,6 +3,7 @@ package train
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // term is a name of one or a few words, with its explanation in a list or table: an
@@ -12,8 +13,10 @@ type term struct{ name, meaning string }
 
 var (
 	// listTerm matches "- **name**: meaning", "- `name` - meaning" and similar lines.
-	listTerm = regexp.MustCompile("^\\s*(?:[*+-]|\\d+\\.)\\s+(?:\\*\\*|__|`|\\[)(.{2,80}?)(?:\\*\\*|__|`|\\](?:\\([^)]*\\))?)[^:\u2013\u2014-]{0,40}(?::|\u2013|\u2014|\\s-)[*_]*\\s+(.+)$")
-	emphasis = regexp.MustCompile(`[*_]{2}|<[^>]*>`)
+	listTerm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^\\s*(?:[*+-]|\\d+\\.)\\s+(?:\\*\\*|__|`|\\[)(.{2,80}?)(?:\\*\\*|__|`|\\](?:\\([^)]*\\))?)[^:\u2013\u2014-]{0,40}(?::|\u2013|\u2014|\\s-)[*_]*\\s+(.+)$")
+	})
+	emphasis = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[*_]{2}|<[^>]*>`) })
 )
 
 // Limits on the number of words in a meaning and in a name. maxBodyWords also limits
@@ -43,7 +46,7 @@ func termsOf(markdown string) []term {
 				add(cells[0], longest(cells[1:]))
 			}
 		default:
-			if m := listTerm.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+			if m := listTerm().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
 				add(m[1], m[2])
 			}
 		}
@@ -63,5 +66,5 @@ func longest(cells []string) string {
 
 // plainLine returns a line of Markdown without its markup.
 func plainLine(s string) string {
-	return oneLine(marks.Replace(emphasis.ReplaceAllString(inlineLink.ReplaceAllString(s, "$1"), "")))
+	return oneLine(marks.Replace(emphasis().ReplaceAllString(inlineLink().ReplaceAllString(s, "$1"), "")))
 }

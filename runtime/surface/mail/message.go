@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	textutil "github.com/deskhand/deskhand/runtime/text"
@@ -32,13 +33,13 @@ type Mail struct {
 const maxSubject = 150
 
 // part is what may be the left part of a Message-ID.
-var part = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+var part = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`) })
 
 // bytes returns the mail as it is sent. No text of an agent becomes a header: the subject is
 // one line without control characters, and all else is deskhand's own or was checked.
 func (m Mail) bytes(from mail.Address) ([]byte, error) {
 	domain := from.Address[strings.LastIndexByte(from.Address, '@')+1:]
-	if !part.MatchString(m.ID) || m.Thread != "" && !part.MatchString(m.Thread) || domain == "" {
+	if !part().MatchString(m.ID) || m.Thread != "" && !part().MatchString(m.Thread) || domain == "" {
 		return nil, errors.New("create mail: invalid Message-ID")
 	}
 	for _, a := range []mail.Address{from, m.To} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ContainerConfig specifies a container. Only a person's configuration contains it:
@@ -55,9 +56,9 @@ func (c ContainerConfig) Over(other ContainerConfig) ContainerConfig {
 // Texts of these forms cannot be taken for an option of the engine. An image has
 // a name, and perhaps a tag and a digest.
 var (
-	imageForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}$`)
-	networkForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	memoryForm  = regexp.MustCompile(`^[1-9][0-9]{0,15}[bkmgBKMG]?$`)
+	imageForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}$`) })
+	networkForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`) })
+	memoryForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,15}[bkmgBKMG]?$`) })
 )
 
 // Check describes what is wrong with the values that are set, or returns "".
@@ -65,11 +66,11 @@ func (c ContainerConfig) Check() string {
 	switch {
 	case c.Engine != "" && !slices.Contains(engines, c.Engine):
 		return fmt.Sprintf("engine %q is not one of %s", c.Engine, strings.Join(engines, ", "))
-	case c.Image != "" && !imageForm.MatchString(c.Image):
+	case c.Image != "" && !imageForm().MatchString(c.Image):
 		return fmt.Sprintf("image %q is not the name of an image", c.Image)
-	case c.Network != "" && (!networkForm.MatchString(c.Network) || c.Network == "host" || c.Network == "none" || c.Network == "private"):
+	case c.Network != "" && (!networkForm().MatchString(c.Network) || c.Network == "host" || c.Network == "none" || c.Network == "private"):
 		return fmt.Sprintf("network %q is not the name of one of the engine's networks; sandbox_network closes the network", c.Network)
-	case c.Memory != "" && !memoryForm.MatchString(c.Memory):
+	case c.Memory != "" && !memoryForm().MatchString(c.Memory):
 		return fmt.Sprintf("memory %q is not a number with b, k, m or g", c.Memory)
 	case c.CPUs < 0 || c.CPUs > 4096:
 		return fmt.Sprintf("cpus %v is not a number of processors", c.CPUs)

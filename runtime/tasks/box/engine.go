@@ -179,7 +179,7 @@ func RemoveContainers(ctx context.Context, record string) error {
 	var problems []error
 	for line := range strings.Lines(string(text)) {
 		program, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !ok || !strings.HasSuffix(line, "\n") || !slices.Contains(engines, program) || !strings.HasPrefix(name, containerPrefix) || !networkForm.MatchString(name) {
+		if !ok || !strings.HasSuffix(line, "\n") || !slices.Contains(engines, program) || !strings.HasPrefix(name, containerPrefix) || !networkForm().MatchString(name) {
 			continue // cut off when this process was killed, so the engine was not called
 		}
 		if err := removeContainer(ctx, program, name); err != nil {

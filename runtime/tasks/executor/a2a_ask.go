@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -35,7 +36,7 @@ type questionData struct {
 }
 
 // link matches a URL in text.
-var link = regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`)
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`) })
 
 // signedIn is the answer to a sign-in question without a URL. The form of such
 // a question must not have a field into which a person could type a secret.
@@ -61,7 +62,7 @@ func (c *remote) question() (q Question, about questionData) {
 	if c.status.State == a2a.TaskStateAuthRequired {
 		q.Trigger = "a2a_auth_required"
 		q.Title = orElse(q.Title, "Sign in for the agent")
-		q.URL = orElse(about.URL, strings.TrimRight(link.FindString(q.Message), ".,;:!?"))
+		q.URL = orElse(about.URL, strings.TrimRight(link().FindString(q.Message), ".,;:!?"))
 		if u, err := url.Parse(q.URL); err != nil || !address(u) {
 			q.URL = ""
 			q.Options = []Option{{ID: signedIn, Label: "I have signed in"}}

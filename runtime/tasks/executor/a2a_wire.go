@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
@@ -107,14 +108,14 @@ func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Hos
 
 // variable matches a placeholder for an environment variable in the value of a
 // header.
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`) })
 
 // credentials returns the headers with their variables replaced. If a variable
 // is missing, it returns the reason.
 func (c Config) credentials() (headers map[string]string, missing string) {
 	headers = map[string]string{}
 	for name, value := range c.Headers {
-		headers[name] = variable.ReplaceAllStringFunc(value, func(v string) string {
+		headers[name] = variable().ReplaceAllStringFunc(value, func(v string) string {
 			text := os.Getenv(v[2 : len(v)-1])
 			if text == "" {
 				missing = v[2:len(v)-1] + " is not set in the environment"

@@ -158,7 +158,9 @@ func (c *client) UnstableCompleteElicitation(context.Context, acp.UnstableComple
 }
 
 // ours matches the names that agents use for deskhand's own tools.
-var ours = regexp.MustCompile(`^(?:mcp__deskhand__[a-z_]+|mcp\.deskhand\.[a-z_]+|deskhand[._/][a-z_]+|Tool: deskhand/[a-z_]+|[a-z_]+ \(deskhand MCP Server\))$`)
+var ours = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:mcp__deskhand__[a-z_]+|mcp\.deskhand\.[a-z_]+|deskhand[._/][a-z_]+|Tool: deskhand/[a-z_]+|[a-z_]+ \(deskhand MCP Server\))$`)
+})
 
 var errNotOffered = errors.New("deskhand does not allow this for agents")
 

@@ -325,7 +325,7 @@ func (c *client) shown(raw json.RawMessage) permission {
 	}
 	p.rule = callOf(t.known, name, c.run.spec.Dir)
 	p.proposal, p.said = propose(t.known, c.run.spec.Dir)
-	p.ours = ours.MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
+	p.ours = ours().MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
 	return p
 }
 

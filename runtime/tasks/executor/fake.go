@@ -7,14 +7,17 @@ import (
 	"io"
 	"os"
 
+	"github.com/deskhand/deskhand/runtime/rules"
+	"github.com/deskhand/deskhand/runtime/tasks/executor/fakeagent"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
-// fake drives the scripted agent: see [FakeMain]. In a line of the agent's
-// stdout, the text after fakeMark is an event. Everything else is ordinary
-// output.
-type fake struct{}
+// fake drives the scripted agent of package fakeagent.
+type fake struct {
+	calls map[int]int64 // number of a call -> index of its entry
+	said  string        // last message
+}
 
 var fakeKind = kind{
 	name:  "fake",
@@ -26,72 +29,103 @@ var fakeKind = kind{
 			if err != nil {
 				return nil, fmt.Errorf("find this program: %w", err)
 			}
-			l.args = append([]string{self}, FakeArgs...)
+			l.args = append([]string{self}, fakeagent.Args...)
 		}
-		return &fake{}, nil
+		return &fake{calls: map[int]int64{}}, nil
 	}),
 }
 
-const fakeMark = 0x1e // the ASCII record separator, which does not occur in ordinary text
-
-// fakeStart is the first message to the scripted agent.
-type fakeStart struct {
-	Prompt string `json:"prompt"`
-	Resume string `json:"resume,omitempty"`
-}
-
-// fakeEvent is a message from the scripted agent.
-type fakeEvent struct {
-	Session string      `json:"session,omitempty"`
-	Entry   *logs.Entry `json:"entry,omitempty"`
-	// Replace is the number, counted from 1, of the event whose entry this one
-	// replaces. 0 means a new entry.
-	Replace int           `json:"replace,omitempty"`
-	Ask     *Question     `json:"ask,omitempty"`
-	Summary string        `json:"summary,omitempty"`
-	Usage   *usage.Report `json:"usage,omitempty"`
-	Failure string        `json:"failure,omitempty"`
-}
-
-func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
-	out := json.NewEncoder(r.stdin)
-	if err := out.Encode(fakeStart{r.spec.Prompt, r.spec.Resume}); err != nil {
-		r.spec.Log.Append(logs.Failed("cannot write to the agent: " + err.Error()))
-	}
-	var indexes []int64
+func (f *fake) drive(r *Run, stdout io.Reader) Result {
 	t := r.talk()
+	send := func(v any) {
+		if err := json.NewEncoder(r.stdin).Encode(v); err != nil && r.ctx.Err() == nil {
+			t.log.Append(logs.Failed("cannot write to the agent: " + err.Error()))
+		}
+	}
+	send(fakeagent.Start{Prompt: r.spec.Prompt, Resume: r.spec.Resume})
 	eachLine(stdout, func(line []byte) {
-		printed, event, marked := bytes.Cut(line, []byte{fakeMark})
-		var e fakeEvent
+		printed, event, marked := bytes.Cut(line, []byte{fakeagent.Mark})
+		var e fakeagent.Event
 		if !marked || json.Unmarshal(event, &e) != nil {
-			r.spec.Log.Raw(logs.Stdout, append(line, '\n'))
+			t.log.Raw(logs.Stdout, append(line, '\n'))
 			return
 		}
-		r.spec.Log.Raw(logs.Stdout, printed) // incomplete line of output
-		if e.Session != "" {
-			result.AgentSession = e.Session
-			r.session(e.Session)
-		}
-		if e.Entry != nil && e.Replace > 0 && e.Replace <= len(indexes) {
-			r.spec.Log.Replace(indexes[e.Replace-1], *e.Entry)
-		} else if e.Entry != nil {
-			indexes = append(indexes, r.spec.Log.Append(*e.Entry))
-		}
-		if e.Summary != "" {
-			result.Summary = e.Summary
-		}
-		if e.Usage != nil {
-			t.usage(*e.Usage)
-			result.Usage = t.result.Usage
-		}
-		if e.Failure != "" {
-			result.Failure = e.Failure
-		}
-		if e.Ask != nil {
-			if err := out.Encode(r.ask(r.ctx, *e.Ask)); err != nil && r.ctx.Err() == nil {
-				r.spec.Log.Append(logs.Failed("cannot write to the agent: " + err.Error()))
-			}
-		}
+		t.log.Raw(logs.Stdout, printed) // incomplete line of output
+		f.event(r, t, e, send)
 	})
-	return result
+	return t.result
+}
+
+// event records an event, and answers a question with send.
+func (f *fake) event(r *Run, t *talk, e fakeagent.Event, send func(any)) {
+	switch {
+	case e.Session != "":
+		t.begin(e.Session)
+	case e.Say != "":
+		t.log.Append(logs.Say(e.Say))
+		f.said = e.Say
+	case e.Think != "":
+		t.log.Append(logs.Think(e.Think))
+	case e.Note != "":
+		t.log.Append(logs.System(e.Note))
+	case e.Error != "":
+		t.log.Append(logs.Failed(e.Error))
+	case e.Fail != "":
+		t.log.Append(logs.Failed(e.Fail))
+		t.result.Failure = e.Fail
+	case e.Call != nil:
+		entry := logs.Tool(e.Call.Tool, e.Call.On, e.Call.Status, fakeAction(e.Call))
+		if index, known := f.calls[e.Call.Number]; known {
+			t.log.Replace(index, entry)
+		} else {
+			f.calls[e.Call.Number] = t.log.Append(entry)
+		}
+	case e.Spent != nil:
+		u := usage.Report{Models: []usage.Model{{Name: "fake", Tokens: usage.Tokens{In: e.Spent.In, Out: e.Spent.Out}}}, Cost: usage.Micros(e.Spent.Cost), Coverage: usage.Part}
+		if e.Spent.Over {
+			u.Coverage, t.result.Summary = usage.Full, f.said
+		}
+		t.usage(u)
+	case e.Ask != "":
+		send(fakeAnswer(r.ask(r.ctx, Question{Title: e.Ask})))
+	case e.Permit != "":
+		a := r.ask(r.ctx, fakePermission(e.Permit, r.spec.Dir))
+		if a.Option != "allow" {
+			a.Outcome = "decline"
+		}
+		send(fakeAnswer(a))
+	}
+}
+
+// fakeAction describes a call of the agent.
+func fakeAction(c *fakeagent.Call) logs.Action {
+	switch {
+	case c.Tool == "write":
+		return logs.Action{Action: "file_edit", Path: c.On, Changes: []logs.FileEdit{{Action: "write", Content: c.Text}}}
+	case c.Tool != "run":
+		return logs.Action{Action: "other", Description: c.On}
+	case c.Status == "created":
+		return logs.Action{Action: "command_run", Command: c.On}
+	}
+	result := logs.CommandResult{Output: logs.Clip(c.Text)}
+	if c.Ended {
+		result.Exit = &logs.Exit{Type: "exit_code", Code: c.Exit}
+	}
+	return logs.Action{Action: "command_run", Command: c.On, Result: result}
+}
+
+// fakePermission returns the question whether the agent may run a command in dir.
+func fakePermission(command, dir string) Question {
+	p := Proposal{Action: "command", Text: command}
+	p.Marks = marksOf(p, nil, dir)
+	options := []Option{{"allow", "Allow", "allow_once"}, {"reject", "Reject", "reject_once"}}
+	p.Call = withOption(&rules.Call{Tool: rules.Command, Command: command}, options)
+	return Question{Permission: true, Title: "Allow " + p.heading("permit") + "?", Proposal: &p, Tool: "permit", Options: options}
+}
+
+func fakeAnswer(a Answer) fakeagent.Answer {
+	if a.Text == "" {
+		a.Text = a.Option
+	}
+	return fakeagent.Answer{Outcome: a.Outcome, Text: a.Text, Rule: a.Rule, Pending: a.Pending}
 }

@@ -33,7 +33,7 @@ func TestFakeDoesWhatItsPromptSays(t *testing.T) {
 	want := `assistant_message "hello you"
 thinking "hm"
 tool_use "sub/a.txt" write success {"action":"file_edit","path":"sub/a.txt","changes":[{"action":"write","content":"one\ntwo\n"}]}
-tool_use "printf 'caf\\351 \\033[31m' && exit 3" run failed {"action":"command_run","command":"printf 'caf\\351 \\033[31m' \u0026\u0026 exit 3","result":{"exit_status":{"code":3,"type":"exit_code"},"output":"caf� \u001b[31m"}}
+tool_use "printf 'caf\\351 \\033[31m' && exit 3" run failed {"action":"command_run","command":"printf 'caf\\351 \\033[31m' \u0026\u0026 exit 3","result":{"exit_status":{"type":"exit_code","code":3},"output":"caf� \u001b[31m"}}
 tool_use "a thing" permit success {"action":"other","description":"a thing"}
 assistant_message "permitted: a thing"
 assistant_message "answer: the blue one"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,9 +16,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if slices.Equal(os.Args[1:], FakeArgs) {
-		os.Exit(FakeMain(os.Stdin, os.Stdout))
-	}
 	if len(os.Args) > 1 && os.Args[1] == "acp-double" {
 		os.Exit(doubleMain(strings.Join(os.Args[2:], "")))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // SecretName reports whether the name of a variable or header indicates that its value
@@ -30,7 +31,7 @@ const shortestSecret = 8
 // are ordinary because of their name.
 func ordinary(name, value string) bool {
 	value = strings.TrimSpace(value)
-	if len(value) < shortestSecret || isPlace(value) || plainWord.MatchString(value) || locale.MatchString(value) || strings.HasPrefix(value, "--") {
+	if len(value) < shortestSecret || isPlace(value) || plainWord().MatchString(value) || locale().MatchString(value) || strings.HasPrefix(value, "--") {
 		return true
 	}
 	if _, err := strconv.ParseFloat(strings.ReplaceAll(value, "_", ""), 64); err == nil {
@@ -45,10 +46,12 @@ var ordinaryNames = []string{"_MODEL", "_ENV", "_MODE", "_LEVEL", "_OPTIONS", "_
 	"TERM", "EDITOR", "PAGER", "SHELL", "LANG", "LANGUAGE", "TZ"}
 
 // plainWord matches an ordinary word, for example production.
-var plainWord = regexp.MustCompile(`^[a-z]{1,20}$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{1,20}$`) })
 
 // locale matches a locale, for example de_DE.UTF-8 or sr_RS@latin.
-var locale = regexp.MustCompile(`^(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]+)?(@[a-z]+)?$`)
+var locale = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]+)?(@[a-z]+)?$`)
+})
 
 // isPlace reports whether a value is a path, a list of paths, or a URL without
 // a user, query and fragment.
@@ -59,11 +62,11 @@ func isPlace(value string) bool {
 	for part := range strings.SplitSeq(value, ":") {
 		if !strings.HasPrefix(part, "/") && !strings.HasPrefix(part, "~/") && !strings.HasPrefix(part, "./") && !strings.HasPrefix(part, "../") &&
 			part != "" && part != "." && part != ".." {
-			return windowsPath.MatchString(value)
+			return windowsPath().MatchString(value)
 		}
 	}
 	return true
 }
 
 // windowsPath matches the start of a path with a drive or a share.
-var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
+var windowsPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`) })

@@ -125,6 +125,10 @@ type Answer struct {
 	// Pending reports whether there was no answer in time. An answer may arrive
 	// later, in another message.
 	Pending bool
+	// Used records that the asker has acted on the answer. Until then, the same
+	// question of the same attempt gets the same answer. It is nil unless the asker
+	// stores what follows from the answer.
+	Used func(context.Context) `json:"-"`
 }
 
 // Result is the result of a run.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -80,11 +81,11 @@ func (s Source) backlogDir(dir string) ([]Item, error) {
 	return s.kept(items, nil)
 }
 
-var frontMatter = regexp.MustCompile(`(?s)\A---\r?\n(.*?)\r?\n---\r?\n?(.*)\z`)
+var frontMatter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\A---\r?\n(.*?)\r?\n---\r?\n?(.*)\z`) })
 
 // backlog reads one task of Backlog.md. A file without an ID is no task.
 func backlog(name string, data []byte) (i Item, ok bool) {
-	m := frontMatter.FindSubmatch(data)
+	m := frontMatter().FindSubmatch(data)
 	if m == nil || len(m[1]) > 64<<10 {
 		return i, false
 	}
@@ -100,7 +101,7 @@ func backlog(name string, data []byte) (i Item, ok bool) {
 	return Item{Key: "backlog:" + strings.ToLower(head.ID), Title: head.Title, Description: from(string(m[2]), "Backlog.md "+head.ID+", "+name), Done: done}, true
 }
 
-var listItem = regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX-])\]\s+(.+)$`)
+var listItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX-])\]\s+(.+)$`) })
 
 // list reads a Markdown task list. Text that is indented below an item is its
 // description; items that are indented further are tasks too.
@@ -123,7 +124,7 @@ func list(path string, data []byte) (items []Item, err error) {
 		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 			fence = trimmed[:3]
 		default:
-			if m := listItem.FindStringSubmatch(line); m != nil {
+			if m := listItem().FindStringSubmatch(line); m != nil {
 				end()
 				if len(items) > maxItems*2 {
 					return nil, tooMuch(path, "too many tasks")

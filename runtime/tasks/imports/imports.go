@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -66,12 +67,14 @@ const (
 	TooMuch    = "import_too_much"   // the source is larger than what is read
 )
 
-var gitHubPlace = regexp.MustCompile(`^(?:github:|https?://([A-Za-z0-9.-]+(?::\d+)?)/)([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+?)(?:\.git)?(?:/issues)?/?$`)
+var gitHubPlace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:github:|https?://([A-Za-z0-9.-]+(?::\d+)?)/)([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+?)(?:\.git)?(?:/issues)?/?$`)
+})
 
 // Read returns the items of a source, in its order. Its faults are import_unreadable and
 // import_too_much.
 func Read(ctx context.Context, s Source) ([]Item, error) {
-	if m := gitHubPlace.FindStringSubmatch(s.Place); m != nil {
+	if m := gitHubPlace().FindStringSubmatch(s.Place); m != nil {
 		return s.gitHub(ctx, m[1], m[2], m[3])
 	}
 	info, err := os.Stat(s.Place)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // Redactor removes given secret values, and text that looks like a key. It may
@@ -54,7 +55,7 @@ type key struct {
 	OnlyLogs bool `json:"only_logs"`
 
 	mark    []byte
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp // compiles the pattern when it is first needed
 }
 
 //go:embed keys.json
@@ -63,15 +64,16 @@ var keysFile []byte
 // keys lists the known formats. Their patterns match in plain text and inside
 // JSON, where a key can directly follow the n of an escaped newline. A private
 // key extends to the end of the text or of the JSON string.
-var keys = func() (list []key) {
+var keys = sync.OnceValue(func() (list []key) {
 	if err := json.Unmarshal(keysFile, &list); err != nil {
 		panic(err) // cannot happen: a test covers this file
 	}
 	for i, k := range list {
-		list[i].mark, list[i].pattern = []byte(k.Mark), regexp.MustCompile(k.Pattern)
+		list[i].mark = []byte(k.Mark)
+		list[i].pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(k.Pattern) })
 	}
 	return list
-}()
+})
 
 // Finds describes a secret in text that is about to be committed, or returns "" if
 // there is none.
@@ -83,11 +85,11 @@ func (r *Redactor) Finds(text []byte) string {
 			}
 		}
 	}
-	for _, k := range keys {
+	for _, k := range keys() {
 		if k.OnlyLogs || !bytes.Contains(text, k.mark) {
 			continue
 		}
-		for _, at := range k.pattern.FindAllIndex(text, 10) {
+		for _, at := range k.pattern().FindAllIndex(text, 10) {
 			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // a match inside a word, for example in encoded data
 			if !inside && (k.Example == "" || !bytes.HasSuffix(text[at[0]:at[1]], []byte(k.Example))) {
 				return "what looks like " + k.Name
@@ -112,9 +114,9 @@ func (r *Redactor) Redact(text []byte) []byte {
 			text = bytes.ReplaceAll(text, v, redacted)
 		}
 	}
-	for _, k := range keys {
+	for _, k := range keys() {
 		if bytes.Contains(text, k.mark) {
-			text = k.pattern.ReplaceAll(text, redacted)
+			text = k.pattern().ReplaceAll(text, redacted)
 		}
 	}
 	return text

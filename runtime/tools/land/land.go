@@ -95,7 +95,7 @@ const mostWords = 1500
 // outcome says what happened.
 func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks.Context, q question) (out Outcome, ok bool, err error) {
 	name := o.Work.Named(q.tool)
-	id := in.Attempt.ID[:8]
+	id := tasks.ShortID(in.Attempt.ID)
 	text := fmt.Sprintf("%s attempt %s of the task %q in project %s:\n\n%s", q.does, id, in.Task.Title, in.Project.Name, strings.Join(q.facts, "\n"))
 	if q.words != "" {
 		text += "\n\n" + q.heading + "\n" + textutil.Excerpt(elicit.Visible(q.words), mostWords)
