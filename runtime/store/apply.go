@@ -170,6 +170,7 @@ func (s *postgresStore) apply(ctx context.Context, firm bool, p *Plan) (seq int6
 	b.Queue(setLocal, localSettings(firm)...)
 	s.queueStatements(b, p.Inserts)
 	b.Queue(lockWriters)
+	b.Queue(skipLost)
 	b.Queue(checkClock, p.At.UnixMilli())
 	s.queueStatements(b, p.Changes)
 	for _, e := range p.Events {

@@ -260,6 +260,13 @@ const readPosition = "SELECT seq, clock_timestamp() FROM feed WHERE id = 1"
 // in order and no deadlock is possible.
 const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 
+// skipLost runs while the writers' lock is held. After a crash or a failover, changes that
+// did not wait for the disk may be lost, and other processes may have seen their events. So
+// no later event gets one of their numbers, which those processes would skip. There are
+// never as many such changes as numbers are skipped.
+const skipLost = `WITH lost AS (INSERT INTO crash_marker (id) VALUES (1) ON CONFLICT DO NOTHING RETURNING id)
+	UPDATE feed SET seq = seq + 1000000 FROM lost WHERE feed.id = 1`
+
 // setLocal sets the settings of one transaction. Without synchronous_commit, the
 // commit may not be on disk yet when it returns. A firm commit waits for what the
 // database's administrator has configured, for example a replica.
@@ -282,6 +289,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (transaction, posi
 	b.Queue("BEGIN")
 	b.Queue(setLocal, localSettings(firm)...)
 	b.Queue(lockWriters)
+	b.Queue(skipLost)
 	b.Queue(readPosition)
 	return s.start(ctx, b)
 }
