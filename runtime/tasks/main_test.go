@@ -9,6 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tasks/box/boxtest"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
@@ -16,6 +17,7 @@ import (
 var inherited string
 
 func TestMain(m *testing.M) {
+	boxtest.Main()
 	if slices.Equal(os.Args[1:], executor.FakeArgs) {
 		os.Exit(executor.FakeMain(os.Stdin, os.Stdout))
 	}
