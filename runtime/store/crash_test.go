@@ -12,6 +12,20 @@ import (
 // process has seen its event. That process then learns of the next change, although it
 // would have the same number.
 func TestAFollowerOfALostEventHearsOfTheNextOne(t *testing.T) {
+	t.Run("transaction", func(t *testing.T) {
+		crashes(t, func(db *store.DB, text string) (seq int64, err error) {
+			return seq, db.Update(t.Context(), func(tx *store.Tx) error { seq = tx.Append("test", "key", []byte(text)); return nil })
+		})
+	})
+	t.Run("plan", func(t *testing.T) {
+		crashes(t, func(db *store.DB, text string) (seq int64, err error) {
+			return db.Apply(t.Context(), true, store.Plan{At: db.Now(), Events: []store.Event{{Topic: "test", Key: "key", Data: []byte(text)}}})
+		})
+	})
+}
+
+// crashes is the test, with the first change after the crash made by change.
+func crashes(t *testing.T, change func(db *store.DB, text string) (seq int64, err error)) {
 	server := storetest.NewServer(t, "-c", "wal_writer_delay=10s")
 	place := server.Database()
 	writer, follower := open(t, place), open(t, place)
@@ -31,17 +45,17 @@ func TestAFollowerOfALostEventHearsOfTheNextOne(t *testing.T) {
 	server.Crash()
 	server.Start()
 
-	next := add(writer.Update, "next")
-	if next <= lost {
-		t.Errorf("the event after the crash has the number %d, and the lost one had %d", next, lost)
+	next, err := change(writer, "next")
+	if err != nil || next <= lost {
+		t.Errorf("the event after the crash has the number %d, and the lost one had %d, %v", next, lost, err)
 	}
 	if e := read(t, w, 1, false); string(e[0].Data) != "next" || e[0].Seq != next {
 		t.Errorf("after the crash, the follower sees %+v", e[0])
 	}
-	if planned, err := writer.Apply(t.Context(), false, store.Plan{At: writer.Now(), Events: []store.Event{{Topic: "test", Key: "key", Data: []byte("planned")}}}); err != nil || planned != next+1 {
-		t.Errorf("Apply = %d, %v; want the number %d", planned, err, next+1)
+	if again, err := change(writer, "again"); err != nil || again != next+1 {
+		t.Errorf("the next number is %d, %v; want %d", again, err, next+1)
 	}
-	if e := read(t, w, 1, true); string(e[0].Data) != "planned" {
+	if e := read(t, w, 1, true); string(e[0].Data) != "again" {
 		t.Errorf("the follower then sees %q", e[0].Data)
 	}
 
