@@ -118,7 +118,7 @@ func FuzzGitignore(f *testing.F) {
 		files := ignores{{rules: parseIgnore(src)}}
 		files.ignored(name, false)
 		files.ignored(name, true)
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%d bytes of rules take %v", len(src), took)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/racetest"
 )
 
 // The index rounds vectors to 8 bits and scans them with kernels of its own.
@@ -20,6 +21,9 @@ import (
 // in DESKHAND_BENCH_CORPUS; headings are queries too.
 func TestNearestRecallsWhatChromemFinds(t *testing.T) {
 	dir, queries, every := "../corpus", manualQueries(t), 1
+	if racetest.On {
+		every = 20
+	}
 	if other := os.Getenv("DESKHAND_BENCH_CORPUS"); other != "" {
 		dir, queries, every = other, nil, 20
 	}

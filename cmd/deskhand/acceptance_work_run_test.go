@@ -233,7 +233,7 @@ func TestWorkStatus(t *testing.T) {
 			})
 			began := time.Now()
 			w.call("stop_attempt", m{"attempt_id": id, "force": true})
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > waittest.Soon {
 				t.Errorf("a hard stop took %v", took)
 			}
 			eventually(t, "end of the child", func() error {

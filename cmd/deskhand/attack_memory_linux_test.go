@@ -165,18 +165,18 @@ func TestAttackDoorsMemoryIsBounded(t *testing.T) {
 			"17 MB to the chat": func(t *testing.T) {
 				post(t, "/run/api/chat", "application/json", `{"x":"`+strings.Repeat("t", 17<<20)+`"}`, 413, 400, 404)
 			},
-			"sixty posts of 3.9 MB at once": func(t *testing.T) {
+			"many posts of 3.9 MB at once": func(t *testing.T) {
 				var all sync.WaitGroup
-				for range 60 {
+				for range some(60) {
 					all.Go(func() {
 						posted(t, s, "/mcp", "application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_docs","arguments":{"query":"x","more":[`+strings.Repeat("{},", 1_300_000)+`1]}}}`)
 					})
 				}
 				all.Wait()
 			},
-			"thirty forms of 15 MB at once": func(t *testing.T) {
+			"many forms of 15 MB at once": func(t *testing.T) {
 				var all sync.WaitGroup
-				for range 30 {
+				for range some(30) {
 					all.Go(func() {
 						posted(t, s, "/work", "application/x-www-form-urlencoded", "title="+strings.Repeat("t", 15<<20))
 					})

@@ -88,10 +88,7 @@ func editionOf(t *testing.T, index string, pages int, editions ...string) string
 // new one, and what it leaves behind is gone after the next build.
 func TestBuildsThatAreKilledLoseNothing(t *testing.T) {
 	t.Parallel()
-	pages := 160 // 2 MB
-	if raced {
-		pages = 20
-	}
+	const pages = 60
 	corpora := map[string]string{"aardvarks": generated(t, pages, "aardvarks"), "zebras": generated(t, pages, "zebras")}
 	index := filepath.Join(t.TempDir(), "index")
 	begin := time.Now()
@@ -104,10 +101,7 @@ func TestBuildsThatAreKilledLoseNothing(t *testing.T) {
 		}
 		return "aardvarks"
 	}
-	kills := 30
-	if raced {
-		kills = 10
-	}
+	const kills = 20
 	survived := 0
 	for i := range kills {
 		building := other()
@@ -196,10 +190,7 @@ func noLeftovers(t *testing.T, index string) {
 
 func TestBuildsThatAreInterruptedEndInOrder(t *testing.T) {
 	t.Parallel()
-	pages := 120
-	if raced {
-		pages = 30
-	}
+	const pages = 60
 	old, next := generated(t, pages, "aardvarks"), generated(t, pages, "zebras")
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "terminate": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +213,7 @@ func TestBuildsThatAreInterruptedEndInOrder(t *testing.T) {
 			_ = cmd.Process.Signal(signal) // an error: the build had ended
 			asked := time.Now()
 			err := <-ended
-			if took := time.Since(asked); took > 10*time.Second {
+			if took := time.Since(asked); took > waittest.Soon {
 				t.Errorf("it took %v to end", took)
 			}
 			if err == nil { // the signal came after the commit

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -30,7 +31,7 @@ func (a alone) Run() int {
 		return 1
 	}
 	defer os.RemoveAll(home)
-	if raced && os.Getenv("CHECK_PROGRAM") == "" {
+	if racetest.On && os.Getenv("CHECK_PROGRAM") == "" {
 		if err := shipped(home); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -49,7 +50,7 @@ func (a alone) Run() int {
 // shipped builds the program as make build does and puts it first in PATH.
 func shipped(dir string) error {
 	bin := filepath.Join(dir, "bin")
-	build := exec.Command("go", "build", "-trimpath", "-o", bin+string(filepath.Separator), ".")
+	build := exec.Command("go", "build", "-o", bin+string(filepath.Separator), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)

@@ -17,6 +17,7 @@ import (
 
 	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -106,7 +107,7 @@ func essence(s SessionState) string {
 // server tells a newcomer.
 func TestEveryHistoryIsSeenAsTheRoomKnowsIt(t *testing.T) {
 	histories := 1000
-	if testing.Short() || raceEnabled {
+	if testing.Short() || racetest.On {
 		histories = 100
 	}
 	d := serve(t, t.TempDir(), Options{})

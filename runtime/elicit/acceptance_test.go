@@ -12,6 +12,7 @@ import (
 
 	. "github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
@@ -377,7 +378,7 @@ func TestWhatIsAskedEndsByItself(t *testing.T) {
 	t.Run("I-023 I-066 what nobody waits for any more leaves the list", func(t *testing.T) {
 		bubble(t, func(t *testing.T, open func(Options) *Hub) {
 			many := 1000
-			if raceEnabled {
+			if racetest.On {
 				many = 100 // the benchmark takes half a minute otherwise
 			}
 			h, person := open(attended), open(Options{})

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/racetest"
 )
 
 // sequencer is a minimal store that accepts actions one at a time.
@@ -178,10 +180,7 @@ func randomAction(random *rand.Rand, requests []string) Action {
 // kept. In the end all clients have the same state, and so does a client that joins
 // at any position.
 func TestEveryInterleavingConverges(t *testing.T) {
-	runs := 10_000
-	if testing.Short() {
-		runs = 1_000
-	}
+	runs := racetest.Times(10_000)
 	template := *survey(t)
 	template.WaitMS = MinWait.Milliseconds()
 	var mu sync.Mutex

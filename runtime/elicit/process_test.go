@@ -15,6 +15,7 @@ import (
 
 	. "github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -174,7 +175,7 @@ func TestAQuestionOutlivesItsAsker(t *testing.T) {
 // type and answer over one store, at 200 random times.
 func TestKilledProcessesLoseNothingAcknowledged(t *testing.T) {
 	rounds := 200
-	if testing.Short() || raceEnabled {
+	if testing.Short() || racetest.On {
 		rounds = 20 // the child starts slowly then; the times are still random
 	}
 	place := t.TempDir()

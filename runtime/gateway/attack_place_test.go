@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"golang.org/x/sync/semaphore"
 )
 
 // Large answers share a budget. It is used by calls whose clients do not read their
@@ -66,7 +67,8 @@ func TestAttackDoorsUpstreamAnswersShareABudget(t *testing.T) {
 func shareOf(t *testing.T, d *desk, tool, args string, size int, small func()) {
 	t.Helper()
 	d.tool(tool)
-	d.places.wait = 100 * time.Millisecond
+	const most = placesBytes / 4 // so that three answers are enough
+	d.places.bytes, d.places.most, d.places.wait = semaphore.NewWeighted(most), most, 100*time.Millisecond
 	var read []func()
 	unread := contract.Caller{Name: "agent", Written: func(f func()) { read = append(read, f) }}
 	for range 12 {

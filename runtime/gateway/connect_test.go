@@ -163,7 +163,7 @@ func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-024 I-025 I-026 I-0
 	const unreachable = "Tool linear_echo requires user authentication. The user needs to connect their Linear account before this tool can be used."
 	lonely := at(t, t.TempDir(), func(o *Options) { o.Base = nil }, userScoped(g))
 	began := time.Now()
-	if o := lonely.now("linear_echo", `{}`); !o.result.Refused || o.text() != unreachable || time.Since(began) > time.Second {
+	if o := lonely.now("linear_echo", `{}`); !o.result.Refused || o.text() != unreachable || time.Since(began) > waittest.Soon {
 		t.Errorf("without anybody = %s after %v, want %s at once", o.text(), time.Since(began), unreachable)
 	}
 	if n := g.upstream.called("echo"); n != 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // notes is a schema with one table.
@@ -273,7 +274,7 @@ func TestAWaitingUpdateEndsWithItsContext(t *testing.T) {
 			since := time.Now()
 			err := write(ctx, peer, "a", "late")
 			cancel()
-			if err == nil || time.Since(since) > 5*time.Second {
+			if err == nil || time.Since(since) > waittest.Soon {
 				t.Errorf("write behind an Update in %s = %v after %v, want an error soon", name, err, time.Since(since))
 			}
 		}

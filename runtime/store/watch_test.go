@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -320,13 +321,15 @@ func TestPeersHearOfEachOtherSoon(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		here, there := open(t, place, notes), open(t, place, notes)
 		w := watch(t, there, 0, store.Filter{Topic: "notes", Key: "k"})
-		for range 20 {
+		took := make([]time.Duration, 20)
+		for i := range took {
 			since := time.Now()
 			mustWrite(t, here, "k", "x")
 			read(t, w, 1, true)
-			if took := time.Since(since); took > 2*time.Second {
-				t.Errorf("an event of another peer took %v", took)
-			}
+			took[i] = time.Since(since)
+		}
+		if slices.Sort(took); took[len(took)/2] > time.Second { // the median: a busy machine may delay some
+			t.Errorf("events of another peer took %v", took)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	. "github.com/deskhand/deskhand/runtime/tasks"
@@ -199,7 +200,7 @@ func start(t testing.TB, place string, job ...string) (*exec.Cmd, *bufio.Scanner
 
 func startWith(t testing.TB, in *os.File, place string, job []string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.Command(racetest.Program())
 	cmd.Env = append(os.Environ(), "TASKS_TEST_CHILD="+strings.Join(append([]string{place}, job...), "\n"))
 	cmd.Stderr = os.Stderr
 	if in != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
@@ -35,5 +36,5 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv("TASKS_TEST_CHILD"); job != "" {
 		os.Exit(child(job))
 	}
-	os.Exit(storetest.Main(m))
+	os.Exit(racetest.Main(func() int { return storetest.Main(m) }))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -48,7 +49,7 @@ func (d *desk) in(s shell, what string) []string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.Command(racetest.Program())
 	cmd.Env = append(slices.Clone(s.env), "TASKS_TEST_CHILD="+strings.Join([]string{d.place, what, string(data)}, "\n"))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/racetest"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
@@ -97,7 +98,7 @@ func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, handed := range []string{"", `{"origin":"other","env":["TASKS_TEST_CHILD=` + strings.ReplaceAll(d.child(), `"`, `\"`) + `"]}`} {
-			cmd := exec.Command(os.Args[0], "runner", s.ProcessID)
+			cmd := exec.Command(racetest.Program(), "runner", s.ProcessID)
 			cmd.Stdin = strings.NewReader(strings.ReplaceAll(handed, "\n", `\n`))
 			if out, err := cmd.CombinedOutput(); err == nil {
 				t.Errorf("a runner that was handed %.20q = %s, want an error", handed, out)

@@ -13,6 +13,10 @@ import (
 // that long, so Patience allows for a busy machine.
 const Patience = time.Minute
 
+// Soon is the maximum time that a test allows for what takes no time on an idle
+// machine, if the alternative is to wait for longer.
+const Soon = 20 * time.Second
+
 // The pauses between calls to look are short at first and then grow, to put less
 // load on the machine.
 const (

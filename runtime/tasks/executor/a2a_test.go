@@ -20,6 +20,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // peer is a remote agent that executes the first word of a message.
@@ -430,7 +431,7 @@ func TestAnAgentElsewhereIsStopped(t *testing.T) {
 			r, log := start(t, tb, "peer", Spec{Prompt: "hang"})
 			until(t, "work", func() bool { return strings.Contains(log.text(), "on it") })
 			began := time.Now()
-			if result := r.Stop(5*time.Second, time.Second); result.Failure != "cancelled" || time.Since(began) > 4*time.Second {
+			if result := r.Stop(waittest.Patience, time.Second); result.Failure != "cancelled" || time.Since(began) > waittest.Soon {
 				t.Errorf("Stop = %+v after %v\n%s", result, time.Since(began), log.text())
 			}
 			again, log := run(t, tb, "peer", Spec{Prompt: "work", Resume: r.Wait().AgentSession})

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/racetest"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
@@ -41,7 +42,11 @@ func TestBlocksAndRowsReadAsOneLog(t *testing.T) {
 		var want []string
 		follower := map[int64]string{}
 		seen := int64(0)
-		for round := range 25 {
+		rounds := 25
+		if racetest.On {
+			rounds = 10
+		}
+		for round := range rounds {
 			for range []int{1, 5, 40, 300, 1300}[random.IntN(5)] {
 				want = append(want, fmt.Sprint("entry ", len(want)))
 				w.Append(Say(want[len(want)-1]))

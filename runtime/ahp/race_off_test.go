@@ -1,5 +1,0 @@
-//go:build !race
-
-package ahp_test
-
-const raceEnabled = false

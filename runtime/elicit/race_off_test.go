@@ -1,5 +1,0 @@
-//go:build !race
-
-package elicit_test
-
-const raceEnabled = false
