@@ -68,13 +68,20 @@ func TestReadinessIncludesTheFolderOfTheWorktrees(t *testing.T) {
 	})
 }
 
-// host is a machine of its own to deskhand: a hostname, process IDs, a network without any
-// other machine, and a state folder.
-// Two of them may have the same name, or the same folder.
+// host is a machine of its own to deskhand: a hostname, process IDs, a network of its own,
+// and a state folder. Two of them may have the same name, or the same folder.
 type host struct {
 	t           *testing.T
 	name, state string
 	hidden      []string // folders of other hosts
+	reaches     []string // addresses of the test's network that its servers and runners reach
+	person      string   // who uses it; empty for the owner
+}
+
+// as returns the host as a person uses it.
+func (h host) as(person string) host {
+	h.person = person
+	return h
 }
 
 // apart are the options of unshare for a host. Only root needs no user namespace, and then
@@ -90,7 +97,7 @@ func apart() string {
 func (h host) command(args ...string) *exec.Cmd {
 	line := append([]string{apart(), "--mount-proc", "--kill-child", "sh", "-c", `ip link set lo up && hostname "$0" && for d in $HIDDEN; do mount -t tmpfs none "$d" || exit; done; exec "$@"`, h.name, "deskhand"}, args...)
 	cmd := exec.CommandContext(h.t.Context(), "unshare", line...)
-	cmd.Dir, cmd.Env = h.t.TempDir(), append(cmd.Environ(), "DESKHAND_STATE="+h.state, "HIDDEN="+strings.Join(h.hidden, " "))
+	cmd.Dir, cmd.Env = h.t.TempDir(), append(cmd.Environ(), "DESKHAND_STATE="+h.state, "DESKHAND_PERSON="+h.person, "HIDDEN="+strings.Join(h.hidden, " "))
 	return cmd
 }
 
@@ -103,12 +110,18 @@ func (h host) run(args ...string) string {
 	return string(out)
 }
 
-// oneDatabase returns what makes hosts over one PostgreSQL database.
-func oneDatabase(t *testing.T) func(name, state string) host {
+// needsHosts skips a test where hosts cannot be simulated.
+func needsHosts(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command("unshare", apart(), "--mount-proc", "sh", "-c", "ip link set lo up && hostname other").CombinedOutput(); err != nil {
 		t.Skipf("NOT TESTED: hosts cannot be simulated here, which needs the programs unshare and ip (packages util-linux and iproute2) and namespaces: %v %s", err, out)
 	}
+}
+
+// oneDatabase returns what makes hosts over one PostgreSQL database.
+func oneDatabase(t *testing.T) func(name, state string) host {
+	t.Helper()
+	needsHosts(t)
 	t.Setenv("CI", "")
 	t.Setenv("DESKHAND_STORE", storetest.Postgres(t))
 	return func(name, state string) host { return host{t: t, name: name, state: state} }
@@ -180,6 +193,7 @@ func (h host) runner(flags ...string) (out *waittest.Log, kill func()) {
 		}
 		return nil
 	})
+	connectNetwork(h.t, cmd.Process.Pid, h.reaches)
 	return out, kill
 }
 

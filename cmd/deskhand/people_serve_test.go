@@ -149,6 +149,35 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 	}
 }
 
+// A client whose server was killed asks again at once, and the person has one question.
+func TestAQuestionRepeatedAfterAKillIsTheSame(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	first := askingServer(t, state)
+	answers := calls(t, first, "ask_user", question("What is it called?"))
+	hub := inboxOf(t, state)
+	r := oneOpen(t, hub)
+	p, err := os.FindProcess(first.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	come(t, answers)
+	again := calls(t, askingServer(t, state), "ask_user", question("What is it called?"))
+	eventually(t, "the repeated call", func() error {
+		now, err := hub.Get(t.Context(), r.ID)
+		if err != nil || now.Asker == r.Asker {
+			return fmt.Errorf("the question waits for %s, %v", now.Asker, err)
+		}
+		return nil
+	})
+	answerWith(t, hub, oneOpen(t, hub), "Ann")
+	if got := come(t, again); !strings.Contains(got, `"values":["Ann"]`) {
+		t.Errorf("the repeated ask_user = %s, want Ann", got)
+	}
+}
+
 func TestInABuildNobodyIsAsked(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	got := come(t, calls(t, askingServer(t, state, "CI=true"), "ask_user", question("Go?")))

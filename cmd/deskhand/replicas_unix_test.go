@@ -152,17 +152,25 @@ func (r *replicas) story() {
 		}
 	}
 
-	// One server dies with a held call. The client learns that, and repeats the call.
+	// One server dies with a held call. The client learns that, and repeats the call at once,
+	// which finds the same question.
 	held := r.ask(agent.withoutSession(), "Which ship?")
 	dead, id := r.holder(), r.find("Which ship?")
 	r.servers[dead].kill()
 	if got := <-held; strings.Contains(got, "Endurance") || strings.Contains(got, `"result"`) {
 		r.t.Errorf("the call held by a server that died returned %s", got)
 	}
+	again := r.ask(agent.withoutSession(), "Which ship?")
+	if r.holder() == dead {
+		r.t.Errorf("the dead server %d holds a call", dead)
+	}
+	if found := r.find("Which ship?"); found != id {
+		r.t.Errorf("the repeated call asks %s, want %s", found, id)
+	}
 	if left := r.answer(id); left == dead {
 		r.t.Errorf("the dead server %d took an answer", left)
 	}
-	if got := <-r.ask(agent.withoutSession(), "Which ship?"); !strings.Contains(got, "Endurance") {
+	if got := <-again; !strings.Contains(got, "Endurance") {
 		r.t.Errorf("the repeated call returned %s, want the answer", got)
 	}
 

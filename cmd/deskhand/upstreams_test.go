@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,9 +32,10 @@ type keyed struct {
 	*httptest.Server
 	mu              sync.Mutex
 	calls, refusals int
+	by              []string // keys of the calls, in order
 }
 
-func newKeyed(t *testing.T, key string) *keyed {
+func newKeyed(t *testing.T, keys ...string) *keyed {
 	server := mcp.NewServer(&mcp.Implementation{Name: "keyed", Version: "1"}, nil)
 	k := &keyed{}
 	server.AddTool(&mcp.Tool{Name: "issues", Description: "lists issues", InputSchema: json.RawMessage(orderedSchema)},
@@ -41,13 +43,14 @@ func newKeyed(t *testing.T, key string) *keyed {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.calls++
+			k.by = append(k.by, strings.TrimPrefix(r.Extra.Header.Get("Authorization"), "Bearer "))
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "3 issues"}}}, nil
 		})
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	k.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
-		if strings.Contains(string(body), `"tools/call"`) && r.Header.Get("Authorization") != "Bearer "+key {
+		if strings.Contains(string(body), `"tools/call"`) && !slices.Contains(keys, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) {
 			k.mu.Lock()
 			k.refusals++
 			k.mu.Unlock()

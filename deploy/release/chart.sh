@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the chart with helm and kubeconform: for each set of values, the chart renders
-# and the objects are valid; what cannot work is refused. HELM and KUBECONFORM name the
+# and the objects are valid, and so is an executor's Job; what cannot work is refused. HELM and KUBECONFORM name the
 # programs, else Go compiles them. The schemas are those of the Kubernetes release below,
 # from Go's proxy.
 set -eu
@@ -51,6 +51,10 @@ renders "a store's secret" 'name: db, key: dsn' --set postgres.existingSecret=db
 renders "an ingress" 'https://desk.example.com' --set ingress.enabled=true --set ingress.host=desk.example.com --set ingress.tlsSecret=tls
 refused "three replicas without a store" 'more than one replica needs a shared store' --set replicas=3 --set secrets.existing=s
 refused "no token" 'set secrets.token'
+
+# The Job of an executor of kind kubernetes, as a test of that package writes it.
+valid "$here/../../runtime/tasks/box/testdata/job.json" >"$work/said" || fail "an executor's Job is not valid: $(cat "$work/said")"
+echo "ok   an executor's Job: $(cat "$work/said")"
 
 # The check itself: an object with an unknown field is refused.
 printf 'apiVersion: v1\nkind: Service\nmetadata: { name: desk }\nspec: { prots: [] }\n' >"$work/wrong.yaml"

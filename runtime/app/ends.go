@@ -145,7 +145,7 @@ func (a *App) endOf(ctx context.Context, m *tasks.Manager, n Notices, e tasks.Ev
 	}
 	lines := []string{how, strings.TrimPrefix(s.Usage.Words(), ", "), fmt.Sprintf("by %s, %s", s.Executor, c.Project.Name)}
 	body := strings.TrimSpace(strings.Join(lines[:2], "\n")) + "\n" + lines[2]
-	return &notify.End{ID: "ended-" + e.ProcessID, Title: word + ": " + c.Task.Title, Body: strings.TrimSpace(body), Asker: s.Executor, Place: c.Project.Name,
+	return &notify.End{ID: "ended-" + e.ProcessID, Title: word + ": " + c.Task.Title, Body: strings.TrimSpace(body), Asker: s.Executor, Place: c.Project.Name, ProjectID: c.Project.ID,
 		URL: a.attemptURL(ctx, n, e.AttemptID), Path: board.AttemptPath(e.AttemptID), Failed: s.State == tasks.Failed}, nil
 }
 

@@ -375,3 +375,34 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// A process without mail.server asks whom only mail reaches, if a running server sends mail.
+func TestMailOfAnotherServerReachesPeople(t *testing.T) {
+	a := Open(house(t))
+	t.Cleanup(a.Close)
+	lacking := func() string {
+		t.Helper()
+		reg, err := a.Register(t.Context())
+		must(t, err)
+		all, err := reg.List(t.Context())
+		must(t, err)
+		return all[0].Lacking
+	}
+	reg, err := a.Register(t.Context())
+	must(t, err)
+	must(t, reg.Admit(t.Context(), people.Newcomer{Name: "ada", Mail: "ada@example.org", Scopes: []access.Scope{access.Answer}}))
+	if why := lacking(); !strings.Contains(why, "no running server sends mail") {
+		t.Errorf("without a server: %q", why)
+	}
+	hub, err := a.Hub(t.Context())
+	must(t, err)
+	_, _, detach, err := hub.Attach(t.Context(), elicit.Station{Kind: serverStation, Address: "http://desk.example", Mail: true})
+	must(t, err)
+	if why := lacking(); why != "" {
+		t.Errorf("while a server sends mail: %q", why)
+	}
+	detach()
+	if why := lacking(); why == "" {
+		t.Error("after the server's end, the mail still reaches ada")
+	}
+}

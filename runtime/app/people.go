@@ -25,9 +25,17 @@ func (a *App) Register(ctx context.Context) (*people.Register, error) {
 		return nil, err
 	}
 	r := people.In(db)
-	n, err := a.config.Notices.Get()
-	r.NoMail = err == nil && n.Mail == nil // a process may lack the password that the server has
+	if _, err := a.config.Notices.Get(); err == nil && !a.sendsMail() { // a process may lack the password that the server has
+		up, err := elicit.Stations(ctx, db)
+		r.NoMail = err == nil && !slices.ContainsFunc(up, func(s elicit.Station) bool { return s.Mail })
+	}
 	return r, nil
+}
+
+// sendsMail reports whether this process could send mail.
+func (a *App) sendsMail() bool {
+	n, err := a.config.Notices.Get()
+	return err == nil && n.Mail != nil
 }
 
 // ForgetCredentials deletes the upstream credentials of a person.

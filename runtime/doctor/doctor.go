@@ -368,7 +368,7 @@ func containerCheck(ctx context.Context, id string, c box.ContainerConfig) Check
 	engine, has, err := box.EngineFor(ctx, c)
 	switch {
 	case err != nil:
-		return Check{"executor " + id, Failed, text.OneLine(err.Error()), "install and start docker or podman"}
+		return Check{"executor " + id, Failed, text.OneLine(err.Error()), box.MissingHint(c.Engine)}
 	case !has:
 		return Check{"executor " + id, Warning, fmt.Sprintf("%s works, and does not have the image %s yet", engine, c.Image), fmt.Sprintf("pull or build it: %s pull %s", engine, c.Image)}
 	}

@@ -23,7 +23,8 @@ const AnswersFor = 24 * time.Hour
 // same if the source's kind and name, the owner, the person, and the attempt (or the
 // folder, if there is no attempt) are equal. Earlier prefers requests that a person has ended and whose answer was not
 // delivered, then open requests whose asker is gone or has received only the ID;
-// within each group, the newest comes first. For askers other than tools, it
+// within each group, the newest comes first. An open request whose asker was killed counts
+// as one whose asker is gone, even if no sweep has noticed it. For askers other than tools, it
 // returns only late answers, because other answers can be read where the question
 // was asked.
 func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
@@ -41,7 +42,7 @@ func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var open *Request
+	var open, waited *Request
 	for i := range found {
 		switch old := &found[i]; {
 		case !inside(access.Of(ctx), old), !sameAsker(old, &r):
@@ -51,9 +52,19 @@ func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 		case !r.Trigger.ofTool():
 		case old.Status == Open && open == nil && (old.AskerGone || old.HandedBack) && !old.past(now):
 			open = old
+		case old.Status == Open && waited == nil && !old.past(now):
+			waited = old
 		}
 	}
-	return open, nil
+	if open != nil || waited == nil {
+		return open, nil
+	}
+	died, err := h.askerDied(ctx, waited.Asker)
+	if err != nil || !died {
+		return nil, err
+	}
+	waited.AskerGone = true // as the next sweep will find
+	return waited, nil
 }
 
 // ofTool reports whether the asker is a tool that is called again for the outcome.

@@ -3,7 +3,6 @@ package elicit
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,7 +92,7 @@ type Options struct {
 type Hub struct {
 	db         *store.DB
 	options    Options
-	instance   string // unique among all hubs
+	instance   string // unique among all hubs; see [newInstance]
 	ctx        context.Context
 	stop       func()
 	background sync.WaitGroup
@@ -124,7 +123,7 @@ func idle(db *store.DB, o Options) *Hub {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Hub{db: db, options: o, instance: "hub_" + rand.Text()}
+	h := &Hub{db: db, options: o, instance: newInstance()}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.sweeper.init()
 	return h

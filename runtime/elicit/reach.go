@@ -20,6 +20,8 @@ type Station struct {
 	Address string `json:"address,omitempty"`
 	// Alone allows only one station of this kind among all processes.
 	Alone bool `json:"alone,omitempty"`
+	// Mail reports that its process sends mail.
+	Mail bool `json:"mail,omitempty"`
 	// Members lists the people it reaches in addition to the user of this machine.
 	Members []Member `json:"members,omitempty"`
 }
@@ -67,9 +69,12 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 }
 
 // Reach lists the attached stations of all processes.
-func (h *Hub) Reach(ctx context.Context) ([]Station, error) {
+func (h *Hub) Reach(ctx context.Context) ([]Station, error) { return Stations(ctx, h.db) }
+
+// Stations does the same as [Hub.Reach], without a hub.
+func Stations(ctx context.Context, db *store.DB) ([]Station, error) {
 	var up []Station
-	err := h.db.View(ctx, func(tx *store.Tx) error {
+	err := db.View(ctx, func(tx *store.Tx) error {
 		leases, err := tx.Leases(ctx, stationPrefix)
 		for _, l := range leases {
 			up = append(up, station(l))

@@ -38,7 +38,8 @@ type Event struct {
 // Register is the people of one store. Its methods may be called concurrently.
 type Register struct {
 	db *store.DB
-	// NoMail means that this installation sends no mail, so that an address reaches nobody.
+	// NoMail means that neither this process nor a running server sends mail, so that an
+	// address reaches nobody.
 	NoMail bool
 }
 
@@ -370,7 +371,7 @@ func (r *Register) List(ctx context.Context) (all []Person, err error) {
 	})
 	for i := range all {
 		if p := &all[i]; r.NoMail && p.mailOnly {
-			p.Lacking = lackingWay(p.Name) + "; the mail address gets nothing, because mail.server is not set"
+			p.Lacking = lackingWay(p.Name) + "; the mail address gets nothing, because mail.server is not set here, and no running server sends mail"
 		}
 	}
 	return all, err

@@ -177,7 +177,7 @@ func (s *postgresStore) apply(ctx context.Context, firm bool, p *Plan) (seq int6
 			b.Queue("DELETE FROM events WHERE topic = $1 AND key = $2", e.Topic, e.Key)
 		}
 	}
-	queueEvents(b, p.Events)
+	queueEvents(b, takeAfterCrash, p.Events)
 	var before int64
 	_, err = again(ctx, func() (struct{}, error) {
 		conn, done, err := s.lane(ctx)

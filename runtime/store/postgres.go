@@ -260,6 +260,25 @@ const readPosition = "SELECT seq, clock_timestamp() FROM feed WHERE id = 1"
 // in order and no deadlock is possible.
 const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 
+// After a crash or a failover, changes that did not wait for the disk may be lost, and other
+// processes may have seen their events. So no later event gets one of their numbers, which
+// those processes would skip. There are never as many such changes as numbers are skipped.
+//
+// markCrash inserts the row that such a crash has removed, while the writers' lock is held.
+// skipLost skips the numbers in a statement of its own, for a transaction that then reads the
+// position.
+const (
+	markCrash = "lost AS (INSERT INTO crash_marker (id) VALUES (1) ON CONFLICT DO NOTHING RETURNING id)"
+	skipped   = "1000000"
+	skipLost  = "WITH " + markCrash + " UPDATE feed SET seq = seq + " + skipped + " FROM lost WHERE feed.id = 1"
+)
+
+// Statements that give numbers to $1 events. takeAfterCrash skips numbers as skipLost does.
+const (
+	takeNumbers    = "numbers AS (UPDATE feed SET seq = seq + $1 WHERE id = 1 RETURNING seq - $1 AS before)"
+	takeAfterCrash = markCrash + ", numbers AS (UPDATE feed SET seq = seq + $1 + (SELECT count(*) FROM lost) * " + skipped + " WHERE id = 1 RETURNING seq - $1 AS before)"
+)
+
 // setLocal sets the settings of one transaction. Without synchronous_commit, the
 // commit may not be on disk yet when it returns. A firm commit waits for what the
 // database's administrator has configured, for example a replica.
@@ -282,6 +301,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (transaction, posi
 	b.Queue("BEGIN")
 	b.Queue(setLocal, localSettings(firm)...)
 	b.Queue(lockWriters)
+	b.Queue(skipLost)
 	b.Queue(readPosition)
 	return s.start(ctx, b)
 }
@@ -289,7 +309,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (transaction, posi
 func (t *pgTx) commit(ctx context.Context, events []Event) error {
 	b := &pgx.Batch{}
 	if len(events) > 0 {
-		queueEvents(b, events)
+		queueEvents(b, takeNumbers, events)
 	}
 	b.Queue("COMMIT")
 	err := raw(t.Conn, func(c *pgx.Conn) error {
@@ -316,17 +336,17 @@ func notSure(err error) error {
 }
 
 // queueEvents adds the statement that appends events to the feed and notifies the
-// listeners of the commit. It assigns the sequence numbers, which are those after
-// the newest event: the row of the newest number stays locked until the commit, so
+// listeners of the commit. It assigns the sequence numbers by the given statement, which are
+// those after the newest event: the row of the newest number stays locked until the commit, so
 // the numbers have no gaps and become visible in order.
-func queueEvents(b *pgx.Batch, events []Event) *pgx.QueuedQuery {
+func queueEvents(b *pgx.Batch, numbers string, events []Event) *pgx.QueuedQuery {
 	var at []int64
 	var topics, keys, data []string
 	for _, e := range events {
 		at, topics = append(at, e.At.UnixMilli()), append(topics, e.Topic)
 		keys, data = append(keys, e.Key), append(data, string(e.Data))
 	}
-	return b.Queue(`WITH numbers AS (UPDATE feed SET seq = seq + $1 WHERE id = 1 RETURNING seq - $1 AS before),
+	return b.Queue(`WITH `+numbers+`,
 		added AS (INSERT INTO events (seq, at, topic, key, data) SELECT before + n, at, topic, key, data
 			FROM numbers, unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS e (at, topic, key, data, n))
 		SELECT before, pg_notify('`+channel+`', '') FROM numbers`, int64(len(events)), at, topics, keys, data)

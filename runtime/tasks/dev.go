@@ -253,6 +253,9 @@ func (s *devRun) confine(ctx context.Context, env []string) error {
 			"the sandbox closes the network, so no browser could reach the dev server of attempt %s", s.c.ID)
 	}
 	container, contained := r.container()
+	if container.Engine == box.Kubectl {
+		return refuse(SandboxUnavailable, "use an executor of another kind", "the agent of attempt %s runs in a Job, whose dev server no browser could reach", s.c.ID)
+	}
 	if container.Network != "" {
 		return refuse(SandboxUnavailable, "leave out container.network, so that the container uses this machine's network",
 			"the container is in the network %s, so no browser could reach the dev server of attempt %s", container.Network, s.c.ID)

@@ -10,12 +10,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tasks/box/boxtest"
 )
 
 // inherited is the origin of a runner or launcher in these tests.
 var inherited string
 
 func TestMain(m *testing.M) {
+	boxtest.Main()
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
 	}

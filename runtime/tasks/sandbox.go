@@ -189,7 +189,7 @@ func (r *run) chooseSandbox(asked box.Mode) (mode box.Mode, why string, err erro
 	}
 	engine, has, err := box.EngineFor(r.ctx, c)
 	if err != nil {
-		return "", "", refuse(SandboxUnavailable, "install and start docker or podman", "executor %s needs a container: %v", r.p.Executor, err)
+		return "", "", refuse(SandboxUnavailable, box.MissingHint(c.Engine), "executor %s needs a container: %v", r.p.Executor, err)
 	}
 	if !has && r.log != nil { // a dev server has another log
 		r.log.Append(logs.System(fmt.Sprintf("%s does not have the image %s yet, and pulls it", engine, c.Image)))
@@ -335,7 +335,7 @@ func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
 	if p.Container = container; !contained {
 		p.Container = box.ContainerConfig{Image: o.Image}
 	}
-	if contained && runtime.GOOS != "linux" {
+	if contained && runtime.GOOS != "linux" && container.Engine != box.Kubectl {
 		p.Self = append([]string{"deskhand"}, box.Args...) // this program does not run in the image
 		return nil
 	}
@@ -364,6 +364,12 @@ func homeOf(env []string) string {
 func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, proxy *box.Proxy, err error) {
 	own, _ := r.container()
 	open := slices.Equal(is.Network, []string{box.NetworkOn})
+	if open && own.Engine == box.Kubectl { // the connection to the pod carries what it needs
+		if door, err := url.Parse(r.url); err == nil {
+			n.Ports = box.Hosts{door.Host}.LoopbackPorts()
+		}
+		return n, nil, nil
+	}
 	if open && own.Network == "" {
 		return n, nil, nil
 	}

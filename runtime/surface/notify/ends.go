@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,8 @@ type End struct {
 	// Path is the page's path, without the address of a server.
 	Path   string
 	Failed bool
+	// ProjectID is the ID of the project, whose name is Place.
+	ProjectID string
 }
 
 // RunEnds notifies people of ends until ctx ends. In quiet hours it stores nothing, and
@@ -29,7 +33,7 @@ func RunEnds(ctx context.Context, o Options, ends <-chan End) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	var until time.Time
-	for held := map[string]bool{}; ; {
+	for held := map[string]End{}; ; {
 		var over <-chan time.Time
 		if len(held) > 0 {
 			over = time.After(max(o.Quiet.Left(time.Now()), time.Millisecond))
@@ -39,23 +43,31 @@ func RunEnds(ctx context.Context, o Options, ends <-chan End) {
 			return
 		case e := <-ends:
 			if left := o.Quiet.Left(time.Now()); left > 0 {
-				held[e.ID], until = true, time.Now().Add(left)
+				held[e.ID], until = e, time.Now().Add(left)
 				continue
 			}
-			o.store(ctx, e.ID, e.message())
+			o.store(ctx, e.ID, e)
 		case <-over:
 			if o.Quiet.Left(time.Now()) <= 0 {
-				o.store(ctx, "quiet-ends/"+until.UTC().Format("2006-01-02T15:04"), heldEnds(len(held)))
+				o.store(ctx, quietEnds+until.UTC().Format("2006-01-02T15:04"), slices.Collect(maps.Values(held))...)
 				clear(held)
 			}
 		}
 	}
 }
 
-// store stores a message to all hooks.
-func (n Options) store(ctx context.Context, once string, m Message) {
+// store stores a message about ends to each hook that is told of them.
+func (n Options) store(ctx context.Context, once string, ends ...End) {
 	var all []outbox.New
 	for _, h := range n.Hooks {
+		told := slices.DeleteFunc(slices.Clone(ends), func(e End) bool { return !h.tells(e.ProjectID, e.Place) })
+		if len(told) == 0 {
+			continue
+		}
+		m := told[0].message()
+		if strings.HasPrefix(once, quietEnds) {
+			m = heldEnds(len(told))
+		}
 		one, err := h.stored(once, m, "attempt ended")
 		if err != nil {
 			n.Log.Warn("cannot store a notification", "id", once, "error", err)
@@ -67,6 +79,9 @@ func (n Options) store(ctx context.Context, once string, m Message) {
 		n.Log.Warn("cannot store a notification", "id", once, "error", err)
 	}
 }
+
+// quietEnds begins the names of messages about ends in quiet hours.
+const quietEnds = "quiet-ends/"
 
 func heldEnds(n int) Message {
 	text := fmt.Sprintf("%d attempts ended during quiet hours", n)

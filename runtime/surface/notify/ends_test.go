@@ -108,3 +108,48 @@ func tried(t *testing.T, box *outbox.Box, request string) (m outbox.Message) {
 	})
 	return m
 }
+
+// A hook of one project hears of nothing else, in quiet hours too.
+func TestAHookOfAProjectHearsOfNoOther(t *testing.T) {
+	url, _ := receiver(t)
+	all, shop := hook(t, "webhook:"+url), hook(t, "Shop=webhook:"+url)
+	if all.id == shop.id || shop.Name() != all.Name() {
+		t.Errorf("hooks %+v and %+v", all, shop)
+	}
+	db, box := boxOf(t)
+	hub := elicit.New(db, elicit.Options{})
+	t.Cleanup(hub.Close)
+	o := Options{Hub: hub, Box: box, Hooks: []Hook{all, shop}, Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return nil }}
+	told := func() (ways map[string]int) {
+		t.Helper()
+		list, err := box.List(t.Context(), outbox.Waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways = map[string]int{}
+		for _, m := range list {
+			ways[map[string]string{all.id: "all", shop.id: "shop"}[m.Target]]++
+		}
+		return ways
+	}
+	for id, c := range map[string]elicit.Context{"elc_1": {Project: "shop", ProjectID: "p1"}, "elc_2": {Project: "secret", ProjectID: "p2"}, "elc_3": {}} {
+		if err := Announce(t.Context(), o, &elicit.Request{ID: id, Title: "Go?", Context: c, Questions: []elicit.Question{{ID: "q", Message: "Go?"}}}, Announcement{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ways := told(); ways["all"] != 3 || ways["shop"] != 1 {
+		t.Errorf("questions were told %v", ways)
+	}
+	o.store(t.Context(), "ended-1", End{ID: "1", Place: "shop"})
+	o.store(t.Context(), "ended-2", End{ID: "2", Place: "secret"})
+	o.store(t.Context(), quietEnds+"x", End{ID: "3", Place: "secret"}, End{ID: "4", Place: "other"})
+	if ways := told(); ways["all"] != 6 || ways["shop"] != 2 {
+		t.Errorf("with ends: %v", ways)
+	}
+	o.Hooks = []Hook{shop}
+	n := &notifier{Options: o, held: map[string]elicit.Context{"elc_4": {Project: "secret"}}}
+	n.digest(t.Context())
+	if ways := told(); ways["shop"] != 2 {
+		t.Errorf("the digest of another project was told: %v", ways)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -37,6 +38,15 @@ type Hook struct {
 	path   string   // the program, for command
 	target *url.URL // the address, for those that have one
 	key    []byte   // signs webhook messages
+	// project is the name of the only project that the hook is told of, in lower case.
+	// Empty means all.
+	project string
+}
+
+// tells reports whether the hook is told of what happens in a project, which has an ID and a
+// name. Both may be empty.
+func (h Hook) tells(id, name string) bool {
+	return h.project == "" || h.project == strings.ToLower(name) || h.project == strings.ToLower(id)
 }
 
 // HookTo returns a hook that calls send. Its errors are those of [outbox.Way].
@@ -67,10 +77,17 @@ func (h Hook) Signed(key []byte) Hook {
 	return h
 }
 
-// ParseHook parses a hook of the settings, for example ntfy:URL. The hook does not sign its
-// messages; see [Hook.Signed].
+// ofProject matches a project's name before a hook.
+var ofProject = regexp.MustCompile(`^([^:=\s]+)=`)
+
+// ParseHook parses a hook of the settings, for example ntfy:URL, or PROJECT=ntfy:URL for one
+// project. The hook does not sign its messages; see [Hook.Signed].
 func ParseHook(text string) (h Hook, err error) {
-	name, rest, _ := strings.Cut(text, ":")
+	way := text
+	if m := ofProject.FindStringSubmatch(text); m != nil {
+		h.project, way = strings.ToLower(m[1]), text[len(m[0]):]
+	}
+	name, rest, _ := strings.Cut(way, ":")
 	for _, k := range kinds {
 		if k.name == name {
 			sum := sha256.Sum256([]byte(text))

@@ -121,7 +121,7 @@ func Run(ctx context.Context, o Options) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	n := &notifier{Options: o, held: map[string]bool{}}
+	n := &notifier{Options: o, held: map[string]elicit.Context{}}
 	for {
 		err := n.follow(ctx)
 		switch {
@@ -140,8 +140,8 @@ func Run(ctx context.Context, o Options) {
 
 type notifier struct {
 	Options
-	held map[string]bool // IDs of questions to announce when quiet hours end
-	over time.Time       // when the quiet hours of the held questions end
+	held map[string]elicit.Context // questions to announce when quiet hours end, by ID
+	over time.Time                 // when the quiet hours of the held questions end
 }
 
 func (n *notifier) follow(ctx context.Context) error {
@@ -232,7 +232,7 @@ func (n *notifier) tell(ctx context.Context, r *elicit.Request) {
 		if len(n.held) == 0 {
 			n.over = time.Now().Add(left)
 		}
-		n.held[r.ID], due = true, time.Now().Add(left)
+		n.held[r.ID], due = r.Context, time.Now().Add(left)
 	} else {
 		all = append(all, Announcement{})
 	}
@@ -283,6 +283,9 @@ func (n Options) messages(ctx context.Context, r *elicit.Request, a Announcement
 		m.Title, m.Text = plain(a.Lead+": "+m.Title), a.Lead+": "+m.Text
 	}
 	for _, h := range n.Hooks {
+		if !h.tells(r.Context.ProjectID, r.Context.Project) {
+			continue
+		}
 		one, err := h.stored(a.OnceFor(r), m, a.Reason())
 		if err != nil {
 			return nil, err
@@ -373,17 +376,23 @@ func StillOpen(ctx context.Context, hub *elicit.Hub, id string) error {
 
 // digest announces all held questions in one message.
 func (n *notifier) digest(ctx context.Context) {
-	count := len(n.held)
-	text := fmt.Sprintf("%d questions are waiting for you", count)
-	if count == 1 {
-		text = "1 question is waiting for you"
-	}
-	m := Message{Title: text, Body: "They arrived during quiet hours.", Text: text, Priority: elicit.Normal, URL: n.Page("")}
 	var all []outbox.New
 	for _, h := range n.Hooks {
-		for id := range n.held { // a process that starts later does not announce them
-			all = append(all, outbox.New{Once: h.name + "/" + h.id + "/" + id + "/asked", Way: h.name, Target: h.id, To: h.receiver(), Reason: "asked", Done: true})
+		count := 0
+		for id, c := range n.held { // a process that starts later does not announce them
+			if h.tells(c.ProjectID, c.Project) {
+				count++
+				all = append(all, outbox.New{Once: h.name + "/" + h.id + "/" + id + "/asked", Way: h.name, Target: h.id, To: h.receiver(), Reason: "asked", Done: true})
+			}
 		}
+		if count == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d questions are waiting for you", count)
+		if count == 1 {
+			text = "1 question is waiting for you"
+		}
+		m := Message{Title: text, Body: "They arrived during quiet hours.", Text: text, Priority: elicit.Normal, URL: n.Page("")}
 		one, err := h.stored("quiet/"+n.over.UTC().Format("2006-01-02T15:04"), m, "quiet hours")
 		if err != nil {
 			n.Log.Warn("cannot store a notification", "error", err)

@@ -228,7 +228,7 @@ func (p Policy) inner(mode Mode) (in Inner, err error) {
 	}
 	if p.Network.Closed && (mode == Bwrap || mode == Container) {
 		in.Socket, in.Ports, in.Proxy = p.Network.Socket, p.Network.Ports, p.Network.Proxy
-	} else if mode == Container && p.Container.Network != "" { // which does not reach this machine's loopback
+	} else if mode == Container && (p.Container.Network != "" || p.Container.Engine == Kubectl) { // which does not reach this machine's loopback
 		in.Socket, in.Ports = p.Network.Socket, p.Network.Ports
 	}
 	return in, nil

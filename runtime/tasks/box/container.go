@@ -2,7 +2,6 @@ package box
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -29,7 +28,7 @@ const (
 func (p Policy) container(dir string, line, env []string, in Inner) (outer, outerEnv []string, err error) {
 	e, err := findEngine(context.Background(), p.Container.Engine)
 	if err != nil {
-		return nil, nil, fault.New(SandboxUnavailable, err.Error(), "install and start docker or podman, or set tasks.sandbox to auto")
+		return nil, nil, fault.New(SandboxUnavailable, err.Error(), MissingHint(p.Container.Engine)+", or set tasks.sandbox to auto")
 	}
 	if p.Container.Image == "" {
 		return nil, nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to an image with git and the agent")
@@ -37,7 +36,11 @@ func (p Policy) container(dir string, line, env []string, in Inner) (outer, oute
 	if wrong := p.Container.Check(); wrong != "" {
 		return nil, nil, fault.New(SandboxUnavailable, "container: "+wrong, "")
 	}
-	outer = []string{e.program, "run", "--rm", "--interactive", "--init", "--name", containerPrefix + p.runName() + "-" + strings.ToLower(rand.Text()[:10])}
+	if e.program == Kubectl {
+		return p.job(dir, line, env, in)
+	}
+	name := p.containerName()
+	outer = []string{e.program, "run", "--rm", "--interactive", "--init", "--name", name}
 	if p.Run != "" {
 		outer = append(outer, "--label", containerLabel+"="+p.runName())
 	}
@@ -62,7 +65,7 @@ func (p Policy) container(dir string, line, env []string, in Inner) (outer, oute
 	inner := slices.Concat(p.Self, []string{string(inside), "--"}, line)
 	// An image's own entry point would get the command as its arguments.
 	outer = append(outer, "--entrypoint", inner[0], p.Container.Image)
-	return append(outer, inner[1:]...), outerEnv, recordContainer(p.Record, e, outer[slices.Index(outer, "--name")+1])
+	return append(outer, inner[1:]...), outerEnv, record(p.Record, e.program, name)
 }
 
 // runName is the run's ID as part of a container's name.

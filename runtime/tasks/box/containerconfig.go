@@ -3,6 +3,7 @@ package box
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // agents cannot choose an image or a mount.
 type ContainerConfig struct {
 	// Engine is docker or podman. If it is empty, the first of these that works
-	// is used.
+	// is used. For an executor of kind kubernetes, it is [Kubectl].
 	Engine string `json:"engine,omitempty"`
 	Image  string `json:"image,omitempty"`
 	// Mounts lists folders and files to mount in addition to those of the run,
@@ -29,12 +30,21 @@ type ContainerConfig struct {
 	Memory string  `json:"memory,omitempty"`
 	CPUs   float64 `json:"cpus,omitempty"`
 	PIDs   int     `json:"pids,omitempty"`
+	// The following are for a Job. Context and Namespace are kubectl's; empty means its
+	// own choice. Secrets names Secrets whose keys become variables. Claims lists persistent
+	// volume claims as CLAIM:PATH, where this machine has the volume at PATH.
+	Context   string            `json:"context,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Secrets   []string          `json:"secrets,omitempty"`
+	Claims    []string          `json:"claims,omitempty"`
 	// Projects holds what differs for single projects, by name in lower case:
 	// see [ContainerConfig.For].
 	Projects map[string]ContainerConfig `json:"projects,omitempty"`
 }
 
-// For returns the configuration for a project. Its mounts are added to the others.
+// For returns the configuration for a project. Its mounts, labels, secrets and claims are
+// added to the others.
 func (c ContainerConfig) For(project string) ContainerConfig {
 	own := c.Projects[strings.ToLower(project)]
 	c.Projects = nil
@@ -42,11 +52,22 @@ func (c ContainerConfig) For(project string) ContainerConfig {
 }
 
 // Over returns c with each field that is set in other replaced by that value.
-// Mounts are added.
+// Lists and labels are added.
 func (c ContainerConfig) Over(other ContainerConfig) ContainerConfig {
 	c.Engine, c.Image, c.Network, c.Memory = cmp.Or(other.Engine, c.Engine), cmp.Or(other.Image, c.Image), cmp.Or(other.Network, c.Network), cmp.Or(other.Memory, c.Memory)
 	c.CPUs, c.PIDs = cmp.Or(other.CPUs, c.CPUs), cmp.Or(other.PIDs, c.PIDs)
+	c.Context, c.Namespace = cmp.Or(other.Context, c.Context), cmp.Or(other.Namespace, c.Namespace)
 	c.Mounts = slices.Concat(c.Mounts, other.Mounts)
+	c.Secrets, c.Claims = slices.Concat(c.Secrets, other.Secrets), slices.Concat(c.Claims, other.Claims)
+	if other.Labels != nil {
+		labels := maps.Clone(other.Labels)
+		for name, value := range c.Labels {
+			if _, has := labels[name]; !has {
+				labels[name] = value
+			}
+		}
+		c.Labels = labels
+	}
 	if c.Projects == nil {
 		c.Projects = other.Projects
 	}
@@ -64,7 +85,7 @@ var (
 // Check describes what is wrong with the values that are set, or returns "".
 func (c ContainerConfig) Check() string {
 	switch {
-	case c.Engine != "" && !slices.Contains(engines, c.Engine):
+	case c.Engine != "" && c.Engine != Kubectl && !slices.Contains(engines, c.Engine):
 		return fmt.Sprintf("engine %q is not one of %s", c.Engine, strings.Join(engines, ", "))
 	case c.Image != "" && !imageForm().MatchString(c.Image):
 		return fmt.Sprintf("image %q is not the name of an image", c.Image)
@@ -82,7 +103,13 @@ func (c ContainerConfig) Check() string {
 			return err.Error()
 		}
 	}
+	if wrong := c.checkJob(); wrong != "" {
+		return wrong
+	}
 	for name, p := range c.Projects {
+		if p.Engine = cmp.Or(p.Engine, c.Engine); (p.Engine == Kubectl) != (c.Engine == Kubectl) {
+			return fmt.Sprintf("project %s: its engine is %q", name, p.Engine)
+		}
 		if wrong := p.Check(); wrong != "" {
 			return fmt.Sprintf("project %s: %s", name, wrong)
 		}

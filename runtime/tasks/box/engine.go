@@ -70,7 +70,12 @@ func findEngine(ctx context.Context, name string) (engine, error) {
 	return engine{}, errors.New("neither docker nor podman is on the path")
 }
 
+// tryEngine calls a program. kubectl is only found: which cluster it reaches depends on
+// the executor, see [EngineFor].
 func tryEngine(ctx context.Context, program string) (engine, error) {
+	if program == Kubectl {
+		return engine{program: program}, nil
+	}
 	said, err := runEngine(ctx, patience, program, "info", "--format", "{{json .}}")
 	said = strings.Join(strings.Fields(said), "")
 	return engine{program, program == "podman" || strings.Contains(said, `"buildahVersion"`),
@@ -80,8 +85,8 @@ func tryEngine(ctx context.Context, program string) (engine, error) {
 // MissingEngine returns the reason why no container can be started here, without
 // calling an engine, or "". name is an engine, or "" for any.
 func MissingEngine(name string) string {
-	for _, e := range engines {
-		if _, err := exec.LookPath(e); err == nil && (name == "" || name == e) {
+	for _, e := range append(slices.Clone(engines), Kubectl) {
+		if _, err := exec.LookPath(e); err == nil && (name == e || name == "" && e != Kubectl) {
 			return ""
 		}
 	}
@@ -99,8 +104,31 @@ func EngineFor(ctx context.Context, c ContainerConfig) (name string, image bool,
 	if err != nil {
 		return "", false, err
 	}
+	if e.program == Kubectl {
+		return e.program, true, mayCreateJobs(ctx, jobPlace{c.Context, c.Namespace, ""})
+	}
 	_, err = runEngine(ctx, patience, e.program, "image", "inspect", "--format", "{{.Id}}", c.Image)
 	return e.program, err == nil, nil
+}
+
+// mayCreateJobs asks a cluster whether kubectl's user may create Jobs.
+func mayCreateJobs(ctx context.Context, at jobPlace) error {
+	said, err := runEngine(ctx, patience, Kubectl, at.args("auth", "can-i", "create", "jobs.batch")...)
+	if strings.TrimSpace(said) == "no" {
+		return errors.New("kubectl's user may not create Jobs there")
+	}
+	if err != nil {
+		return fmt.Errorf("kubectl: %w", err)
+	}
+	return nil
+}
+
+// MissingHint returns what to do if an engine is missing or does not work.
+func MissingHint(name string) string {
+	if name == Kubectl {
+		return "install kubectl, and check its context with: kubectl auth can-i create jobs"
+	}
+	return "install and start docker or podman"
 }
 
 // removalPatience is how long an engine may take to kill or remove a container.
@@ -137,7 +165,7 @@ func (e engine) user() []string {
 // engineVariables lists variables that configure an engine's program.
 var engineVariables = []string{"HOME", "TMPDIR", "TMP", "TEMP", "DBUS_SESSION_BUS_ADDRESS", "REGISTRY_AUTH_FILE", "SSH_AUTH_SOCK", "STORAGE_DRIVER", "STORAGE_OPTS",
 	"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION", "DOCKER_DEFAULT_PLATFORM",
-	"CONTAINER_HOST", "CONTAINER_CONNECTION", "CONTAINER_SSHKEY", "CONTAINERS_CONF", "CONTAINERS_CONF_OVERRIDE", "CONTAINERS_REGISTRIES_CONF", "CONTAINERS_STORAGE_CONF"}
+	"KUBECONFIG", "KUBECACHEDIR", "CONTAINER_HOST", "CONTAINER_CONNECTION", "CONTAINER_SSHKEY", "CONTAINERS_CONF", "CONTAINERS_CONF_OVERRIDE", "CONTAINERS_REGISTRIES_CONF", "CONTAINERS_STORAGE_CONF"}
 
 // configuresEngine reports whether a variable configures an engine's program. The
 // program gets its value from this process, never from an agent's configuration.
@@ -146,11 +174,11 @@ func configuresEngine(name string) bool {
 	return slices.Contains(engineVariables, name) || strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_")
 }
 
-// recordContainer adds a container to a record, unless there is none. A record is
-// a file with a line for each container that may exist: the engine and
-// the container's name. It is written before the engine is called, so a container
-// can be found whenever this process is killed.
-func recordContainer(record string, e engine, name string) error {
+// record adds a container to a record, unless there is none. A record is a file with a
+// line for each container that may exist: the engine and the container's name, or the
+// place of its Job. It is written before the engine is called, so a container can be
+// found whenever this process is killed.
+func record(record, program, name string) error {
 	if record == "" {
 		return nil
 	}
@@ -158,7 +186,7 @@ func recordContainer(record string, e engine, name string) error {
 	if err != nil {
 		return fmt.Errorf("record a container: %w", err)
 	}
-	_, err = fmt.Fprintf(f, "%s %s\n", e.program, name)
+	_, err = fmt.Fprintf(f, "%s %s\n", program, name)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("record a container: %w", err)
 	}
@@ -179,7 +207,7 @@ func RemoveContainers(ctx context.Context, record string) error {
 	var problems []error
 	for line := range strings.Lines(string(text)) {
 		program, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if !ok || !strings.HasSuffix(line, "\n") || !slices.Contains(engines, program) || !strings.HasPrefix(name, containerPrefix) || !networkForm().MatchString(name) {
+		if !ok || !strings.HasSuffix(line, "\n") || !removable(program, name) {
 			continue // cut off when this process was killed, so the engine was not called
 		}
 		if err := removeContainer(ctx, program, name); err != nil {
@@ -192,10 +220,24 @@ func RemoveContainers(ctx context.Context, record string) error {
 	return errors.Join(problems...)
 }
 
+// removable reports whether a line of a record is complete.
+func removable(program, name string) bool {
+	if program == Kubectl {
+		_, ok := parseJobPlace(name)
+		return ok
+	}
+	return slices.Contains(engines, program) && strings.HasPrefix(name, containerPrefix) && networkForm().MatchString(name)
+}
+
 // removeContainer kills and removes a container, if it exists. The engines differ:
 // podman rm waits 10 s before it kills, unless it is told not to; docker rm kills,
 // and some versions report an unknown container as an error.
 func removeContainer(ctx context.Context, program, name string) error {
+	if program == Kubectl {
+		at, _ := parseJobPlace(name)
+		_, err := runEngine(ctx, removalPatience, program, at.args("delete", "job", at.Name, "--ignore-not-found", "--cascade=foreground", "--grace-period=0", "--wait=true", "--timeout=25s")...)
+		return err
+	}
 	_, _ = runEngine(ctx, removalPatience, program, "kill", "--signal", "KILL", name) // fails if it does not run
 	_, err := runEngine(ctx, removalPatience, program, "rm", "--force", "--volumes", name)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {

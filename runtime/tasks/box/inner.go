@@ -30,6 +30,9 @@ type Inner struct {
 	// Env is added to the environment. It contains no secrets, because the
 	// process list shows it.
 	Env []string `json:",omitempty"`
+	// Job runs the program in a Job of Kubernetes. In its pod, Served is true.
+	Job    *Job `json:",omitempty"`
+	Served bool `json:",omitempty"`
 	// Alive is the path of a file that a process outside keeps locked. The
 	// sandbox ends when that process exits. If Alive is empty, no process is
 	// watched.
@@ -63,23 +66,17 @@ func boxedMain(args []string) (int, error) {
 	if err := json.Unmarshal([]byte(args[0]), &in); err != nil {
 		return exitBroken, err
 	}
-	if err := in.placeFiles(); err != nil {
+	line := args[2:]
+	switch {
+	case in.Job != nil:
+		return in.runJob(line)
+	case in.Served:
+		return serveJob(os.Stdin, os.Stdout)
+	}
+	if err := in.prepare(); err != nil {
 		return exitBroken, err
 	}
-	for _, v := range in.Env {
-		name, value, _ := strings.Cut(v, "=")
-		if err := os.Setenv(name, value); err != nil {
-			return exitBroken, err
-		}
-	}
-	if in.Image {
-		findable()
-	}
-	line := args[2:]
-	program, err := exec.LookPath(line[0])
-	if err != nil && in.Image {
-		program, err = exec.LookPath(filepath.Base(line[0]))
-	}
+	program, err := in.find(line[0])
 	if err != nil {
 		return 127, err
 	}
@@ -98,6 +95,32 @@ func boxedMain(args []string) (int, error) {
 	}
 	in.endWith()
 	return in.runProgram(program, line)
+}
+
+// prepare places the files and sets the environment.
+func (in Inner) prepare() error {
+	if err := in.placeFiles(); err != nil {
+		return err
+	}
+	for _, v := range in.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	if in.Image {
+		findable()
+	}
+	return nil
+}
+
+// find returns the path of a program.
+func (in Inner) find(name string) (program string, err error) {
+	program, err = exec.LookPath(name)
+	if err != nil && in.Image {
+		program, err = exec.LookPath(filepath.Base(name))
+	}
+	return program, err
 }
 
 // findable adds this program's folder to the end of the search path, so that an agent
@@ -150,7 +173,11 @@ func (in Inner) runProgram(program string, line []string) (int, error) {
 			}
 		}()
 	}
-	err := cmd.Wait()
+	return exitCode(cmd.Wait())
+}
+
+// exitCode returns the exit code of a program whose Wait returned err, as shells do.
+func exitCode(err error) (int, error) {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

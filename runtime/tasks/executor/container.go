@@ -8,41 +8,75 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
-// containerKind runs another executor's agent in a container. [New] merges its
-// configuration with that of the other executor, whose kind then does the work; the
-// caller's [Spec.Box] starts the container.
-var containerKind = kind{
-	name: "container",
-	check: func(c Config) string {
-		switch {
-		case c.Agent == "":
-			return "it has no agent; name the executor that runs in the container"
-		case c.Container.Image == "":
-			return "it has no container.image"
-		case c.Sandbox != "":
-			return "sandbox does not apply to it: the container is its sandbox"
-		case c.URL != "" || len(c.Headers) > 0:
-			return "url and headers do not apply to it"
+// containerKind runs another executor's agent in a container, and kubernetesKind runs it
+// in a Job. [New] merges their configuration with that of the other executor, whose kind
+// then does the work; the caller's [Spec.Box] starts the container.
+var (
+	containerKind = kind{
+		name: "container",
+		check: func(c Config) string {
+			if c.Container.Engine == box.Kubectl {
+				return "container.engine is " + box.Kubectl + ": use the kind kubernetes"
+			}
+			return c.checkContainer()
+		},
+		can: func(Config) Info { return Info{} }, // those of the agent's kind apply
+	}
+	kubernetesKind = kind{
+		name: "kubernetes",
+		check: func(c Config) string {
+			if c.Container.Engine != "" && c.Container.Engine != box.Kubectl {
+				return "container.engine does not apply to it"
+			}
+			c.Container.Engine = box.Kubectl
+			return c.checkContainer()
+		},
+		can: func(Config) Info { return Info{} },
+	}
+)
+
+// inImage returns the kind of an agent that runs in a container, or nil.
+func (c Config) inImage() *kind {
+	for _, k := range []*kind{&containerKind, &kubernetesKind} {
+		if k.name == c.Kind {
+			return k
 		}
-		if wrong := c.Container.Check(); wrong != "" {
-			return "container: " + wrong
-		}
-		return ""
-	},
-	can: func(Config) Info { return Info{} }, // those of the agent's kind apply
+	}
+	return nil
 }
 
-// contain resolves the configurations of kind container.
+// checkContainer describes what is wrong with the configuration of a container, or
+// returns "".
+func (c Config) checkContainer() string {
+	switch {
+	case c.Agent == "":
+		return "it has no agent; name the executor that runs in the container"
+	case c.Container.Image == "":
+		return "it has no container.image"
+	case c.Sandbox != "":
+		return "sandbox does not apply to it: the container is its sandbox"
+	case c.URL != "" || len(c.Headers) > 0:
+		return "url and headers do not apply to it"
+	case c.Container.Engine == box.Kubectl && len(c.Container.Claims) == 0:
+		return "it has no container.claims, so its pods would not have the attempt's folder"
+	}
+	if wrong := c.Container.Check(); wrong != "" {
+		return "container: " + wrong
+	}
+	return ""
+}
+
+// contain resolves the configurations of agents in containers.
 func (t *Table) contain() error {
 	for id, c := range t.configs {
-		if c.Kind != containerKind.name || c.runs != "" || c.Disabled {
+		if c.inImage() == nil || c.runs != "" || c.Disabled {
 			continue
 		}
 		agent, ok := t.configs[Canonical(c.Agent)]
 		switch {
 		case !ok:
 			return misconfigured(id, "there is no executor %q for its container", c.Agent)
-		case agent.Kind == containerKind.name:
+		case agent.inImage() != nil:
 			return misconfigured(id, "its agent %q runs in a container itself", c.Agent)
 		case agent.kind().abandon != nil:
 			return misconfigured(id, "its agent %q is not a program", c.Agent)
@@ -66,11 +100,14 @@ func (c Config) contained(by Config) Config {
 	c.Pass = slices.Clone(c.Pass)
 	c = c.amended(by)
 	c.Kind, c.runs, c.Sandbox, c.Agent, c.Container, c.Install = by.Kind, kind, "", by.Agent, by.Container, by.Install
+	if c.Kind == kubernetesKind.name {
+		c.Container.Engine = box.Kubectl
+	}
 	return c
 }
 
-// Container returns the container of an agent of kind container. ok is false for
-// other agents.
+// Container returns the container of an agent of kind container or kubernetes. ok is
+// false for other agents.
 func (t *Table) Container(id string) (c box.ContainerConfig, ok bool) {
 	found := t.configs[Canonical(id)]
 	return found.Container, found.runs != ""

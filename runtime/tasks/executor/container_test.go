@@ -16,6 +16,32 @@ func contained(agent string) Config {
 	return Config{Kind: "container", Agent: agent, Container: box.ContainerConfig{Image: "agents:1"}}
 }
 
+// inJob is an agent in a Job.
+func inJob(agent string, change ...func(*box.ContainerConfig)) Config {
+	c := Config{Kind: "kubernetes", Agent: agent, Container: box.ContainerConfig{Image: "agents:1", Claims: []string{"work:/srv/deskhand"}}}
+	for _, f := range change {
+		f(&c.Container)
+	}
+	return c
+}
+
+// A Job runs any program as a container does.
+func TestAJobRunsAnotherExecutorsAgent(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	tb := table(t, map[string]Config{"job": inJob("claude-stream")})
+	if got, ok := tb.Container("JOB"); !ok || got.Engine != box.Kubectl || got.Image != "agents:1" || tb.configs["job"].kind().name != "stream" {
+		t.Errorf("Container = %+v, %v", got, ok)
+	}
+	for _, i := range tb.List() {
+		if i.ID == "job" && (i.Kind != "kubernetes" || i.Missing != "kubectl is not on the path") {
+			t.Errorf("info %+v", i)
+		}
+	}
+	if again := table(t, tb.Configs()); !reflect.DeepEqual(again.configs["job"], tb.configs["job"]) { // as with tasks.wrap
+		t.Errorf("a second time: %+v", again.configs["job"])
+	}
+}
+
 // A container runs any program as its own executor would, with the container's changes.
 func TestAContainerRunsAnotherExecutorsAgent(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
@@ -68,8 +94,19 @@ func TestAContainersConfigurationIsChecked(t *testing.T) {
 		"a sandbox":        {map[string]Config{"boxed": {Kind: "container", Agent: "fake", Sandbox: box.None, Container: box.ContainerConfig{Image: "a"}}}, "sandbox does not apply"},
 		"a url":            {map[string]Config{"boxed": {Kind: "container", Agent: "fake", URL: "https://x.example", Container: box.ContainerConfig{Image: "a"}}}, "url and headers"},
 		"unknown variant":  {map[string]Config{"boxed": {Kind: "container", Agent: "fake", Default: "big", Container: box.ContainerConfig{Image: "a"}}}, "not one of its variants"},
-		"another kind":     {map[string]Config{"mine": {Kind: "shell", Command: []string{"x"}, Container: box.ContainerConfig{Image: "a"}}}, "need the kind container"},
-		"a built-in agent": {map[string]Config{"claude": {Container: box.ContainerConfig{Image: "a"}}}, "need the kind container"},
+		"another kind":     {map[string]Config{"mine": {Kind: "shell", Command: []string{"x"}, Container: box.ContainerConfig{Image: "a"}}}, "need the kind container or kubernetes"},
+		"a built-in agent": {map[string]Config{"claude": {Container: box.ContainerConfig{Image: "a"}}}, "need the kind container or kubernetes"},
+		"engine kubectl":   {map[string]Config{"boxed": {Kind: "container", Agent: "fake", Container: box.ContainerConfig{Image: "a", Engine: box.Kubectl}}}, "use the kind kubernetes"},
+		"labels":           {map[string]Config{"boxed": {Kind: "container", Agent: "fake", Container: box.ContainerConfig{Image: "a", Namespace: "x"}}}, "need the kind kubernetes"},
+		"no claim":         {map[string]Config{"job": {Kind: "kubernetes", Agent: "fake", Container: box.ContainerConfig{Image: "a"}}}, "no container.claims"},
+		"another engine":   {map[string]Config{"job": {Kind: "kubernetes", Agent: "fake", Container: box.ContainerConfig{Image: "a", Engine: "podman", Claims: []string{"c:/srv"}}}}, "engine does not apply"},
+		"a job in a job":   {map[string]Config{"a": inJob("b"), "b": inJob("fake")}, "runs in a container itself"},
+		"a job's mounts":   {map[string]Config{"job": inJob("fake", func(c *box.ContainerConfig) { c.Mounts = []string{"/data"} })}, "do not apply to a Job"},
+		"a secret's value": {map[string]Config{"job": inJob("fake", func(c *box.ContainerConfig) { c.Secrets = []string{"KEY=hunter2"} })}, "not the name of a Secret"},
+		"a project's pids": {map[string]Config{"job": inJob("fake", func(c *box.ContainerConfig) { c.Projects = map[string]box.ContainerConfig{"shop": {PIDs: 3}} })}, "do not apply to a Job"},
+		"project's engine": {map[string]Config{"job": inJob("fake", func(c *box.ContainerConfig) {
+			c.Projects = map[string]box.ContainerConfig{"shop": {Engine: "podman"}}
+		})}, "its engine is"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(c.configs)

@@ -12,7 +12,7 @@
 //	fake    an agent that executes its prompt, for tests
 //	a2a     an agent that is reached over the network and has no process here
 //
-// The kind container runs an agent of one of the other kinds in a container.
+// The kinds container and kubernetes run an agent of one of the other kinds in a container.
 package executor
 
 import (
@@ -49,7 +49,7 @@ type kind struct {
 }
 
 // kinds lists all kinds. Each is in the file with its name.
-var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind, containerKind}
+var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind, containerKind, kubernetesKind}
 
 // Kinds returns the names of all kinds.
 func Kinds() []string {
@@ -121,8 +121,8 @@ type Config struct {
 	Home    box.Needs `json:"home,omitzero"`
 	Sandbox box.Mode  `json:"sandbox,omitempty"`
 	Network []string  `json:"sandbox_network,omitempty"`
-	// Agent is the ID of the agent that kind container runs, and Container is its
-	// container. The other fields change that agent's.
+	// Agent is the ID of the agent that kind container or kubernetes runs, and Container is
+	// its container. The other fields change that agent's.
 	Agent     string              `json:"agent,omitempty"`
 	Container box.ContainerConfig `json:"container,omitzero"`
 	// Disabled removes the agent from the list.
@@ -237,10 +237,10 @@ func check(id string, c Config) error {
 		return nil
 	}
 	k := c.kind()
-	if c.Kind == containerKind.name {
-		k = containerKind
+	if in := c.inImage(); in != nil {
+		k = *in
 	} else if c.Agent != "" || !reflect.ValueOf(c.Container).IsZero() {
-		return bad("agent and container need the kind container")
+		return bad("agent and container need the kind container or kubernetes")
 	}
 	if k.name == "" {
 		return bad("kind %q is not one of %s", c.Kind, kindNames())
@@ -254,7 +254,7 @@ func check(id string, c Config) error {
 	if err := box.CheckNetwork(c.Network); err != nil {
 		return bad("sandbox_network: %v", err)
 	}
-	if k.name == containerKind.name {
+	if c.inImage() != nil {
 		return nil // its variants may be the agent's: see contain
 	}
 	return checkDefault(id, c)

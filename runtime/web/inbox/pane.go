@@ -33,6 +33,7 @@ type pane struct {
 	Reviewing                   bool       // whether the answers are shown for review before they are sent
 	End                         *end       // nil while the question can be answered
 	Held                        *held      // an answer that can still be taken back, or nil
+	ForOthers                   bool       // this person may read the question, not answer it
 	Buttons                     []button   // answers that take one press; see [buttonsOf]
 	Always                      *always    // the rule that this person can make, or nil
 	Routing                     *routed    // whom it is with, or nil if there is nobody else
@@ -119,6 +120,7 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 		return p
 	}
 	p.Held = heldOf(r, now)
+	p.ForOthers = in.forOthers(from, r)
 	if !in.options.View {
 		p.Buttons = buttonsOf(r)
 	}
@@ -128,6 +130,9 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	}
 	if typed != nil {
 		p.Note = typed.note
+	}
+	if p.ForOthers {
+		p.Always = nil
 	}
 	for i := range r.Questions {
 		p.Questions = append(p.Questions, questionOf(r, i, typed))

@@ -67,6 +67,16 @@ func (in *Inbox) routedOf(from *http.Request, r *elicit.Request) *routed {
 	return v
 }
 
+// forOthers reports whether a question is for somebody else than this browser's person, whose
+// answer would be refused.
+func (in *Inbox) forOthers(from *http.Request, r *elicit.Request) bool {
+	if from == nil {
+		return false
+	}
+	hub, err := in.options.Hub(from.Context())
+	return err == nil && !hub.Can(from.Context(), r, elicit.CompletedBy)
+}
+
 func clock(t time.Time) string { return t.Local().Format(clockTime) }
 
 // plainTo says whom a question is with, for people who do not know the prefixes.

@@ -80,3 +80,30 @@ func TestATakenQuestionSaysByWhom(t *testing.T) {
 		t.Errorf("taking it as well: %d\n%s", status, body)
 	}
 }
+
+// What others are asked can be read here, with whom it is, and has no form that would be refused.
+func TestAQuestionForSomebodyElseIsOnlyRead(t *testing.T) {
+	s := crewed(t)
+	id := s.ask(elicit.Question{ID: "q", Message: "Which way?", Kind: elicit.SingleSelect, Options: []elicit.Option{{ID: "l", Label: "Left"}, {ID: "r", Label: "Right"}}}).ID
+	if _, body := s.do(http.MethodGet, "/inbox/"+id, nil); !strings.Contains(body, `id="form"`) || strings.Contains(body, "data-reading") {
+		t.Fatalf("the page of a question for everyone: %s", body)
+	}
+	if status, body := s.do(http.MethodPost, "/inbox/"+id, url.Values{"do.act": {"hand"}, "do.to": {"bob"}}); status != http.StatusOK {
+		t.Fatalf("hand over: %d %s", status, body)
+	}
+	_, body := s.do(http.MethodGet, "/inbox/"+id, nil)
+	for _, want := range []string{`This question is for <strong dir="auto">bob</strong>`, "Which way?", "Left, Right", `value="hand"`, "Where this comes from"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, body)
+		}
+	}
+	for _, never := range []string{`id="form"`, `name="a.q"`, `value="send"`, `value="decline"`, `value="cancel"`} {
+		if strings.Contains(body, never) {
+			t.Errorf("the page has %s, which would be refused", never)
+		}
+	}
+	// Who sends the form of an older page is told.
+	if status, body := s.do(http.MethodPost, "/inbox/"+id, url.Values{"do.act": {"send"}, "a.q": {"l"}}); status < 400 || s.get(id).Status != elicit.Open || !strings.Contains(body, "data-reading") {
+		t.Errorf("an answer: %d %s", status, body)
+	}
+}
