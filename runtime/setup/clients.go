@@ -266,13 +266,13 @@ func IDs() (ids []string) {
 	return ids
 }
 
-// Named returns the clients with the given names, in table order. It returns
-// the fault "misuse" if there is no client with one of the names.
+// Named returns the clients with the given IDs or names, in table order. It returns
+// the fault "misuse" if there is no such client.
 func Named(names []string) (list []Client, err error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
 		name = strings.ToLower(strings.TrimSpace(name))
-		i := slices.IndexFunc(clients, func(c Client) bool { return c.ID == name || slices.Contains(c.aliases, name) })
+		i := slices.IndexFunc(clients, func(c Client) bool { return c.ID == name || strings.ToLower(c.Name) == name || slices.Contains(c.aliases, name) })
 		if i < 0 {
 			return nil, fault.New("misuse", "there is no client "+name, "use one of "+strings.Join(IDs(), ", "))
 		}

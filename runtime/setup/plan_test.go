@@ -563,7 +563,7 @@ func TestClientsAreFound(t *testing.T) {
 	if _, err := Named([]string{"emacs"}); fault.Of(err) == nil || !strings.Contains(fault.Of(err).Hint, "claude, codex") {
 		t.Errorf("an unknown client is %v", err)
 	}
-	if list, err := Named([]string{"Junie", "claude-code"}); err != nil || len(list) != 2 || list[0].ID != "claude" {
+	if list, err := Named([]string{"Junie", "claude-code", "Gemini CLI"}); err != nil || len(list) != 3 || list[0].ID != "claude" {
 		t.Errorf("%v, %v", list, err)
 	}
 }
