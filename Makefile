@@ -78,7 +78,7 @@ simulate:
 race:
 	CHECK_PROGRAM=1 $(GO) test $(RACE) -timeout 30m ./...
 
-check: TEST_FLAGS = -vet=off
+check: export TEST_FLAGS = -vet=off
 check: format vet staticcheck test golden-unchanged cross
 
 format:
