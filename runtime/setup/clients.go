@@ -272,7 +272,9 @@ func Named(names []string) (list []Client, err error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
 		name = strings.ToLower(strings.TrimSpace(name))
-		i := slices.IndexFunc(clients, func(c Client) bool { return c.ID == name || strings.ToLower(c.Name) == name || slices.Contains(c.aliases, name) })
+		i := slices.IndexFunc(clients, func(c Client) bool {
+			return c.ID == name || strings.ToLower(c.Name) == name || slices.Contains(c.aliases, name)
+		})
 		if i < 0 {
 			return nil, fault.New("misuse", "there is no client "+name, "use one of "+strings.Join(IDs(), ", "))
 		}
