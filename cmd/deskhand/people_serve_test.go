@@ -124,13 +124,7 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 			answers := calls(t, first, "ask_user", question("What is it called?"))
 			hub := inboxOf(t, state)
 			r := oneOpen(t, hub)
-			p, err := os.FindProcess(first.PID())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			killProcess(t, first.PID())
 			if got := come(t, answers); strings.Contains(got, "answered") {
 				t.Fatalf("the killed server said %s", got)
 			}
@@ -149,6 +143,17 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 	}
 }
 
+func killProcess(t *testing.T, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A client whose server was killed asks again at once, and the person has one question.
 func TestAQuestionRepeatedAfterAKillIsTheSame(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
@@ -156,13 +161,7 @@ func TestAQuestionRepeatedAfterAKillIsTheSame(t *testing.T) {
 	answers := calls(t, first, "ask_user", question("What is it called?"))
 	hub := inboxOf(t, state)
 	r := oneOpen(t, hub)
-	p, err := os.FindProcess(first.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	killProcess(t, first.PID())
 	come(t, answers)
 	again := calls(t, askingServer(t, state), "ask_user", question("What is it called?"))
 	eventually(t, "the repeated call", func() error {
