@@ -9,9 +9,9 @@ import (
 
 // Event is one entry of the feed.
 type Event struct {
-	// Seq is 1 for a store's first event and increases by 1 with each event, and by
-	// more after a crash of PostgreSQL. A reader that has seen event n has seen all events with lower numbers,
-	// except those that later events replaced (see [Tx.AppendLatest]).
+	// Seq is 1 for a store's first event. It increases by 1 with each event, and by more
+	// after a crash of PostgreSQL. A reader that has seen event n has seen all events with
+	// lower numbers, except those that later events replaced (see [Tx.AppendLatest]).
 	Seq int64
 	// At is the time at which the transaction began, in UTC with millisecond
 	// precision.
