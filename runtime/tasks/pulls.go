@@ -308,7 +308,7 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 
 // forge returns a client for forges.
 func (m *Manager) forge() *forge.Client {
-	return &forge.Client{Token: forgeToken}
+	return &forge.Client{Token: m.ForgeToken}
 }
 
 // hostsOfTokens lists the hosts that may receive tokens from environment
@@ -316,15 +316,25 @@ func (m *Manager) forge() *forge.Client {
 // agent can change the remote.
 var hostsOfTokens = []string{"github.com", "gitlab.com", "codeberg.org", "gitea.com"}
 
-// forgeToken returns the token from an environment variable, if the host is
-// well-known or a person has configured it. Otherwise it returns the token that
-// the user's credential helpers have for the host.
-func forgeToken(ctx context.Context, p forge.Place) (string, error) {
-	if p.Own || slices.Contains(hostsOfTokens, p.Host) {
-		for _, name := range forge.TokenNames[p.Kind] {
-			if token := os.Getenv(name); token != "" {
-				return token, nil
-			}
+// ForgeToken returns the token for a forge, or "" if there is none: from an environment
+// variable, if the host is well-known or a person has configured it, from the store, or
+// from the user's credential helpers.
+func (m *Manager) ForgeToken(ctx context.Context, p forge.Place) (string, error) {
+	var names []string
+	switch {
+	case p.Own, slices.Contains(hostsOfTokens, p.Host):
+		names = forge.TokenNames[p.Kind]
+	case p.Kind == forge.GitHub && p.Host == os.Getenv("GH_HOST"):
+		names = []string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}
+	}
+	for _, name := range names {
+		if token := os.Getenv(name); token != "" {
+			return token, nil
+		}
+	}
+	if m.options.ForgeToken != nil {
+		if token, err := m.options.ForgeToken(ctx, p.TokenHost()); err != nil || token != "" {
+			return token, err
 		}
 	}
 	if p.Host == "" {

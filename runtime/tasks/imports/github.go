@@ -125,7 +125,11 @@ func (s Source) restPage(ctx context.Context, url, host string) (issues []issue,
 	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	r.Header.Set("User-Agent", "deskhand")
 	if s.Token != nil {
-		if token := s.Token(host); token != "" {
+		token, err := s.Token(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 	}
