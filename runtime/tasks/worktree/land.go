@@ -128,10 +128,10 @@ func absent(err error, code, message, hint string, which ...string) error {
 	return f
 }
 
-// mergeTree returns the merged tree of two commits, or the conflicting paths. It
-// requires git 2.38.
+// mergeTree returns the merged tree of two commits, or the conflicting paths. Commits
+// without a common one are merged as if an empty one were common. It requires git 2.38.
 func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conflicts []string, err error) {
-	out, err := git(ctx, dir, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+	out, err := git(ctx, dir, "merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "--no-messages", "-z", ours, theirs)
 	parts := fields(out)
 	var exit *exec.ExitError
 	switch {
