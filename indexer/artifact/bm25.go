@@ -202,11 +202,7 @@ func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 
 // decode sets acc.decoded to the postings of a list or column.
 func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
-	if list.column != nil {
-		acc.decoded = appendColumnPostings(acc.decoded[:0], list.column)
-		return nil
-	}
-	acc.decoded, err = list.decode(acc.decoded[:0], g.chunks)
+	acc.decoded, err = list.all(acc.decoded[:0], g.chunks)
 	return err
 }
 

@@ -96,7 +96,7 @@ func TestEachTermIsVisited(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[uint64]uint64{}
-	if err := r.EachTerm(func(hash uint64, chunks int) { got[hash] += uint64(chunks) }); err != nil {
+	if err := r.EachTerm(false, func(hash uint64, chunks int, _ byte) { got[hash] += uint64(chunks) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != len(want) {

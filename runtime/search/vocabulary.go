@@ -22,6 +22,8 @@ type vocabulary struct {
 type entry struct {
 	with     int                  // number of chunks that have the term
 	places   []uint16             // of the indexes that have it
+	counts   []uint16             // as places: the number of chunks; at math.MaxUint16, more
+	peaks    []byte               // as places, see [artifact.Reader.EachTerm]; nil if unknown
 	postings []*artifact.Postings // as places; nil if the index of terms has the term
 }
 
@@ -39,9 +41,8 @@ func (v *vocabulary) entry(term string) (*entry, error) {
 	e := new(entry)
 	v.terms[term] = e
 	if v.index != nil {
-		var counts []uint16
-		e.places, counts = v.index.having(term)
-		for i, n := range counts {
+		e.places, e.counts, e.peaks = v.index.having(term)
+		for i, n := range e.counts {
 			if n < math.MaxUint16 {
 				e.with += int(n)
 				continue
@@ -250,8 +251,11 @@ func (r *run) lookUp() ([]artifact.WeightedTerm, float64, error) {
 	return r.terms, r.common, nil
 }
 
-// bounds returns, by place, a bound of the BM25 scores in the indexes that have these
-// terms.
+// roundingShare is more than the share by which scores with 32 bits differ from exact ones.
+const roundingShare = 1e-5
+
+// bounds returns, by place, a bound of the scores that [run.addTerm] and BM25 lead to in the
+// indexes that have these terms.
 func (v *vocabulary) bounds(terms []wanted) ([]float64, error) {
 	sums := make([]float64, len(v.of))
 	for _, t := range terms {
@@ -260,9 +264,18 @@ func (v *vocabulary) bounds(terms []wanted) ([]float64, error) {
 			return nil, err
 		}
 		most := t.weight * artifact.IDF(v.chunks, e.with)
-		for _, place := range e.places {
+		for i, place := range e.places {
 			sums[place] += most
+			if e.peaks == nil || e.counts[i] == math.MaxUint16 {
+				continue
+			}
+			// A chunk has at most the peak of what the term weighs here, and all chunks have the rest once.
+			own := min(most, t.weight*artifact.IDF(v.of[place].reader.Len(), int(e.counts[i])))
+			sums[place] -= own*(1-float64(e.peaks[i])/artifact.PeakUnit) + (most-own)*(1-artifact.Once)
 		}
+	}
+	for place := range sums {
+		sums[place] *= 1 + roundingShare
 	}
 	return sums, nil
 }
