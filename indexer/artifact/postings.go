@@ -256,9 +256,8 @@ func HashTerm(term string) uint64 {
 
 // EachTerm calls visit for each term of each group, in no particular order, with the
 // term's hash and the number of the group's chunks that contain it, and with its peak if
-// withPeaks is set. A term adds at most its weight times its peak, in units of 1/PeakUnit,
-// to the BM25 score of a chunk. EachTerm reads the file and not the mapping, because nearly
-// all of what it reads would then count as memory of this process.
+// withPeaks is set: see PeakShare. EachTerm reads the file and not the mapping, because
+// nearly all of what it reads would then count as memory of this process.
 func (r *Reader) EachTerm(withPeaks bool, visit func(hash uint64, chunks int, peak byte)) error {
 	var section []byte
 	var postings []posting
@@ -289,8 +288,9 @@ func (r *Reader) EachTerm(withPeaks bool, visit func(hash uint64, chunks int, pe
 	return nil
 }
 
-// PeakUnit is what peaks are multiples of the inverse of.
-const PeakUnit = math.MaxUint8
+// PeakShare returns the share of a term's weight that it adds at most to the BM25 score of a
+// chunk, see [WeightedTerm]. Scores have 32 bits, so they may be rounded up a little.
+func PeakShare(peak byte) float64 { return float64(peak) / math.MaxUint8 * (1 + 1e-5) }
 
 // peakOf returns the peak of a term in the chunks with these norms, rounded up.
 func peakOf(postings []posting, norms []float32) byte {
@@ -299,7 +299,7 @@ func peakOf(postings []posting, norms []float32) byte {
 		tf := float64(p.freq)
 		most = max(most, tf/(tf+float64(norms[p.chunk])))
 	}
-	return byte(min(PeakUnit, math.Ceil(most*PeakUnit)))
+	return byte(min(math.MaxUint8, math.Ceil(most*math.MaxUint8)))
 }
 
 // eachTerm visits the terms of the section of a group of n chunks.

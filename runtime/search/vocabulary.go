@@ -68,20 +68,22 @@ func (v *vocabulary) entry(term string) (*entry, error) {
 	return e, nil
 }
 
-// in returns a term's postings in one of the indexes.
-func (v *vocabulary) in(term string, place int) (*artifact.Postings, error) {
+// in returns a term's postings in one of the indexes, and its peak there, see
+// [artifact.WeightedTerm].
+func (v *vocabulary) in(term string, place int) (p *artifact.Postings, peak float64, err error) {
 	e, err := v.entry(term)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	i, ok := slices.BinarySearch(e.places, uint16(place))
 	switch {
 	case !ok:
-		return noPostings, nil
+		return noPostings, 0, nil
 	case e.postings != nil:
-		return e.postings[i], nil
+		return e.postings[i], 0, nil
 	}
-	return v.of[place].postings(term)
+	p, err = v.of[place].postings(term)
+	return p, artifact.PeakShare(e.peaks[i]), err
 }
 
 var noPostings = new(artifact.Postings)
@@ -239,11 +241,11 @@ func (r *run) lookUp() ([]artifact.WeightedTerm, float64, error) {
 		return r.terms, r.common, nil
 	}
 	for _, t := range r.wanted {
-		p, err := r.all.in(t.text, r.place)
+		p, peak, err := r.all.in(t.text, r.place)
 		if err != nil {
 			return nil, 0, err
 		}
-		if err := r.addTerm(t, p); err != nil {
+		if err := r.addTerm(t, p, peak); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -251,8 +253,8 @@ func (r *run) lookUp() ([]artifact.WeightedTerm, float64, error) {
 	return r.terms, r.common, nil
 }
 
-// roundingShare is more than the share by which scores with 32 bits differ from exact ones.
-const roundingShare = 1e-5
+// onceShare is artifact.Once, with some room for the rounding of scores with 32 bits.
+const onceShare = artifact.Once * (1 + 1e-5)
 
 // bounds returns, by place, a bound of the scores that [run.addTerm] and BM25 lead to in the
 // indexes that have these terms.
@@ -271,11 +273,8 @@ func (v *vocabulary) bounds(terms []wanted) ([]float64, error) {
 			}
 			// A chunk has at most the peak of what the term weighs here, and all chunks have the rest once.
 			own := min(most, t.weight*artifact.IDF(v.of[place].reader.Len(), int(e.counts[i])))
-			sums[place] -= own*(1-float64(e.peaks[i])/artifact.PeakUnit) + (most-own)*(1-artifact.Once)
+			sums[place] -= own*(1-artifact.PeakShare(e.peaks[i])) + (most-own)*(1-onceShare)
 		}
-	}
-	for place := range sums {
-		sums[place] *= 1 + roundingShare
 	}
 	return sums, nil
 }
