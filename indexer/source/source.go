@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -148,7 +147,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.fits(address) })
 	if i < 0 {
-		return nil, fault.New("bad_source", fmt.Sprintf("there is nothing at '%s'", withoutPassword(address)),
+		return nil, fault.New("bad_source", fmt.Sprintf("there is nothing at '%s'", WithoutPassword(address)),
 			"pass a folder, a docs file, a .zip or .tar.gz file, or the address of a git repository (for example https://example.com/docs.git#v1.2.0) or of an llms.txt")
 	}
 	s, err := kinds[i].open(ctx, address, o)
@@ -166,7 +165,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 // check returns an error for an address that is invalid for all kinds of sources.
 func check(address string, o Options) error {
 	refuse := func(why, next string) error {
-		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", withoutPassword(address), why), next)
+		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", WithoutPassword(address), why), next)
 	}
 	scheme, _, hasScheme := strings.Cut(strings.TrimPrefix(address, SitePrefix), "://")
 	switch {
@@ -281,14 +280,22 @@ func nameOf(address string) string {
 	return cmp.Or(strings.Trim(name, "."), "docs")
 }
 
-// withoutPassword returns an address without its password, in a form that can be
-// shown.
-func withoutPassword(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		if _, has := u.User.Password(); has || u.Scheme == "https" || u.Scheme == "http" {
-			u.User = nil
-			return u.String()
-		}
+// WithoutPassword returns an address without its password, in a form that can be
+// shown and recorded. It does not parse the address, because git and this program may
+// read an address differently: git also accepts a password that is not escaped. In
+// addresses with http, a user name alone may be a token, and is removed as well.
+func WithoutPassword(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
 	}
-	return address
+	host, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	i := strings.LastIndexByte(host, '@')
+	if i < 0 || !strings.Contains(host[:i], ":") && !strings.HasPrefix(strings.TrimPrefix(scheme, SitePrefix), "http") {
+		return address
+	}
+	return scheme + "://" + host[i+1:] + path
 }

@@ -121,7 +121,7 @@ func TestAttackSourcesAddresses(t *testing.T) {
 		t.Fatalf("file:// that is allowed: %v", err)
 	}
 	s.Close()
-	if shown := withoutPassword("https://me:secret@example.com/x.git"); strings.Contains(shown, "secret") {
+	if shown := WithoutPassword("https://me:secret@example.com/x.git"); strings.Contains(shown, "secret") {
 		t.Errorf("shown with the password: %s", shown)
 	}
 }
