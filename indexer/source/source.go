@@ -17,8 +17,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -175,7 +177,7 @@ func check(address string, o Options) error {
 		return refuse("it begins with a dash", "if it is a folder, write it as ./"+address)
 	case strings.ContainsAny(address, "\x00\n\r"):
 		return refuse("it has control characters", "write the address on one line")
-	case strings.Contains(address, "::") && !exists(address):
+	case remoteHelper().MatchString(address) && !exists(address):
 		return refuse("it names a git remote helper", "use https, ssh or a local path")
 	case isSite(address) && scheme != "https" && scheme != "http":
 		return refuse("the address of a site must begin with https", "write it, for example, as https://example.com/docs/")
@@ -191,6 +193,10 @@ func check(address string, o Options) error {
 	}
 	return nil
 }
+
+// remoteHelper matches the address of a program that git would run: HELPER::ADDRESS. Other
+// addresses may contain two colons, for example https://[::1]/docs.git.
+var remoteHelper = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(` + SitePrefix + `)?[A-Za-z0-9+.-]*::`) })
 
 // find sets Dir, Path and the library's name.
 func (s *Source) find(wanted string) error {
