@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -153,6 +155,37 @@ func TestAttackSourcesArchivesWithOddEntries(t *testing.T) {
 		if _, err := Open(t.Context(), address, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "bad_source" {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// What a server compresses counts with the size that it has here.
+func TestAttackSourcesCompressedAnswers(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	zeros := make([]byte, 1<<20)
+	for range maxDocument>>20 + 1 {
+		if _, err := z.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	web := newWebServer(t)
+	packed := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/markdown")
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(b.Bytes()) // the client may have gone
+	}
+	web.pages["/bomb.md"] = packed
+	web.has("/llms.txt", "text/plain", "[bomb](bomb.md)\n[next](next.md)")
+	web.has("/next.md", "text/markdown", "# Next\n")
+	s := opened(t, web.URL+"/llms.txt", Options{clock: &testClock{now: time.Unix(1e9, 0)}})
+	if got := filesOf(t, s); got != "llms.md next.md" || formats.LeftOut(s.LeftOut) != "left out: 1 page (it is larger than 8 MB)" {
+		t.Errorf("files %s, %s", got, formats.LeftOut(s.LeftOut))
+	}
+	if _, err := Open(t.Context(), web.URL+"/bomb.md", Options{}); fault.Of(err) == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a file of %d bytes on the wire: %v", b.Len(), err)
 	}
 }
 
