@@ -213,12 +213,14 @@ func (r *run) answer(ctx context.Context, page *Page, asked question, from curso
 	page.Cut = r.cut
 	if len(ranked) == 0 && from.Offset == 0 {
 		page.Hint, err = r.hint(ctx, asked.text)
+		page.Hint = languageHint(page.Hint, asked.text, r)
 		return err
 	}
 	if from.Offset == 0 {
 		if page.Hint, err = r.advice(asked.text, ranked); err != nil {
 			return err
 		}
+		page.Hint = languageHint(page.Hint, asked.text, r)
 		if unquoted {
 			page.Hint = unquotedHint(page.Hint)
 		}
