@@ -49,6 +49,8 @@ func TestASnippetHasAsManyCharactersOfAnyScript(t *testing.T) {
 		"Chinese":                {chinese + "回滚上一个版本" + chinese, "回滚"},
 		"Chinese, at the end":    {chinese + "回滚上一个版本", "回滚"},
 		"Chinese, at the start":  {"回滚上一个版本" + chinese, "回滚"},
+		"Japanese":               {strings.Repeat("各ノードではエージェントが動く", 60) + "前のバージョンへロールバックする" + strings.Repeat("各ノードではエージェントが動く", 60), "ロールバック"},
+		"emoji":                  {strings.Repeat("🚀🧪", 400) + " rollback " + strings.Repeat("🚀🧪", 400), "rollback"},
 		"accents":                {strings.Repeat("é à ü ", 300) + "rollback " + strings.Repeat("é à ü ", 300), "rollback"},
 		"English":                {english + "rollback " + english, "rollback"},
 		"English with wide gaps": {strings.ReplaceAll(english, " ", "          ") + "rollback " + english, "rollback"},
@@ -65,7 +67,7 @@ func TestASnippetHasAsManyCharactersOfAnyScript(t *testing.T) {
 			}
 			s := page.Hits[0].Snippet
 			shown := utf8.RuneCountInString(strings.NewReplacer("**", "", "...", "").Replace(s))
-			if shown < snippetBytes-50 || shown > snippetBytes+50 || !strings.Contains(s, "**") || strings.ContainsRune(s, utf8.RuneError) {
+			if shown < snippetLength-50 || shown > snippetLength+50 || !strings.Contains(s, "**") || strings.ContainsRune(s, utf8.RuneError) {
 				t.Errorf("%d characters: %q", shown, s)
 			}
 		})
@@ -81,5 +83,37 @@ func TestCharactersThatNobodySeesCutNoQuery(t *testing.T) {
 	page, err := engine.Search(t.Context(), Query{Text: "\ufeffdeploy\u00adment cont\u2060roller", By: Words})
 	if err != nil || len(page.Hits) != 1 || page.Hits[0].Path != "a.md" || !strings.Contains(page.Hits[0].Snippet, "**deployment controller**") {
 		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// The window is as long in every script: what is 200 characters apart is in one.
+func TestTheBestWindowIsMeasuredInCharacters(t *testing.T) {
+	for name, filler := range map[string]string{"English": "word ", "accents": "é à ü ", "Chinese": "集群中的节点", "emoji": "🚀 "} {
+		between := strings.Repeat(filler, 150/utf8.RuneCountInString(filler))
+		far := strings.Repeat(filler, 400/utf8.RuneCountInString(filler))
+		body := "first " + far + " quagga " + between + " zebra " + far
+		engine, err := OverTexts([]Text{{Path: "a.md", Heading: "A", Body: body}, {Path: "b.md", Heading: "B", Body: "something else"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := engine.Search(t.Context(), Query{Text: "quagga zebra first", By: Words})
+		engine.Close()
+		if err != nil || len(page.Hits) == 0 {
+			t.Fatalf("%s: %+v, %v", name, page, err)
+		}
+		if s := page.Hits[0].Snippet; !strings.Contains(s, "**quagga**") || !strings.Contains(s, "**zebra**") {
+			t.Errorf("%s: two words 150 characters apart are not in the snippet %q", name, s)
+		}
+	}
+}
+
+func TestAnEmojiIsNotCut(t *testing.T) {
+	for _, s := range []string{"👩\u200d👩\u200d👧", "👍🏽", "e\u0301", "❤\ufe0f", "あ"} {
+		line := []byte(strings.Repeat("x", 50) + s + strings.Repeat("y", 50))
+		for i := 51; i < 50+len(s); i++ {
+			if at := wordStart(line, i); at != 50 {
+				t.Errorf("%q is cut at byte %d", s, at-50)
+			}
+		}
 	}
 }
