@@ -34,7 +34,7 @@ func (r *run) snippet(text []byte, heading string) (s string, near, verbatim flo
 	line, found, from, near, verbatim := r.evidence(text)
 	line = r.longEnough(text, line, from)
 	if from > 0 {
-		from = back(line, from, snippetLength/6)
+		from = rowOrBack(text, line, from)
 	}
 	from = wordStart(line, min(from, back(line, len(line), snippetLength)))
 	to := wordStart(line, forth(line, from, snippetLength))
@@ -48,6 +48,42 @@ func (r *run) snippet(text []byte, heading string) (s string, near, verbatim flo
 		b.WriteString("...")
 	}
 	return b.String(), near, verbatim
+}
+
+// rowOrBack returns where a snippet begins whose best window begins at a place in the
+// line, which is the beginning of the text on one line. This is the start of the row (a
+// paragraph, a list item or a row of a table, which begins with its name) if it is near
+// enough, and otherwise some words before the window.
+func rowOrBack(text, line []byte, place int) int {
+	at := placeIn(text, place)
+	start := at
+	eachRow(string(text[:min(len(text), at+1)]), func(from, _ int) {
+		if from <= at {
+			start = from
+		}
+	})
+	row := place - len(bytes.TrimLeft(appendOneLine(nil, text[start:at]), " "))
+	if row >= back(line, place, snippetLength/3) {
+		return row
+	}
+	return back(line, place, snippetLength/6)
+}
+
+// placeIn returns the place in text of a place in the text on one line, see
+// appendOneLine.
+func placeIn(text []byte, place int) int {
+	space := true
+	for at, c := range text {
+		white := c == ' ' || c == '\n' || c == '\t' || c == '\r'
+		if white && space {
+			continue
+		}
+		if place == 0 {
+			return at
+		}
+		place, space = place-1, white
+	}
+	return len(text)
 }
 
 // longEnough extends the line, which is the beginning of the text on one line,

@@ -117,3 +117,27 @@ func TestAnEmojiIsNotCut(t *testing.T) {
 		}
 	}
 }
+
+// The ranker does not act on these questions, whose words find their section.
+func TestASnippetBeginsAtItsRow(t *testing.T) {
+	filler := strings.Repeat("and so on, as the manual says, ", 8)
+	engine := engine(t, nil, file{path: "a.md", text: "# Options\n\nThe options of the server:\n\n| Option | Meaning |\n| --- | --- |\n" +
+		"| `--quiet` | prints nothing |\n| `--port` | the number that the quagga listens on |\n| `--retry` | " + filler + " how often the zebra is asked again |\n" +
+		"\n- " + filler + "\n- Where a gazelle grazes.\n\n" + filler + "\nIn the evening, when it gets dark in the long valley behind the hills\nof the north, an okapi drinks.\n\n" + filler},
+		file{path: "b.md", text: "# B\n\nSomething else.\n"})
+	for query, want := range map[string]string{
+		"quagga":  "...--port the number that the **quagga**",
+		"zebra":   "...on, as the manual says, how often the **zebra** is asked",
+		"gazelle": "...Where a **gazelle** grazes.",
+		"okapi":   "...valley behind the hills of the north, an **okapi** drinks.",
+		"evening": "...In the **evening**, when",
+	} {
+		page, err := engine.Search(t.Context(), Query{Text: query, By: Words})
+		if err != nil || len(page.Hits) == 0 {
+			t.Fatalf("%s: %+v, %v", query, page, err)
+		}
+		if s := page.Hits[0].Snippet; !strings.HasPrefix(s, want) {
+			t.Errorf("Search(%s) has the snippet %q, want %q at its beginning", query, s, want)
+		}
+	}
+}
