@@ -56,12 +56,14 @@ func (r *run) snippet(text []byte, heading string) (s string, near, verbatim flo
 // enough, and otherwise some words before the window.
 func rowOrBack(text, line []byte, place int) int {
 	at := placeIn(text, place)
-	start := at
-	eachRow(string(text[:min(len(text), at+1)]), func(from, _ int) {
-		if from <= at {
-			start = from
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	for start > 0 && text[start] >= 'a' && text[start] <= 'z' && at-start < maxRow { // a wrapped line, see eachRow
+		before := bytes.LastIndexByte(text[:start-1], '\n') + 1
+		if start-1-before < wrappedFrom {
+			break
 		}
-	})
+		start = before
+	}
 	row := place - len(bytes.TrimLeft(appendOneLine(nil, text[start:at]), " "))
 	if row >= back(line, place, snippetLength/3) {
 		return row

@@ -24,6 +24,11 @@ func checkOneLine(t *testing.T, line, text string) {
 	if got, want := string(appendOneLine([]byte(line), []byte(text))), slowOneLine(line, text); got != want {
 		t.Errorf("appendOneLine(%q, %q) = %q, want %q", line, text, got, want)
 	}
+	for i, c := range appendOneLine(nil, []byte(text)) {
+		if at := placeIn([]byte(text), i); at >= len(text) || c != ' ' && text[at] != c {
+			t.Errorf("placeIn(%q, %d) = %d, where %q is not", text, i, at, c)
+		}
+	}
 }
 
 func TestALineHasSingleSpacesWhereverTheTextHasWhiteSpace(t *testing.T) {
