@@ -8,11 +8,11 @@ func TestOfQuestion(t *testing.T) {
 		"201 statt 200 zurückgeben, wenn das Item noch nicht da ist": German,
 		"¿Cómo puedo limitar el tamaño de un archivo?":               Spanish,
 		"Comment limiter la taille des fichiers que je reçois":       French,
-		"如何回滚到 deployment readinessProbe 上一个版本":                     Chinese,
+		"如何回滚到 deployment readinessProbe 上一个版本":                      Chinese,
 		"レート制限を変更する方法 max_requests_per_second":                       Japanese,
-		"배포를 롤백하는 방법": Korean,
-		"Как можно ограничить размер файлов": Russian,
-		"what is the limit of a request":     English,
+		"배포를 롤백하는 방법":                                                Korean,
+		"Как можно ограничить размер файлов":                         Russian,
+		"what is the limit of a request":                             English,
 	} {
 		if got, ok := OfQuestion(text); !ok || got != want {
 			t.Errorf("OfQuestion(%q) = %q, %t; want %q", text, got, ok, want)
