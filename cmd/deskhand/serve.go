@@ -81,6 +81,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
+	if f.watch != "" {
+		a.settings.Watch()
+	}
 	addr, err := f.Address(flags)
 	if err != nil {
 		return err

@@ -51,6 +51,9 @@ type docsServer struct {
 	// opened is the folder's state before it was opened, so the server notices a
 	// build that ends in the meantime.
 	opened folderState
+	// Both are nil if this server builds no index itself: built is closed when the first
+	// build has ended or has taken long, and current once what was built is served.
+	built, current chan struct{}
 }
 
 // openEngine opens the index or the shelf. If neither exists and l.later is set, the docs
@@ -59,7 +62,7 @@ func (l *docsServer) openEngine() (err error) {
 	if l.shelf != "" {
 		err = l.openShelf(l.shelf)
 	} else {
-		l.opened = l.look()
+		l.opened = l.state()
 		l.engine, err = search.OpenWith(l.dir, l.searching)
 	}
 	if f := fault.Of(err); f != nil && (f.Code == "no_artifact" || f.Code == "no_library") && l.later != nil {
@@ -209,7 +212,7 @@ func (l *docsServer) close() {
 // empty if there is no metadata.json.
 type folderState struct{ metadata, data string }
 
-func (l *docsServer) look() folderState {
+func (l *docsServer) state() folderState {
 	var s folderState
 	if info, err := os.Stat(filepath.Join(l.dir, artifact.MetadataFile)); err == nil {
 		s.metadata = fileState(info)
@@ -230,45 +233,67 @@ func fileState(info os.FileInfo) string {
 // followEvery is how often the folder is checked for a new index.
 const followEvery = 500 * time.Millisecond
 
-// follow replaces the served index when the folder contains a new index. If the new
-// index cannot be opened, follow retries when any of its files changes, because a
-// program that copies an index may write metadata.json before the data file.
+// follow replaces the served index when the folder contains a new index, until ctx
+// ends. When built is closed it does so immediately, and then closes current.
 func (l *docsServer) follow(ctx context.Context) {
-	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
-	shelved := ""
+	f := &follower{docsServer: l, last: l.opened, gone: l.opened.metadata == ""}
 	if libraries := l.libraries.Load(); libraries != nil {
-		shelved = libraries.opened
+		f.shelved = libraries.opened
 	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
+	built := l.built
 	for {
 		select {
 		case <-ctx.Done():
+			if built != nil {
+				close(l.current)
+			}
 			return
 		case <-tick.C:
+			f.look()
+		case <-built:
+			f.look()
+			built = nil
+			close(l.current)
 		}
-		if l.libraries.Load() != nil {
-			shelved = l.followShelf(shelved)
-			continue
-		}
-		if shelf := l.appeared(last); shelf != "" {
-			shelved = l.useShelf(shelf)
-			continue
-		}
-		if l.shelf != "" {
-			continue // the index folder is not served
-		}
-		now := l.look()
-		if gone = l.logGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
-			continue
-		}
-		last = now
-		err := l.reload()
-		if err != nil && (failed == nil || err.Error() != failed.Error()) {
-			l.log.Error("cannot reload the index; serving the old one", "index", l.dir, "error", err)
-		}
-		failed = err
 	}
+}
+
+// follower knows which index or shelf its docsServer served last.
+type follower struct {
+	*docsServer
+	last    folderState // of the index
+	failed  error       // why the index in the state last was not opened
+	gone    bool        // there is no index, and this was logged
+	shelved string      // state of the shelf
+}
+
+// look replaces the served index or shelf if there is a new one. If a new index cannot be
+// opened, look retries when any of its files has changed, because a program that copies
+// an index may write metadata.json before the data file.
+func (f *follower) look() {
+	if f.libraries.Load() != nil {
+		f.shelved = f.followShelf(f.shelved)
+		return
+	}
+	if shelf := f.appeared(f.last); shelf != "" {
+		f.shelved = f.useShelf(shelf)
+		return
+	}
+	if f.shelf != "" {
+		return // the index folder is not served
+	}
+	now := f.state()
+	if f.gone = f.logGone(f.gone, now); f.gone || now.metadata == f.last.metadata && (f.failed == nil || now.data == f.last.data) {
+		return
+	}
+	f.last = now
+	err := f.reload()
+	if err != nil && (f.failed == nil || err.Error() != f.failed.Error()) {
+		f.log.Error("cannot reload the index; serving the old one", "index", f.dir, "error", err)
+	}
+	f.failed = err
 }
 
 // logGone logs, once, that the folder no longer holds an index.

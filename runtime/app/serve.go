@@ -214,12 +214,14 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 		}
 		d.Start(upstreamPatience)
 	}
+	run := func(context.Context) {}
 	if s.Watch.Dir != "" {
-		if err := s.watch(ctx); err != nil {
+		if run, err = s.watch(); err != nil {
 			return nil, err
 		}
 	}
 	if !s.has("docs") {
+		s.background.Go(func() { run(ctx) })
 		return stdin, s.lib.serve(s.options)
 	}
 	if s.lib.later == nil {
@@ -231,24 +233,28 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	if s.Watch.Dir == "" && s.lib.opened == (folderState{}) && s.lib.libraries.Load() == nil {
 		s.log.Warn("serving without docs for now", "reason", s.lib.missing(), "hint", fault.Of(s.lib.missing()).Hint)
 	}
+	s.background.Go(func() { run(ctx) })
 	s.background.Go(func() { s.lib.follow(ctx) })
 	return stdin, nil
 }
 
-// watch builds the index immediately and whenever the folder changes. It returns when
-// an index can be served, or after firstWait, because clients do not wait long.
-func (s *server) watch(ctx context.Context) error {
+// watch returns a function that builds the index immediately and whenever the folder
+// changes. The server answers a client's greeting at once; lists and calls wait for the
+// first build.
+func (s *server) watch() (run func(context.Context), err error) {
 	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if w.options.Embedder, err = s.Watch.Embedder(); err != nil {
-		return err
+		return nil, err
 	}
 	s.lib.later = w.later
-	ready := make(chan error, 1)
-	s.background.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
-	return <-ready
+	if s.has("docs") {
+		s.lib.built, s.lib.current = w.built, make(chan struct{})
+		s.options.Ready = s.lib.current
+	}
+	return w.run, nil
 }
 
 // asksFor returns the context to record with this process's questions: the attempt, if

@@ -299,7 +299,7 @@ func (l *docsServer) appeared(last folderState) string {
 		return ""
 	}
 	dir := l.shelf
-	if dir == "" && l.shelfLater != nil && l.look().metadata == "" {
+	if dir == "" && l.shelfLater != nil && l.state().metadata == "" {
 		dir, _ = l.shelfLater() // after an error, the next tick tries again
 	}
 	if dir == "" {

@@ -33,11 +33,13 @@ type watcher struct {
 	// why holds the reason for which there is no index even though a build has ended.
 	// It is nil if no build failed.
 	why atomic.Pointer[error]
+	// built is closed when the first build has ended, or has taken firstWait.
+	built chan struct{}
 }
 
 const (
-	// firstWait is how long the first build may delay serving. Clients wait a few seconds
-	// for a server's first answer.
+	// firstWait is how long lists and calls wait for the first build. Most clients ask for
+	// the list of tools only once, and wait a few seconds for it.
 	firstWait = 2 * time.Second
 	// settle is how long a folder must be quiet before it is built, because editors and
 	// checkouts write many files in a row.
@@ -64,35 +66,24 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", dir, err)
 	}
-	return &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log}, nil
+	return &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log, built: make(chan struct{})}, nil
 }
 
-// run builds the index, and rebuilds it on every change until ctx ends. It calls ready
-// once: when the first build has ended, or after firstWait. ready gets an error if the
-// first build failed before that and there is no earlier index.
-func (w *watcher) run(ctx context.Context, ready func(error)) {
+// run builds the index, and rebuilds it on every change until ctx ends. It closes
+// w.built when the first build has ended, or after firstWait.
+func (w *watcher) run(ctx context.Context) {
 	defer w.events.Close()
-	var once sync.Once
-	early := time.AfterFunc(firstWait, func() { once.Do(func() { ready(nil) }) })
-	defer early.Stop()
+	built := sync.OnceFunc(func() { close(w.built) })
+	defer time.AfterFunc(firstWait, built).Stop()
+	defer built()
 	w.follow(w.options.Dir)
-	err := w.build(ctx)
-	if err != nil && ctx.Err() == nil && w.servable() {
-		w.tell(err)
-		err = nil
-	}
-	serves := true
-	once.Do(func() {
-		serves = err == nil
-		ready(err)
-	})
-	if !serves {
-		return
-	}
-	if err != nil && ctx.Err() == nil {
-		w.why.Store(&err)
+	if err := w.build(ctx); err != nil && ctx.Err() == nil {
+		if !w.servable() {
+			w.why.Store(&err)
+		}
 		w.tell(err)
 	}
+	built()
 	w.loop(ctx)
 }
 

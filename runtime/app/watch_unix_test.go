@@ -61,15 +61,12 @@ func TestWatchFollowsTheFileOfPhrases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan error, 1)
 	var done sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
-	done.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
+	done.Go(func() { w.run(ctx) })
 	defer done.Wait()
 	defer stop()
-	if err := <-ready; err != nil {
-		t.Fatal(err)
-	}
+	<-w.built
 	put("phrases.jsonl", `{"chunk_id": "tides.md#_preamble", "phrases": ["when is high water"]}`+"\n")
 	waittest.Until(t, "an index with the new phrase", func() (bool, any) {
 		r, err := artifact.Open(out)

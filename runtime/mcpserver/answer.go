@@ -312,6 +312,9 @@ func (s *Server) protocolError(doing string, err error) error {
 func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		ctx = s.from(ctx, req)
+		if err := s.untilReady(ctx, method); err != nil {
+			return nil, err
+		}
 		switch method {
 		case "initialize", "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 			s.met(ctx, method, req)
@@ -343,6 +346,34 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, err
 		}
 		return s.shaped(ctx, req, result), nil
+	}
+}
+
+// untilReady waits for [Options.Ready], unless the answer to method does not depend on
+// the catalog or, as a greeting, must come at once.
+func (s *Server) untilReady(ctx context.Context, method string) error {
+	kind, _, _ := strings.Cut(method, "/")
+	if s.opts.Ready == nil || !slices.Contains([]string{"tools", "prompts", "resources", "completion"}, kind) {
+		return nil
+	}
+	select {
+	case <-s.opts.Ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ready reports whether [Options.Ready] does not make anything wait.
+func (s *Server) ready() bool {
+	if s.opts.Ready == nil {
+		return true
+	}
+	select {
+	case <-s.opts.Ready:
+		return true
+	default:
+		return false
 	}
 }
 

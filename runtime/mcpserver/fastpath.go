@@ -31,7 +31,7 @@ type fastCall struct {
 // caller that the session recorded. A request may name another caller.
 func (s *Server) fast(f *frame, known contract.Caller) (fastCall, bool) {
 	c := fastCall{id: f.id, caller: known}
-	if f.kind != call || f.method != "tools/call" {
+	if f.kind != call || f.method != "tools/call" || !s.ready() {
 		return c, false
 	}
 	var name string

@@ -65,6 +65,9 @@ type Options struct {
 	// to a fault, and returns nil for other errors. If Expected is nil, nothing is
 	// converted.
 	Expected func(error) *fault.Fault
+	// Ready, if not nil, is closed when the catalog is the one to serve. Until then,
+	// lists and calls wait; greetings and pings do not.
+	Ready <-chan struct{}
 	// Logs reports whether tools send log messages to clients; see
 	// [contract.Caller].
 	Logs bool

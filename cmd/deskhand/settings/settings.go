@@ -27,6 +27,7 @@ type Settings struct {
 	// inherited is the origin of settings that come from another deskhand process (see
 	// [tasks.Inherit]). It is empty if there are no such settings.
 	inherited string
+	watched   bool // the index is built by this process
 }
 
 // value is the value of a setting. It has one string, or any number of strings if

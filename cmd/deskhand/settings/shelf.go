@@ -35,7 +35,7 @@ func (s *Settings) NamesShelf() bool { return s.given("shelf") }
 // configured shelf. If no shelf is configured and there is no index, it is the default
 // shelf, provided that it has libraries. If the index is used, ServedShelf returns "".
 func (s *Settings) ServedShelf() (string, error) {
-	if s.given("index") {
+	if s.given("index") || s.watched {
 		return "", nil
 	}
 	of, err := s.Shelf()
@@ -55,12 +55,13 @@ func (s *Settings) ServedShelf() (string, error) {
 // Served returns the shelf to search and serve, and the index to search with it. If the
 // index alone is served, both are empty; if the shelf alone is, own is empty.
 //
-// Both are served if the command line names a shelf and any setting names an index, or if
+// Both are served if the command line names a shelf and any setting names an index (as
+// [Settings.Watch] does), or if
 // the configuration lists libraries and there is an index, unless the command line names
 // only one of them.
 func (s *Settings) Served() (dir, own string, err error) {
 	switch {
-	case s.flagged("shelf") && s.given("index"):
+	case s.flagged("shelf") && (s.given("index") || s.watched):
 		return s.get("shelf"), s.Index(), nil
 	case s.flagged("shelf") || s.flagged("index") || !s.hasIndex():
 		dir, err = s.ServedShelf()
@@ -126,8 +127,16 @@ func (s *Settings) Measured(library string) (dir, own string, only []string, err
 	return s.Searched(library)
 }
 
-// hasIndex reports whether there is an index in the configured or default folder.
+// Watch makes the settings those of a server that builds the index itself: it serves the
+// index even if there is none yet, or another shelf would be served instead.
+func (s *Settings) Watch() { s.watched = true }
+
+// hasIndex reports whether there is an index in the configured or default folder, or one
+// is about to be built.
 func (s *Settings) hasIndex() bool {
+	if s.watched {
+		return true
+	}
 	_, err := os.Stat(filepath.Join(s.get("index"), artifact.MetadataFile))
 	return err == nil
 }
