@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/access"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
@@ -250,5 +253,43 @@ func TestAttackDoorsATokenWithoutAnswer(t *testing.T) {
 	refused := deskhand(t, t.TempDir(), "ask", "Who?", "--to", "carol", "--detach", "--state", state)
 	if refused.code == 0 || !strings.Contains(refused.stderr, "bob") || !strings.Contains(refused.stderr, "carol") {
 		t.Errorf("ask --to carol = %d %q", refused.code, refused.stderr)
+	}
+}
+
+// A held call ends when its token is revoked, and its agent gets nothing.
+func TestAttackDoorsAHeldCallEndsWithItsToken(t *testing.T) {
+	s, state := fullHouse(t)
+	done(t, t.TempDir(), "people", "add", "bob", "--state", state)
+	token := bobsToken(t, state, "ask")
+	var all []struct{ ID string }
+	if err := json.Unmarshal([]byte(done(t, t.TempDir(), "token", "list", "--json", "--state", state)), &all); err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	hub := inboxOf(t, state)
+	list, err := hub.List(t.Context(), elicit.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := hub.Watch(t.Context(), list.Seq, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asked.Close()
+	revoked := make(chan time.Time, 1)
+	go func() {
+		if err := asked.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := exec.Command("deskhand", "token", "revoke", all[0].ID, "--state", state).Run(); err != nil {
+			t.Error(err)
+		}
+		revoked <- time.Now()
+	}()
+	_, answer := s.asks(token, "tools/call", "ask_user", `{"questions":[{"id":"q","question":"Shall I?"}],"timeout":600000}`)
+	if took := time.Since(<-revoked); took > waittest.Soon || strings.Contains(answer, "result") {
+		t.Errorf("the call ended %v after its token, with %.300q", took, answer)
+	}
+	if status, _ := s.asks(token, "tools/list", "", ""); status != http.StatusUnauthorized {
+		t.Errorf("a call with the revoked token: %d", status)
 	}
 }

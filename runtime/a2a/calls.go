@@ -428,7 +428,7 @@ func (c *calls) follow(ctx context.Context, v *a2a.Task, untilInput bool, yield 
 				return
 			}
 		}
-		if _, err := w.Next(ctx); err != nil {
+		if err := w.Wait(ctx); err != nil {
 			if ctx.Err() == nil {
 				yield(nil, c.failed(err))
 			}

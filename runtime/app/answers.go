@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
@@ -63,6 +64,10 @@ func (a *App) watchAnswers(ctx context.Context, wake chan<- struct{}) {
 	defer watch.Close()
 	for {
 		changes, err := watch.Next(ctx)
+		if errors.Is(err, store.ErrGone) {
+			err = watch.Resume(ctx, err)
+			signal(wake)
+		}
 		if err != nil {
 			return
 		}
@@ -80,6 +85,10 @@ func watchEnds(ctx context.Context, m *tasks.Manager, wake chan<- struct{}) {
 	defer watch.Close()
 	for {
 		events, err := watch.Next(ctx)
+		if errors.Is(err, store.ErrGone) {
+			err = watch.Resume(ctx, err)
+			signal(wake)
+		}
 		if err != nil {
 			return
 		}

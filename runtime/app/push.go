@@ -97,11 +97,7 @@ func (a *App) pushHook(key string) notify.Hook {
 		if m.ID != "" { // the same as that of the notification to a person; see elicit.Notice
 			once = notify.Announcement{}.OnceFor(&elicit.Request{ID: m.ID})
 		}
-		to, err := a.toldOf(ctx, m)
-		if err != nil {
-			return err
-		}
-		return a.pushTo(ctx, once, m.ID, one, m.Priority, to)
+		return a.pushTo(ctx, once, m.ID, one, m.Priority, func() (func(person string) bool, error) { return a.toldOf(ctx, m) })
 	})
 }
 
@@ -119,15 +115,20 @@ func browserID(one webpush.Subscription) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// pushTo stores a message to each browser of the people that to selects. The owner's browsers
-// have no name. A second call with the same once has no effect.
-func (a *App) pushTo(ctx context.Context, once, question string, m pushed, priority elicit.Priority, to func(person string) bool) error {
+// pushTo stores a message to each browser of the people that told's function selects. The
+// owner's browsers have no name. A second call with the same once has no effect. told is not
+// called if there are no browsers.
+func (a *App) pushTo(ctx context.Context, once, question string, m pushed, priority elicit.Priority, told func() (func(person string) bool, error)) error {
 	subscribed, err := a.subscriptions(ctx)
 	if err != nil {
 		return err
 	}
 	browsers, err := subscribed.All(ctx)
 	if err != nil || len(browsers) == 0 {
+		return err
+	}
+	to, err := told()
+	if err != nil {
 		return err
 	}
 	box, err := a.Outbox(ctx)

@@ -121,7 +121,9 @@ func (p *peoplePages) remindOne(ctx context.Context, n elicit.Notice, o notify.O
 		all = append(all, notify.Announcement{Person: elicit.Local, Once: a.Once, Lead: a.Lead})
 	}
 	return errors.Join(
-		p.app.pushTo(ctx, a.OnceFor(r), r.ID, one, r.Priority, func(person string) bool { return person == n.Person }),
+		p.app.pushTo(ctx, a.OnceFor(r), r.ID, one, r.Priority, func() (func(person string) bool, error) {
+			return func(person string) bool { return person == n.Person }, nil
+		}),
 		notify.Announce(ctx, o, r, all...))
 }
 

@@ -163,7 +163,7 @@ type watcher struct{ *store.Watcher }
 func (w watcher) Wait(ctx context.Context) error {
 	waiting, stop := context.WithTimeout(ctx, leaseTime)
 	defer stop()
-	_, err := w.Next(waiting)
+	err := w.Watcher.Wait(waiting)
 	if waiting.Err() != nil && ctx.Err() == nil {
 		return nil
 	}

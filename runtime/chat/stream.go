@@ -12,7 +12,6 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // chat serves Path.
@@ -279,26 +278,21 @@ func (f *flow) page(ctx context.Context, page Page, tell func([]placed) error) e
 // watch signals ring once at the start, and whenever a request of any attempt
 // changes.
 func (f *flow) watch(ctx context.Context, attempt string, ring chan<- struct{}) error {
-	open := func() (*elicit.Watcher, error) {
-		list, err := f.hub.List(ctx, elicit.Filter{AttemptID: attempt, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		return f.hub.Watch(ctx, list.Seq, "")
+	list, err := f.hub.List(ctx, elicit.Filter{AttemptID: attempt, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("watch questions: %w", err)
 	}
-	w, err := open()
+	w, err := f.hub.Watch(ctx, list.Seq, "")
+	if err != nil {
+		return fmt.Errorf("watch questions: %w", err)
+	}
+	defer w.Close()
 	for err == nil {
 		select {
 		case ring <- struct{}{}:
 		default:
 		}
-		_, err = w.Next(ctx)
-		if err != nil {
-			w.Close()
-		}
-		if errors.Is(err, store.ErrGone) { // so far behind that only the current state matters
-			w, err = open()
-		}
+		err = w.Wait(ctx)
 	}
 	return fmt.Errorf("watch questions: %w", err)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // Surface is a way to reach a person from this process, for example the terminal or
@@ -204,6 +205,15 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 	defer w.Close()
 	for {
 		changes, err := w.Next(ctx)
+		if errors.Is(err, store.ErrGone) { // this machine was asleep for days
+			if err = w.Resume(ctx, err); err == nil {
+				r, err = h.Get(ctx, id)
+			}
+			if err != nil || done(&r) {
+				return r.ForAsker(), err
+			}
+			changes = []Change{{Action: Action{Type: AskerLeft}}}
+		}
 		if err != nil {
 			return Request{}, err
 		}

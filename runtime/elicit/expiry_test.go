@@ -16,9 +16,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// bubble runs f with fake time, over SQLite in a folder.
-func bubble(t *testing.T, f func(t *testing.T, open func(Options) *Hub)) {
-	place := t.TempDir()
+// bubble runs f with fake time, over SQLite in a folder, which may be given.
+func bubble(t *testing.T, f func(t *testing.T, open func(Options) *Hub), folder ...string) {
+	place := append(folder, t.TempDir())[0]
 	synctest.Test(t, func(t *testing.T) {
 		var close []func()
 		defer func() {
@@ -272,6 +272,32 @@ func TestAnAnswerAfterTheDeadlineIsLateThoughNobodyNoticedIt(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A machine that slept for days finds that the feed no longer has what happened meanwhile.
+func TestAWaitingCallGetsWhatWasAnsweredWhileItsMachineSlept(t *testing.T) {
+	place := t.TempDir()
+	bubble(t, func(t *testing.T, open func(Options) *Hub) {
+		h, person := open(attended), open(Options{})
+		db, err := store.Open(store.ByClock(t.Context()), place, Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		r := greeting()
+		r.Trigger = CLI
+		r = mustOpen(t, h, r)
+		waiting := beside(func() (Request, error) { return h.Wait(t.Context(), r.ID) })
+		time.Sleep(time.Second) // the call follows the feed, and next looks after a pause
+		must(t, person, accept(r.ID, "Ada"))
+		mustOpen(t, person, greeting()) // the newest event is never removed
+		if n, err := db.Prune(t.Context(), time.Now().Add(time.Hour)); n == 0 || err != nil {
+			t.Fatalf("Prune = %d, %v", n, err)
+		}
+		if got := <-waiting; got.err != nil || got.r.Answers["name"].Value == nil || got.r.Answers["name"].Value.Text != "Ada" {
+			t.Errorf("Wait = %+v, %v; want the answer", got.r, got.err)
+		}
+	}, place)
 }
 
 func TestHistoryIsKeptForItsTimeAndNoLonger(t *testing.T) {

@@ -148,6 +148,14 @@ func (w *Watcher) Next(ctx context.Context) ([]Change, error) {
 	}
 }
 
+// Wait and Resume are those of [store.Watcher].
+func (w *Watcher) Wait(ctx context.Context) error {
+	_, err := w.Next(ctx)
+	return w.Resume(ctx, err)
+}
+
+func (w *Watcher) Resume(ctx context.Context, err error) error { return w.events.Resume(ctx, err) }
+
 // decoder decodes each event once for all of a hub's watchers.
 type decoder struct {
 	mu     sync.Mutex

@@ -395,6 +395,17 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 	if err != nil {
 		return nil, err
 	}
+	tokensOf, projectsOf := map[string][]Token{}, map[string][]string{} // by name
+	for _, t := range tokens {
+		if t.Ended(tx.Now) == "" {
+			tokensOf[t.For] = append(tokensOf[t.For], t)
+		}
+	}
+	for project, names := range projects {
+		for _, name := range names {
+			projectsOf[name] = append(projectsOf[name], project)
+		}
+	}
 	rows, err := tx.Query(ctx, "SELECT name, scopes, added, guest, roles, mail, quiet, zone, quiet_except, turn, signed FROM people WHERE removed = 0 ORDER BY folded")
 	if err != nil {
 		return nil, fmt.Errorf("read people: %w", err)
@@ -406,24 +417,17 @@ func list(ctx context.Context, tx *store.Tx) ([]Person, error) {
 		if err := rows.Scan(&p.Name, &scopes, &added, &guest, &roles, &p.Mail, &p.Quiet, &p.Zone, &p.QuietExcept, &turn, &signed); err != nil {
 			return nil, fmt.Errorf("read person: %w", err)
 		}
-		p.Scopes, p.Added, p.Guest, p.Projects = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, []string{}
+		p.Scopes, p.Added, p.Guest, p.Projects = splitScopes(scopes), time.UnixMilli(added).UTC(), guest == 1, append([]string{}, projectsOf[p.Name]...)
 		p.Roles = strings.Fields(roles)
 		p.Boundary = projects.Boundary(p.Name, p.Guest)
-		for project, names := range projects {
-			if slices.Contains(names, p.Name) {
-				p.Projects = append(p.Projects, project)
-			}
-		}
 		slices.Sort(p.Projects)
 		may := slices.Contains(p.Scopes, access.Answer)
 		p.Reachable = may
 		way := may && (turn == signed || invited[p.Name])
-		for _, t := range tokens {
-			if t.For == p.Name && t.Ended(tx.Now) == "" {
-				p.Tokens++
-				p.Reachable = p.Reachable || slices.Contains(t.Scopes, access.Answer)
-				way = way || slices.Contains(t.Scopes, access.Answer)
-			}
+		for _, t := range tokensOf[p.Name] {
+			p.Tokens++
+			p.Reachable = p.Reachable || slices.Contains(t.Scopes, access.Answer)
+			way = way || slices.Contains(t.Scopes, access.Answer)
 		}
 		if !p.Reachable {
 			p.Lacking = p.Name + " may not answer questions"

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -31,6 +33,14 @@ const (
 	tailBytes  = 4 << 20
 )
 
+// Watchers of a topic or of everything are woken in groups of wakeAtOnce, with pauses of
+// wakePause. If thousands were woken together, a new connection would be accepted only after
+// all of them had run (BenchmarkWatchers).
+const (
+	wakeAtOnce = 32
+	wakePause  = time.Millisecond
+)
+
 // feed holds the newest events for this process's watchers.
 type feed struct {
 	db *DB
@@ -43,6 +53,11 @@ type feed struct {
 	bytes    int     // size of the data in tail
 	last     int64   // sequence number of the newest event seen, while pump runs
 	err      error   // the reason why newer events cannot be read
+
+	losses int // how often a crash of the database has lost events that were seen
+
+	due    []*Watcher // watchers to wake, each once
+	waking bool       // a timer will wake more of them
 }
 
 // pump is the goroutine that reads events appended by other processes.
@@ -73,6 +88,7 @@ func (f *feed) join(w *Watcher, head int64) error {
 		f.watchers[w.filter] = map[*Watcher]struct{}{}
 	}
 	f.watchers[w.filter][w] = struct{}{}
+	w.losses = f.losses
 	if f.pump == nil {
 		f.tail, f.bytes, f.last, f.err = nil, 0, head, nil
 		ctx, cancel := context.WithCancel(context.Background())
@@ -105,7 +121,11 @@ func (f *feed) close() {
 	f.mu.Lock()
 	p := f.pump
 	f.closed, f.pump, f.tail = true, nil, nil
-	f.wakeAll()
+	for _, group := range f.watchers {
+		for w := range group {
+			w.ring()
+		}
+	}
 	f.mu.Unlock()
 	if p != nil {
 		p.stop()
@@ -155,7 +175,12 @@ func (f *feed) catchUp(ctx context.Context, p *pump) error {
 		if f.pump == p {
 			f.err = nil
 			f.add(events)
-			if gone {
+			switch {
+			case gone && seen < after: // the database has crashed
+				f.losses++
+				f.last = seen
+				f.skip(seen)
+			case gone:
 				f.skip(seen)
 			}
 		}
@@ -201,11 +226,10 @@ func (f *feed) add(events []Event) {
 		f.tail = append(f.tail, e)
 		f.bytes += len(e.Data)
 		f.last = e.Seq
-		for _, filter := range [...]Filter{{}, {Topic: e.Topic}, {Topic: e.Topic, Key: e.Key}} {
-			for w := range f.watchers[filter] {
-				w.ring()
-			}
+		for w := range f.watchers[Filter{Topic: e.Topic, Key: e.Key}] {
+			w.ring() // few, and some of them are agents' calls that have their answer now
 		}
+		f.wake(Filter{Topic: e.Topic}, Filter{})
 	}
 	for len(f.tail) > tailEvents || f.bytes > tailBytes {
 		f.bytes -= len(f.tail[0].Data)
@@ -223,9 +247,36 @@ func (f *feed) skip(seq int64) {
 }
 
 func (f *feed) wakeAll() {
-	for _, group := range f.watchers {
-		for w := range group {
-			w.ring()
+	f.wake(slices.Collect(maps.Keys(f.watchers))...)
+}
+
+// wake wakes the watchers with these filters, the first of them immediately.
+func (f *feed) wake(filters ...Filter) {
+	for _, filter := range filters {
+		for w := range f.watchers[filter] {
+			if !w.due {
+				w.due, f.due = true, append(f.due, w)
+			}
 		}
 	}
+	if !f.waking {
+		f.wakeGroup()
+	}
+}
+
+func (f *feed) wakeGroup() {
+	n := min(len(f.due), wakeAtOnce)
+	for _, w := range f.due[:n] {
+		w.due = false
+		w.ring()
+	}
+	if f.due, f.waking = f.due[n:], n < len(f.due); !f.waking {
+		f.due = nil
+		return
+	}
+	time.AfterFunc(wakePause, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.wakeGroup()
+	})
 }

@@ -263,6 +263,8 @@ const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 // After a crash or a failover, changes that did not wait for the disk may be lost, and other
 // processes may have seen their events. So no later event gets one of their numbers, which
 // those processes would skip. There are never as many such changes as numbers are skipped.
+// The events before count as pruned, so that every follower reads the state again: it may show
+// a change that was lost.
 //
 // markCrash inserts the row that such a crash has removed, while the writers' lock is held.
 // skipLost skips the numbers in a statement of its own, for a transaction that then reads the
@@ -270,13 +272,14 @@ const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 const (
 	markCrash = "lost AS (INSERT INTO crash_marker (id) VALUES (1) ON CONFLICT DO NOTHING RETURNING id)"
 	skipped   = "1000000"
-	skipLost  = "WITH " + markCrash + " UPDATE feed SET seq = seq + " + skipped + " FROM lost WHERE feed.id = 1"
+	skipLost  = "WITH " + markCrash + " UPDATE feed SET seq = seq + " + skipped + ", pruned = seq + " + skipped + " FROM lost WHERE feed.id = 1"
 )
 
 // Statements that give numbers to $1 events. takeAfterCrash skips numbers as skipLost does.
 const (
 	takeNumbers    = "numbers AS (UPDATE feed SET seq = seq + $1 WHERE id = 1 RETURNING seq - $1 AS before)"
-	takeAfterCrash = markCrash + ", numbers AS (UPDATE feed SET seq = seq + $1 + (SELECT count(*) FROM lost) * " + skipped + " WHERE id = 1 RETURNING seq - $1 AS before)"
+	takeAfterCrash = markCrash + ", numbers AS (UPDATE feed SET seq = seq + $1 + (SELECT count(*) FROM lost) * " + skipped +
+		", pruned = CASE WHEN EXISTS (SELECT 1 FROM lost) THEN seq + " + skipped + " ELSE pruned END WHERE id = 1 RETURNING seq - $1 AS before)"
 )
 
 // setLocal sets the settings of one transaction. Without synchronous_commit, the

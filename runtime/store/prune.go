@@ -40,7 +40,7 @@ func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, e
 		if removed, err = result.RowsAffected(); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "UPDATE feed SET pruned = ? WHERE id = 1", last)
+		_, err = tx.Exec(ctx, "UPDATE feed SET pruned = ? WHERE id = 1 AND pruned < ?", last, last)
 		return err
 	})
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 var (
 	// ErrGone is returned to a watcher whose position is not in the feed, or is
-	// no longer in the feed. Read the state again and watch from there.
+	// no longer in the feed, for example after a crash of the database. Read the state
+	// again and watch from there.
 	ErrGone = errors.New("the feed does not go back that far")
 	// ErrClosed is returned by the watchers of a closed store.
 	ErrClosed = errors.New("the store is closed")
@@ -34,6 +35,8 @@ type Watcher struct {
 	filter Filter
 	seq    int64
 	wake   chan struct{} // buffered, capacity 1
+	due    bool          // it is in feed.due
+	losses int           // that it knows of
 }
 
 // Watch follows the events after seq. 0 is the beginning of the feed. Take seq
@@ -109,6 +112,28 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
+// Wait waits for events like Next, for callers that then read the state. It does not return
+// [ErrGone]: events that the feed no longer contains are events too.
+func (w *Watcher) Wait(ctx context.Context) error {
+	_, err := w.Next(ctx)
+	return w.Resume(ctx, err)
+}
+
+// Resume moves the watcher to the end of the feed if err, from Next, is [ErrGone], and then
+// returns nil. The caller must then read the state, because the watcher has missed events, for
+// example while the machine was asleep. Resume returns any other err.
+func (w *Watcher) Resume(ctx context.Context, err error) error {
+	if !errors.Is(err, ErrGone) {
+		return err
+	}
+	head, _, err := w.db.ends(ctx)
+	if err != nil {
+		return fmt.Errorf("read feed: %w", err)
+	}
+	w.seq = head
+	return nil
+}
+
 // take returns the events in memory that w has not seen. behind reports whether
 // w needs older events, which are not in memory.
 func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
@@ -116,6 +141,10 @@ func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
 	defer f.mu.Unlock()
 	if _, joined := f.watchers[w.filter][w]; f.closed || !joined {
 		return nil, false, ErrClosed
+	}
+	if w.losses < f.losses {
+		w.losses = f.losses
+		return nil, false, ErrGone
 	}
 	first := f.last - int64(len(f.tail)) // the events after first are all in memory
 	if w.seq < first {
@@ -164,7 +193,7 @@ func (tx *Tx) Events(ctx context.Context, seq int64, filter Filter, limit int) (
 	if err := tx.QueryRow(ctx, "SELECT pruned FROM feed WHERE id = 1").Scan(&pruned); err != nil {
 		return nil, fmt.Errorf("read feed: %w", err)
 	}
-	if seq < pruned {
+	if seq < pruned || seq > tx.Seq {
 		return nil, ErrGone
 	}
 	where, args := "seq > ?", []any{seq}

@@ -247,9 +247,10 @@ func TestAPlaceThatIsGoneIsRefused(t *testing.T) {
 func TestAProcessThatSleptTooLongGoesOn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		asleep, awake := open(t, place, notes), open(t, place, notes)
-		old := watch(t, asleep, 0, store.Filter{})
+		old, bell := watch(t, asleep, 0, store.Filter{}), watch(t, asleep, 0, store.Filter{Topic: "notes"})
 		mustWrite(t, awake, "k", "before")
 		read(t, old, 1, true)
+		read(t, bell, 1, true)
 		wake := store.HoldReaders(asleep)
 		for i := range 5 {
 			mustWrite(t, awake, "k", fmt.Sprint(i))
@@ -263,10 +264,18 @@ func TestAProcessThatSleptTooLongGoesOn(t *testing.T) {
 		if events, err := old.Next(ctx); !errors.Is(err, store.ErrGone) {
 			t.Errorf("Next = %v, %v; want ErrGone", events, err)
 		}
+		if err := old.Resume(ctx, store.ErrGone); err != nil {
+			t.Errorf("Resume = %v", err)
+		}
+		if err := bell.Wait(ctx); err != nil {
+			t.Errorf("Wait = %v, want an event", err)
+		}
 		w := watch(t, asleep, 6, store.Filter{})
 		mustWrite(t, awake, "k", "after")
-		if got := read(t, w, 1, true); string(got[0].Data) != "after" {
-			t.Errorf("the event after sleep is %s, want after", got[0].Data)
+		for name, w := range map[string]*store.Watcher{"a new": w, "a resumed": old, "a waiting": bell} {
+			if got := read(t, w, 1, true); string(got[0].Data) != "after" {
+				t.Errorf("%s watcher's event after sleep is %s, want after", name, got[0].Data)
+			}
 		}
 	})
 }

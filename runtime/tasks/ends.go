@@ -32,9 +32,7 @@ func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) 
 		for mine := false; !mine; {
 			events, err := w.Next(ctx)
 			if errors.Is(err, store.ErrGone) { // this watcher was too slow: check again, and watch from here
-				w.Close()
-				w, err = m.Watch(ctx, -1, "")
-				mine = true
+				mine, err = true, w.Resume(ctx, err)
 			}
 			if err != nil {
 				return err

@@ -77,6 +77,9 @@ type Watcher struct {
 	seen   map[string]bool // tasks of events without a project, and whether the caller knows of them
 }
 
+// ErrGone is [store.ErrGone], for packages that do not know the store.
+var ErrGone = store.ErrGone
+
 // Watch follows the events after seq. If id is not empty, it selects the events
 // of the attempt with that ID, or the events that concern the task or project
 // itself. A negative seq means the end of the feed. Watch returns
@@ -100,6 +103,14 @@ func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, er
 
 // Close stops the watcher.
 func (w *Watcher) Close() { w.events.Close() }
+
+// Wait and Resume are those of [store.Watcher].
+func (w *Watcher) Wait(ctx context.Context) error {
+	_, err := w.Next(ctx)
+	return w.Resume(ctx, err)
+}
+
+func (w *Watcher) Resume(ctx context.Context, err error) error { return w.events.Resume(ctx, err) }
 
 // Next waits for events and returns them in order. An event that cannot be
 // decoded, for example from a newer version, has an empty Type. Next returns

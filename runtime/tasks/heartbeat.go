@@ -146,7 +146,7 @@ func (r *run) watchStops(ctx context.Context, seq int64) {
 	defer w.Close()
 	for {
 		events, err := w.Next(ctx)
-		if err != nil {
+		if w.Resume(ctx, err) != nil { // what it has missed, the heartbeat finds
 			return
 		}
 		for _, e := range events {

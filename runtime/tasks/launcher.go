@@ -68,7 +68,7 @@ func (m *Manager) Launch(ctx context.Context) error {
 			return err
 		}
 		next, cancel := context.WithTimeout(ctx, m.options.Lease/4)
-		_, err = watch.Next(next)
+		err = watch.Wait(next)
 		cancel()
 		if err != nil && next.Err() == nil {
 			return err

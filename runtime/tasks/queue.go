@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,14 +132,8 @@ func (m *Manager) ServeQueue(ctx context.Context, o QueueOptions) error {
 			m.options.Log.Warn("cannot take queued attempts", "error", err) // for example while the database restarts
 		}
 		next, cancel := context.WithTimeout(ctx, m.options.Lease/4)
-		if _, err = watch.Next(next); err != nil {
+		if err = watch.Wait(next); err != nil {
 			<-next.Done() // not faster than this, whatever the error
-		}
-		if errors.Is(err, store.ErrGone) {
-			watch.Close()
-			if again, err := m.Watch(ctx, -1, ""); err == nil {
-				watch = again
-			}
 		}
 		cancel()
 	}

@@ -3,13 +3,11 @@ package attempts
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -137,23 +135,13 @@ func (b board) Diff(ctx context.Context, attempt string, to io.Writer) error {
 }
 
 func (b board) Watch(ctx context.Context, changed func()) error {
-	for {
-		err := b.watch(ctx, changed)
-		if !errors.Is(err, store.ErrGone) {
-			return err
-		}
-		changed() // what the feed no longer has is read again
-	}
-}
-
-func (b board) watch(ctx context.Context, changed func()) error {
 	w, err := b.c.Manager.Watch(ctx, -1, "")
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	for {
-		if _, err := w.Next(ctx); err != nil {
+		if err := w.Wait(ctx); err != nil {
 			return err
 		}
 		changed()

@@ -123,7 +123,7 @@ func (c *Command) pause(ctx context.Context, id string) error {
 	defer watch.Close()
 	next, cancel := context.WithTimeout(ctx, pauseTime)
 	defer cancel()
-	if _, err = watch.Next(next); next.Err() != nil {
+	if err = watch.Wait(next); next.Err() != nil {
 		return ctx.Err()
 	}
 	return err
@@ -175,7 +175,7 @@ func (c *Command) followStatus(ctx context.Context, id string) error {
 		}
 		// The watch does not report questions, so check again after a while.
 		next, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err = watch.Next(next)
+		err = watch.Wait(next)
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()

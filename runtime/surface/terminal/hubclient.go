@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // Channel names the terminal in the record of an answer.
@@ -153,9 +154,8 @@ func (d *hubClient) present(id string) error {
 	return err
 }
 
-// follow calls told with every request that changes after seq, until ctx ends.
-// If id is not empty, it follows only the request with that ID. A request that
-// was removed has an empty status.
+// follow calls told with a request whenever it changes after seq, until ctx ends. A request
+// that was removed has an empty status.
 func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(elicit.Request)) error {
 	w, err := d.hub.Watch(ctx, seq, id)
 	if err != nil {
@@ -164,6 +164,9 @@ func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(
 	defer w.Close()
 	for {
 		changes, err := w.Next(ctx)
+		if errors.Is(err, store.ErrGone) { // this machine was asleep for days
+			changes, err = []elicit.Change{{Action: elicit.Action{RequestID: id}}}, w.Resume(ctx, err)
+		}
 		if err != nil {
 			return err
 		}

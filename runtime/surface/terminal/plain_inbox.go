@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // talkInbox is the line mode of the inbox.
@@ -101,12 +103,18 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 // seq.
 func awaitNew(ctx context.Context, h *elicit.Hub, seq int64) error {
 	w, err := h.Watch(ctx, seq, "")
+	if errors.Is(err, store.ErrGone) {
+		return nil // the list is read again
+	}
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	for {
 		changes, err := w.Next(ctx)
+		if errors.Is(err, store.ErrGone) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

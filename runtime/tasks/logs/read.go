@@ -257,7 +257,7 @@ func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query,
 	}
 	defer w.Close()
 	for {
-		if _, err := w.Next(until); err != nil {
+		if err := w.Wait(until); err != nil {
 			if until.Err() != nil && ctx.Err() == nil {
 				return page, nil // no new entry
 			}

@@ -257,12 +257,11 @@ type watcher struct {
 // Wait implements [contract.Watcher]. It reports the deadline once.
 func (w *watcher) Wait(ctx context.Context) error {
 	if w.until.IsZero() {
-		_, err := w.Next(ctx)
-		return err
+		return w.Watcher.Wait(ctx)
 	}
 	waiting, stop := context.WithDeadline(ctx, w.until)
 	defer stop()
-	_, err := w.Next(waiting)
+	err := w.Watcher.Wait(waiting)
 	if waiting.Err() != nil && ctx.Err() == nil {
 		w.until = time.Time{}
 		return nil

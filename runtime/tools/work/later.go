@@ -179,13 +179,5 @@ func (k pendingCalls) Watch(ctx context.Context, id string) (contract.Watcher, e
 	if err != nil {
 		return nil, err
 	}
-	return watcher{w}, nil
-}
-
-type watcher struct{ *tasks.Watcher }
-
-// Wait implements [contract.Watcher].
-func (w watcher) Wait(ctx context.Context) error {
-	_, err := w.Next(ctx)
-	return err
+	return w, nil
 }

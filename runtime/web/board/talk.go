@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -214,6 +215,10 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 		seq = -1
 	}
 	watcher, err := m.Watch(ctx, seq, id)
+	if errors.Is(err, tasks.ErrGone) { // the page was asleep for days
+		first = true
+		watcher, err = m.Watch(ctx, -1, id)
+	}
 	if err != nil {
 		return err
 	}

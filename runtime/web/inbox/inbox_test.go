@@ -73,7 +73,12 @@ func open(t testing.TB) *site {
 
 func openWith(t testing.TB, o elicit.Options) *site {
 	t.Helper()
-	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema(), rules.Schema())
+	return openOver(t, t.TempDir(), o)
+}
+
+func openOver(t testing.TB, place string, o elicit.Options) *site {
+	t.Helper()
+	db, err := store.Open(context.Background(), place, elicit.Schema(), rules.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

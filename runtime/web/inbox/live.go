@@ -14,7 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat is the interval at which a silent stream sends an event. Proxies
+// heartbeat is the interval at which a stream sends an event even if nothing changes. Proxies
 // close a stream that is silent for 30 seconds. The script treats a stream as
 // ended after 40 seconds of silence.
 const heartbeat = 15 * time.Second
@@ -67,21 +67,20 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 		return nil // the window was closed
 	}
 	for {
-		wait, cancel := context.WithDeadline(ctx, stream.sent.Add(heartbeat))
-		changes, err := watcher.Next(wait)
-		cancel()
+		wait, end := context.WithTimeout(ctx, heartbeat)
+		err := stream.follow(wait, watcher)
+		end()
 		switch {
 		case ctx.Err() != nil, errors.Is(err, store.ErrClosed):
 			return nil
 		case errors.Is(err, context.DeadlineExceeded):
-			err = stream.send("event: beat\ndata: 1\n\n")
-		case err != nil: // the watcher is too far behind, or the feed cannot be read
+			if err := stream.send("event: beat\ndata: 1\n\n"); err != nil {
+				return nil
+			}
+		case errors.Is(err, store.ErrGone): // the watcher is too far behind, or a crash lost what the window shows
 			_ = stream.send(reset) // fails only if the window was closed
 			return nil
-		default:
-			err = stream.changes(changes)
-		}
-		if err != nil {
+		default: // the window was closed, or the feed cannot be read, and the window connects again
 			return nil
 		}
 	}
@@ -94,19 +93,26 @@ type stream struct {
 	in      *Inbox
 	w       http.ResponseWriter
 	control *http.ResponseController
-	sent    time.Time // when the last event was sent
 }
 
 func (s *stream) send(text string) error {
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}
-	return s.flush()
+	return s.control.Flush()
 }
 
-func (s *stream) flush() error {
-	s.sent = time.Now()
-	return s.control.Flush()
+// follow sends changes until ctx ends.
+func (s *stream) follow(ctx context.Context, watcher *elicit.Watcher) error {
+	for {
+		changes, err := watcher.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.changes(changes); err != nil {
+			return err
+		}
+	}
 }
 
 func (s *stream) changes(changes []elicit.Change) error {
@@ -127,7 +133,7 @@ func (s *stream) changes(changes []elicit.Change) error {
 	if !sent {
 		return nil
 	}
-	return s.flush()
+	return s.control.Flush()
 }
 
 // onNoPage reports whether a change shows on no page.

@@ -333,6 +333,23 @@ export const stories = {
     assert.equal((await desk.request(id)).status, 'open')
   },
 
+  async 'a draft that a crash of the database lost is sent again'(desk) {
+    const id = await askFour(desk)
+    const page = await desk.window('/inbox/' + id)
+    await page.addInitScript(() => { globalThis.EventSource = class extends EventSource { constructor(...of) { super(...of); globalThis.feed = this } } })
+    await page.reload()
+    let lost = true
+    await page.route('**/draft', route => lost ? route.fulfill({ json: { rev: 1 } }) : route.continue())
+    await page.getByLabel('What is it called?').fill('typed before the crash')
+    await page.getByText('Draft saved').waitFor()
+    assert.equal(valueOf(await desk.request(id), 'name'), undefined)
+    lost = false
+    await page.evaluate(() => { feed.dispatchEvent(new Event('reset')) })
+    await until('the draft is sent again', async () => valueOf(await desk.request(id), 'name') === 'typed before the crash')
+    assert.equal(await page.getByLabel('What is it called?').inputValue(), 'typed before the crash')
+    clean(page)
+  },
+
   async 'another window writes while a draft is on its way'(desk) {
     const id = await desk.ask('Why?')
     const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]

@@ -248,6 +248,16 @@ const question = (() => {
     flushAll();
     for (let i = 0; i < 25 && [...pending.values()].some(p => p.busy || p.dirty && connected); i++) await new Promise(done => setTimeout(done, 20));
   };
+  // keepTyped keeps what was typed in this window within a minute, because the database may
+  // have lost it in a crash. The page sends it again when it is loaded.
+  const keepTyped = () => {
+    const all = unsent(current());
+    for (const [question, at] of touched) {
+      const el = questionOf(question);
+      if (el && Date.now() - at < 60000) all[question] ??= { fields: fieldsOf(el), skip: skips(el), rev: revision };
+    }
+    keep(current(), all);
+  };
   // restore restores drafts that this browser could not send before.
   const restore = () => {
     const all = unsent(current());
@@ -396,7 +406,7 @@ const question = (() => {
     source.onerror = () => { offline(); if (source.readyState === gone) setTimeout(connect, 1000); };
     source.onmessage = m => { heard = Date.now(); seq = Number(m.lastEventId); take(JSON.parse(m.data)); };
     source.addEventListener('beat', () => { heard = Date.now(); });
-    source.addEventListener('reset', () => carrier.again());
+    source.addEventListener('reset', () => { keepTyped(); carrier.again(); });
   };
   const take = e => {
     const mine = e.client === client, here = e.id === current();
