@@ -33,6 +33,10 @@
 # make test-release   install the snapshot's Linux packages, run them, and check the manifests (needs npm; dpkg for the deb)
 
 GO ?= go
+# The same for every target, and no cgo but where the race detector needs it, so that
+# each package is compiled once for all targets that run without the detector.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+PLAIN = CGO_ENABLED=0 $(GO)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Modules that compute and share nothing with our goroutines but by locks: the race
 # detector would take half of the tests' time to watch them. SQLite is C translated
@@ -55,7 +59,7 @@ TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
 all: build
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/deskhand ./cmd/deskhand
+	$(PLAIN) build -ldflags '-s -w' -o bin/deskhand ./cmd/deskhand
 
 demo: build
 	bin/deskhand index -o bin/demo-index
@@ -70,7 +74,7 @@ test-packages:
 # These tests start the program as it is shipped, so there is nothing in them that the
 # race detector could watch; "make race" builds the program with it.
 test-program:
-	CGO_ENABLED=0 $(GO) test $(TEST_FLAGS) -timeout 30m ./cmd/deskhand
+	$(PLAIN) test $(TEST_FLAGS) -timeout 30m ./cmd/deskhand
 
 simulate:
 	SIMULATE_STEPS=$(or $(STEPS),1000000) SIMULATE_SEED=$(or $(SEED),1) $(GO) test -count 1 -timeout 2h -run 'TestSimulated' -v ./runtime/elicit ./runtime/tasks
@@ -90,13 +94,13 @@ vet:
 	$(GO) vet $(RACE) -tags agents ./runtime/tasks/executor ./cmd/deskhand
 
 staticcheck:
-	$(GO) run -exec 'env "GOFLAGS=$(RACE)"' $(STATICCHECK) ./...
+	$(GO) run -exec 'env "GOFLAGS=$(GOFLAGS) $(RACE)"' $(STATICCHECK) ./...
 
 # Programs that nobody runs are built without optimization, which takes a quarter less;
 # that for Linux is the one that test-program builds.
 cross:
 	@for p in $(PLATFORMS); do echo "build $$p"; test $$p = linux/amd64 && optimize= || optimize='-N -l'; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -gcflags="all=$$optimize" -o /dev/null ./cmd/deskhand || exit 1; done
+		GOOS=$${p%/*} GOARCH=$${p#*/} $(PLAIN) build -gcflags="all=$$optimize" -o /dev/null ./cmd/deskhand || exit 1; done
 
 # Tests compare with the golden files; this makes sure that none is stale in a
 # way that no test looks at.
@@ -105,7 +109,7 @@ golden-unchanged:
 	@git diff --exit-code --stat -- '*/testdata/*' corpus/eval/scores.txt || { echo "golden files changed: review and commit them"; exit 1; }
 
 golden:
-	UPDATE=1 CGO_ENABLED=0 $(GO) test -count=1 -run Golden ./cmd/deskhand >/dev/null
+	UPDATE=1 $(PLAIN) test -count=1 -run Golden ./cmd/deskhand >/dev/null
 	UPDATE=1 $(GO) test $(BUILT) -count=1 -run Golden $$(git grep -l 'func Test.*Golden' -- '*_test.go' ':!cmd/deskhand' | xargs -n1 dirname | sort -u | sed 's|^|./|') >/dev/null
 
 # SETS has a line for each further set: name, folder of markdown, case files.
@@ -148,13 +152,13 @@ clients: build
 
 SITE = dist/site
 site:
-	$(GO) run ./deploy/site -out $(SITE)
+	$(PLAIN) run ./deploy/site -out $(SITE)
 
 recording: build
-	$(GO) run ./deploy/recording -program bin/deskhand
+	$(PLAIN) run ./deploy/recording -program bin/deskhand
 
 test-web: build
-	$(GO) run ./deploy/site -out bin/site
+	$(PLAIN) run ./deploy/site -out bin/site
 	SITE=bin/site cmd/deskhand/testdata/web/run.sh bin/deskhand "$(PICTURES)" "$(STORY)"
 
 conformance: build
@@ -198,7 +202,7 @@ AGENT_PACKAGES = @agentclientprotocol/claude-agent-acp@0.49.0 $(PACKAGE_claude) 
 test-agents:
 	@mkdir -p bin/agents && test -f bin/agents/package.json || echo '{"private":true}' >bin/agents/package.json
 	cd bin/agents && npm install --no-audit --no-fund $(AGENT_PACKAGES)
-	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(GO) test -tags agents -count=1 -v -timeout 60m -run '^TestRealAgents' ./runtime/tasks/executor ./cmd/deskhand
+	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(PLAIN) test -tags agents -count=1 -v -timeout 60m -run '^TestRealAgents' ./runtime/tasks/executor ./cmd/deskhand
 
 # 0.4 GB under bin/agents for claude and gemini, 1.1 GB for all. codex-code is
 # codex with a model that calls tools from scripts. TABLE is written if nothing is
@@ -210,7 +214,7 @@ received: build
 	cd bin/agents && npm install --no-audit --no-fund js-tiktoken@1.0.21 $(foreach client,$(CLIENTS),$(PACKAGE_$(client))) || \
 		{ echo "make received: NOT RUN: npm did not install the clients: it needs its registry, or them in its cache"; exit 1; }
 	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(CLIENTS)" RECEIVED_PROGRAM=$(abspath bin/deskhand) RECEIVED=$(abspath $(TABLE)) \
-		$(GO) test -tags agents -count=1 -v -timeout 15m -run '^TestReceived$$' ./cmd/deskhand
+		$(PLAIN) test -tags agents -count=1 -v -timeout 15m -run '^TestReceived$$' ./cmd/deskhand
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build
@@ -218,7 +222,7 @@ model: build
 	bin/deskhand train $(patsubst %/.,%,$(sort $(wildcard $(TEXTS)/*/.))) -o indexer/embed/model/builtin.model
 
 release-snapshot:
-	$(GO) run ./deploy/release -out dist $(RELEASE)
+	$(PLAIN) run ./deploy/release -out dist $(RELEASE)
 
 test-release:
 	deploy/release/test.sh dist

@@ -15,14 +15,26 @@ import (
 func connectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "connect NAME",
-		Short: "Connect your account at an upstream MCP server",
-		Long: "Connect your account at an upstream from the configuration file. If the upstream uses a browser sign-in,\n" +
-			"open the printed link. If it uses a key, deskhand prompts for the key at a terminal without showing it,\n" +
-			"and otherwise reads it from stdin.",
-		Example:           "  deskhand connect linear\n  pass show linear/token | deskhand connect linear",
-		Args:              arguments(1, 1, "an upstream's name"),
+		Short: "Connect your account at an upstream MCP server or a forge",
+		Long: "Connect your account at an upstream from the configuration file, or at a forge (GitHub, GitLab, Gitea) by\n" +
+			"its host. If an upstream uses a browser sign-in, open the printed link. If it uses a key, or for a forge,\n" +
+			"deskhand prompts for the key or token at a terminal without showing it, and otherwise reads it from stdin.",
+		Example:           "  deskhand connect linear\n  pass show github/token | deskhand connect github.com",
+		Args:              arguments(1, 1, "an upstream's name or a forge's host"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if gateway.NamesForge(args[0]) {
+				return a.withForges(cmd.Context(), func(f *gateway.ForgeTokens) error {
+					token, err := a.ReadKey(args[0])
+					if err == nil {
+						err = f.Put(cmd.Context(), args[0], token, elicit.Local)
+					}
+					if err == nil {
+						_, err = fmt.Fprintln(a.Stdout, "the token for "+args[0]+" is stored; the first pull request shows whether "+args[0]+" accepts it")
+					}
+					return err
+				})
+			}
 			return a.withDoor(func(all *installation.App, g *gateway.Gateway) error {
 				return a.connect(cmd.Context(), all, g, args[0])
 			})
@@ -33,13 +45,12 @@ func connectCommand(a *app) *cobra.Command {
 func disconnectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "disconnect NAME",
-		Example:           "  deskhand disconnect github",
-		Short:             "Forget the credential for an upstream MCP server",
-		Args:              arguments(1, 1, "an upstream's name"),
+		Example:           "  deskhand disconnect linear\n  deskhand disconnect github.com",
+		Short:             "Forget the credential for an upstream MCP server or a forge",
+		Args:              arguments(1, 1, "an upstream's name or a forge's host"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(func(_ *installation.App, d *gateway.Gateway) error {
-				was, err := d.Disconnect(cmd.Context(), args[0])
+			told := func(was bool, err error) error {
 				if err != nil {
 					return err
 				}
@@ -49,7 +60,11 @@ func disconnectCommand(a *app) *cobra.Command {
 				}
 				_, err = fmt.Fprintln(a.Stdout, said)
 				return err
-			})
+			}
+			if gateway.NamesForge(args[0]) {
+				return a.withForges(cmd.Context(), func(f *gateway.ForgeTokens) error { return told(f.Remove(cmd.Context(), args[0])) })
+			}
+			return a.withDoor(func(_ *installation.App, d *gateway.Gateway) error { return told(d.Disconnect(cmd.Context(), args[0])) })
 		},
 	}
 }
@@ -58,27 +73,36 @@ func connectionsCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "connections",
-		Short:   "List the upstream MCP servers and who is connected to them",
+		Short:   "List the upstream MCP servers and forges, and who is connected to them",
 		Example: "  deskhand connections\n  deskhand connections --json",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if list, err := a.settings.Upstreams(); err == nil && len(list) == 0 {
+			all := []gateway.Connection{}
+			list, err := a.settings.Upstreams()
+			if err != nil || len(list) > 0 {
+				err = a.withDoor(func(_ *installation.App, d *gateway.Gateway) (err error) {
+					all, err = d.Connections(cmd.Context())
+					return err
+				})
+			} else {
 				a.Tell("no upstream is configured; add one under upstreams in deskhand.yaml")
-				if asJSON {
-					return a.JSON([]gateway.Connection{})
-				}
+			}
+			if err == nil {
+				err = a.withForges(cmd.Context(), func(f *gateway.ForgeTokens) error {
+					forges, err := f.Connections(cmd.Context())
+					all = append(all, forges...)
+					return err
+				})
+			}
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.JSON(all)
+			case len(all) == 0:
 				return nil
 			}
-			return a.withDoor(func(_ *installation.App, d *gateway.Gateway) error {
-				all, err := d.Connections(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(all)
-				}
-				return a.Connections(all)
-			})
+			return a.Connections(all)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
@@ -102,6 +126,17 @@ func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error 
 	}
 	defer end()
 	return f(all, g)
+}
+
+// withForges calls f with the stored tokens of forges.
+func (a *app) withForges(ctx context.Context, f func(*gateway.ForgeTokens) error) error {
+	all := a.installation(nil)
+	defer all.Close()
+	tokens, err := all.ForgeTokens(ctx)
+	if err != nil {
+		return err
+	}
+	return f(tokens)
 }
 
 // connect connects one upstream, either with a key or in a browser.

@@ -114,7 +114,7 @@ var workHints = fault.Hints{
 	worktree.NotFastForward:     "land with --merge, --squash or --rebase, or update the branch first: deskhand tasks update {attempt}",
 	worktree.NotSigned:          asSaid,
 	worktree.HookFailed:         "tell the agent what to fix with \"deskhand tasks say {attempt} MESSAGE\", or land without your hooks: deskhand tasks land {attempt} --no-hooks",
-	worktree.HooksChanged:       "review them, then trust them with \"deskhand tasks project set PROJECT --trust-hooks\", or land without them: deskhand tasks land {attempt} --no-hooks",
+	worktree.HooksChanged:       "review them, then trust them with \"deskhand tasks project set {project} --repo {repo} --trust-hooks\", or land without them: deskhand tasks land {attempt} --no-hooks",
 	worktree.NothingToLand:      "check what it has changed: deskhand tasks diff {attempt}",
 	worktree.NothingToUpdate:    "check its state: deskhand tasks show {attempt}",
 	worktree.TargetDirty:        asSaid,

@@ -27,9 +27,15 @@ type ran struct {
 // deskhand runs a command line in dir to its end.
 func deskhand(t testing.TB, dir string, args ...string) ran {
 	t.Helper()
+	return fed(t, dir, "", args...)
+}
+
+// fed is deskhand with a text on stdin.
+func fed(t testing.TB, dir, stdin string, args ...string) ran {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "deskhand", args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(stdin), &stdout, &stderr
 	err := cmd.Run()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("deskhand %s: %v", strings.Join(args, " "), err)

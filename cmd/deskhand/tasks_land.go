@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/console/attempts"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -26,20 +27,32 @@ func (w ways) how() worktree.How {
 	return worktree.Merge
 }
 
-// flags adds the flags to a command that lands attempts.
+// flags adds the flags to a command that lands attempts, and checks that they agree.
 func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f := cmd.Flags()
 	f.BoolVar(&w.merge, "merge", false, "create a merge commit (default)")
 	f.BoolVar(&w.squash, "squash", false, "squash the attempt's commits into one")
 	f.BoolVar(&w.rebase, "rebase", false, "rebase the attempt's commits onto the target")
 	f.BoolVar(&w.ff, "ff", false, "fast-forward only: fail if the target has commits that the attempt lacks")
-	cmd.MarkFlagsMutuallyExclusive("merge", "squash", "rebase", "ff")
 	f.StringVar(&q.Into, "into", "", "target branch (default: the attempt's)")
 	f.StringVarP(&q.Message, "message", "m", "", "commit message (default: the task's title and the agent's summary)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder is removed")
 	f.BoolVar(&q.NoHooks, "no-hooks", false, "skip your hooks")
 	allowSecrets(f, &q.Secrets.All)
 	dryRun(f, &q.DryRun)
+	exclusive(cmd, []string{"merge", "squash", "rebase", "ff"}, []string{"resolve", "dry-run"})
+}
+
+// exclusive refuses several flags of one group.
+func exclusive(cmd *cobra.Command, groups ...[]string) {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		for _, group := range groups {
+			if err := settings.Exclusive(cmd.Flags(), group...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // allowSecrets adds the flag for commands that move work to a person's branch.
@@ -86,7 +99,6 @@ func tasksLandCommand(a *app) *cobra.Command {
 	w.flags(cmd, &q)
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "have the attempt's agent resolve conflicts, and ask before landing the result")
 	askNot(cmd.Flags(), &yes)
-	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
 		q.How = w.how()
 		if resolve {
@@ -105,10 +117,9 @@ func tasksUpdateCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&w.merge, "merge", false, "create a merge commit (default)")
 	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "rebase the attempt's commits onto the target")
-	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
+	exclusive(cmd, []string{"merge", "rebase"}, []string{"resolve", "dry-run"})
 	dryRun(cmd.Flags(), &dry)
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "have the attempt's agent merge and resolve conflicts")
-	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
 		if resolve {
 			return c.ResolveOrUpdate(ctx, args[0], w.how())

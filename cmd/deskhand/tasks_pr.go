@@ -18,9 +18,9 @@ func tasksPullCommand(a *app) *cobra.Command {
 		Short: "Push an attempt's branch and open a pull request",
 		Long: "Push an attempt's branch and open a pull request in each repository that the attempt changed. The\n" +
 			"command uses gh, glab or tea if installed, and otherwise the forge's API with a token from GITHUB_TOKEN,\n" +
-			"GITLAB_TOKEN or GITEA_TOKEN, or from git's credential helpers. If you run it again, it pushes new\n" +
-			"commits and shows the results of checks and reviews. If a pull request was merged, it marks the task as\n" +
-			"done.\n\n" +
+			"GITLAB_TOKEN or GITEA_TOKEN, from \"deskhand connect HOST\", or from git's credential helpers. If you run it\n" +
+			"again, it pushes new commits and shows the results of checks and reviews. If a pull request was merged, it\n" +
+			"marks the task as done.\n\n" +
 			"With --comments, send the unresolved review comments of the open pull request to the agent, as one message\n" +
 			"with file, line and author. Each comment is sent only once.",
 		Example: "  deskhand tasks pr 3f9c1a --draft\n  deskhand tasks pr 3f9c1a --dry-run\n  deskhand tasks pr 3f9c1a --comments",

@@ -69,7 +69,10 @@ func TestAPullRequestFromPromptToMerge(t *testing.T) {
 			if got := deskhand(t, repo, "tasks", "pr", task); got.code == 0 || !strings.Contains(got.stderr, forge.TokenNames[kind][0]) {
 				t.Errorf("without a token: %+v", got)
 			}
-			t.Setenv(forge.TokenNames[kind][0], forgetest.Token)
+			host := strings.TrimPrefix(f.URL, "http://")
+			if got := fed(t, repo, forgetest.Token, "connect", host); got.code != 0 {
+				t.Fatalf("connect: %+v", got)
+			}
 			if out := done(t, repo, "tasks", "pr", task, "--dry-run"); !strings.Contains(out, "Round prices") || len(f.Pulls()) > 0 {
 				t.Errorf("a dry run: %s, %+v", out, f.Pulls())
 			}

@@ -29,10 +29,11 @@ type Scored struct {
 }
 
 // WeightedTerm is one term of a query. Weight multiplies its contribution to a
-// score; zero means 1.
+// score; zero means 1. A chunk scores at most the share Peak of that; zero means 1.
 type WeightedTerm struct {
 	*Postings
 	Weight float64
+	Peak   float64
 }
 
 // list holds the postings of one term during a search.
@@ -118,7 +119,7 @@ func (l *lexical) weigh(terms []WeightedTerm) []list {
 		if t.Weight > 0 {
 			idf *= t.Weight
 		}
-		lists = append(lists, list{t.Postings, float32(idf), idf})
+		lists = append(lists, list{t.Postings, float32(idf), idf * cmp.Or(t.Peak, 1)})
 	}
 	slices.SortStableFunc(lists, func(x, y list) int { return cmp.Compare(y.idf, x.idf) })
 	return lists
@@ -202,11 +203,7 @@ func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 
 // decode sets acc.decoded to the postings of a list or column.
 func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
-	if list.column != nil {
-		acc.decoded = appendColumnPostings(acc.decoded[:0], list.column)
-		return nil
-	}
-	acc.decoded, err = list.decode(acc.decoded[:0], g.chunks)
+	acc.decoded, err = list.all(acc.decoded[:0], g.chunks)
 	return err
 }
 

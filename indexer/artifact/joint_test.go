@@ -86,7 +86,8 @@ func TestSharesAreSearchedAsOne(t *testing.T) {
 	}
 }
 
-// EachTerm visits the terms that the dictionary has.
+// EachTerm visits the terms that the dictionary has, with the best that a chunk scores for
+// each, rounded up.
 func TestEachTermIsVisited(t *testing.T) {
 	dir := t.TempDir()
 	build(t, dir, corpus(60))
@@ -95,8 +96,11 @@ func TestEachTermIsVisited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[uint64]uint64{}
-	if err := r.EachTerm(func(hash uint64, chunks int) { got[hash] += uint64(chunks) }); err != nil {
+	got, peaks := map[uint64]uint64{}, map[uint64]float64{}
+	if err := r.EachTerm(true, func(hash uint64, chunks int, peak byte) {
+		got[hash] += uint64(chunks)
+		peaks[hash] = max(peaks[hash], PeakShare(peak))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != len(want) {
@@ -105,6 +109,14 @@ func TestEachTermIsVisited(t *testing.T) {
 	for term, n := range want {
 		if got[HashTerm(term)] != n {
 			t.Errorf("%s is in %d chunks, the dictionary says %d", term, got[HashTerm(term)], n)
+		}
+		found, err := r.Lexical(terms(t, r, term), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, peak := found[0].Score/IDF(r.Len(), int(n)), peaks[HashTerm(term)]
+		if peak < best || peak > best+1.1/math.MaxUint8 {
+			t.Errorf("%s: a chunk scores %g of its weight, the peak is %g", term, best, peak)
 		}
 	}
 }

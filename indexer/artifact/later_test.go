@@ -41,7 +41,7 @@ func readings(r *Reader) (all []any) {
 	read(func() (any, error) { distinct, by, err := r.PageMetadata(); return []any{distinct, by}, err })
 	read(func() (any, error) {
 		n := 0
-		err := r.EachTerm(func(hash uint64, chunks int) { n += chunks })
+		err := r.EachTerm(true, func(_ uint64, chunks int, _ byte) { n += chunks })
 		return n, err
 	})
 	for chunk := range r.Len() {

@@ -222,6 +222,14 @@ func (l *groupList) decode(into []posting, n int) ([]posting, error) {
 	return into, nil
 }
 
+// all appends the postings of a list or column to the buffer into.
+func (l *groupList) all(into []posting, n int) ([]posting, error) {
+	if l.column != nil {
+		return appendColumnPostings(into, l.column), nil
+	}
+	return l.decode(into, n)
+}
+
 // appendColumnPostings appends the postings of a column to the buffer into.
 func appendColumnPostings(into []posting, column []byte) []posting {
 	into = slices.Grow(into, len(column)+1)
@@ -247,33 +255,55 @@ func HashTerm(term string) uint64 {
 }
 
 // EachTerm calls visit for each term of each group, in no particular order, with the
-// term's hash and the number of the group's chunks that contain it. It reads the file and
-// not the mapping, because nearly all of what it reads would then count as memory of this
-// process.
-func (r *Reader) EachTerm(visit func(hash uint64, chunks int)) error {
+// term's hash and the number of the group's chunks that contain it, and with its peak if
+// withPeaks is set: see PeakShare. EachTerm reads the file and not the mapping, because
+// nearly all of what it reads would then count as memory of this process.
+func (r *Reader) EachTerm(withPeaks bool, visit func(hash uint64, chunks int, peak byte)) error {
 	var section []byte
-	for i := range r.groups {
-		g := &r.groups[i]
-		s := g.sections[postingSection]
-		if g.chunks == 0 {
-			continue
-		}
+	var postings []posting
+	for i := range r.lexical.groups {
+		g := &r.lexical.groups[i]
+		s := g.of.sections[postingSection]
 		section = slices.Grow(section[:0], int(s.bytes))[:s.bytes]
 		if _, err := r.at.ReadAt(section, int64(s.offset)); err != nil {
 			return err
 		}
-		if g.unchecked != nil && crc32.Checksum(section, castagnoli) != s.crc {
+		if g.of.unchecked != nil && crc32.Checksum(section, castagnoli) != s.crc {
 			return r.damagedBy(mismatch(postingSection))
 		}
-		if err := eachTerm(section, g.chunks, visit); err != nil {
+		if err := eachTerm(section, g.chunks, func(hash uint64, l *groupList) (err error) {
+			peak := byte(0)
+			if withPeaks {
+				if postings, err = l.all(postings[:0], g.chunks); err != nil {
+					return err
+				}
+				peak = peakOf(postings, r.lexical.measured()[g.first:])
+			}
+			visit(hash, l.chunks, peak)
+			return nil
+		}); err != nil {
 			return r.damagedBy(err)
 		}
 	}
 	return nil
 }
 
+// PeakShare returns the share of a term's weight that it adds at most to the BM25 score of a
+// chunk, see [WeightedTerm]. Scores have 32 bits, so they may be rounded up a little.
+func PeakShare(peak byte) float64 { return float64(peak) / math.MaxUint8 * (1 + 1e-5) }
+
+// peakOf returns the peak of a term in the chunks with these norms, rounded up.
+func peakOf(postings []posting, norms []float32) byte {
+	most := 0.0
+	for _, p := range postings {
+		tf := float64(p.freq)
+		most = max(most, tf/(tf+float64(norms[p.chunk])))
+	}
+	return byte(min(math.MaxUint8, math.Ceil(most*math.MaxUint8)))
+}
+
 // eachTerm visits the terms of the section of a group of n chunks.
-func eachTerm(section []byte, n int, visit func(hash uint64, chunks int)) error {
+func eachTerm(section []byte, n int, visit func(hash uint64, l *groupList) error) error {
 	if err := checkPostings(section); err != nil {
 		return err
 	}
@@ -287,7 +317,9 @@ func eachTerm(section []byte, n int, visit func(hash uint64, chunks int)) error 
 		if err != nil {
 			return err
 		}
-		visit(HashTerm(string(term)), l.chunks)
+		if err := visit(HashTerm(string(term)), &l); err != nil {
+			return err
+		}
 		_, used = binary.Uvarint(rest)
 		if l.column == nil {
 			_, more := binary.Uvarint(rest[used:])

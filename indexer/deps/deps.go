@@ -161,7 +161,7 @@ func locate(disk *disk, d *Dependency) {
 // printable returns s with control characters escaped.
 func printable(s string) string {
 	q := strconv.QuoteToGraphic(s)
-	return q[1 : len(q)-1]
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])
 }
 
 // refused is the prefix of a Why that was set when the lock file was read.

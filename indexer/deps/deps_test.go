@@ -569,3 +569,15 @@ func BenchmarkOwnModules(b *testing.B) {
 		b.ReportMetric(time.Since(began).Seconds()/float64(n)*1000, "ms/page")
 	}
 }
+
+// Reasons show no control characters, but quotes and paths as they are, also if they pass
+// through twice.
+func TestReasonsAreReadable(t *testing.T) {
+	for in, want := range map[string]string{
+		`run "cargo fetch" in C:\src`: `run "cargo fetch" in C:\src`, "a\x1b[2Jb\n": `a\x1b[2Jb\n`, "a\u202eb": `a\u202eb`, "für 日本": "für 日本",
+	} {
+		if got := printable(printable(in)); got != want {
+			t.Errorf("printable(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

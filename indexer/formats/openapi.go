@@ -132,14 +132,15 @@ func (a *api) pages() []*apiPage {
 	a.overview(overview)
 	pages := []*apiPage{overview}
 	byTag := map[string]*apiPage{}
-	used := map[string]bool{"overview": true, "schemas": true}
+	used, next := map[string]bool{"overview": true, "schemas": true}, map[string]int{}
 	page := func(tag string, line int, about *yaml.Node) *apiPage {
 		if p := byTag[tag]; p != nil {
 			return p
 		}
-		name := slug(tag)
-		for n := 2; used[name]; n++ {
-			name = fmt.Sprintf("%s-%d", slug(tag), n)
+		base := slug(tag)
+		name := base
+		for n := max(2, next[base]); used[name]; n++ {
+			name, next[base] = fmt.Sprintf("%s-%d", base, n), n+1
 		}
 		used[name] = true
 		p := &apiPage{name: name}

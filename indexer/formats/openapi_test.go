@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const petStore = `openapi: 3.1.0
@@ -192,5 +193,25 @@ func TestAttackFormatsBombs(t *testing.T) {
 	}
 	if texts["laughs.yaml/operations"] == "" || texts["self.yaml/operations"] == "" {
 		t.Errorf("what is bounded is not shown: %v", r.Problems)
+	}
+}
+
+// Tags with one name each, all of which become the same file name, take no time that grows
+// with the square of their number.
+func TestAttackFormatsTags(t *testing.T) {
+	var src strings.Builder
+	src.WriteString("openapi: 3.0.0\npaths:\n")
+	const tags = 40_000
+	for i := range tags {
+		tag := strings.NewReplacer("0", "!", "1", "?").Replace(fmt.Sprintf("%016b", i))
+		fmt.Fprintf(&src, "  /%d: {get: {tags: ['a%s']}}\n", i, tag)
+	}
+	start := time.Now()
+	texts, _, _ := converted(t, Options{}, map[string]string{"tags.yaml": src.String()})
+	if took := time.Since(start); took > time.Minute {
+		t.Errorf("%d tags took %v", tags, took)
+	}
+	if texts["tags.yaml/a"] == "" || texts["tags.yaml/a-2"] == "" {
+		t.Errorf("%d pages", len(texts))
 	}
 }

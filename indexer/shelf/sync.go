@@ -86,13 +86,18 @@ func (l Lock) Write(path string) error {
 	return nil
 }
 
+// shown returns what a lock file says of a library: without a password.
+func (w Wanted) shown() Wanted {
+	w.At, w.Source = "", source.WithoutPassword(w.Source)
+	return w
+}
+
 // of returns the locked version of a library. If there is none, it returns false.
 func (l *Lock) of(w Wanted) (Locked, bool) {
 	if l == nil {
 		return Locked{}, false
 	}
-	w.At = ""
-	i := slices.IndexFunc(l.Libraries, func(k Locked) bool { return k.Wanted == w })
+	i := slices.IndexFunc(l.Libraries, func(k Locked) bool { return k.Wanted.shown() == w.shown() })
 	if i < 0 {
 		return Locked{}, false
 	}
@@ -132,8 +137,7 @@ func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict boo
 		}
 		ids[r.ID()] = true
 		done.Results = append(done.Results, r)
-		w.At = ""
-		done.Lock.Libraries = append(done.Lock.Libraries, Locked{w, r.Revision, r.Digest, r.Index})
+		done.Lock.Libraries = append(done.Lock.Libraries, Locked{w.shown(), r.Revision, r.Digest, r.Index})
 	}
 	entries, _, err := s.List()
 	if err != nil {
@@ -162,7 +166,7 @@ func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o O
 	o.Source, o.Path, o.Name, o.Version = cmp.Or(w.At, w.Source), w.Path, w.Name, w.Version
 	if strict && known.Revision != "" {
 		at, _, _ := strings.Cut(o.Source, "#")
-		o.Source, o.recorded = at+"#"+known.Revision, o.Source
+		o.Source, o.recorded = at+"#"+known.Revision, source.WithoutPassword(o.Source)
 	}
 	registry, reference := oci.IsAddress(o.Source), ""
 	if registry {

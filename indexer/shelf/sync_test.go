@@ -74,3 +74,19 @@ func TestSyncMakesTheShelfWhatTheProjectSays(t *testing.T) {
 		t.Errorf("a library without a source: %v", err)
 	}
 }
+
+// A lock file, which teams commit, has no password, and is valid with any.
+func TestALockFileHasNoPassword(t *testing.T) {
+	w := Wanted{Name: "lib", Source: "https://me:se%cret@example.com/lib.git#main", At: "elsewhere"}
+	lock := Lock{Libraries: []Locked{{Wanted: w.shown(), Revision: "abc"}}}
+	if got := lock.Libraries[0].Source; got != "https://example.com/lib.git#main" {
+		t.Errorf("the lock file names %s", got)
+	}
+	if _, ok := lock.of(w); !ok {
+		t.Error("the library is not the locked one")
+	}
+	lock.Libraries[0].Wanted = w // as written before
+	if _, ok := lock.of(w); !ok {
+		t.Error("the library is not the one of a lock file with a password")
+	}
+}

@@ -55,7 +55,7 @@ func isArchive(address string) bool {
 // that folder is the source. Archives from code hosting services have such a
 // folder.
 func openArchive(ctx context.Context, address string, o Options) (_ *Source, err error) {
-	s := &Source{Name: nameOf(address), Address: withoutPassword(address)}
+	s := &Source{Name: nameOf(address), Address: WithoutPassword(address)}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
@@ -122,15 +122,18 @@ func download(ctx context.Context, address, to string, most int64) error {
 	defer cancel()
 	u, err := url.Parse(address)
 	if err != nil {
-		return fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", withoutPassword(address)), "write it, for example, as https://example.com/docs.tar.gz")
+		return fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", WithoutPassword(address)), "write it, for example, as https://example.com/docs.tar.gz")
+	}
+	if err := checkHTTPS(u); err != nil {
+		return err
 	}
 	client := guardedClient(u)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", withoutPassword(address)), "write it, for example, as https://example.com/docs.tar.gz")
+		return fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", WithoutPassword(address)), "write it, for example, as https://example.com/docs.tar.gz")
 	}
 	failed := func(why string) error {
-		return fault.New("source_failed", fmt.Sprintf("cannot download %s: %s", withoutPassword(address), why), "check the address, or download the file yourself and pass its path")
+		return fault.New("source_failed", fmt.Sprintf("cannot download %s: %s", WithoutPassword(address), why), "check the address, or download the file yourself and pass its path")
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -164,7 +167,8 @@ type unpacker struct {
 	root    string
 	packed  int64 // size of the archive in bytes
 	written int64
-	entries int
+	entries int             // including the folders that are created
+	folders map[string]bool // that were created
 }
 
 // unpack writes the files in an archive below root. It skips links, devices and paths
@@ -177,7 +181,7 @@ func unpack(ctx context.Context, file, root, shown string) error {
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	u := &unpacker{root: root, packed: info.Size()}
+	u := &unpacker{root: root, packed: info.Size(), folders: map[string]bool{}}
 	f, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("read archive: %w", err)
@@ -281,7 +285,7 @@ func (u *unpacker) bomb() error {
 
 func (u *unpacker) count() error {
 	if u.entries++; u.entries > maxEntries {
-		return fmt.Errorf("it has more than %d entries", maxEntries)
+		return fmt.Errorf("it has more than %d files and folders", maxEntries)
 	}
 	return nil
 }
@@ -291,6 +295,12 @@ func (u *unpacker) file(name string, content io.Reader) error {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil // the path is outside root
+	}
+	for dir := path.Dir(name); dir != "." && !u.folders[dir]; dir = path.Dir(dir) {
+		if err := u.count(); err != nil {
+			return err
+		}
+		u.folders[dir] = true
 	}
 	to := filepath.Join(u.root, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {

@@ -29,7 +29,7 @@ const maxDocument = 64 << 20
 
 // openDocument copies or downloads a single file.
 func openDocument(ctx context.Context, address string, o Options) (_ *Source, err error) {
-	s := &Source{Address: withoutPassword(address), whole: true}
+	s := &Source{Address: WithoutPassword(address), whole: true}
 	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -53,11 +54,11 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 		}
 		at = abs
 	}
-	s := &Source{Name: nameOf(at), Version: versionOf(ref), Address: withoutPassword(at)}
+	s := &Source{Name: nameOf(at), Version: versionOf(ref), Address: WithoutPassword(at)}
 	if ref != "" {
 		s.Address += "#" + ref
 	}
-	g := gitCalls{address: at, shown: withoutPassword(at), local: local || strings.HasPrefix(at, "file://")}
+	g := gitCalls{address: at, shown: WithoutPassword(at), local: local || strings.HasPrefix(at, "file://"), mostFiles: maxCheckoutFiles, mostBytes: maxCheckout}
 	if o.Known != "" {
 		if commit, err := g.remote(ctx, cmp.Or(ref, "HEAD")); err == nil && commit == o.Known {
 			s.Revision = commit
@@ -97,6 +98,8 @@ var commitHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 type gitCalls struct {
 	address, shown, dir string
 	local               bool
+	mostFiles           int // in dir
+	mostBytes           int64
 }
 
 // remote returns the commit of a branch or tag in the remote repository. If ref
@@ -134,6 +137,8 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 		{"config", "remote.origin.partialclonefilter", "blob:none"},
 		{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--filter=blob:none", "origin", ref},
 	}
+	ctx, stop := g.bounded(ctx)
+	defer func() { err = cmp.Or(stop(), err) }()
 	for _, step := range steps {
 		if _, err := g.run(ctx, g.dir, step...); err != nil {
 			return "", err
@@ -156,6 +161,67 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 	}
 	_, err = g.run(ctx, g.dir, "checkout", "--quiet", "--detach", "--no-recurse-submodules", commit)
 	return commit, err
+}
+
+// sizeEvery is the time between two looks at the size of a checkout.
+const sizeEvery = 500 * time.Millisecond
+
+// Limits on a repository with its checkout.
+const (
+	maxCheckout      = 4 << 30
+	maxCheckoutFiles = 500_000
+)
+
+// bounded returns a context that ends when the repository's folder exceeds its limits. git
+// has none, and a small pack can contain any number of large files. stop ends the check and
+// returns the fault if the folder is too large.
+func (g gitCalls) bounded(ctx context.Context) (_ context.Context, stop func() error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	large := fault.New("source_failed", fmt.Sprintf("%s is too large: more than %d MiB or %d files", g.shown, g.mostBytes>>20, g.mostFiles),
+		"pass the folder with the docs with --path, or clone it yourself and pass the folder")
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for tick := time.NewTicker(sizeEvery); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				return
+			case <-tick.C:
+				if g.exceeds() {
+					cancel(large)
+				}
+			}
+		}
+	}()
+	return ctx, func() error {
+		close(done)
+		<-ended
+		tooLarge := context.Cause(ctx) == error(large)
+		cancel(nil)
+		if tooLarge || g.exceeds() {
+			return large
+		}
+		return nil
+	}
+}
+
+// exceeds reports whether the repository's folder is larger than it may be.
+func (g gitCalls) exceeds() bool {
+	files, bytes := 0, int64(0)
+	_ = filepath.WalkDir(g.dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // git has removed it
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		if files++; files > g.mostFiles || bytes > g.mostBytes {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return files > g.mostFiles || bytes > g.mostBytes
 }
 
 // docsAmong returns the folder to check out. This is wanted if it is set, or else
@@ -206,21 +272,47 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 	if os.Getenv("GIT_SSH_COMMAND") == "" {
 		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes")
 	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	stdout, stderr := &limited{most: maxNames, full: cancel}, &limited{most: maxSaid, full: cancel}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	err := cmd.Run()
 	if err == nil {
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	}
-	if ctx.Err() != nil {
+	if stdout.cut {
+		return nil, fault.New("source_failed", fmt.Sprintf("%s has too many files: their names alone take more than %d MiB", g.shown, maxNames>>20),
+			"clone it yourself and pass the folder with the docs")
+	}
+	if ctx.Err() != nil && !stderr.cut {
 		return nil, context.Cause(ctx)
 	}
-	said := lastLine(stderr.String())
-	if u, parsed := url.Parse(g.address); parsed == nil && u.User != nil {
-		said = strings.ReplaceAll(said, g.address, g.shown)
-	}
+	said := lastLine(strings.ReplaceAll(stderr.kept.String(), g.address, g.shown))
 	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())),
 		"check the address, the revision and your access: git ls-remote "+g.shown)
+}
+
+// Limits on the output of git: on the names of a revision's files, and on messages.
+const (
+	maxNames = 64 << 20
+	maxSaid  = 1 << 20
+)
+
+// limited keeps the first bytes of what is written to it. Then it calls full, which ends
+// the program that writes.
+type limited struct {
+	kept bytes.Buffer // not embedded, because its ReadFrom has no limit
+	most int
+	full func()
+	cut  bool
+}
+
+// Write implements [io.Writer].
+func (l *limited) Write(p []byte) (int, error) {
+	if l.kept.Len()+len(p) > l.most {
+		l.cut = true
+		l.full()
+		return 0, errors.New("too much output")
+	}
+	return l.kept.Write(p)
 }
 
 // lastLine returns the last line of git's error output.

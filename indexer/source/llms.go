@@ -52,11 +52,16 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 		return nil, v.fault("it is an HTML page")
 	}
 	if path.Base(start.Path) == "llms-full.txt" {
-		for name, text := range sections(string(first.body)) {
+		pages, more := sections(string(first.body), maxWebPages)
+		for name, text := range pages {
 			if err := put(s.Root, name, []byte(text)); err != nil {
 				return nil, err
 			}
 		}
+		if more > 0 {
+			v.leave(more, fmt.Sprintf("more than %d", maxWebPages))
+		}
+		s.LeftOut = v.leftOut()
 		return s, nil
 	}
 	if err := put(s.Root, "llms.md", first.body); err != nil {
@@ -71,12 +76,11 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 
 // named downloads the pages that the llms.txt in first links to.
 func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options) error {
-	links := linksIn(string(first.body), first.at)
-	if more := len(links) - maxWebPages; more > 0 {
+	links, more := linksIn(string(first.body), first.at, maxWebPages)
+	if more > 0 {
 		v.leave(more, fmt.Sprintf("more than %d", maxWebPages))
-		links = links[:maxWebPages]
 	}
-	used := map[string]bool{"llms.md": true}
+	used := pageNames{"llms.md": false}
 	for i, at := range links {
 		o.progress(i, len(links))
 		if at.Scheme != "https" && at.Host != v.start.Host {
@@ -95,8 +99,7 @@ func (v *visitor) named(ctx context.Context, s *Source, first webPage, o Options
 		switch {
 		case endingOf(at, page.kind) == "":
 			v.leave(1, "of type "+page.kind)
-		case !used[strings.ToLower(name)]:
-			used[strings.ToLower(name)] = true
+		case used.take(name):
 			if err := put(s.Root, name, page.body); err != nil {
 				return err
 			}
@@ -111,11 +114,24 @@ var link = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\]\(\s*<?([^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?(?:\s+"[^"]*")?\s*\)`)
 })
 
-// linksIn returns the pages that text links to, in order and without duplicates.
-func linksIn(text string, at *url.URL) (links []*url.URL) {
+// linksIn returns the first pages that text links to, at most most, in order and without
+// duplicates, and the number of further links.
+func linksIn(text string, at *url.URL, most int) (links []*url.URL, more int) {
 	seen := map[string]bool{at.String(): true}
-	for _, m := range link().FindAllStringSubmatch(text, -1) {
-		u, err := at.Parse(m[1])
+	for {
+		m := link().FindStringSubmatchIndex(text)
+		if m == nil {
+			return links, more
+		}
+		address := text[m[2]:m[3]]
+		text = text[m[1]:]
+		if len(links) == most {
+			if !seen[address] {
+				more++
+			}
+			continue
+		}
+		u, err := at.Parse(address)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			continue
 		}
@@ -125,25 +141,27 @@ func linksIn(text string, at *url.URL) (links []*url.URL) {
 			links = append(links, u)
 		}
 	}
-	return links
 }
 
-// sections splits text into pages at its level-1 headings. It returns the pages
-// by file name.
-func sections(text string) map[string]string {
-	pages := map[string]string{}
+// sections splits text into pages at its level-1 headings. It returns the first pages, at
+// most most, by file name, and the number of further pages.
+func sections(text string, most int) (pages map[string]string, more int) {
+	pages = map[string]string{}
+	next := map[string]int{} // by name, the number to try next
 	var b strings.Builder
 	title, fenced := "", ""
 	flush := func() {
-		if strings.TrimSpace(b.String()) != "" {
+		if strings.TrimSpace(b.String()) != "" && len(pages) == most {
+			more++
+		} else if strings.TrimSpace(b.String()) != "" {
 			base := strings.Trim(notInName().ReplaceAllString(strings.ToLower(title), "-"), ".-")
 			base = strings.ToValidUTF8(base[:min(len(base), 80)], "")
 			if base == "" {
 				base = "page"
 			}
 			name := base + ".md"
-			for n := 2; pages[name] != ""; n++ {
-				name = fmt.Sprintf("%s-%d.md", base, n)
+			for n := max(2, next[base]); pages[name] != ""; n++ {
+				name, next[base] = fmt.Sprintf("%s-%d.md", base, n), n+1
 			}
 			pages[name] = b.String()
 		}
@@ -165,5 +183,5 @@ func sections(text string) map[string]string {
 		b.WriteString(line)
 	}
 	flush()
-	return pages
+	return pages, more
 }

@@ -97,7 +97,7 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 	if err != nil {
 		return err
 	}
-	used := map[string]bool{}
+	used := pageNames{}
 	for i, w := range wanted {
 		o.progress(i, len(wanted))
 		e, body, err := c.page(ctx, w)
@@ -113,8 +113,7 @@ func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
 			c.leave(1, "of type "+e.Kind)
 		case e.Ending == ".html" && noIndex(body):
 			c.leave(1, "its robots meta tag says noindex")
-		case !used[strings.ToLower(name)]:
-			used[strings.ToLower(name)] = true
+		case used.take(name):
 			if err := put(s.Root, name, body); err != nil {
 				return err
 			}

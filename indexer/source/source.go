@@ -14,12 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -148,7 +149,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.fits(address) })
 	if i < 0 {
-		return nil, fault.New("bad_source", fmt.Sprintf("there is nothing at '%s'", withoutPassword(address)),
+		return nil, fault.New("bad_source", fmt.Sprintf("there is nothing at '%s'", WithoutPassword(address)),
 			"pass a folder, a docs file, a .zip or .tar.gz file, or the address of a git repository (for example https://example.com/docs.git#v1.2.0) or of an llms.txt")
 	}
 	s, err := kinds[i].open(ctx, address, o)
@@ -166,7 +167,7 @@ func Open(ctx context.Context, address string, o Options) (*Source, error) {
 // check returns an error for an address that is invalid for all kinds of sources.
 func check(address string, o Options) error {
 	refuse := func(why, next string) error {
-		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", withoutPassword(address), why), next)
+		return fault.New("bad_source", fmt.Sprintf("'%s' is refused: %s", WithoutPassword(address), why), next)
 	}
 	scheme, _, hasScheme := strings.Cut(strings.TrimPrefix(address, SitePrefix), "://")
 	switch {
@@ -176,7 +177,7 @@ func check(address string, o Options) error {
 		return refuse("it begins with a dash", "if it is a folder, write it as ./"+address)
 	case strings.ContainsAny(address, "\x00\n\r"):
 		return refuse("it has control characters", "write the address on one line")
-	case strings.Contains(address, "::") && !exists(address):
+	case remoteHelper().MatchString(address) && !exists(address):
 		return refuse("it names a git remote helper", "use https, ssh or a local path")
 	case isSite(address) && scheme != "https" && scheme != "http":
 		return refuse("the address of a site must begin with https", "write it, for example, as https://example.com/docs/")
@@ -192,6 +193,10 @@ func check(address string, o Options) error {
 	}
 	return nil
 }
+
+// remoteHelper matches the address of a program that git would run: HELPER::ADDRESS. Other
+// addresses may contain two colons, for example https://[::1]/docs.git.
+var remoteHelper = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(` + SitePrefix + `)?[A-Za-z0-9+.-]*::`) })
 
 // find sets Dir, Path and the library's name.
 func (s *Source) find(wanted string) error {
@@ -281,14 +286,22 @@ func nameOf(address string) string {
 	return cmp.Or(strings.Trim(name, "."), "docs")
 }
 
-// withoutPassword returns an address without its password, in a form that can be
-// shown.
-func withoutPassword(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		if _, has := u.User.Password(); has || u.Scheme == "https" || u.Scheme == "http" {
-			u.User = nil
-			return u.String()
-		}
+// WithoutPassword returns an address without its password, in a form that can be
+// shown and recorded. It does not parse the address, because git and this program may
+// read an address differently: git also accepts a password that is not escaped. In
+// addresses with http, a user name alone may be a token, and is removed as well.
+func WithoutPassword(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
 	}
-	return address
+	host, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	i := strings.LastIndexByte(host, '@')
+	if i < 0 || !strings.Contains(host[:i], ":") && !strings.HasPrefix(strings.TrimPrefix(scheme, SitePrefix), "http") {
+		return address
+	}
+	return scheme + "://" + host[i+1:] + path
 }

@@ -104,11 +104,16 @@ func TestRepositoriesAtARevision(t *testing.T) {
 func TestAttackSourcesAddresses(t *testing.T) {
 	dir := repository(t)
 	for _, address := range []string{
-		"", " ", "--upload-pack=touch owned", "ext::sh -c id", "file://" + dir, "-x", "gopher://example.com/x",
+		"", " ", "--upload-pack=touch owned", "ext::sh -c id", "EXT::x", "site:ext::x", "fd::17", "::x", "git-x+y.z::https://example.com/", "file://" + dir, "-x", "gopher://example.com/x",
 		dir + "#--upload-pack=touch", dir + "#a..b", "https://example.com/a\nb", filepath.Join(dir, "none"),
 	} {
 		if _, err := Open(t.Context(), address, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "bad_source" {
 			t.Errorf("%q: %v", address, err)
+		}
+	}
+	for _, address := range []string{"https://[::1]:1/docs.git#v1", "https://example.com/std::vector.md", "git@[::1]:docs.git"} {
+		if err := check(address, Options{}); err != nil {
+			t.Errorf("%s, which names no program: %v", address, err)
 		}
 	}
 	for _, p := range []string{"../..", "/etc", "-x", "docs/../.."} {
@@ -121,7 +126,7 @@ func TestAttackSourcesAddresses(t *testing.T) {
 		t.Fatalf("file:// that is allowed: %v", err)
 	}
 	s.Close()
-	if shown := withoutPassword("https://me:secret@example.com/x.git"); strings.Contains(shown, "secret") {
+	if shown := WithoutPassword("https://me:secret@example.com/x.git"); strings.Contains(shown, "secret") {
 		t.Errorf("shown with the password: %s", shown)
 	}
 }

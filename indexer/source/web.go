@@ -70,13 +70,22 @@ func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
 func webAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", withoutPassword(address)), "write it, for example, as https://example.com/docs/")
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is not a valid address", WithoutPassword(address)), "write it, for example, as https://example.com/docs/")
 	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && netguard.IsInside(address)) {
-		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is refused: it is not https", withoutPassword(address)), "use https")
+	if err := checkHTTPS(u); err != nil {
+		return nil, err
 	}
 	u.Fragment, u.User = "", nil
 	return u, nil
+}
+
+// checkHTTPS returns fault "bad_source" for an address that does not use https, unless it is
+// on this machine or in its network.
+func checkHTTPS(u *url.URL) error {
+	if u.Scheme == "https" || u.Scheme == "http" && netguard.IsInside(u.String()) {
+		return nil
+	}
+	return fault.New("bad_source", fmt.Sprintf("'%s' is refused: it is not https", WithoutPassword(u.String())), "use https")
 }
 
 // visitor downloads web pages one after another, at a limited rate.
@@ -281,6 +290,32 @@ func (v *visitor) leftOut() (list []formats.Left) {
 
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN._~+@=,-]+`) })
 
+// maxPageName is the maximum length of a page's path in bytes. Systems limit it to 1,024 or
+// more, together with the folder.
+const maxPageName = 500
+
+// pageNames are the names of pages that are written. Case is ignored.
+type pageNames map[string]bool // whether the name is that of a folder
+
+// take reports whether a page may have the name: no other page has it, no page is a folder in
+// it, and it is no folder. It then belongs to this page.
+func (p pageNames) take(name string) bool {
+	name = strings.ToLower(name)
+	if _, taken := p[name]; taken {
+		return false
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if folder, taken := p[dir]; taken && !folder {
+			return false
+		}
+	}
+	p[name] = false
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		p[dir] = true
+	}
+	return true
+}
+
 // fileOf returns the path of the file for a page. It is the path in the page's
 // address, with an extension that depends on the content. Pages from another host are
 // in a folder named after the host.
@@ -296,6 +331,10 @@ func fileOf(start, at *url.URL, kind string) string {
 		}
 	}
 	name := strings.ToValidUTF8(strings.Join(parts, "/"), "")
+	if len(name) > maxPageName {
+		sum := sha256.Sum256([]byte(name))
+		name = strings.ToValidUTF8(name[:maxPageName/2], "") + "-" + hex.EncodeToString(sum[:8])
+	}
 	if strings.HasSuffix(at.Path, "/") || name == "" {
 		name = path.Join(name, "index")
 	}

@@ -194,6 +194,7 @@ func (a *App) newManager(ctx context.Context) (*tasks.Manager, error) {
 	}
 	o.Person = a.config.Person
 	o.Log, o.Questions, o.FollowQuestions, o.Serve, o.Ask, o.TurnEnded = a.log, a.count, a.followQuestions, a.serveAttempt, a.ask, a.turnEnded
+	o.ForgeToken = a.forgeToken
 	return tasks.New(db, o), nil
 }
 

@@ -98,6 +98,27 @@ func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err e
 	return d.Gateway, d.end, nil
 }
 
+// ForgeTokens returns the stored tokens of forges.
+func (a *App) ForgeTokens(ctx context.Context) (*gateway.ForgeTokens, error) {
+	dir, err := a.config.StateDir.Get()
+	if err != nil {
+		return nil, err
+	}
+	db, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.NewForgeTokens(db, dir, a.log), nil
+}
+
+func (a *App) forgeToken(ctx context.Context, host string) (string, error) {
+	tokens, err := a.ForgeTokens(ctx)
+	if err != nil {
+		return "", err
+	}
+	return tokens.Token(ctx, host)
+}
+
 // personalOf returns the upstreams that are called with a person's credential.
 func personalOf(all []gateway.Upstream) (personal []gateway.Upstream) {
 	for _, u := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
 
-// Connections prints a table of the connections to upstreams.
+// Connections prints a table of the connections to upstreams and forges.
 func (c *Console) Connections(all []gateway.Connection) error {
 	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tAT\tCREDENTIAL\tCONNECTED\tTOOLS")

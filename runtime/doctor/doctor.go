@@ -74,6 +74,7 @@ func Run(ctx context.Context, o Options, tell func(Check)) (all []Check) {
 	}
 	add(o.version(), o.settings(), o.index(), o.embedding(ctx), o.store(ctx))
 	add(o.messages(ctx)...)
+	add(o.forges(ctx)...)
 	add(o.ports(ctx)...)
 	o.clients(ctx, func(c Check) { add(c) })
 	add(o.executors(ctx)...)
@@ -202,6 +203,27 @@ func (o Options) messages(ctx context.Context) (list []Check) {
 		c.Status, c.Detail, c.Next = Warning, fmt.Sprintf("%d could not be sent; %s", d.Dead, c.Detail), "see why, and retry or drop them: deskhand outbox list"
 	}
 	return append(list, c)
+}
+
+// forges lists the forges with a stored token.
+func (o Options) forges(ctx context.Context) []Check {
+	tokens, err := o.App.ForgeTokens(ctx)
+	if err != nil {
+		return nil // the settings and the store have their own checks
+	}
+	const name = "forge tokens"
+	all, err := tokens.Connections(ctx)
+	if err != nil {
+		return []Check{failed(name, err, "store them again: deskhand connect HOST")}
+	}
+	var hosts []string
+	for _, one := range all {
+		hosts = append(hosts, one.Name)
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	return []Check{{Name: name, Status: OK, Detail: "stored for " + strings.Join(hosts, ", ")}}
 }
 
 // ports checks the inbox's port and the HTTP server's port.

@@ -58,6 +58,17 @@ type Place struct {
 	Own bool   `json:"own,omitempty"` // API was configured
 }
 
+// TokenHost returns the host for which a token is stored: the API's if it was configured,
+// and otherwise the remote's, which determines the API.
+func (p Place) TokenHost() string {
+	if p.Own {
+		if u, err := url.Parse(p.API); err == nil {
+			return strings.TrimSuffix(strings.ToLower(u.Host), ":443")
+		}
+	}
+	return p.Host
+}
+
 // State is the state of a pull request.
 type State string
 

@@ -279,9 +279,9 @@ func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, r
 
 // store tries and stores a key.
 func (g *Gateway) store(ctx context.Context, u *upstream, key, by, channel string) error {
-	key = strings.TrimSpace(key)
-	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsPrint(c) }) {
-		return fault.New("bad_key", "not a valid key: it is empty, too long, or contains invalid characters", "copy it again, without the text around it")
+	key, err := checkKey(key)
+	if err != nil {
+		return err
 	}
 	v, err := g.open(ctx)
 	if err != nil {
@@ -291,6 +291,16 @@ func (g *Gateway) store(ctx context.Context, u *upstream, key, by, channel strin
 		return err
 	}
 	return v.put(ctx, u.Name, u.principal(), &Credential{Kind: Key, At: time.Now().UTC(), By: by, Channel: channel, Key: key})
+}
+
+// checkKey returns a key without the space around it. The error is a fault with code
+// "bad_key".
+func checkKey(key string) (string, error) {
+	key = strings.TrimSpace(key)
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsPrint(c) }) {
+		return "", fault.New("bad_key", "not a valid key: it is empty, too long, or contains invalid characters", "copy it again, without the text around it")
+	}
+	return key, nil
 }
 
 // leave sends the person to the authorization server.

@@ -208,7 +208,7 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 		return false, err
 	}
 	r.weighTerm(text, weight*artifact.IDF(chunks, with))
-	return true, r.addTerm(wanted{text, weight}, p)
+	return true, r.addTerm(wanted{text, weight}, p, 0)
 }
 
 func (r *run) weighTerm(text string, weight float64) {
@@ -217,8 +217,9 @@ func (r *run) weighTerm(text string, weight float64) {
 	r.total += weight
 }
 
-// addTerm adds a term's postings in this index, if it has any.
-func (r *run) addTerm(t wanted, p *artifact.Postings) error {
+// addTerm adds a term's postings in this index, if it has any. For peak, see
+// [artifact.WeightedTerm].
+func (r *run) addTerm(t wanted, p *artifact.Postings, peak float64) error {
 	if p.Chunks == 0 { // only another index has it
 		return nil
 	}
@@ -234,6 +235,6 @@ func (r *run) addTerm(t wanted, p *artifact.Postings) error {
 		}
 		t.weight *= asked / own
 	}
-	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: t.weight})
+	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: t.weight, Peak: peak})
 	return nil
 }

@@ -21,12 +21,12 @@ import (
 //
 //	16 bytes  termMagic
 //	u32, u32  the number of terms, and of places
-//	          starts, hashes, ends, places and counts, see termIndex
+//	          starts, hashes, ends, places, counts, peaks, see termIndex
 //	u32       the CRC-32C of all that
 type termFile struct{ dir, name string }
 
 const (
-	termMagic  = "deskhand terms 1"
+	termMagic  = "deskhand terms 2"
 	termHead   = len(termMagic) + 8
 	termPrefix = ".terms-"
 	// keptTerms is the maximum number of such files in a folder: projects select other
@@ -75,7 +75,7 @@ func (f termFile) read(of []*snapshot) *termIndex {
 		b, rest = rest[:n:n], rest[n:]
 		return b
 	}
-	t := &termIndex{of: of, mapped: true, starts: part(4 * (buckets + 1)), hashes: part(4 * terms), ends: part(4 * terms), places: part(2 * places), counts: part(2 * places)}
+	t := &termIndex{of: of, mapped: true, starts: part(4 * (buckets + 1)), hashes: part(4 * terms), ends: part(4 * terms), places: part(2 * places), counts: part(2 * places), peaks: part(places)}
 	runtime.AddCleanup(t, func(unmap func()) { unmap() }, unmap) // searches may use it until then
 	return t
 }
@@ -93,7 +93,7 @@ func checkTerms(file *os.File, indexes int) (size int64, terms, places int, ok b
 		return 0, 0, 0, false
 	}
 	t, p := binary.LittleEndian.Uint32(head[len(termMagic):]), binary.LittleEndian.Uint32(head[len(termMagic)+4:])
-	size = int64(termHead) + 4*(buckets+1) + 8*int64(t) + 4*int64(p) + 4
+	size = int64(termHead) + 4*(buckets+1) + 8*int64(t) + 5*int64(p) + 4
 	if info.Size() != size {
 		return 0, 0, 0, false
 	}
@@ -119,7 +119,7 @@ func checkTerms(file *os.File, indexes int) (size int64, terms, places int, ok b
 		return func(x uint32) bool { ok := before <= x && x <= most; before = x; return ok }
 	}
 	if !part(buckets+1, 4, ascending(t)) || !part(int(t), 4, nil) || !part(int(t), 4, ascending(p)) ||
-		!part(int(p), 2, func(place uint32) bool { return int(place) < indexes }) || !part(int(p), 2, nil) {
+		!part(int(p), 2, func(place uint32) bool { return int(place) < indexes }) || !part(int(p), 2, nil) || !part(int(p), 1, nil) {
 		return 0, 0, 0, false
 	}
 	last := make([]byte, 4)
@@ -146,7 +146,7 @@ func (f termFile) write(t *termIndex) bool {
 	out := io.MultiWriter(temp, sum)
 	head := binary.LittleEndian.AppendUint32([]byte(termMagic), uint32(len(t.hashes)/4))
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(t.places)/2))
-	for _, part := range [][]byte{head, t.starts, t.hashes, t.ends, t.places, t.counts} {
+	for _, part := range [][]byte{head, t.starts, t.hashes, t.ends, t.places, t.counts, t.peaks} {
 		if _, err = out.Write(part); err != nil {
 			break
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// termIndex tells which of several indexes have a term, and how often, so that the others
-// need not be read. It takes 4 bytes for each term of each index, and 8 more for each
-// distinct term. Its numbers are little-endian, as in its file.
+// termIndex tells which of several indexes have a term, how often, and how high a chunk can
+// score for it, so that the others need not be read. It takes 5 bytes for each term of each
+// index, and 8 more for each distinct term. Its numbers are little-endian, as in its file.
 type termIndex struct {
 	of     []*snapshot
 	starts []byte // u32 by the first 16 bits of a hash: the number of the first term
@@ -20,6 +20,7 @@ type termIndex struct {
 	ends   []byte // u32 by term: the end of its places
 	places []byte // u16, of the indexes, ascending for each term
 	counts []byte // u16, the number of chunks; at math.MaxUint16, more
+	peaks  []byte // u8, see [artifact.Reader.EachTerm]
 	mapped bool   // whether it is a mapped file
 }
 
@@ -57,29 +58,30 @@ func (t *termIndex) has(term string) bool {
 }
 
 // having returns the places of the indexes that have a term, and the number of chunks
-// of each.
-func (t *termIndex) having(term string) (places, counts []uint16) {
+// and the peak of each.
+func (t *termIndex) having(term string) (places, counts []uint16, peaks []byte) {
 	defer runtime.KeepAlive(t)
 	from, to := t.find(term)
 	for i := from; i < to; i++ {
-		places, counts = append(places, u16(t.places, i)), append(counts, u16(t.counts, i))
+		places, counts, peaks = append(places, u16(t.places, i)), append(counts, u16(t.counts, i)), append(peaks, t.peaks[i])
 	}
-	return places, counts
+	return places, counts, peaks
 }
 
 // termIn is a term of one index: the 32 bits behind the first 16 of its hash.
 type termIn struct {
 	hash          uint32
 	place, chunks uint16
+	peak          byte
 }
 
 // buildTermIndex reads the terms of all indexes, twice, so that it needs no more memory than
-// 8 bytes for each.
+// 12 bytes for each.
 func buildTermIndex(of []*snapshot) (*termIndex, error) {
-	each := func(visit func(place uint16, hash uint64, chunks int)) error {
+	each := func(withPeaks bool, visit func(place uint16, hash uint64, chunks int, peak byte)) error {
 		for place, ed := range of {
 			err := ed.guarded(func() error {
-				return ed.reader.EachTerm(func(hash uint64, chunks int) { visit(uint16(place), hash, chunks) })
+				return ed.reader.EachTerm(withPeaks, func(hash uint64, chunks int, peak byte) { visit(uint16(place), hash, chunks, peak) })
 			})
 			if err != nil {
 				return err
@@ -88,15 +90,15 @@ func buildTermIndex(of []*snapshot) (*termIndex, error) {
 		return nil
 	}
 	at := make([]uint32, buckets+1)
-	if err := each(func(_ uint16, hash uint64, _ int) { at[hash>>48+1]++ }); err != nil {
+	if err := each(false, func(_ uint16, hash uint64, _ int, _ byte) { at[hash>>48+1]++ }); err != nil {
 		return nil, err
 	}
 	for i := range buckets {
 		at[i+1] += at[i]
 	}
 	sorted := make([]termIn, at[buckets])
-	err := each(func(place uint16, hash uint64, chunks int) { // keeps the order of the places
-		sorted[at[hash>>48]] = termIn{uint32(hash >> 16), place, uint16(min(chunks, math.MaxUint16))}
+	err := each(true, func(place uint16, hash uint64, chunks int, peak byte) { // keeps the order of the places
+		sorted[at[hash>>48]] = termIn{uint32(hash >> 16), place, uint16(min(chunks, math.MaxUint16)), peak}
 		at[hash>>48]++
 	})
 	if err != nil {
@@ -120,6 +122,7 @@ func (t *termIndex) append(terms []termIn) {
 			if last := len(t.places) - 2; little.Uint16(t.places[last:]) == x.place { // in another group of the index
 				n := little.Uint16(t.counts[last:])
 				little.PutUint16(t.counts[last:], n+min(x.chunks, math.MaxUint16-n))
+				t.peaks[last/2] = max(t.peaks[last/2], x.peak)
 				continue
 			}
 			t.ends = t.ends[:len(t.ends)-4]
@@ -127,6 +130,7 @@ func (t *termIndex) append(terms []termIn) {
 			t.hashes = little.AppendUint32(t.hashes, x.hash)
 		}
 		t.places, t.counts = little.AppendUint16(t.places, x.place), little.AppendUint16(t.counts, x.chunks)
+		t.peaks = append(t.peaks, x.peak)
 		t.ends = little.AppendUint32(t.ends, uint32(len(t.places)/2))
 	}
 	t.starts = little.AppendUint32(t.starts, uint32(len(t.hashes)/4))

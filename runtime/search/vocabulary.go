@@ -22,6 +22,8 @@ type vocabulary struct {
 type entry struct {
 	with     int                  // number of chunks that have the term
 	places   []uint16             // of the indexes that have it
+	counts   []uint16             // as places: the number of chunks; at math.MaxUint16, more
+	peaks    []byte               // as places, see [artifact.Reader.EachTerm]; nil if unknown
 	postings []*artifact.Postings // as places; nil if the index of terms has the term
 }
 
@@ -39,9 +41,8 @@ func (v *vocabulary) entry(term string) (*entry, error) {
 	e := new(entry)
 	v.terms[term] = e
 	if v.index != nil {
-		var counts []uint16
-		e.places, counts = v.index.having(term)
-		for i, n := range counts {
+		e.places, e.counts, e.peaks = v.index.having(term)
+		for i, n := range e.counts {
 			if n < math.MaxUint16 {
 				e.with += int(n)
 				continue
@@ -67,20 +68,22 @@ func (v *vocabulary) entry(term string) (*entry, error) {
 	return e, nil
 }
 
-// in returns a term's postings in one of the indexes.
-func (v *vocabulary) in(term string, place int) (*artifact.Postings, error) {
+// in returns a term's postings in one of the indexes, and its peak there, see
+// [artifact.WeightedTerm].
+func (v *vocabulary) in(term string, place int) (p *artifact.Postings, peak float64, err error) {
 	e, err := v.entry(term)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	i, ok := slices.BinarySearch(e.places, uint16(place))
 	switch {
 	case !ok:
-		return noPostings, nil
+		return noPostings, 0, nil
 	case e.postings != nil:
-		return e.postings[i], nil
+		return e.postings[i], 0, nil
 	}
-	return v.of[place].postings(term)
+	p, err = v.of[place].postings(term)
+	return p, artifact.PeakShare(e.peaks[i]), err
 }
 
 var noPostings = new(artifact.Postings)
@@ -238,11 +241,11 @@ func (r *run) lookUp() ([]artifact.WeightedTerm, float64, error) {
 		return r.terms, r.common, nil
 	}
 	for _, t := range r.wanted {
-		p, err := r.all.in(t.text, r.place)
+		p, peak, err := r.all.in(t.text, r.place)
 		if err != nil {
 			return nil, 0, err
 		}
-		if err := r.addTerm(t, p); err != nil {
+		if err := r.addTerm(t, p, peak); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -250,8 +253,11 @@ func (r *run) lookUp() ([]artifact.WeightedTerm, float64, error) {
 	return r.terms, r.common, nil
 }
 
-// bounds returns, by place, a bound of the BM25 scores in the indexes that have these
-// terms.
+// onceShare is artifact.Once, with some room for the rounding of scores with 32 bits.
+const onceShare = artifact.Once * (1 + 1e-5)
+
+// bounds returns, by place, a bound of the scores that [run.addTerm] and BM25 lead to in the
+// indexes that have these terms.
 func (v *vocabulary) bounds(terms []wanted) ([]float64, error) {
 	sums := make([]float64, len(v.of))
 	for _, t := range terms {
@@ -260,8 +266,14 @@ func (v *vocabulary) bounds(terms []wanted) ([]float64, error) {
 			return nil, err
 		}
 		most := t.weight * artifact.IDF(v.chunks, e.with)
-		for _, place := range e.places {
+		for i, place := range e.places {
 			sums[place] += most
+			if e.peaks == nil || e.counts[i] == math.MaxUint16 {
+				continue
+			}
+			// A chunk has at most the peak of what the term weighs here, and all chunks have the rest once.
+			own := min(most, t.weight*artifact.IDF(v.of[place].reader.Len(), int(e.counts[i])))
+			sums[place] -= own*(1-artifact.PeakShare(e.peaks[i])) + (most-own)*(1-onceShare)
 		}
 	}
 	return sums, nil

@@ -150,6 +150,50 @@ func TestAVocabularyCountsInAllIndexes(t *testing.T) {
 	}
 }
 
+// No chunk of a library scores more than its bound, and the index of terms makes the bounds
+// lower.
+func TestBoundsOfLibrariesHold(t *testing.T) {
+	f := many(t)
+	f.building.Store(true)
+	bounds := func(text string) (sum float64) {
+		t.Helper()
+		j := &joint{q: Query{Text: text}, text: text}
+		defer j.release()
+		if err := j.open(t.Context(), f, f.Libraries()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.bound(); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range j.parts {
+			words, more, err := p.run.lookUp()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := p.run.reader.Lexical(words, 1, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) > 0 && found[0].Score+more > p.bound {
+				t.Errorf("%q: a chunk of %s scores %g, its bound is %g", text, p.library.ID, found[0].Score+more, p.bound)
+			}
+			sum += p.bound
+		}
+		return sum
+	}
+	for _, text := range []string{"failed request", "widget3", "kind2 widgets", "install lib-07 and configure its timeouts"} {
+		f.words.Store(nil)
+		before := bounds(text)
+		f.buildIndex()
+		if after := bounds(text); after >= 0.9*before {
+			t.Errorf("%q: the bounds of all libraries are %g together, and %g without the index of terms", text, after, before)
+		}
+	}
+}
+
 // In a scope of one library, the hits are those of its engine.
 func TestANamedLibraryRanksAsByItself(t *testing.T) {
 	f := libraries(t)

@@ -3,13 +3,14 @@ package tasks
 import (
 	"context"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // hooks returns the hooks that a landing runs, by repository. It sets a.Word so
-// that message hooks can edit the message. A dry run has no hooks.
+// that message hooks can edit the message, except in a dry run, which runs no hook.
 func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *worktree.Author) (map[string]worktree.Hooks, error) {
-	if q.DryRun || q.NoHooks {
+	if q.NoHooks {
 		return nil, nil
 	}
 	found := map[string]worktree.Hooks{}
@@ -22,8 +23,8 @@ func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *workt
 			found[r.Name] = h
 		}
 	}
-	if len(found) == 0 {
-		return nil, nil
+	if len(found) == 0 || q.DryRun {
+		return found, nil
 	}
 	source := map[worktree.How]string{worktree.Merge: "merge", worktree.Squash: "message"}[q.How]
 	a.Word = func(r worktree.Repo, dir, message string) (string, error) {
@@ -33,8 +34,8 @@ func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *workt
 		}
 		// The moves are checked later, once they are known. Here only the hooks
 		// themselves are checked.
-		if err := h.Trusted(ctx, trustedHooks(c, r.Name), worktree.Move{}); err != nil {
-			return "", withAttempt(err, c.ID)
+		if err := m.trustedIn(ctx, c, h, worktree.Move{Name: r.Name}); err != nil {
+			return "", err
 		}
 		return h.Message(ctx, dir, message, source)
 	}
@@ -44,15 +45,27 @@ func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *workt
 // trusted returns a fault if a landing would run hooks that the person has not trusted.
 func (m *Manager) trusted(ctx context.Context, c checkout, moves []worktree.Move, hooks map[string]worktree.Hooks) error {
 	for _, move := range moves {
-		h, ok := hooks[move.Name]
-		if !ok {
-			continue
-		}
-		if err := h.Trusted(ctx, trustedHooks(c, move.Name), move); err != nil {
-			return withAttempt(err, c.ID)
+		if h, ok := hooks[move.Name]; ok {
+			if err := m.trustedIn(ctx, c, h, move); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// trustedIn is trusted for the hooks of one move's repository.
+func (m *Manager) trustedIn(ctx context.Context, c checkout, h worktree.Hooks, move worktree.Move) error {
+	err := h.Trusted(ctx, trustedHooks(c, move.Name), move)
+	f := fault.Of(err)
+	if f == nil {
+		return err
+	}
+	at, err := m.Context(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return f.WithCase(f.Case, "attempt", c.ID, "project", at.Project.Name, "repo", move.Name)
 }
 
 // trustedHooks returns the digest of a repository's hooks that the person has

@@ -106,13 +106,13 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if done.Plan = planOf(done); q.Plan != "" && q.Plan != done.Plan {
 			return planChanged()
 		}
+		if err := m.trusted(ctx, c, planned.Moves, hooks); err != nil {
+			return err
+		}
 		if done.Secrets, err = m.checkSecrets(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
 			return err
 		}
 		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
-			return err
-		}
-		if err := m.trusted(ctx, c, planned.Moves, hooks); err != nil {
 			return err
 		}
 		if err := m.move(ctx, &done.Landing, hooks); err != nil {
@@ -180,6 +180,7 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 }
 
 // Undo reverts an attempt's newest landing if nothing was committed on top of it.
+// If the attempt's branch was deleted after the landing, Undo restores it.
 // Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
@@ -191,7 +192,16 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
 		back := reversed(c.landed.Moves)
-		if err := worktree.Ready(ctx, back); err != nil || dryRun {
+		if err := worktree.Movable(ctx, back); err != nil {
+			if f := fault.Of(err); f != nil && f.Code == worktree.TargetMoved {
+				err = fault.New(f.Code, f.Message+", where the landing left it", "revert the commits of the landing there instead, with git revert")
+			}
+			return err
+		}
+		if dryRun {
+			return nil
+		}
+		if err := c.tree.RestoreLanded(ctx); err != nil {
 			return err
 		}
 		return m.back(ctx, &done.Landing)
@@ -274,7 +284,7 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 // author returns the message for a landing's commits, and how to sign them.
 func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a worktree.Author, err error) {
 	if q.How != worktree.FastForward {
-		if _, err := c.tree.Identity(ctx); err != nil {
+		if err := c.tree.Identity(ctx); err != nil {
 			return a, err
 		}
 	}

@@ -113,6 +113,9 @@ type Options struct {
 	// such a question. It returns when ctx ends. If FollowQuestions is nil,
 	// only questions through Ask count.
 	FollowQuestions func(ctx context.Context, attemptID string, since time.Time, tell func(waits bool))
+	// ForgeToken returns the stored token of a forge, by its API's host, or "". If it is
+	// nil, there is none.
+	ForgeToken func(ctx context.Context, host string) (string, error)
 	// Log receives one line for each process that starts or ends. If it is nil, nothing
 	// is logged.
 	Log *slog.Logger

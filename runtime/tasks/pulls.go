@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -42,7 +43,6 @@ type PullRequest struct {
 	Title        string      `json:"title"`
 	Head         string      `json:"head"` // the last pushed commit
 	Pull         forge.Pull  `json:"pull"` // zero if not opened yet
-	Looked       time.Time   `json:"-"`    // when deskhand last read its state
 	body, remote string
 }
 
@@ -185,6 +185,10 @@ func (m *Manager) writePull(ctx context.Context, pr PullRequest, records ...stor
 	if err != nil {
 		return fmt.Errorf("encode pull request: %w", err)
 	}
+	watched := pr.Pull.State
+	if watched == forge.Merged { // until mergedThere has noted it
+		watched = forge.Open
+	}
 	return m.db.Update(ctx, func(tx *store.Tx) error {
 		a, err := readAttempt(ctx, tx, pr.AttemptID)
 		if err != nil {
@@ -196,7 +200,7 @@ func (m *Manager) writePull(ctx context.Context, pr PullRequest, records ...stor
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO pulls (attempt_id, repo, host, state, data, looked_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (attempt_id, repo) DO UPDATE SET state = excluded.state, data = excluded.data, looked_at = excluded.looked_at`,
-			pr.AttemptID, pr.Repo, m.host, string(pr.Pull.State), string(data), millis(tx.Now), millis(tx.Now))
+			pr.AttemptID, pr.Repo, m.host, string(watched), string(data), millis(tx.Now), millis(tx.Now))
 		if err != nil {
 			return fmt.Errorf("write pull request: %w", err)
 		}
@@ -210,16 +214,15 @@ func (m *Manager) writePull(ctx context.Context, pr PullRequest, records ...stor
 	})
 }
 
-const pullColumns = "attempt_id, repo, data, looked_at"
+const pullColumns = "attempt_id, repo, data"
 
 func scanPull(row scanner) (pr PullRequest, err error) {
 	var attempt, repo, data string
-	var looked int64
-	if err = row.Scan(&attempt, &repo, &data, &looked); err != nil {
+	if err = row.Scan(&attempt, &repo, &data); err != nil {
 		return pr, err
 	}
 	err = json.Unmarshal([]byte(data), &pr)
-	pr.AttemptID, pr.Repo, pr.Looked = attempt, repo, at(looked)
+	pr.AttemptID, pr.Repo = attempt, repo
 	return pr, err
 }
 
@@ -241,11 +244,15 @@ func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequ
 	return found, nil
 }
 
+// maxForges is the number of forges that are asked at the same time.
+const maxForges = 8
+
 // LookAtPulls asks the forges about the open pull requests of this machine
-// whose state is older than the given duration, and updates the state.
+// that were not asked about for the given duration, and updates their state.
 // attemptID selects one attempt's pull requests; if it is empty, LookAtPulls
 // updates those of all attempts. If all pull requests of an attempt are merged,
-// the attempt counts as landed, and its task as done.
+// the attempt counts as landed, and its task as done. A forge that does not
+// answer holds up only its own pull requests.
 func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.Duration) error {
 	var open []PullRequest
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -256,12 +263,44 @@ func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.
 	if err != nil {
 		return fmt.Errorf("read pull requests: %w", err)
 	}
+	byForge := map[string][]PullRequest{}
+	for _, pr := range open {
+		byForge[pr.Place.API] = append(byForge[pr.Place.API], pr)
+	}
+	var asking sync.WaitGroup
+	slots, problems := make(chan struct{}, maxForges), make(chan error, len(byForge))
+	for _, pulls := range byForge {
+		asking.Go(func() {
+			slots <- struct{}{}
+			problems <- m.lookAtForge(ctx, pulls)
+			<-slots
+		})
+	}
+	asking.Wait()
+	close(problems)
+	for problem := range problems {
+		err = errors.Join(err, problem)
+	}
+	return err
+}
+
+// lookAtForge asks one forge about pull requests. If it does not answer, lookAtForge asks
+// about no more of them. The next call asks first about those that were asked about
+// longest ago, whether the forge has answered or not.
+func (m *Manager) lookAtForge(ctx context.Context, pulls []PullRequest) error {
 	client := m.forge()
 	var problems []error
-	for _, pr := range open {
+	for i, pr := range pulls {
 		now, err := client.Look(ctx, pr.Place, pr.Pull)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("read the state of %s: %w", pr.Pull.URL, err))
+			failed := pulls[i : i+1]
+			if f := fault.Of(err); f == nil || f.Retryable {
+				failed = pulls[i:]
+			}
+			if err := m.askedAbout(ctx, failed); err != nil || len(failed) > 1 {
+				return errors.Join(append(problems, err)...)
+			}
 			continue
 		}
 		pr.Pull = now
@@ -276,13 +315,27 @@ func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.
 	return errors.Join(problems...)
 }
 
+// askedAbout stores that a forge was asked about pull requests, without an answer.
+func (m *Manager) askedAbout(ctx context.Context, pulls []PullRequest) error {
+	return m.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		for _, pr := range pulls {
+			if _, err := tx.Exec(ctx, "UPDATE pulls SET looked_at = ? WHERE attempt_id = ? AND repo = ?", millis(tx.Now), pr.AttemptID, pr.Repo); err != nil {
+				return fmt.Errorf("write pull request: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
 // mergedThere checks whether all pull requests of an attempt are merged. If
-// they are, it marks the attempt as landed and its task as done.
+// they are, it marks the attempt as landed and its task as done, unless the
+// branch has later commits. While the agent runs, it waits for a later call.
 func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 	pulls, err := m.Pulls(ctx, attemptID)
 	if err != nil || slices.ContainsFunc(pulls, func(pr PullRequest) bool { return pr.Pull.State != forge.Merged }) {
 		return err
 	}
+	later := m.builtOn(ctx, attemptID, pulls)
 	return m.db.Update(ctx, func(tx *store.Tx) error {
 		a, err := readAttempt(ctx, tx, attemptID)
 		if fault.Of(err) != nil {
@@ -297,7 +350,13 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 		}
 		p, err := latestProcess(ctx, tx, attemptID)
 		if err != nil || p != nil && !p.State.Ended() {
-			return err // still running; the run records the state of its work when it ends
+			return err
+		}
+		if _, err := tx.Exec(ctx, "UPDATE pulls SET state = ? WHERE attempt_id = ?", string(forge.Merged), a.ID); err != nil {
+			return fmt.Errorf("write pull requests: %w", err)
+		}
+		if later {
+			return nil
 		}
 		if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
 			return err
@@ -306,9 +365,26 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 	})
 }
 
+// builtOn reports whether an attempt's branch has commits that were not pushed to its
+// pull requests.
+func (m *Manager) builtOn(ctx context.Context, attemptID string, pulls []PullRequest) bool {
+	c, err := m.reachQuickly(ctx, attemptID)
+	if err != nil {
+		return false // its branch is gone
+	}
+	return slices.ContainsFunc(c.tree.Repos, func(r worktree.Repo) bool {
+		i := slices.IndexFunc(pulls, func(pr PullRequest) bool { return pr.Repo == r.Name })
+		if i < 0 {
+			return false
+		}
+		tip, err := c.tree.Tip(ctx, r)
+		return err == nil && pulls[i].Head != "" && tip != pulls[i].Head
+	})
+}
+
 // forge returns a client for forges.
 func (m *Manager) forge() *forge.Client {
-	return &forge.Client{Token: forgeToken}
+	return &forge.Client{Token: m.ForgeToken}
 }
 
 // hostsOfTokens lists the hosts that may receive tokens from environment
@@ -316,15 +392,25 @@ func (m *Manager) forge() *forge.Client {
 // agent can change the remote.
 var hostsOfTokens = []string{"github.com", "gitlab.com", "codeberg.org", "gitea.com"}
 
-// forgeToken returns the token from an environment variable, if the host is
-// well-known or a person has configured it. Otherwise it returns the token that
-// the user's credential helpers have for the host.
-func forgeToken(ctx context.Context, p forge.Place) (string, error) {
-	if p.Own || slices.Contains(hostsOfTokens, p.Host) {
-		for _, name := range forge.TokenNames[p.Kind] {
-			if token := os.Getenv(name); token != "" {
-				return token, nil
-			}
+// ForgeToken returns the token for a forge, or "" if there is none: from an environment
+// variable, if the host is well-known or a person has configured it, from the store, or
+// from the user's credential helpers.
+func (m *Manager) ForgeToken(ctx context.Context, p forge.Place) (string, error) {
+	var names []string
+	switch {
+	case p.Own, slices.Contains(hostsOfTokens, p.Host):
+		names = forge.TokenNames[p.Kind]
+	case p.Kind == forge.GitHub && p.Host == os.Getenv("GH_HOST"):
+		names = []string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}
+	}
+	for _, name := range names {
+		if token := os.Getenv(name); token != "" {
+			return token, nil
+		}
+	}
+	if m.options.ForgeToken != nil {
+		if token, err := m.options.ForgeToken(ctx, p.TokenHost()); err != nil || token != "" {
+			return token, err
 		}
 	}
 	if p.Host == "" {

@@ -80,7 +80,8 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 		return done, refuse(worktree.NotCheckedOut, "check it out there first", "branch %s is not checked out in your checkout", c.attempt.Branch).WithCase(NotVisited, "attempt", c.ID)
 	}
 	if dryRun {
-		return done, nil
+		_, err := c.tree.Returning(ctx, done.Visits)
+		return done, err
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := c.tree.CheckIn(ctx, done.Visits); err != nil {

@@ -56,7 +56,7 @@ func Twice(e *pflag.InvalidValueError) error {
 	hint := "leave one of them out"
 	switch {
 	case name == "index":
-		hint = "a server and a search have one index; to have several libraries in one, use deskhand add"
+		hint = "a server and a search have one index; put several libraries on a shelf with \"deskhand add SOURCE\""
 	case e.GetFlag().Value.Type() != "bool":
 		hint = "leave out " + e.GetFlag().Value.String() + " or " + e.GetValue()
 	}

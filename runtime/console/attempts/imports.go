@@ -4,33 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"text/tabwriter"
 
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/imports"
 )
-
-// gitHubToken returns the token in the environment for a GitHub server. gh uses the same
-// variables. Only the server in GH_HOST gets the token of an enterprise: an address can
-// come from a stranger.
-func gitHubToken(host string) string {
-	var names []string
-	switch host {
-	case "github.com":
-		names = []string{"GH_TOKEN", "GITHUB_TOKEN"}
-	case os.Getenv("GH_HOST"):
-		names = []string{"GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"}
-	}
-	for _, name := range names {
-		if v := os.Getenv(name); v != "" {
-			return v
-		}
-	}
-	return ""
-}
 
 // Import makes tasks of the items in place. An empty project means the only project.
 func (c *Command) Import(ctx context.Context, place, project string, closed, dryRun bool) error {
@@ -38,7 +19,9 @@ func (c *Command) Import(ctx context.Context, place, project string, closed, dry
 	if err != nil {
 		return err
 	}
-	s := imports.Source{Place: place, Closed: closed, Token: gitHubToken}
+	s := imports.Source{Place: place, Closed: closed, Token: func(ctx context.Context, host string) (string, error) {
+		return c.Manager.ForgeToken(ctx, forge.Place{Kind: forge.GitHub, Host: host})
+	}}
 	if gh, err := exec.LookPath("gh"); err == nil {
 		s.Program = gh
 	}

@@ -34,47 +34,75 @@ func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 	return c.answer(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &out, func() error { return c.printStatus(ctx, out) })
 }
 
+// shownTask is the JSON output for a task: the result of get_task, that of
+// get_attempt_status for each attempt, newest first, and how the newest attempt's branch
+// relates to its target, as in that result.
+type shownTask struct {
+	work.TaskAnswer
+	Attempts  []work.Status `json:"attempts"`
+	Ahead     *int          `json:"ahead,omitempty"`
+	Behind    *int          `json:"behind,omitempty"`
+	Conflicts *[]string     `json:"conflicts,omitempty"`
+	Landed    *bool         `json:"landed,omitempty"`
+}
+
 func (c *Command) showTask(ctx context.Context, id string) error {
-	var out work.TaskAnswer
-	return c.answer(ctx, "get_task", map[string]any{"task_id": id}, &out, func() error {
-		paint := console.PainterFor(c.Stdout)
-		t := out.Task
-		if err := c.Line("%s  %s, changed %s\n\n%s", t.ID, t.Status, console.Age(t.Updated.Time), t.Title); err != nil {
+	out := shownTask{Attempts: []work.Status{}}
+	if _, err := c.call(ctx, "get_task", map[string]any{"task_id": id}, &out.TaskAnswer); err != nil {
+		return err
+	}
+	var all work.Attempts
+	if _, err := c.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil {
+		return err
+	}
+	for _, one := range all.Attempts {
+		var s work.Status
+		if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": one.ID}, &s); err != nil {
 			return err
 		}
-		if t.Description != nil {
-			if err := c.Line("\n%s", strings.TrimRight(*t.Description, "\n")); err != nil {
-				return err
-			}
-		}
-		if plan := c.planLines(ctx, string(t.ProjectID), id); plan != "" {
-			if err := c.Line("%s", plan); err != nil {
-				return err
-			}
-		}
-		var all work.Attempts
-		if _, err := c.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil || all.Count == 0 {
+		out.Attempts = append(out.Attempts, s)
+	}
+	if !c.AsJSON {
+		return c.printTask(ctx, out)
+	}
+	if len(out.Attempts) > 0 {
+		newest := out.Attempts[0]
+		out.Ahead, out.Behind, out.Conflicts, out.Landed = &newest.Ahead, &newest.Behind, &newest.Conflicts, &newest.Landed
+	}
+	return c.JSON(out)
+}
+
+// printTask prints a task with a table of its attempts.
+func (c *Command) printTask(ctx context.Context, shown shownTask) error {
+	paint := console.PainterFor(c.Stdout)
+	t, id := shown.Task, string(shown.Task.ID)
+	if err := c.Line("%s  %s, changed %s\n\n%s", t.ID, t.Status, console.Age(t.Updated.Time), t.Title); err != nil {
+		return err
+	}
+	if t.Description != nil {
+		if err := c.Line("\n%s", strings.TrimRight(*t.Description, "\n")); err != nil {
 			return err
 		}
-		w := console.NewTable(c.Stdout)
-		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tCOST\tBRANCH")
-		costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByAttempt, TaskID: id})
-		var newest work.Status
-		for i, one := range all.Attempts {
-			var s work.Status
-			if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": one.ID}, &s); err != nil {
-				return err
-			}
-			if i == 0 {
-				newest = s
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(one.ID), stateWord(s), orDash(one.Executor), console.Age(one.Created.Time), costOf(costs[string(one.ID)]), paint.Plain(one.Branch))
-		}
-		if err := w.Flush(); err != nil {
+	}
+	if plan := c.planLines(ctx, string(t.ProjectID), id); plan != "" {
+		if err := c.Line("%s", plan); err != nil {
 			return err
 		}
-		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID))+c.devLine(ctx, string(newest.AttemptID))+c.used(ctx, tasks.UsageQuery{TaskID: id}), "\n"))
-	})
+	}
+	if len(shown.Attempts) == 0 {
+		return nil
+	}
+	w := console.NewTable(c.Stdout)
+	fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tCOST\tBRANCH")
+	costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByAttempt, TaskID: id})
+	for _, s := range shown.Attempts {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(s.AttemptID), stateWord(s), orDash(s.Executor), console.Age(s.Created.Time), costOf(costs[string(s.AttemptID)]), paint.Plain(s.Branch))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	newest := shown.Attempts[0]
+	return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID))+c.devLine(ctx, string(newest.AttemptID))+c.used(ctx, tasks.UsageQuery{TaskID: id}), "\n"))
 }
 
 // folder returns the lines with an attempt's folder and sandbox, or ""

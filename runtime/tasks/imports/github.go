@@ -125,7 +125,11 @@ func (s Source) restPage(ctx context.Context, url, host string) (issues []issue,
 	r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
 	r.Header.Set("User-Agent", "deskhand")
 	if s.Token != nil {
-		if token := s.Token(host); token != "" {
+		token, err := s.Token(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 	}
@@ -148,7 +152,7 @@ func (s Source) restPage(ctx context.Context, url, host string) (issues []issue,
 		var said struct{ Message string }
 		json.Unmarshal(data, &said) // empty if it says nothing
 		return nil, fault.New(Unreadable, fmt.Sprintf("%s answered %d: %s", host, answer.StatusCode, textutil.Shorten(textutil.Plain(said.Message), 200)),
-			"check the name of the repository; for a private one install gh and sign in, or set GH_TOKEN")
+			"check the name of the repository; for a private one install gh and sign in, or store a token: deskhand connect "+host)
 	}
 	if json.Unmarshal(bytes.TrimSpace(data), &issues) != nil {
 		return nil, fault.New(Unreadable, host+" did not return a list of issues", "")

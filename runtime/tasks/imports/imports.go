@@ -46,7 +46,7 @@ type Source struct {
 	// Closed includes items that are done. They are imported as done.
 	Closed bool
 	// Token returns the token for a GitHub server, or "". If it is nil, there is none.
-	Token func(host string) string
+	Token func(ctx context.Context, host string) (string, error)
 	// Client sends the requests. Nil means a client with a time limit.
 	Client *http.Client
 	// Program is the path of gh. If it is empty, the REST API is used.

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -113,7 +114,7 @@ func TestGitHubOverREST(t *testing.T) {
 		}
 		return 200, `[{"number":101,"title":"Last","body":"Text","state":"closed"},{"number":102,"title":"A pull request","state":"open","pull_request":{"url":"x"}}]`
 	})}
-	got := readAll(t, Source{Place: "https://github.com/Acme/Shop/issues", Closed: true, Client: client, Token: func(host string) string { return "for-" + host }})
+	got := readAll(t, Source{Place: "https://github.com/Acme/Shop/issues", Closed: true, Client: client, Token: func(_ context.Context, host string) (string, error) { return "for-" + host, nil }})
 	if len(got) != 101 || got[0].Key != "github.com/acme/shop#1" || got[100].Description != "Text\n\nImported from https://github.com/Acme/Shop/issues/101" || !got[100].Done {
 		t.Errorf("%d items, the last %+v", len(got), got[len(got)-1])
 	}

@@ -46,6 +46,10 @@ func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check
 	if err := t.onBranch(ctx, r); err != nil {
 		return false, err
 	}
+	restored, err := t.restoreBranch(ctx, r)
+	if err != nil {
+		return false, err
+	}
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
 	}
@@ -56,7 +60,7 @@ func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check
 		return false, err
 	}
 	if _, err := run(inTree(ctx, dir, "diff", "--cached", "--quiet", "--no-ext-diff")); err == nil {
-		return false, nil
+		return restored, nil
 	}
 	cmd := inTree(ctx, dir, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--file=-")
 	cmd.Stdin = strings.NewReader(subject(message))

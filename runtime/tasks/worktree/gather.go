@@ -3,6 +3,9 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -97,6 +100,58 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		return err
 	})
 	return tip != head && err == nil, err
+}
+
+// restoreBranch creates the attempt's branch again if it was deleted while the worktree
+// was on it: at the last commit that the worktree had, or where the attempt started. A
+// commit would otherwise have no parent.
+func (t Tree) restoreBranch(ctx context.Context, r Repo) (restored bool, err error) {
+	dir, ref := t.path(r), "refs/heads/"+t.Branch
+	if _, err := revision(ctx, dir, ref); err == nil || fault.Of(err) != nil {
+		return false, ctx.Err()
+	}
+	last := r.Base
+	for _, commit := range slices.Backward(lastCommits(ctx, dir)) {
+		if commit, err := revision(ctx, dir, commit); err == nil {
+			last = commit
+			break
+		}
+	}
+	if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: restore the branch", ref, last, ""); err != nil {
+		return false, fmt.Errorf("restore branch %s of %s: %w", t.Branch, r.Name, err)
+	}
+	return true, nil
+}
+
+// maxReflog is how much is read from the end of a worktree's reflog: some 400 entries.
+const maxReflog = 64 << 10
+
+// lastCommits returns the commits in the last entries of a worktree's reflog, oldest
+// first. The agent can write this file.
+func lastCommits(ctx context.Context, dir string) (commits []string) {
+	path, err := gitPath(ctx, dir, "logs/HEAD")
+	if err != nil {
+		return nil
+	}
+	f, err := os.OpenFile(path, openFlags, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxReflog), maxReflog))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if parts := strings.Fields(line); len(parts) > 1 {
+			commits = append(commits, parts[1])
+		}
+	}
+	return commits
 }
 
 func onWhat(what, head string) string {

@@ -28,6 +28,11 @@ func TestGatherBringsWorkOntoTheBranch(t *testing.T) {
 			shell(t, dir, "branch", "-q", "-D", branch)
 			commitIn(t, dir, "a.txt")
 		}, []string{"a.txt"}, ""},
+		"a branch that is gone while it is checked out": {func(t *testing.T, dir string) {
+			commitIn(t, dir, "a.txt")
+			put(t, filepath.Join(dir, "b.txt"), "b")
+			shell(t, dir, "update-ref", "-d", shell(t, dir, "symbolic-ref", "HEAD"))
+		}, []string{"a.txt", "b.txt"}, ""},
 		"files":   {func(t *testing.T, dir string) { put(t, filepath.Join(dir, "a.txt"), "a") }, []string{"a.txt"}, ""},
 		"nothing": {func(t *testing.T, dir string) {}, []string{"readme.md"}, ""},
 		"both have gone on": {func(t *testing.T, dir string) {
@@ -56,6 +61,7 @@ func TestGatherBringsWorkOntoTheBranch(t *testing.T) {
 			if err != nil || len(s.Off) > 0 {
 				t.Errorf("Standing = %+v, %v; want all on the branch", s, err)
 			}
+			shell(t, repo, "merge-base", tree.Branch, "HEAD") // fails if they have no common commit
 			for _, file := range c.has {
 				shell(t, repo, "cat-file", "-e", tree.Branch+":"+file)
 				if _, err := os.Stat(filepath.Join(tree.Dir, "app", file)); err != nil {

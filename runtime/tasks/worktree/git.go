@@ -85,11 +85,11 @@ func inTree(ctx context.Context, dir string, args ...string) gitCommand {
 	return cmd
 }
 
-// kept lists the git variables that name git's programs or the user's
-// configuration. It lists no others, because they could point to another
-// repository.
+// kept lists the git variables that name git's programs, the user's configuration or the
+// user. It lists no others, because they could point to another repository.
 var kept = map[string]bool{
 	"GIT_EXEC_PATH": true, "GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true, "GIT_CONFIG_NOSYSTEM": true,
+	"GIT_AUTHOR_NAME": true, "GIT_AUTHOR_EMAIL": true, "GIT_COMMITTER_NAME": true, "GIT_COMMITTER_EMAIL": true,
 }
 
 func environment() []string {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // How is the method by which commits go from one branch to another.
@@ -127,10 +128,10 @@ func absent(err error, code, message, hint string, which ...string) error {
 	return f
 }
 
-// mergeTree returns the merged tree of two commits, or the conflicting paths. It
-// requires git 2.38.
+// mergeTree returns the merged tree of two commits, or the conflicting paths. Commits
+// without a common one are merged as if an empty one were common. It requires git 2.38.
 func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conflicts []string, err error) {
-	out, err := git(ctx, dir, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+	out, err := git(ctx, dir, "merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "--no-messages", "-z", ours, theirs)
 	parts := fields(out)
 	var exit *exec.ExitError
 	switch {
@@ -214,7 +215,7 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 	if len(l.Moves) == 0 {
 		return l, fault.New(NothingToLand, fmt.Sprintf("%s already contains all of %s", l.Distances[0].Target, t.Branch), "check what the attempt has changed")
 	}
-	return l, Ready(ctx, l.Moves)
+	return l, Movable(ctx, l.Moves)
 }
 
 // Update plans the update of the branch with its target's commits. how must be
@@ -253,7 +254,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 	if len(l.Moves) == 0 {
 		return l, fault.New(NothingToUpdate, fmt.Sprintf("%s already contains all of %s", t.Branch, l.Distances[0].Target), "check the attempt's status")
 	}
-	return l, Ready(ctx, l.Moves)
+	return l, Movable(ctx, l.Moves)
 }
 
 // updatedHead returns the commit that the branch has after the update.
@@ -280,6 +281,24 @@ func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
 	for _, r := range t.Repos {
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: landed", landedRefs+filepath.Base(t.Dir), heads[r.Name]); err != nil {
 			return fmt.Errorf("keep the landed commits of %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// RestoreLanded creates the attempt's branch again at the landed commit, in repositories
+// where it was deleted after the landing.
+func (t Tree) RestoreLanded(ctx context.Context) error {
+	for _, r := range t.Repos {
+		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil || fault.Of(err) != nil {
+			continue
+		}
+		head, err := revision(ctx, r.Path, landedRefs+filepath.Base(t.Dir))
+		if err != nil {
+			continue // it has not landed
+		}
+		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: restored", "refs/heads/"+t.Branch, head, ""); err != nil {
+			return fmt.Errorf("restore branch %s of %s: %w", t.Branch, r.Name, err)
 		}
 	}
 	return nil
@@ -313,7 +332,7 @@ func Conflict(paths []string, target string) *fault.Fault {
 func forward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case how == FastForward && d.Behind > 0:
-		return "", fault.New(NotFastForward, fmt.Sprintf("branch %s of %s has %d commits that the attempt lacks", d.Target, r.Name, d.Behind),
+		return "", fault.New(NotFastForward, fmt.Sprintf("branch %s of %s has %s that the attempt lacks", d.Target, r.Name, textutil.Count(d.Behind, "commit")),
 			"update the attempt first, or land with merge, squash or rebase")
 	case how == FastForward:
 		return d.Head, nil
@@ -354,27 +373,24 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Identity returns the user's git identity in the repositories, as "Name
-// <email>". Fault: no_identity.
-func (t Tree) Identity(ctx context.Context) (who string, err error) {
+// Identity checks that git knows the user's name and email address in each repository,
+// from its configuration or from its environment variables. Fault: no_identity.
+func (t Tree) Identity(ctx context.Context) error {
 	for _, r := range t.Repos {
-		var parts []string
-		for _, key := range []string{"user.name", "user.email"} {
-			out, err := git(ctx, r.Path, "config", "--get", key)
+		for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
+			cmd := command(ctx, r.Path, "var", who)
+			cmd.with = []string{"user.useConfigOnly=true"} // git would otherwise guess from the host's name
+			_, err := run(cmd)
 			if f := fault.Of(err); f != nil {
-				return "", f
+				return f
 			}
-			if value := strings.TrimSpace(string(out)); value != "" {
-				parts = append(parts, value)
+			if err != nil {
+				return fault.New(NoIdentity, fmt.Sprintf("git has no name and email address for you in %s, so the commit would have no author", r.Path),
+					`git config --global user.name "Your Name" && git config --global user.email you@example.com`)
 			}
 		}
-		if len(parts) < 2 {
-			return "", fault.New(NoIdentity, fmt.Sprintf("git has no name and email address for you in %s, so the commit would have no author", r.Path),
-				`git config --global user.name "Your Name" && git config --global user.email you@example.com`)
-		}
-		who = fmt.Sprintf("%s <%s>", parts[0], parts[1])
 	}
-	return who, nil
+	return nil
 }
 
 // Signs reports whether the user signs commits in any of the repositories.

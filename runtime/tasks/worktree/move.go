@@ -50,6 +50,24 @@ func Ready(ctx context.Context, moves []Move) error {
 	return nil
 }
 
+// Movable returns the fault with which [Do] would refuse the moves now. It changes nothing.
+func Movable(ctx context.Context, moves []Move) error {
+	if err := Ready(ctx, moves); err != nil {
+		return err
+	}
+	for _, m := range moves {
+		if err := m.at(ctx, m.Before); err != nil {
+			return err
+		}
+		if m.Dir != "" {
+			if err := m.files(ctx, m.Before, m.After, "--dry-run"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Do performs all moves or none. If a move fails, Do reverts the earlier ones.
 // why goes into the reflog. Faults: target_moved if a branch is not at its
 // start, target_dirty, untracked_in_the_way.
@@ -131,12 +149,13 @@ func (m Move) point(ctx context.Context, why string) error {
 }
 
 // files updates the folder from one commit to another. It does not touch files
-// that are the same in both. Git refuses to overwrite the user's own changes.
-func (m Move) files(ctx context.Context, from, to string) error {
+// that are the same in both. Git refuses to overwrite the user's own changes. flags are
+// more flags of git read-tree: with --dry-run, git only checks whether it would refuse.
+func (m Move) files(ctx context.Context, from, to string, flags ...string) error {
 	if _, err := run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")); err != nil && ctx.Err() != nil {
 		return err // read-tree reports files that differ
 	}
-	_, err := run(inTree(ctx, m.Dir, "read-tree", "-m", "-u", from, to))
+	_, err := run(inTree(ctx, m.Dir, slices.Concat([]string{"read-tree", "-m", "-u"}, flags, []string{from, to})...))
 	if err != nil && strings.Contains(err.Error(), "would be overwritten") {
 		return fault.New(UntrackedInTheWay, fmt.Sprintf("an untracked file in %s is in the way: %v", m.Dir, err), "move it away, then retry")
 	}
@@ -297,9 +316,13 @@ func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Before != m.After {
-			steps = append(steps, m)
+		if m.Before == m.After {
+			continue
 		}
+		if err := m.apply(ctx, "--dry-run"); err != nil {
+			return nil, err
+		}
+		steps = append(steps, m)
 	}
 	if len(steps) == 0 {
 		return nil, fault.New(NothingToLand, fmt.Sprintf("the checkout already contains all of %s", t.Branch), "check what the attempt has changed")
@@ -311,15 +334,12 @@ func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 // target_dirty.
 func Apply(ctx context.Context, steps []Move) error {
 	for i, m := range steps {
-		err := m.files(ctx, m.Before, m.After)
+		err := m.apply(ctx)
 		if err == nil {
 			continue
 		}
 		for _, done := range slices.Backward(steps[:i]) {
 			err = errors.Join(err, done.files(context.WithoutCancel(ctx), done.After, done.Before))
-		}
-		if f := fault.Of(err); f == nil {
-			err = fault.New(TargetDirty, err.Error(), "commit or stash your changes there")
 		}
 		return err
 	}
@@ -330,6 +350,16 @@ func Apply(ctx context.Context, steps []Move) error {
 		run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")) // exits with an error if files differ
 	}
 	return nil
+}
+
+// apply brings a step's changes into the folder. With the flag --dry-run, it only checks
+// whether it can.
+func (m Move) apply(ctx context.Context, flags ...string) error {
+	err := m.files(ctx, m.Before, m.After, flags...)
+	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
+		err = fault.New(TargetDirty, err.Error(), "commit or stash your changes there")
+	}
+	return err
 }
 
 // applying returns the move from the checked-out tree to a tree that also

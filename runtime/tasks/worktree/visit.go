@@ -25,7 +25,8 @@ type Visit struct {
 // not_checked_out, head_moved, branch_missing.
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
-		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
+		tip, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+		if err != nil {
 			return nil, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "check the attempt's status")
 		}
 		out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
@@ -44,6 +45,9 @@ func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 			dirs = append(dirs, Move{Name: r.Name, Branch: t.Branch, Dir: t.path(r)})
 		}
 		if err := Ready(ctx, dirs); err != nil {
+			return nil, err
+		}
+		if err := (Move{Dir: r.Path}).files(ctx, was, tip, "--dry-run"); err != nil {
 			return nil, err
 		}
 		visits = append(visits, Visit{r.Name, r.Path, was})
@@ -82,11 +86,12 @@ func (t Tree) checkOut(ctx context.Context, v Visit) error {
 			return fmt.Errorf("free branch %s: %w", t.Branch, err)
 		}
 	}
-	return switchTo(ctx, v, "refs/heads/"+t.Branch)
+	return v.switchTo(ctx, "refs/heads/"+t.Branch, false)
 }
 
-// switchTo checks out another branch or commit in a user's checkout.
-func switchTo(ctx context.Context, v Visit, to string) error {
+// switchTo checks out another branch or commit in a user's checkout. A dry run only checks
+// whether it can.
+func (v Visit) switchTo(ctx context.Context, to string, dryRun bool) error {
 	from, err := revision(ctx, v.Path, "HEAD")
 	if err != nil {
 		return err
@@ -95,7 +100,11 @@ func switchTo(ctx context.Context, v Visit, to string) error {
 	if err != nil {
 		return fault.New(NotFound, fmt.Sprintf("%s of %s no longer exists", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
 	}
-	if err := (Move{Dir: v.Path}).files(ctx, from, commit); err != nil {
+	var flags []string
+	if dryRun {
+		flags = []string{"--dry-run"}
+	}
+	if err := (Move{Dir: v.Path}).files(ctx, from, commit, flags...); err != nil || dryRun {
 		return err
 	}
 	if strings.HasPrefix(to, "refs/") {
@@ -109,24 +118,38 @@ func switchTo(ctx context.Context, v Visit, to string) error {
 	return nil
 }
 
+// Returning returns those of the user's checkouts that still have the branch checked out.
+// Faults: those with which [Tree.CheckIn] would refuse them now.
+func (t Tree) Returning(ctx context.Context, visits []Visit) (still []Visit, err error) {
+	ours := "refs/heads/" + t.Branch
+	for _, v := range visits {
+		if now, err := checkedOutIn(ctx, v.Path); err != nil || now != ours {
+			continue
+		}
+		if err := Ready(ctx, []Move{{Name: v.Name, Branch: t.Branch, Dir: v.Path}}); err != nil {
+			return nil, err
+		}
+		if err := v.switchTo(ctx, v.Was, true); err != nil {
+			return nil, err
+		}
+		still = append(still, v)
+	}
+	return still, nil
+}
+
 // CheckIn returns the branch to the attempt's folder, with the commits made in
 // the meantime. It returns the user's checkouts to their former branches. If a
-// checkout is already on another branch, CheckIn leaves it unchanged. Fault:
-// target_dirty, before anything has changed.
+// checkout is already on another branch, CheckIn leaves it unchanged. Faults:
+// target_dirty, untracked_in_the_way and not_found, before anything has changed.
 func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
 	ours := "refs/heads/" + t.Branch
-	var still []Visit
-	for _, v := range visits {
-		if now, err := checkedOutIn(ctx, v.Path); err == nil && now == ours {
-			still = append(still, v)
-			if err := Ready(ctx, []Move{{Name: v.Name, Branch: t.Branch, Dir: v.Path}}); err != nil {
-				return err
-			}
-		}
+	still, err := t.Returning(ctx, visits)
+	if err != nil {
+		return err
 	}
 	var problems []error
 	for _, v := range slices.Backward(still) {
-		problems = append(problems, switchTo(ctx, v, v.Was))
+		problems = append(problems, v.switchTo(ctx, v.Was, false))
 	}
 	for _, v := range visits {
 		problems = append(problems, t.returnToBranch(ctx, v, ours))

@@ -163,13 +163,17 @@ func (t Tree) undo(repos []Repo) {
 	t.removeDir()
 }
 
-// Recreate creates missing worktrees again, from the branch. It leaves existing
-// worktrees unchanged, and locks all worktrees.
+// Recreate creates missing worktrees again, from the branch, or from the landed commit if
+// the branch was deleted after a landing. It leaves existing worktrees unchanged, and
+// locks all worktrees.
 //
 // Faults: not_found if a repository or the branch no longer exists,
 // branch_in_use if the user has the branch checked out elsewhere.
 func (t Tree) Recreate(ctx context.Context) error {
 	if err := t.check(); err != nil {
+		return err
+	}
+	if err := t.RestoreLanded(ctx); err != nil {
 		return err
 	}
 	for _, r := range t.Repos {

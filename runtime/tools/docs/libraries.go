@@ -14,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/text"
 )
 
 // For a shelf, search_docs has one more argument, hits name their library, and IDs
@@ -26,6 +27,10 @@ const (
 	// maxNamedLibraries is the maximum number of libraries that the description of
 	// search_docs names.
 	maxNamedLibraries = 30
+	// maxLibraryDescription is the maximum length of a library's description in the
+	// argument's schema in characters, and maxDescriptions that of all in bytes.
+	maxLibraryDescription = 120
+	maxDescriptions       = 4 << 10
 )
 
 // ShelfCatalog returns everything that the libraries offer. Call it again when they
@@ -103,7 +108,24 @@ func libraryArgument(f *search.Federation) *jsonschema.Schema {
 	for _, name := range names {
 		s.Enum = append(s.Enum, name)
 	}
+	s.Description += describedLibraries(f)
 	return s
+}
+
+// describedLibraries lists the libraries that have a description of their own, one per line.
+// A library that the user does not trust has none.
+func describedLibraries(f *search.Federation) string {
+	var b strings.Builder
+	for _, l := range f.Usual() {
+		about := text.OneLine(l.Engine.Metadata().CorpusDescription)
+		if about == "" || about == l.Name+" documentation" {
+			continue
+		}
+		if line := "\n" + l.Name + ": " + text.Shorten(about, maxLibraryDescription); b.Len()+len(line) <= maxDescriptions && !strings.Contains(b.String(), line) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // LibraryNames returns the names that the argument accepts: every library, and

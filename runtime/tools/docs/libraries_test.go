@@ -3,10 +3,13 @@ package docs
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -44,6 +47,29 @@ func call(t *testing.T, tool contract.Tool, arguments string) (text string, stru
 		t.Fatal(err)
 	}
 	return r.Text[0], structured
+}
+
+// A model sees what the libraries are about, as far as they say so, in a bounded text.
+func TestTheLibraryArgumentDescribesLibraries(t *testing.T) {
+	pages := t.TempDir()
+	if err := os.WriteFile(filepath.Join(pages, "a.md"), []byte("# A\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var all []search.Library
+	add := func(name, description string) {
+		all = append(all, search.Library{ID: name, Name: name, Engine: library(t, indexer.Options{Dir: pages, Description: description})})
+	}
+	add("plain", "plain documentation")
+	add("payments", "How we take\nmoney: cards and invoices")
+	if got, want := libraryArgument(search.Federate(all)).Description, "Search only this library. Omit to search all.\npayments: How we take money: cards and invoices"; got != want {
+		t.Errorf("description %q, want %q", got, want)
+	}
+	for i := range 50 {
+		add(fmt.Sprintf("long-%d", i), strings.Repeat("words ", 100))
+	}
+	if got := libraryArgument(search.Federate(all)).Description; len(got) > maxDescriptions+100 || !strings.Contains(got, "…\nlong-1: words") {
+		t.Errorf("a description of %d bytes: %s", len(got), got)
+	}
 }
 
 func TestToolsOverAShelf(t *testing.T) {

@@ -65,14 +65,21 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 }
 
 // Target compares the branch with its target, for example "3 behind, 2 ahead,
-// conflicts in shop/README.md". It returns "" if there is no difference.
+// conflicts in shop/README.md", or says that someone has merged it. It returns "" if there
+// is no difference.
 func (s standing) Target() string {
-	ahead, behind := 0, 0
+	ahead, behind, own := 0, 0, false
 	var conflicts []string
-	for _, d := range s.Distances {
+	for i, d := range s.Distances {
 		ahead, behind, conflicts = ahead+d.Ahead, behind+d.Behind, append(conflicts, d.Conflicts...)
+		own = own || i < len(s.Repos) && s.Repos[i].Base != "" && d.Head != s.Repos[i].Base
 	}
-	if s.Work.State == tasks.LandedWork || ahead+behind == 0 {
+	switch {
+	case s.Work.State == tasks.LandedWork:
+		return ""
+	case ahead == 0 && own:
+		return "merged into " + s.Distances[0].Target
+	case ahead+behind == 0:
 		return ""
 	}
 	text := strconv.Itoa(behind) + " behind, " + strconv.Itoa(ahead) + " ahead"

@@ -158,6 +158,48 @@ export const stories = {
     clean(page)
   },
 
+  async 'defect B5: styles of one list do not reach another'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Look', 'say - one', 'say > quoted', 'say [a link](https://example.com)', 'ask Which way?')
+    const page = await desk.window(one.path)
+    await page.getByRole('textbox', { name: 'Which way?' }).waitFor()
+    const item = page.locator('#log li li', { hasText: 'one' })
+    await item.waitFor()
+    assert.deepEqual(await item.evaluate(e => [getComputedStyle(e).borderLeftWidth, getComputedStyle(e, '::before').content]), ['0px', 'none'])
+    // B8: quotes are quotes, and links of agents lead nowhere.
+    await page.locator('#log blockquote', { hasText: 'quoted' }).waitFor()
+    assert.equal(await page.locator('#log a[href*="example.com"]').count(), 0)
+    clean(page)
+  },
+
+  async 'defect B7: a long question is said once'(desk) {
+    const long = 'Which of the two regions should the shop run in, given that most customers live in Europe but the team works in Oregon and has to debug at night?'
+    const page = await desk.window('/inbox/' + await desk.ask(long, '-o', 'Frankfurt', '-o', 'Oregon'))
+    await page.getByRole('radio', { name: 'Oregon' }).waitFor()
+    const shown = await page.locator('#pane').evaluate(e => { // .hide is for screen readers, as the article's name
+      const seen = e.cloneNode(true)
+      for (const hidden of seen.querySelectorAll('.hide')) hidden.remove()
+      return seen.textContent
+    })
+    assert.equal(shown.split('Which of the two regions').length, 2, shown)
+    clean(page)
+  },
+
+  async 'defect B12: what was merged by hand says so, and pages are compressed'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Look', 'write new.txt hello')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.locator('#standing').getByText('0 behind, 1 ahead').waitFor()
+    const branch = JSON.parse(await desk.run('tasks', 'show', one.id, '--json')).workspace_branch
+    execFileSync('git', ['-C', join(desk.dir, 'shop'), '-c', 'user.name=a', '-c', 'user.email=a@b', 'merge', '-q', '--no-ff', '-m', 'by hand', branch])
+    const sent = await page.goto(desk.base + one.path)
+    assert.equal(await sent.headerValue('content-encoding'), 'gzip') // B16
+    await page.locator('#standing').getByText('merged into main').waitFor()
+    await page.locator('.file', { hasText: 'new.txt' }).first().waitFor()
+    clean(page)
+  },
+
   async 'defect B11: an attempt that a person stopped is no alarm'(desk) {
     await work(desk)
     const one = await attempt(desk, 'Wait', 'sleep 60')
