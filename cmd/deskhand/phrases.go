@@ -30,7 +30,7 @@ func phrasesCommand(a *app) *cobra.Command {
 		Long: "Write everyday phrasings of the docs' sections into FILE with a model or a coding agent. \"deskhand index\n" +
 			"--phrases FILE\" adds them to the index. The default FILE is the one in metadata.json in the working\n" +
 			"directory, or phrases.jsonl. Sections with phrases are skipped unless they have changed since; lines\n" +
-			"written by a person are never changed. The sections that are hardest to find come first.\n\n" +
+			"written by a person are never changed. The sections that questions are most likely about come first.\n\n" +
 			"Ctrl-C keeps all phrases written so far; run the same command again to continue.",
 		Example: "  deskhand phrases --dry-run\n  deskhand phrases --by ollama:llama3.1 --limit 100\n" +
 			"  OPENAI_API_KEY=... deskhand phrases --by openai:gpt-4.1-mini --price 0.4/1.6 --max-cost 1\n" +

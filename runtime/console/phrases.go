@@ -58,7 +58,7 @@ func (c *Console) PhrasesPlan(p PhrasesPlan, asJSON bool) error {
 	if len(p.Next) == 0 {
 		return nil
 	}
-	fmt.Fprintf(c.Stdout, "\nThe sections that are hardest to find come first. The number is a section's rank in a search for its own first sentence:\n")
+	fmt.Fprintf(c.Stdout, "\nThe sections that questions are most likely about come first. The number is a section's rank in a search for its own first sentence:\n")
 	for _, s := range p.Next[:min(mostNext, len(p.Next))] {
 		rank := "not found"
 		if s.Rank < phrases.NotFound {

@@ -15,10 +15,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
@@ -46,17 +48,21 @@ type Entry struct {
 	Index string `json:"index"`
 }
 
-// Log is an installation's record file. Processes may add to it concurrently:
-// each entry is appended with a single write.
+// Log is an installation's record file. Processes may add to it concurrently, and
+// may be killed at any moment: each entry is appended with a single write, and a
+// line that a killed process has begun does not spoil the next one.
 type Log struct {
 	path string
 	mu   sync.Mutex
 	now  func() time.Time
+	max  int64 // maxBytes, except in tests
 }
 
 // In returns the log in the state folder. It does not open or create the file
 // yet.
-func In(state string) *Log { return &Log{path: filepath.Join(state, fileName), now: time.Now} }
+func In(state string) *Log {
+	return &Log{path: filepath.Join(state, fileName), now: time.Now, max: maxBytes}
+}
 
 // Path returns the file's path. The file may not exist.
 func (l *Log) Path() string { return l.path }
@@ -95,34 +101,56 @@ func (l *Log) write(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	before, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, before.Size()-1); before.Size() > 0 && err == nil && last[0] != '\n' {
+		line = append([]byte{'\n'}, line...)
+	}
 	if _, err := f.Write(line); err != nil {
 		return err
 	}
-	mine, err := f.Stat()
-	if err != nil || mine.Size() < maxBytes {
-		return err
-	}
-	// Another process may have renamed the file already.
-	if there, err := os.Stat(l.path); err != nil || !os.SameFile(mine, there) {
+	if before.Size()+int64(len(line)) < l.max {
 		return nil
 	}
 	_ = f.Close() // Windows cannot rename an open file
-	if err := os.Rename(l.path, l.path+".1"); !errors.Is(err, fs.ErrNotExist) {
+	return l.setAside(before)
+}
+
+// setAside renames a full file, unless another process has done so or is doing so:
+// without the lock, two processes could rename one file after the other, and the
+// second file would replace the first one.
+func (l *Log) setAside(full fs.FileInfo) error {
+	lock, err := artifact.LockFile(l.path + ".lock")
+	if errors.Is(err, artifact.ErrLocked) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return nil
+	defer lock.Close()
+	if there, err := os.Stat(l.path); err != nil || !os.SameFile(full, there) {
+		return nil
+	}
+	return os.Rename(l.path, l.path+".1")
 }
 
 // Read returns the entries since the given time, oldest first, or all entries
 // if since is zero. It skips unreadable lines, which a killed process may
 // leave, and returns their number.
 func (l *Log) Read(since time.Time) (entries []Entry, skipped int, err error) {
-	for _, path := range []string{l.path + ".1", l.path} {
+	// The current file is opened first: if it is renamed now, it is opened twice
+	// instead of not at all.
+	var files []*os.File
+	var infos []fs.FileInfo
+	for _, path := range []string{l.path, l.path + ".1"} {
 		f, err := os.Open(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -130,10 +158,20 @@ func (l *Log) Read(since time.Time) (entries []Entry, skipped int, err error) {
 		if err != nil {
 			return nil, 0, fmt.Errorf("read questions: %w", err)
 		}
-		some, bad, err := readEntries(f, since)
-		f.Close()
+		defer f.Close()
+		info, err := f.Stat()
 		if err != nil {
-			return nil, 0, fmt.Errorf("read questions in %s: %w", path, err)
+			return nil, 0, fmt.Errorf("read questions: %w", err)
+		}
+		files, infos = append(files, f), append(infos, info)
+	}
+	if len(files) == 2 && os.SameFile(infos[0], infos[1]) {
+		files = files[:1]
+	}
+	for _, f := range slices.Backward(files) {
+		some, bad, err := readEntries(f, since)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read questions in %s: %w", f.Name(), err)
 		}
 		entries, skipped = append(entries, some...), skipped+bad
 	}
@@ -147,7 +185,7 @@ func readEntries(r io.Reader, since time.Time) (entries []Entry, skipped int, er
 		if len(line) > 1 {
 			var e Entry
 			switch bad := json.Unmarshal(line, &e); {
-			case bad != nil || e.Query == "" || e.Found == search.FoundSome:
+			case bad != nil || e.Query == "" || e.Found == search.FoundSome || e.At.IsZero():
 				skipped++
 			case !e.At.Before(since):
 				entries = append(entries, e)

@@ -22,6 +22,7 @@ type bench struct {
 	t       *testing.T
 	project string
 	runs    sync.WaitGroup
+	turn    sync.Mutex // agents run one after another: Run leaves a process queued if no slot is free, and nothing would start it
 	// held keeps agents from being run.
 	held bool
 
@@ -51,6 +52,8 @@ func (b *bench) Start(ctx context.Context, r tasks.StartRequest) (tasks.Started,
 
 func (b *bench) run(s tasks.Started) {
 	b.runs.Go(func() {
+		b.turn.Lock()
+		defer b.turn.Unlock()
 		if err := b.Run(b.t.Context(), s.ProcessID); err != nil {
 			b.t.Errorf("Run = %v", err)
 		}

@@ -2,8 +2,8 @@
 // the chunks of an index: see indexer.Phrases.
 //
 // A Plan lists the sections without phrases and the sections that have changed
-// since their phrases were written. The sections that are hardest to reach come
-// first. The phrases come from a model (Remote), from coding agents (Agents) or
+// since their phrases were written. The sections that questions are most likely
+// about come first. The phrases come from a model (Remote), from coding agents (Agents) or
 // from questions that people asked (FromGaps). Each phrase is checked before it
 // is added to the File.
 package phrases

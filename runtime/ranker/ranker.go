@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -161,7 +162,8 @@ func (m *Model) WriteFile(path string) (size int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("write ranker: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ranker-*")
+	removeAbandoned(filepath.Dir(path))
+	f, err := os.CreateTemp(filepath.Dir(path), unfinished)
 	if err != nil {
 		return 0, fmt.Errorf("write ranker: %w", err)
 	}
@@ -174,6 +176,20 @@ func (m *Model) WriteFile(path string) (size int, err error) {
 		return 0, fmt.Errorf("write ranker: %w", err)
 	}
 	return len(data), nil
+}
+
+// unfinished is the pattern of the names of files that are being written.
+const unfinished = ".ranker-*"
+
+// removeAbandoned removes files that a killed process began to write. To write one
+// takes milliseconds.
+func removeAbandoned(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, unfinished))
+	for _, file := range files {
+		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Minute {
+			_ = os.Remove(file)
+		}
+	}
 }
 
 func (n Net) parse(inputs int) (p net, err error) {

@@ -545,6 +545,15 @@ func (s *sieve) add(h *jointHit) error {
 
 // hint returns advice on how to ask again if little was found, and nil otherwise.
 func (j *joint) hint(text string, hits []*jointHit) (h *Hint, err error) {
+	h, err = j.advice(text, hits)
+	var runs []*run
+	for _, p := range j.parts {
+		runs = append(runs, p.run)
+	}
+	return languageHint(h, text, runs...), err
+}
+
+func (j *joint) advice(text string, hits []*jointHit) (h *Hint, err error) {
 	if len(hits) == 0 {
 		return &Hint{Found: FoundNothing, Message: "0 results found. No matches were found for this query in the libraries searched.", Suggested: map[string][]string{}}, nil
 	}

@@ -17,6 +17,14 @@ var (
 		developer development internal internals design governance`)
 )
 
+// Aside reports whether the path of a page says that it rarely answers how to use a
+// product: it is about a point in time, or for those who work on the product.
+func Aside(path string) bool {
+	in := make([]float32, ranker.Count)
+	kindInputs(in, path)
+	return in[ranker.InNews]+in[ranker.InMakers] > 0
+}
+
 // kindInputs sets the inputs of the kind of a page.
 func kindInputs(in []float32, path string) {
 	for word := range strings.FieldsFuncSeq(strings.ToLower(path), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {

@@ -86,7 +86,8 @@ type Hit struct {
 	// Snippet is plain text around the best evidence, with the matched words in
 	// **bold**, at most about 250 characters. If the ranker found a row (a paragraph,
 	// a list item or a row of a table) that is nearest to the question, it begins
-	// there, unless another place has far more of the question's words.
+	// there, unless another place has far more of the question's words. Otherwise, it
+	// begins at the row with the best evidence if the start of that row is near.
 	Snippet string
 	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
@@ -213,12 +214,14 @@ func (r *run) answer(ctx context.Context, page *Page, asked question, from curso
 	page.Cut = r.cut
 	if len(ranked) == 0 && from.Offset == 0 {
 		page.Hint, err = r.hint(ctx, asked.text)
+		page.Hint = languageHint(page.Hint, asked.text, r)
 		return err
 	}
 	if from.Offset == 0 {
 		if page.Hint, err = r.advice(asked.text, ranked); err != nil {
 			return err
 		}
+		page.Hint = languageHint(page.Hint, asked.text, r)
 		if unquoted {
 			page.Hint = unquotedHint(page.Hint)
 		}

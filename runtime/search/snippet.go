@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// snippetBytes is the approximate length of a snippet without its marks, in
-// characters, and the size in bytes of the window that is searched for the most
-// evidence.
-const snippetBytes = 220
+// snippetLength is the approximate length of a snippet without its marks, and the
+// length of the window that is searched for the most evidence, both in characters.
+const snippetLength = 220
 
 // snippetStep is the number of a chunk's bytes that are searched first for the
 // best window. The number then doubles, up to snippetScan.
@@ -34,10 +34,10 @@ func (r *run) snippet(text []byte, heading string) (s string, near, verbatim flo
 	line, found, from, near, verbatim := r.evidence(text)
 	line = r.longEnough(text, line, from)
 	if from > 0 {
-		from = back(line, from, snippetBytes/6)
+		from = rowOrBack(text, line, from)
 	}
-	from = wordStart(line, min(from, back(line, len(line), snippetBytes)))
-	to := wordStart(line, forth(line, from, snippetBytes))
+	from = wordStart(line, min(from, back(line, len(line), snippetLength)))
+	to := wordStart(line, forth(line, from, snippetLength))
 	var b strings.Builder
 	b.Grow(to - from + 64) // space for marks and dots
 	if from > 0 {
@@ -50,12 +50,50 @@ func (r *run) snippet(text []byte, heading string) (s string, near, verbatim flo
 	return b.String(), near, verbatim
 }
 
+// rowOrBack returns where a snippet begins whose best window begins at a place in the
+// line, which is the beginning of the text on one line. This is the start of the row (a
+// paragraph, a list item or a row of a table, which begins with its name) if it is near
+// enough, and otherwise some words before the window.
+func rowOrBack(text, line []byte, place int) int {
+	at := placeIn(text, place)
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	for start > 0 && text[start] >= 'a' && text[start] <= 'z' && at-start < maxRow { // a wrapped line, see eachRow
+		before := bytes.LastIndexByte(text[:start-1], '\n') + 1
+		if start-1-before < wrappedFrom {
+			break
+		}
+		start = before
+	}
+	row := place - len(bytes.TrimLeft(appendOneLine(nil, text[start:at]), " "))
+	if row >= back(line, place, snippetLength/3) {
+		return row
+	}
+	return back(line, place, snippetLength/6)
+}
+
+// placeIn returns the place in text of a place in the text on one line, see
+// appendOneLine.
+func placeIn(text []byte, place int) int {
+	space := true
+	for at, c := range text {
+		white := c == ' ' || c == '\n' || c == '\t' || c == '\r'
+		if white && space {
+			continue
+		}
+		if place == 0 {
+			return at
+		}
+		place, space = place-1, white
+	}
+	return len(text)
+}
+
 // longEnough extends the line, which is the beginning of the text on one line,
 // until enough for a snippet follows the given start. It returns the extended
 // line. A Chinese character, for example, takes three bytes.
 func (r *run) longEnough(text, line []byte, from int) []byte {
-	for r.taken < len(text) && forth(line, from, snippetBytes) == len(line) {
-		next := cutText(text[r.taken:], 4*snippetBytes)
+	for r.taken < len(text) && forth(line, from, snippetLength) == len(line) {
+		next := cutText(text[r.taken:], 4*snippetLength)
 		r.line = appendOneLine(r.line, next)
 		r.taken += len(next)
 		line = bytes.TrimSuffix(r.line, []byte(" "))
@@ -98,7 +136,7 @@ func (r *run) showRow(p *ranked, heading string) (err error) {
 	if p.row.from < start || p.row.to > len(r.text) {
 		return nil
 	}
-	to := max(p.row.to, forth(r.text, p.row.from, snippetBytes))
+	to := max(p.row.to, forth(r.text, p.row.from, snippetLength))
 	shown, held, _ := r.snippet(r.text[p.row.from:to], "")
 	if held < rowHolds*p.held {
 		return nil
@@ -143,7 +181,8 @@ func (s *scratch) giveBack() {
 // termHit is an occurrence of a query term in text.
 type termHit struct {
 	term       int // index among the terms found
-	start, end int
+	start, end int // in bytes
+	from, to   int // the same in characters, set by bestWindow
 	weight     float64
 }
 
@@ -160,7 +199,7 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 	at := 0 // the start of the last word in r.line
 	enough := false
 	for n := snippetStep; ; n *= 2 {
-		next := len(cutText(text, n+snippetBytes))
+		next := len(cutText(text, n+snippetLength))
 		r.line = appendOneLine(r.line, text[r.taken:next])
 		r.taken = next
 		// No term spans a space, so only the terms of the last word change.
@@ -173,12 +212,12 @@ func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum
 				if term < 0 {
 					term, terms = len(terms), append(terms, t.Text)
 				}
-				r.found = append(r.found, termHit{term, at + t.Start, at + t.End, weight})
+				r.found = append(r.found, termHit{term: term, start: at + t.Start, end: at + t.End, weight: weight})
 			}
 		}
 		at = bytes.LastIndexByte(r.line, ' ') + 1
 		if !enough {
-			from, sum = bestWindow(r.found, len(terms))
+			from, sum = bestWindow(r.line, r.found, len(terms))
 			enough = sum > r.total/2
 		}
 		if n >= min(len(text), snippetScan) || enough && !r.verbatim {
@@ -234,16 +273,19 @@ func plainlySpaced(x uint64) bool {
 	return printable&high == high && spaces&(spaces<<8) == 0
 }
 
-// bestWindow returns the start of the snippetBytes-long window with the most
-// evidence, and the amount of that evidence. Each of the terms counts once.
-func bestWindow(found []termHit, terms int) (bestAt int, best float64) {
+// bestWindow returns the start of the snippetLength-long window of the line with the
+// most evidence, and the amount of that evidence. Each of the terms counts once.
+func bestWindow(line []byte, found []termHit, terms int) (bestAt int, best float64) {
 	count := make([]int32, terms)
 	sum, first := 0.0, 0
-	for _, t := range found {
+	read := lineReader{line: line}
+	for i := range found {
+		t := &found[i]
+		t.from, t.to = read.charsTo(t.start), read.charsTo(t.end)
 		if count[t.term]++; count[t.term] == 1 {
 			sum += t.weight
 		}
-		for t.end-found[first].start > snippetBytes && found[first].start < t.start {
+		for t.to-found[first].from > snippetLength && found[first].start < t.start {
 			if count[found[first].term]--; count[found[first].term] == 0 {
 				sum -= found[first].weight
 			}
@@ -256,8 +298,24 @@ func bestWindow(found []termHit, terms int) (bestAt int, best float64) {
 	return bestAt, best
 }
 
+// lineReader counts the characters of a line up to places that are near each other.
+type lineReader struct {
+	line      []byte
+	at, chars int // there are so many characters in line[:at]
+}
+
+func (r *lineReader) charsTo(at int) int {
+	if at >= r.at {
+		r.chars += utf8.RuneCount(r.line[r.at:at])
+	} else {
+		r.chars -= utf8.RuneCount(r.line[at:r.at])
+	}
+	r.at = at
+	return r.chars
+}
+
 // wordStart returns the beginning of the word at i. A word of more than 40 bytes is
-// split between characters instead.
+// split between characters instead, but not within an accented letter or an emoji.
 func wordStart(s []byte, i int) int {
 	if i >= len(s) {
 		return len(s)
@@ -265,10 +323,22 @@ func wordStart(s []byte, i int) int {
 	if at := bytes.LastIndexByte(s[max(0, i-40):i], ' '); at >= 0 && i > 0 {
 		return max(0, i-40) + at + 1
 	}
-	for i > 0 && !utf8.RuneStart(s[i]) {
+	for i > 0 && (!utf8.RuneStart(s[i]) || continues(s, i)) {
 		i--
 	}
 	return i
+}
+
+const joiner = '\u200d' // zero width: joins emoji into one
+
+// continues reports whether the character at i is part of the one before it.
+func continues(s []byte, i int) bool {
+	if s[i] < utf8.RuneSelf {
+		return false
+	}
+	c, _ := utf8.DecodeRune(s[i:])
+	before, _ := utf8.DecodeLastRune(s[:i])
+	return before == joiner || c == joiner || unicode.In(c, unicode.Mn, unicode.Me) || unicode.Is(unicode.Sk, c) && c > 0xffff
 }
 
 // markShare is the minimum weight of a marked term, relative to the strongest term

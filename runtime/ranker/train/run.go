@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // Run is a training from a file of sets.
@@ -28,6 +31,9 @@ func (r Run) Do(ctx context.Context, w io.Writer) error {
 	}
 	sets, err := ReadSets(r.Sets)
 	if err != nil {
+		return err
+	}
+	if err := r.checkOut(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "deskhand-ranker")
@@ -61,4 +67,19 @@ func (r Run) Do(ctx context.Context, w io.Writer) error {
 	}
 	_, err = fmt.Fprintf(w, "wrote a ranker of %d numbers, trained on %d questions, to %s (%d bytes)\n", m.Numbers(), len(questions), r.Out, size)
 	return err
+}
+
+// checkOut refuses before the training what would fail after it.
+func (r Run) checkOut() error {
+	if r.Out == "" {
+		return nil
+	}
+	parent := filepath.Dir(r.Out)
+	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
+		return fault.New("bad_output", fmt.Sprintf("there is no folder %s for the ranker", parent), "create it, or pass another file with -o")
+	}
+	if info, err := os.Stat(r.Out); err == nil && info.IsDir() {
+		return fault.New("bad_output", fmt.Sprintf("%s is a folder", r.Out), "pass a file with -o")
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,6 +132,14 @@ func TestTrainingSaysWhatCannotBe(t *testing.T) {
 	}
 	if _, err := ReadSets(filepath.Join(dir, "none")); fault.Of(err) == nil || fault.Of(err).Code != "bad_sets" {
 		t.Errorf("no file: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("a pages cases.json\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for out, want := range map[string]string{filepath.Join(dir, "none", "r.json"): "there is no folder", dir: "is a folder"} {
+		if err := (Run{Sets: file, Out: out}).Do(context.Background(), io.Discard); fault.Of(err) == nil || fault.Of(err).Code != "bad_output" || !strings.Contains(err.Error(), want) {
+			t.Errorf("-o %s: %v, want bad_output with %q", out, err, want)
+		}
 	}
 	questions := []Question{{Set: "a"}}
 	if _, err := Measure(context.Background(), questions, Options{}, nil); fault.Of(err) == nil || fault.Of(err).Code != "bad_sets" {
