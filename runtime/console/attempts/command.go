@@ -21,8 +21,9 @@ import (
 type Command struct {
 	*console.Console
 	Options
-	tools map[string]contract.Tool
-	on    []string // labels of the hosts that may run what this command starts; empty: this one
+	tools   work.Options
+	defined map[string]contract.Tool // by name; see tool
+	on      []string                 // labels of the hosts that may run what this command starts; empty: this one
 	// planAs is the plan of the task that this command creates, or nil.
 	planAs *tasks.Plan
 	about  map[string]string // IDs of the attempt and the task, for hints
@@ -44,15 +45,23 @@ type Options struct {
 
 // New returns a command that prints to c.
 func New(c *console.Console, o Options) *Command {
-	own := &Command{Console: c, Options: o, tools: map[string]contract.Tool{}}
-	for _, tool := range work.Tools(work.Options{
+	own := &Command{Console: c, Options: o, defined: map[string]contract.Tool{}}
+	own.tools = work.Options{
 		Open:      func(context.Context) (work.Manager, error) { return own.manager(), nil },
 		Questions: o.Questions, Pauses: o.Pauses, MaxAnswerBytes: 64 << 20,
 		Hint: func(_ string, f *fault.Fault) string { return f.Hint }, // Worded adds the commands
-	}) {
-		own.tools[tool.Name] = tool
 	}
 	return own
+}
+
+// tool returns a tool, which it defines at its first call.
+func (c *Command) tool(name string) contract.Tool {
+	tool, ok := c.defined[name]
+	if !ok {
+		tool = work.Tool(c.tools, name)
+		c.defined[name] = tool
+	}
+	return tool
 }
 
 // call calls a tool and decodes its answer into out.
@@ -61,7 +70,7 @@ func (c *Command) call(ctx context.Context, tool string, args map[string]any, ou
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.tools[tool].Call(ctx, contract.Caller{Name: "deskhand"}, raw)
+	result, err := c.tool(tool).Call(ctx, contract.Caller{Name: "deskhand"}, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/forge"
@@ -187,19 +186,9 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	return fmt.Sprintf("fix the arguments and call %s again; tools/list has its schema", tool)
 }
 
-// names caches the tools' names without a prefix.
-var names struct {
-	once sync.Once
-	all  []string
-}
-
-func toolNames() []string {
-	names.once.Do(func() {
-		for _, t := range Tools(Options{AttemptID: "any"}) { // no prefix, because adding one requires the names
-			names.all = append(names.all, t.Name)
-		}
-	})
-	return names.all
+// isTool reports whether word is a tool's name without a prefix.
+func isTool(word string) bool {
+	return word == "get_context" || slices.ContainsFunc(definitions(), func(t definition) bool { return t.name == word })
 }
 
 // LandNames lists the tools that package land creates with [Define].
@@ -237,7 +226,7 @@ func (o Options) renamed(word string) string {
 	if o.fewer && word == "list_projects" {
 		word = "get_context"
 	}
-	if slices.Contains(toolNames(), word) || slices.Contains(LandNames, word) {
+	if isTool(word) || slices.Contains(LandNames, word) {
 		return o.name(word)
 	}
 	return word

@@ -38,11 +38,21 @@ func TestEachToolHasAFrozenSchema(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, known) {
 		t.Errorf("tools %q, want those with a schema in testdata, %q: UPDATE=1 writes one, and the file of a tool that is gone goes too", got, known)
 	}
-	if names := slices.Sorted(slices.Values(toolNames())); !slices.Equal(names, known) {
-		t.Errorf("toolNames() are %q, want %q", names, known)
+	for _, name := range known {
+		if !isTool(name) {
+			t.Errorf("isTool(%q) = false", name)
+		}
 	}
 	if n := len(Tools(Options{})); n != len(known)-1 {
 		t.Errorf("outside of an attempt there are %d tools, want %d", n, len(known)-1)
+	}
+}
+
+func TestToolReturnsTheToolOfThatName(t *testing.T) {
+	for _, d := range definitions() {
+		if got := Tool(Options{Prefix: "desk"}, d.name).Name; got != "desk_"+d.name {
+			t.Errorf("Tool(%q) is %q", d.name, got)
+		}
 	}
 }
 

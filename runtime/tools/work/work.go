@@ -72,20 +72,49 @@ type Options struct {
 	fewer bool // the attempt's agent gets few of the tools
 }
 
+// definition is a tool's name without a prefix, and the function that defines it.
+type definition struct {
+	name   string
+	define func(Options) contract.Tool
+}
+
+// definitions returns the tools that do not need an attempt, in the order of [Tools]. It
+// is a function because texts of the tools refer to all names.
+func definitions() []definition {
+	return []definition{
+		{"list_projects", Options.listProjects}, {"list_repos", Options.listRepos}, {"list_executors", Options.listExecutors},
+		{"list_tasks", Options.listTasks}, {"get_task", Options.getTask}, {"create_task", Options.createTask},
+		{"update_task", Options.updateTask}, {"delete_task", Options.deleteTask},
+		{"list_task_attempts", Options.listTaskAttempts}, {"start_task_attempt", Options.startTaskAttempt},
+		{"follow_up", Options.followUp}, {"stop_attempt", Options.stopAttempt},
+		{"get_attempt_status", Options.getAttemptStatus}, {"tail_attempt_logs", Options.tailAttemptLogs},
+		{"tail_session_messages", Options.tailSessionMessages}, {"get_attempt_changes", Options.getAttemptChanges},
+		{"get_attempt_file", Options.getAttemptFile}, {"get_attempt_patch", Options.getAttemptPatch},
+	}
+}
+
 // Tools returns all tools.
-func Tools(o Options) []contract.Tool {
+func Tools(o Options) (list []contract.Tool) {
 	o = o.withDefaults()
-	list := []contract.Tool{
-		o.listProjects(), o.listRepos(), o.listExecutors(),
-		o.listTasks(), o.getTask(), o.createTask(), o.updateTask(), o.deleteTask(),
-		o.listTaskAttempts(), o.startTaskAttempt(), o.followUp(), o.stopAttempt(),
-		o.getAttemptStatus(), o.tailAttemptLogs(), o.tailSessionMessages(),
-		o.getAttemptChanges(), o.getAttemptFile(), o.getAttemptPatch(),
+	for _, t := range definitions() {
+		list = append(list, t.define(o))
 	}
 	if o.AttemptID != "" {
 		list = append(list, o.getContext())
 	}
 	return list
+}
+
+// Tool returns one of the tools that do not need an attempt, by its name without the
+// prefix. A command that calls one tool does not have to derive the schemas of all, which
+// takes 30 ms. Tool panics if there is no such tool.
+func Tool(o Options, name string) contract.Tool {
+	for _, t := range definitions() {
+		if t.name == name {
+			return t.define(o.withDefaults())
+		}
+	}
+	panic("work: no tool " + name)
 }
 
 // AttemptTools returns the tools for the agent of the attempt o.AttemptID. The
