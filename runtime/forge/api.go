@@ -38,7 +38,7 @@ func (c *Client) api(ctx context.Context, p Place) (api, error) {
 	}
 	if token == "" {
 		return nil, fault.New(ForgeNoToken, fmt.Sprintf("there is no token for %s, and %s is not installed", cmp.Or(p.Host, p.API), programs[p.Kind]),
-			fmt.Sprintf("store a token: deskhand connect %s; or set %s, or install %s and sign in", p.TokenHost(), TokenNames[p.Kind][0], programs[p.Kind]))
+			p.HowToSignIn())
 	}
 	w := wire{place: p, client: c.http(), token: token}
 	switch p.Kind {

@@ -69,6 +69,11 @@ func (p Place) TokenHost() string {
 	return p.Host
 }
 
+// HowToSignIn says how a person lets deskhand use the forge.
+func (p Place) HowToSignIn() string {
+	return fmt.Sprintf("store a token: deskhand connect %s; or set %s, or install %s and sign in", p.TokenHost(), TokenNames[p.Kind][0], programs[p.Kind])
+}
+
 // State is the state of a pull request.
 type State string
 

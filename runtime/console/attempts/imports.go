@@ -19,9 +19,12 @@ func (c *Command) Import(ctx context.Context, place, project string, closed, dry
 	if err != nil {
 		return err
 	}
-	s := imports.Source{Place: place, Closed: closed, Token: func(ctx context.Context, host string) (string, error) {
-		return c.Manager.ForgeToken(ctx, forge.Place{Kind: forge.GitHub, Host: host})
-	}}
+	at := func(host string) forge.Place { return forge.Place{Kind: forge.GitHub, Host: host} }
+	s := imports.Source{
+		Place: place, Closed: closed,
+		Token:  func(ctx context.Context, host string) (string, error) { return c.Manager.ForgeToken(ctx, at(host)) },
+		SignIn: func(host string) string { return at(host).HowToSignIn() },
+	}
 	if gh, err := exec.LookPath("gh"); err == nil {
 		s.Program = gh
 	}

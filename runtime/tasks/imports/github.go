@@ -152,10 +152,18 @@ func (s Source) restPage(ctx context.Context, url, host string) (issues []issue,
 		var said struct{ Message string }
 		json.Unmarshal(data, &said) // empty if it says nothing
 		return nil, fault.New(Unreadable, fmt.Sprintf("%s answered %d: %s", host, answer.StatusCode, textutil.Shorten(textutil.Plain(said.Message), 200)),
-			"check the name of the repository; for a private one install gh and sign in, or store a token: deskhand connect "+host)
+			s.refusedHint(host))
 	}
 	if json.Unmarshal(bytes.TrimSpace(data), &issues) != nil {
 		return nil, fault.New(Unreadable, host+" did not return a list of issues", "")
 	}
 	return issues, nil
+}
+
+func (s Source) refusedHint(host string) string {
+	hint := "check the name of the repository"
+	if s.SignIn != nil {
+		hint += "; for a private one, " + s.SignIn(host)
+	}
+	return hint
 }

@@ -47,6 +47,8 @@ type Source struct {
 	Closed bool
 	// Token returns the token for a GitHub server, or "". If it is nil, there is none.
 	Token func(ctx context.Context, host string) (string, error)
+	// SignIn says how a person signs in at a GitHub server. Nil adds nothing to errors.
+	SignIn func(host string) string
 	// Client sends the requests. Nil means a client with a time limit.
 	Client *http.Client
 	// Program is the path of gh. If it is empty, the REST API is used.
