@@ -75,13 +75,13 @@ func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err e
 		if err != nil {
 			return TaskPage{}, err
 		}
-		where, args = where+" AND t.created_at <= ? AND (t.created_at < ? OR t.id > ?)", append(args, created, created, id)
+		where, args = where+" AND t.created_at <= ? AND (t.created_at < ? OR t.id < ?)", append(args, created, created, id)
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		if _, err := readProject(ctx, tx, q.ProjectID); err != nil {
 			return err
 		}
-		found.Tasks, err = all(ctx, tx, scanSummary, "SELECT "+summary+" WHERE "+where+" ORDER BY t.created_at DESC, t.id LIMIT ?", append(args, q.limit()+1)...)
+		found.Tasks, err = all(ctx, tx, scanSummary, "SELECT "+summary+" WHERE "+where+" ORDER BY t.created_at DESC, t.id DESC LIMIT ?", append(args, q.limit()+1)...)
 		for i := 0; i < len(found.Tasks) && err == nil; i++ {
 			if t := &found.Tasks[i]; t.queued != nil {
 				t.WaitsFor, err = m.waitsFor(ctx, tx, t.queued)

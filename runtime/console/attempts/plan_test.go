@@ -4,12 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/deskhand/deskhand/runtime/console/attempts"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // planning is what the flags are, of which those named were given.
@@ -26,8 +24,6 @@ func TestTasksArePlannedOnTheCommandLine(t *testing.T) {
 		if err := d.Add(t.Context(), "shop", map[string]any{"title": title}, p); err != nil {
 			t.Fatal(err)
 		}
-		begun := time.Now().UnixMilli() // tasks of the same millisecond are in no particular order
-		waittest.Until(t, "a later millisecond", func() (bool, any) { now := time.Now().UnixMilli(); return now > begun, now })
 		return tasks.ShortID(strings.TrimSpace(d.printed()))
 	}
 	list := func(q attempts.Listing) (titles []string) {
