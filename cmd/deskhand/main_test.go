@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/racetest"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -44,7 +45,7 @@ func (a alone) Run() int {
 	}
 	os.Setenv("HOME", home)
 	os.Setenv("GORACE", quickRace)
-	return a.M.Run()
+	return storetest.Main(a.M)
 }
 
 // shipped builds the program as make build does and puts it first in PATH.
