@@ -272,7 +272,7 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 	if os.Getenv("GIT_SSH_COMMAND") == "" {
 		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes")
 	}
-	stdout, stderr := &limited{most: maxNames, full: cancel}, &limited{most: maxSaid, full: cancel}
+	stdout, stderr := &limited{most: maxNames, full: cancel}, &text.Tail{Max: 64 << 10} // longer than an address, which may have a password
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	err := cmd.Run()
 	if err == nil {
@@ -282,19 +282,17 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 		return nil, fault.New("source_failed", fmt.Sprintf("%s has too many files: their names alone take more than %d MiB", g.shown, maxNames>>20),
 			"clone it yourself and pass the folder with the docs")
 	}
-	if ctx.Err() != nil && !stderr.cut {
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	said := lastLine(strings.ReplaceAll(stderr.kept.String(), g.address, g.shown))
+	said := strings.TrimPrefix(strings.ReplaceAll(stderr.LastLine(), g.address, g.shown), "fatal: ")
+	said = text.Shorten(text.Plain(said), 300)
 	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())),
 		"check the address, the revision and your access: git ls-remote "+g.shown)
 }
 
-// Limits on the output of git: on the names of a revision's files, and on messages.
-const (
-	maxNames = 64 << 20
-	maxSaid  = 1 << 20
-)
+// maxNames is a limit on the output of git: on the names of a revision's files.
+const maxNames = 64 << 20
 
 // limited keeps the first bytes of what is written to it. Then it calls full, which ends
 // the program that writes.
@@ -313,10 +311,4 @@ func (l *limited) Write(p []byte) (int, error) {
 		return 0, errors.New("too much output")
 	}
 	return l.kept.Write(p)
-}
-
-// lastLine returns the last line of git's error output.
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return text.Shorten(text.Plain(strings.TrimPrefix(strings.TrimSpace(lines[len(lines)-1]), "fatal: ")), 300)
 }

@@ -353,7 +353,7 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 // the catalog or, as a greeting, must come at once.
 func (s *Server) untilReady(ctx context.Context, method string) error {
 	kind, _, _ := strings.Cut(method, "/")
-	if s.opts.Ready == nil || !slices.Contains([]string{"tools", "prompts", "resources", "completion"}, kind) {
+	if !slices.Contains([]string{"tools", "prompts", "resources", "completion"}, kind) {
 		return nil
 	}
 	select {
@@ -366,9 +366,6 @@ func (s *Server) untilReady(ctx context.Context, method string) error {
 
 // ready reports whether [Options.Ready] does not make anything wait.
 func (s *Server) ready() bool {
-	if s.opts.Ready == nil {
-		return true
-	}
 	select {
 	case <-s.opts.Ready:
 		return true

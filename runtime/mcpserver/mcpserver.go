@@ -65,8 +65,8 @@ type Options struct {
 	// to a fault, and returns nil for other errors. If Expected is nil, nothing is
 	// converted.
 	Expected func(error) *fault.Fault
-	// Ready, if not nil, is closed when the catalog is the one to serve. Until then,
-	// lists and calls wait; greetings and pings do not.
+	// Ready is closed when the catalog is the one to serve. Until then, lists and
+	// calls wait; greetings and pings do not. If Ready is nil, nothing waits.
 	Ready <-chan struct{}
 	// Logs reports whether tools send log messages to clients; see
 	// [contract.Caller].
@@ -96,6 +96,11 @@ func (o Options) withDefaults() Options {
 	o.MaxSessions = cmp.Or(o.MaxSessions, 1024)
 	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
 	o.PingEvery = cmp.Or(o.PingEvery, time.Minute)
+	if o.Ready == nil {
+		ready := make(chan struct{})
+		close(ready)
+		o.Ready = ready
+	}
 	if o.StateKey == nil {
 		key := []byte(rand.Text())
 		o.StateKey = func() ([]byte, error) { return key, nil }

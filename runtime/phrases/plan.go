@@ -119,7 +119,7 @@ func MakePlan(ctx context.Context, file *File, o PlanOptions) (Plan, error) {
 		return Plan{}, err
 	}
 	slices.SortFunc(p.Todo, func(x, y Section) int {
-		return cmp.Or(cmp.Compare(y.Asked, x.Asked), compareBool(x.aside(), y.aside()), cmp.Compare(x.Rank, y.Rank), cmp.Compare(len(y.Text), len(x.Text)), cmp.Compare(x.IDs[0], y.IDs[0]))
+		return cmp.Or(cmp.Compare(y.Asked, x.Asked), cmp.Compare(x.aside(), y.aside()), cmp.Compare(x.Rank, y.Rank), cmp.Compare(len(y.Text), len(x.Text)), cmp.Compare(x.IDs[0], y.IDs[0]))
 	})
 	return p, nil
 }
@@ -272,20 +272,12 @@ func Near(engine *search.Engine) bool {
 	return e == nil || !embed.Far(e.String())
 }
 
-// aside reports whether a section's page rarely answers questions.
-func (s *Section) aside() bool {
-	path, _, _ := strings.Cut(s.IDs[0], "#")
-	return search.Aside(path)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
+// aside returns 1 if a section's page rarely answers questions, and otherwise 0.
+func (s *Section) aside() int {
+	if path, _, _ := strings.Cut(s.IDs[0], "#"); search.Aside(path) {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 func rankOne(ctx context.Context, engine *search.Engine, by search.By, s *Section) error {

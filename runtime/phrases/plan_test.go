@@ -59,7 +59,7 @@ func TestWhatItsOwnWordsFindComesFirst(t *testing.T) {
 	index, engine := harbour(t, nil)
 	f := opened(t, filepath.Join(t.TempDir(), "p.jsonl"))
 	p := planned(t, f, index, engine)
-	if i := slices.IndexFunc(p.Todo, func(s Section) bool { return s.aside() }); i != len(p.Todo)-1 {
+	if i := slices.IndexFunc(p.Todo, func(s Section) bool { return s.aside() == 1 }); i != len(p.Todo)-1 {
 		t.Errorf("the first page aside is number %d of %d, want the release notes alone at the end", i, len(p.Todo))
 	}
 	first, last := p.Todo[0], p.Todo[len(p.Todo)-2]
