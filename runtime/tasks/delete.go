@@ -80,41 +80,52 @@ func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) e
 		if err != nil {
 			return err
 		}
-		if err := m.saveAttempt(ctx, c); err != nil {
+		if _, _, err := m.saveAttempt(ctx, c, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
+// saveAttempt commits the uncommitted work of an attempt that is to be deleted.
+// It returns the refs that will keep its commits if its folder is removed, and
+// those that will if its branch is deleted too. A dry run commits nothing.
+func (m *Manager) saveAttempt(ctx context.Context, c checkout, dryRun bool) (loose, aside []string, err error) {
 	unlock, err := m.lockTree(ctx, c.ID)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer unlock()
 	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil || p != nil && !p.State.Ended() {
-		return err // the caller refuses a running attempt with its own message
+		return nil, nil, err // the caller refuses a running attempt with its own message
 	}
-	killOrphans(c.ID)
+	if !dryRun {
+		killOrphans(c.ID)
+	}
 	if err := m.loadAllowed(ctx, &c); err != nil {
-		return err
+		return nil, nil, err
 	}
 	var held error
-	if c.tree.Present(ctx) {
-		_, held = c.tree.Commit(ctx, leftWork, m.secretFinder(c, p))
+	switch check := m.secretFinder(c, p); {
+	case !c.tree.Present(ctx):
+	case dryRun:
+		planned, done, err := c.tree.ForeseeCommit(ctx, check)
+		defer done()
+		c.tree, held = planned, err
+	default:
+		_, held = c.tree.Commit(ctx, leftWork, check)
 	}
-	err = c.tree.Discardable(ctx)
+	loose, err = c.tree.Discardable(ctx)
 	f := fault.Of(err)
 	if f == nil {
-		return err
+		return loose, c.tree.Aside(ctx), err
 	}
 	why := f.Message
 	if h := fault.Of(held); h != nil && h.Code == CommitHeld {
 		why = h.Message + "; " + why
 	}
-	return refuse(WorkUnsaved, "commit it to the branch, push it, or move it out of "+c.tree.Dir,
+	return nil, nil, refuse(WorkUnsaved, "commit it to the branch, push it, or move it out of "+c.tree.Dir,
 		"attempt %s has work that would be lost with its folder: %s", c.ID, why).WithCase("", "attempt", c.ID, "folder", c.tree.Dir)
 }
 

@@ -42,9 +42,9 @@ type LandRequest struct {
 	NoHooks bool
 	// Secrets specifies which secrets may land.
 	Secrets Allowance
-	// DryRun computes the result without changing anything. If Save is also
-	// set, a dry run commits the attempt's uncommitted work, so that Plan stays
-	// valid.
+	// DryRun computes the result without changing anything. It takes
+	// uncommitted work into account. If Save is also set, a dry run commits
+	// that work, so that Plan stays valid.
 	DryRun, Save bool
 	// Plan is the plan of an earlier dry run. If it is not empty and the landing
 	// differs from it, Land returns plan_changed.
@@ -74,7 +74,7 @@ type Landed struct {
 // target_dirty, target_moved, untracked_in_the_way, land_held, plan_changed,
 // and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
-	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, savingOf(q.DryRun && !q.Save), q.Secrets.All, func(c checkout) error {
 		if err := errors.Join(c.requireWhole(), c.requireBranches()); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ type UpdateRequest struct {
 // target.
 func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
 	how := q.How
-	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, savingOf(q.DryRun && !q.Save), false, func(c checkout) error {
 		if err := c.requireHere(); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 // If the attempt's branch was deleted after the landing, Undo restores it.
 // Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
-	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, leaveWork, false, func(c checkout) error {
 		if c.landed == nil {
 			return refuse(NothingToUndo, "check its status", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
 		}
@@ -235,11 +235,27 @@ func reversed(moves []worktree.Move) (back []worktree.Move) {
 	return back
 }
 
+// saving is what becomes of work that is not on an attempt's branch.
+type saving int
+
+const (
+	leaveWork   saving = iota
+	foreseeWork        // plan as if it were committed
+	commitWork
+)
+
+// savingOf returns how a run, or a dry run, treats such work.
+func savingOf(dryRun bool) saving {
+	if dryRun {
+		return foreseeWork
+	}
+	return commitWork
+}
+
 // withEndedAttempt calls do for an attempt without running processes, while no
-// other process creates or removes its folder. Unless dryRun is set, it first
-// commits work that is not on the branch. If secrets is true, it also commits
+// other process creates or removes its folder. If secrets is true, it also saves
 // work that looks like a secret.
-func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
+func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, save saving, secrets bool, do func(checkout) error) error {
 	broken, err := m.finishLandings(ctx)
 	if err != nil {
 		return err
@@ -256,7 +272,7 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.db.View(ctx, func(tx *store.Tx) error { return refuseCheckedOut(ctx, tx, c.ID) }); err != nil {
 		return err
 	}
-	if c.tree.Present(ctx) && !dryRun {
+	if save == commitWork && c.tree.Present(ctx) {
 		if _, err := m.Collect(ctx, c.ID, secrets); err != nil {
 			return err
 		}
@@ -269,7 +285,7 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.requireEnded(ctx, c); err != nil {
 		return err
 	}
-	if !dryRun {
+	if save == commitWork {
 		m.stopDev(ctx, c.ID) // it runs the agent's code
 		if err := m.ensureHostName(ctx); err != nil {
 			m.options.Log.Warn("other machines cannot name this one", "error", err)
@@ -277,6 +293,18 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	}
 	if c, err = m.reachable(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
 		return err
+	}
+	if save == foreseeWork && c.tree.Present(ctx) {
+		checks, err := m.checks(ctx, &c, secrets)
+		if err != nil {
+			return err
+		}
+		planned, done, err := c.tree.Foresee(ctx, checks...)
+		defer done()
+		if err != nil {
+			return heldIn(err, c.ID)
+		}
+		c.tree = planned
 	}
 	return do(c)
 }
@@ -495,10 +523,15 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 	return m.conclude(ctx, &l, not)
 }
 
+// forecastPatience is how long a status may take to find the conflicts of work
+// that is not on the branch.
+const forecastPatience = 2 * time.Second
+
 // distances compares an attempt's branch with its target, in the order of its
-// repositories. It returns nil if they cannot be compared, for example because
-// the branch was deleted.
-func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
+// repositories. If off is set, the conflicts are those of all work, also of work
+// that is not on the branch. It returns nil if they cannot be compared, for
+// example because the branch was deleted.
+func (m *Manager) distances(ctx context.Context, attemptID string, off bool) []worktree.Distance {
 	c, err := m.reachQuickly(ctx, attemptID)
 	if err != nil {
 		return nil
@@ -506,6 +539,21 @@ func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Di
 	all, err := c.tree.Distances(ctx, "")
 	if err != nil {
 		return nil
+	}
+	if !off || !c.tree.Present(ctx) {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, forecastPatience)
+	defer cancel()
+	planned, done, err := c.tree.Foresee(ctx)
+	defer done()
+	if err != nil {
+		return all
+	}
+	if would, err := planned.Distances(ctx, ""); err == nil {
+		for i := range all {
+			all[i].Conflicts = would[i].Conflicts
+		}
 	}
 	return all
 }

@@ -152,10 +152,16 @@ func (m Move) point(ctx context.Context, why string) error {
 // that are the same in both. Git refuses to overwrite the user's own changes. flags are
 // more flags of git read-tree: with --dry-run, git only checks whether it would refuse.
 func (m Move) files(ctx context.Context, from, to string, flags ...string) error {
-	if _, err := run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")); err != nil && ctx.Err() != nil {
+	return m.filesIn(func(args ...string) gitCommand { return inTree(ctx, m.Dir, args...) }, from, to, flags...)
+}
+
+// filesIn is like files, with the index that in uses.
+func (m Move) filesIn(in gitIn, from, to string, flags ...string) error {
+	refresh := in("update-index", "-q", "--refresh")
+	if _, err := run(refresh); err != nil && refresh.ctx.Err() != nil {
 		return err // read-tree reports files that differ
 	}
-	_, err := run(inTree(ctx, m.Dir, slices.Concat([]string{"read-tree", "-m", "-u"}, flags, []string{from, to})...))
+	_, err := run(in(slices.Concat([]string{"read-tree", "-m", "-u"}, flags, []string{from, to})...))
 	if err != nil && strings.Contains(err.Error(), "would be overwritten") {
 		return fault.New(UntrackedInTheWay, fmt.Sprintf("an untracked file in %s is in the way: %v", m.Dir, err), "move it away, then retry")
 	}
@@ -401,21 +407,51 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 // commits, it creates refs to them under refs/deskhand/kept, and returns these
 // refs.
 func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
-	for _, kept := range t.DropBranches(ctx) {
-		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })
-		r := t.Repos[i]
-		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
-		if err != nil {
+	for _, r := range t.Repos {
+		head, keep := t.keepsBranch(ctx, r)
+		switch {
+		case head == "":
 			continue
+		case keep:
+			if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: kept when its attempt was discarded", t.keptCommit(head), head); err != nil {
+				return refs, fmt.Errorf("keep the commits of %s: %w", r.Name, err)
+			}
+			refs = append(refs, r.Path+" "+t.keptCommit(head))
 		}
-		ref := fmt.Sprintf("%s%s/%.12s", keptRefs, filepath.Base(t.Dir), head)
-		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: kept when its attempt was discarded", ref, head); err != nil {
-			return refs, fmt.Errorf("keep the commits of %s: %w", r.Name, err)
-		}
-		refs = append(refs, r.Path+" "+ref)
 		if err := t.deleteBranch(ctx, r); err != nil {
 			return refs, fmt.Errorf("delete branch of %s: %w", r.Name, err)
 		}
 	}
 	return refs, nil
+}
+
+// Aside returns the refs that [Tree.SetBranchAside] would return. The last part
+// of a ref is * if its commit does not exist yet.
+func (t Tree) Aside(ctx context.Context) (refs []string) {
+	for _, r := range t.Repos {
+		head, keep := t.keepsBranch(ctx, r)
+		switch {
+		case !keep:
+		case t.foreseen[r.Name].new:
+			refs = append(refs, r.Path+" "+t.keptRef("*"))
+		default:
+			refs = append(refs, r.Path+" "+t.keptCommit(head))
+		}
+	}
+	return refs
+}
+
+// keepsBranch returns the commit of the attempt's branch, or "" if there is no
+// branch. keep reports whether that commit would be lost with the branch.
+func (t Tree) keepsBranch(ctx context.Context, r Repo) (head string, keep bool) {
+	if f, ok := t.foreseen[r.Name]; ok {
+		head = f.head
+	} else if tip, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil {
+		head = tip
+	}
+	if head == "" || head == r.Base || head == r.Landed {
+		return head, false
+	}
+	target, err := r.Resolve(ctx, r.Target)
+	return head, err != nil || !contains(ctx, r.Path, target, head)
 }

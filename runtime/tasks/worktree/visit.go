@@ -25,7 +25,7 @@ type Visit struct {
 // not_checked_out, head_moved, branch_missing.
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
-		tip, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+		tip, err := t.Tip(ctx, r)
 		if err != nil {
 			return nil, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "check the attempt's status")
 		}
@@ -38,7 +38,7 @@ func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 			return nil, err
 		}
 		dirs := []Move{{Name: r.Name, Branch: strings.TrimPrefix(was, "refs/heads/"), Dir: r.Path}}
-		if t.present(ctx, r) {
+		if _, planned := t.foreseen[r.Name]; !planned && t.present(ctx, r) {
 			if err := t.onBranch(ctx, r); err != nil {
 				return nil, err
 			}
@@ -172,8 +172,8 @@ func (t Tree) returnToBranch(ctx context.Context, v Visit, ours string) error {
 	if err != nil {
 		return err
 	}
-	if used, err := t.branchUsed(ctx, r); err != nil || used != "" {
-		return errors.Join(err, fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch"))
+	if err := t.requireUnused(ctx, r); err != nil {
+		return err
 	}
 	if from != tip {
 		if err := (Move{Dir: dir}).files(ctx, from, tip); err != nil {
