@@ -20,6 +20,9 @@ type leftover struct {
 	Tree      worktree.Tree
 	Processes []string
 	Refs      map[string]remoteRef `json:",omitempty"` // on remotes
+	// KeepBranch keeps the branch, because a person wanted to keep it when its
+	// work landed.
+	KeepBranch bool `json:",omitempty"`
 }
 
 // DeleteTask deletes a task with its attempts, their worktrees and logs.
@@ -159,7 +162,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	if err != nil {
 		return err
 	}
-	left := leftover{Tree: c.tree}
+	left := leftover{Tree: c.tree, KeepBranch: c.landed != nil && c.landed.KeepBranch}
 	if left.Refs, err = remoteRefs(ctx, tx, c); err != nil {
 		return err
 	}
@@ -239,7 +242,7 @@ func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err 
 }
 
 func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]leftover, error) {
-	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", host)
+	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id", host)
 	if err != nil {
 		return nil, fmt.Errorf("read the remaining files of deleted attempts: %w", err)
 	}
@@ -272,8 +275,10 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 		// lists it.
 		return fmt.Errorf("remove worktree of deleted task: %w", err)
 	}
-	l.Tree.DropLanded(ctx)
-	l.Tree.DropBranches(ctx)
+	if !l.KeepBranch {
+		l.Tree.DropLanded(ctx)
+		l.Tree.DropBranches(ctx)
+	}
 	l.Tree.ForgetLanded(ctx)
 	m.unshare(ctx, id, l.Tree, l.Refs)
 	for _, p := range l.Processes {

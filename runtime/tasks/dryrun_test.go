@@ -197,6 +197,22 @@ func TestDiscardNamesTheRefsThatKeepCommits(t *testing.T) {
 	}
 }
 
+// A branch that was to be kept when its work landed stays when its task is deleted.
+func TestAKeptBranchOutlivesItsTask(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one")
+	d.ended(started.AttemptID)
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge, KeepBranch: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.DeleteTask(t.Context(), started.TaskID); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo.Path, "branch", "--list", "--format=%(refname:short)", started.Branch); got != started.Branch {
+		t.Error("the branch is gone")
+	}
+}
+
 // Work that is not committed is part of a conflict that the agent resolves.
 func TestResolveCommitsFirst(t *testing.T) {
 	d := openAs(t, settings{})

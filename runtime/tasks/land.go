@@ -475,7 +475,7 @@ func (m *Manager) finishLandings(ctx context.Context) (broken []brokenLanding, e
 	ctx = access.Itself(ctx)
 	var begun []Landing
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
-		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)
+		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at", m.host)
 		return err
 	})
 	if err != nil {

@@ -331,6 +331,37 @@ func TestABrokenLandingStopsOnlyItsOwnRepository(t *testing.T) {
 	}
 }
 
+// Landings that cannot be completed do not keep others from being completed, however many
+// they are. Only the 100 oldest were looked at.
+func TestALandingBehindManyBrokenOnesIsFinished(t *testing.T) {
+	d := openAs(t, settings{})
+	a := d.ended(d.start("write a.txt one").AttemptID)
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: a.ID, How: worktree.FastForward}); err != nil {
+		t.Fatal(err)
+	}
+	gone := fmt.Sprintf(`{"moves":[{"repo":"gone","path":%q,"branch":"main","before":"1","after":"2"}]}`, filepath.Join(t.TempDir(), "gone"))
+	if err := d.db.Update(t.Context(), func(tx *store.Tx) error { // as if processes had died
+		_, err := tx.Exec(t.Context(), "UPDATE landings SET state = 'begun'")
+		for n := range 101 {
+			_, e := tx.Exec(t.Context(), `INSERT INTO landings (id, attempt_id, kind, host, state, data, created_at, updated_at)
+				SELECT ?, ?, kind, host, 'begun', ?, 1, 1 FROM landings WHERE attempt_id = ?`, fmt.Sprint("broken", n), fmt.Sprintf("0197f3a4-5b6c-7d8e-9f00-%012d", n), gone, a.ID)
+			err = errors.Join(err, e)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sweep(t.Context()); err == nil {
+		t.Error("a sweep did not report the broken landings")
+	}
+	var state string
+	if err := d.db.View(t.Context(), func(tx *store.Tx) error {
+		return tx.QueryRow(t.Context(), "SELECT state FROM landings WHERE attempt_id = ?", a.ID).Scan(&state)
+	}); err != nil || state != string(LandingDone) {
+		t.Errorf("the landing is %s, %v", state, err)
+	}
+}
+
 // landJob is the job of a process that is killed while it lands.
 type landJob struct {
 	Settings settings
