@@ -191,7 +191,10 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 			return m.landedElsewhere(ctx, c)
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
-		back := reversed(c.landed.Moves)
+		if done.Moves, err = worktree.Placed(ctx, done.Moves); err != nil { // the person may have switched branches since
+			return err
+		}
+		back := reversed(done.Moves)
 		if err := worktree.Movable(ctx, back); err != nil {
 			if f := fault.Of(err); f != nil && f.Code == worktree.TargetMoved {
 				err = fault.New(f.Code, f.Message+", where the landing left it", "revert the commits of the landing there instead, with git revert")
@@ -378,7 +381,16 @@ func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktre
 // back reverts a landing.
 func (m *Manager) back(ctx context.Context, l *Landing) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, l.ID, LandingUndoing) }); err != nil {
+	if err := m.db.Update(ctx, func(tx *store.Tx) error {
+		data, err := json.Marshal(l.landingData) // with the folders in which the branches are now
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE landings SET data = ? WHERE id = ?", string(data), l.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("write landing: %w", err)
+		}
+		return setLanding(ctx, tx, l.ID, LandingUndoing)
+	}); err != nil {
 		return err
 	}
 	if err := worktree.Do(ctx, reversed(l.Moves), "deskhand: undo "+l.AttemptID); err != nil {

@@ -105,6 +105,28 @@ func TestUndoLeavesWhatSomebodyBuiltOn(t *testing.T) {
 	refused(t, "Undo", err, "target_moved")
 }
 
+// Whether the target was checked out when the work landed does not matter for an undo.
+func TestUndoAfterThePersonSwitchedBranches(t *testing.T) {
+	d := openAs(t, settings{})
+	s := d.ended(d.start("write a.txt one").AttemptID)
+	before := git(t, d.repo.Path, "rev-parse", "main")
+	for _, c := range []struct{ land, undo string }{{"other", "main"}, {"main", "other"}} {
+		git(t, d.repo.Path, "checkout", "-q", "-B", c.land)
+		if _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.Merge}); err != nil {
+			t.Fatal(err)
+		}
+		git(t, d.repo.Path, "checkout", "-q", c.undo)
+		for _, dry := range []bool{true, false} {
+			if _, err := d.Undo(t.Context(), s.ID, dry); err != nil {
+				t.Fatalf("landed on %s, undone on %s, dry run %v: %v", c.land, c.undo, dry, err)
+			}
+		}
+		if now := git(t, d.repo.Path, "rev-parse", "main"); now != before || git(t, d.repo.Path, "status", "--porcelain") != "" {
+			t.Errorf("landed on %s, undone on %s: main is at %s, was at %s; %s", c.land, c.undo, now, before, git(t, d.repo.Path, "status", "--porcelain"))
+		}
+	}
+}
+
 func TestUpdateBringsTheTargetIn(t *testing.T) {
 	for _, how := range []worktree.How{worktree.Merge, worktree.Rebase} {
 		t.Run(string(how), func(t *testing.T) {

@@ -367,7 +367,7 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	out, err := run(cmd)
 	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
 		return "", fault.New(NotSigned, fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
-			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; signing programs are used only if your own git configuration names them")
+			"find out why with: echo test | git -C "+textutil.ShellWord(r.Path)+" commit-tree -S HEAD^{tree}; signing programs are used only if your own git configuration names them")
 	}
 	if err != nil {
 		return "", fmt.Errorf("commit in %s: %w", r.Name, err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // diverged returns an attempt at some repositories. Its branch has two commits in each,
@@ -82,6 +84,19 @@ func TestLandBringsTheWorkOntoTheTarget(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A hint can be pasted into a shell, also for a path with spaces.
+func TestAHintQuotesPaths(t *testing.T) {
+	private(t)
+	repo := repository(t, "my shop")
+	tree := diverged(t, repo)
+	put(t, filepath.Join(repo, "readme.md"), "mine\n")
+	_, err := tree.Land(t.Context(), Merge, "", Author{Message: "m"})
+	wantFault(t, "Land", err, "target_dirty")
+	if hint := fault.Of(err).Hint; !strings.Contains(hint, "git -C '"+repo+"' stash") {
+		t.Errorf("the hint is %s", hint)
 	}
 }
 

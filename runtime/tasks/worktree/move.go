@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // A checked-out branch moves in two steps: first the files and index of its
@@ -44,7 +45,7 @@ func Ready(ctx context.Context, moves []Move) error {
 		}
 		if len(names) > 0 {
 			return fault.New(TargetDirty, fmt.Sprintf("%s is checked out in %s, which has uncommitted changes: %s", m.Branch, m.Dir, listed(names)),
-				"commit them, or stash them: git -C "+m.Dir+" stash")
+				"commit them, or stash them: git -C "+textutil.ShellWord(m.Dir)+" stash")
 		}
 	}
 	return nil
@@ -100,6 +101,20 @@ func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) 
 func (m Move) Back() Move {
 	m.Before, m.After = m.After, m.Before
 	return m
+}
+
+// Placed returns the moves with the folders in which the branches are checked
+// out now.
+func Placed(ctx context.Context, moves []Move) ([]Move, error) {
+	moves = slices.Clone(moves)
+	for i, m := range moves {
+		dir, err := checkedOut(ctx, m.Path, m.Branch)
+		if err != nil {
+			return nil, err
+		}
+		moves[i].Dir = dir
+	}
+	return moves, nil
 }
 
 func (m Move) ref() string { return "refs/heads/" + m.Branch }
@@ -242,7 +257,7 @@ func (m Move) settle(ctx context.Context, to string) error {
 	}
 	if len(foreign) > 0 {
 		return fault.New(TargetDirty, fmt.Sprintf("deskhand stopped while moving %s, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
-			fmt.Sprintf("to reset the folder and lose those changes: git -C %s reset --hard %.12s", dir, m.Before))
+			fmt.Sprintf("to reset the folder and lose those changes: git -C %s reset --hard %.12s", textutil.ShellWord(dir), m.Before))
 	}
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
@@ -384,7 +399,7 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 		return m, err
 	}
 	if _, err := run(inTree(ctx, r.Path, "diff", "--cached", "--quiet", "--no-ext-diff")); err != nil {
-		return m, absent(err, TargetDirty, r.Path+" has staged changes", fmt.Sprintf("commit them, or unstage them: git -C %s restore --staged .", r.Path))
+		return m, absent(err, TargetDirty, r.Path+" has staged changes", fmt.Sprintf("commit them, or unstage them: git -C %s restore --staged .", textutil.ShellWord(r.Path)))
 	}
 	tree, conflicts, err := mergeTree(ctx, r.Path, now, head)
 	if err != nil {

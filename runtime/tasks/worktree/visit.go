@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Visit records the state of a user's checkout before the attempt's branch was
@@ -98,7 +99,7 @@ func (v Visit) switchTo(ctx context.Context, to string, dryRun bool) error {
 	}
 	commit, err := revision(ctx, v.Path, to)
 	if err != nil {
-		return fault.New(NotFound, fmt.Sprintf("%s of %s no longer exists", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
+		return fault.New(NotFound, fmt.Sprintf("%s of %s no longer exists", to, v.Name), "check out another branch there: git -C "+textutil.ShellWord(v.Path)+" switch BRANCH")
 	}
 	var flags []string
 	if dryRun {
