@@ -112,7 +112,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if done.Secrets, err = m.checkSecrets(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
 			return err
 		}
-		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
+		if err := errors.Join(c.tree.KeepModules(ctx), c.tree.KeepLanded(ctx, done.Heads)); err != nil {
 			return err
 		}
 		if err := m.move(ctx, &done.Landing, hooks); err != nil {

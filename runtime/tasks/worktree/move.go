@@ -33,22 +33,33 @@ func Ready(ctx context.Context, moves []Move) error {
 		if doing != "" {
 			return fault.New(TargetDirty, fmt.Sprintf("%s has %s in progress on %s", m.Dir, doing, m.Branch), "finish it, or cancel it with git's --abort")
 		}
-		out, err := run(inTree(ctx, m.Dir, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"))
+		out, err := run(inTree(ctx, m.Dir, "status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"))
 		if err != nil {
 			return fmt.Errorf("check the working tree of %s: %w", m.Branch, err)
 		}
-		var names []string
-		for _, line := range fields(out) {
-			if len(line) > 3 {
-				names = append(names, quote(line[3:]))
-			}
-		}
+		names := dirtyNames(fields(out))
 		if len(names) > 0 {
 			return fault.New(TargetDirty, fmt.Sprintf("%s is checked out in %s, which has uncommitted changes: %s", m.Branch, m.Dir, listed(names)),
 				"commit them, or stash them: git -C "+textutil.ShellWord(m.Dir)+" stash")
 		}
 	}
 	return nil
+}
+
+// dirtyNames returns the names in the entries of git status, version 2, that must
+// not change. A submodule at another commit than the index has is not among
+// them: git moves branches without it, and only "git submodule update" changes it.
+func dirtyNames(entries []string) (names []string) {
+	for _, entry := range entries {
+		parts := map[string]int{"1": 9, "u": 11} // number of fields, of which the name is the last
+		kind, _, _ := strings.Cut(entry, " ")
+		all := strings.SplitN(entry, " ", max(1, parts[kind]))
+		if len(all) < 9 || kind == "1" && all[1] == ".M" && strings.HasPrefix(all[2], "SC") {
+			continue
+		}
+		names = append(names, quote(all[len(all)-1]))
+	}
+	return names
 }
 
 // Movable returns the fault with which [Do] would refuse the moves now. It changes nothing.

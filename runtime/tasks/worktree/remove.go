@@ -48,6 +48,28 @@ func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 	return nil
 }
 
+// KeepModules copies the submodules' commits that are on no remote to where each
+// repository keeps its own copy of the submodule. Otherwise, nobody could check
+// out a branch on which the work lands.
+func (t Tree) KeepModules(ctx context.Context) error {
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			continue
+		}
+		var s Survey
+		for _, m := range submodules(ctx, t.path(r)) {
+			s.modules = append(s.modules, m)
+			if err := t.surveyNested(ctx, m, &s); err != nil {
+				return err
+			}
+		}
+		if err := t.keepCommits(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // fetchRefs copies refs from one local repository to another.
 func fetchRefs(ctx context.Context, from, to string, refs []string) error {
 	in := func(args ...string) gitCommand {
