@@ -77,6 +77,7 @@ func (c *Command) Pick(ctx context.Context, prefix string, q tasks.LandRequest, 
 	if err != nil {
 		return err
 	}
+	c.Knows("attempt", id)
 	q.AttemptID = id
 	dry := q
 	dry.DryRun = true
