@@ -94,7 +94,7 @@ func (t *typesetter) block(n ast.Node) {
 	case *ast.ListItem:
 		t.element("li", func() { t.blocks(n) })
 	case *ast.Blockquote:
-		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
+		t.quote(n)
 	case *ast.FencedCodeBlock:
 		t.code(string(n.Language(t.source)), n)
 	case *ast.CodeBlock:
@@ -142,11 +142,61 @@ func (t *typesetter) table(n *extast.Table) {
 				}
 				t.element("tr", func() {
 					for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-						t.element(tag+` dir="auto"`, func() { t.inlines(cell) })
+						t.element(tag+` dir="auto"`+sideOf(cell), func() { t.inlines(cell) })
 					}
 				})
 			}
 		})
+	})
+}
+
+// sideOf returns the class of a table cell whose column is centred, or aligned with
+// its end.
+func sideOf(cell ast.Node) string {
+	if c, ok := cell.(*extast.TableCell); ok {
+		switch c.Alignment {
+		case extast.AlignCenter:
+			return ` class="middle"`
+		case extast.AlignRight:
+			return ` class="end"`
+		}
+	}
+	return ""
+}
+
+// alerts are GitHub's alerts: quotes that begin with a line such as [!NOTE].
+var alerts = map[string]struct{ name, class string }{
+	"[!note]":      {"Note", "note"},
+	"[!tip]":       {"Tip", "note good"},
+	"[!important]": {"Important", "note good"},
+	"[!warning]":   {"Warning", "note warn"},
+	"[!caution]":   {"Caution", "note alarm"},
+}
+
+func (t *typesetter) quote(n *ast.Blockquote) {
+	first, ok := n.FirstChild().(*ast.Paragraph)
+	if !ok {
+		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
+		return
+	}
+	line := first.Lines().At(0)
+	alert, ok := alerts[strings.ToLower(strings.TrimSpace(string(line.Value(t.source))))]
+	if !ok {
+		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
+		return
+	}
+	for part := first.FirstChild(); part != nil; part = first.FirstChild() { // the line itself
+		first.RemoveChild(first, part)
+		if text, ok := part.(*ast.Text); ok && (text.SoftLineBreak() || text.HardLineBreak()) {
+			break
+		}
+	}
+	if first.FirstChild() == nil {
+		n.RemoveChild(n, first)
+	}
+	t.element(`blockquote class="`+alert.class+`" dir="auto"`, func() {
+		t.element("p", func() { t.element("strong", func() { t.text(alert.name) }) })
+		t.blocks(n)
 	})
 }
 
