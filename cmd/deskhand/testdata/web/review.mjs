@@ -33,7 +33,7 @@ export const stories = {
     await page.locator('#standing').getByText('completed').waitFor()
     await page.reload()
     const tree = page.getByRole('navigation', { name: 'Changed files' })
-    assert.deepEqual((await tree.locator('a').allInnerTexts()).map(t => t.replace(/\s+/g, ' ').trim()), ['logo.png binary', 'new.txt +0 −0', 'price.go +2 −2', 'prices.txt +2 −2'])
+    assert.deepEqual((await tree.locator('a').allInnerTexts()).map(t => t.replace(/\s+/g, ' ').trim()), ['logo.png binary', 'new.txt renamed', 'price.go +2 −2', 'prices.txt +2 −2'])
     const file = page.locator('.file', { hasText: 'price.go' }).first()
     await file.locator('tr.add').first().waitFor()
     assert.ok((await file.locator('tr.add mark').allInnerTexts()).includes('fifty'))
@@ -77,6 +77,59 @@ export const stories = {
     await other.locator('.file', { hasText: 'new.txt' }).getByRole('button', { name: 'Viewed' }).click()
     assert.equal(await other.locator('.file.viewed').count(), 2) // without the script
     clean(page)
+  },
+
+  async 'review: changes that come while the page is open can be read and commented on'(desk) {
+    const go = join(desk.dir, 'go'), until2 = join(desk.dir, 'until2')
+    await work(desk, files)
+    const one = await attempt(desk, 'Round', `run until test -e ${go}; do sleep 0.1; done`, ...script.slice(0, 1), `run until test -e ${until2}; do sleep 0.1; done`, 'run echo more > more.txt', 'say Done.')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('running').waitFor()
+    await page.getByText('Nothing has changed.').waitFor()
+    writeFileSync(go, '')
+    const file = page.locator('.file', { hasText: 'price.go' })
+    await file.locator('tr.add').first().waitFor()
+    assert.equal(await page.locator('.looks').getByRole('button', { name: 'Show' }).count(), 0) // a choice is enough
+    await page.keyboard.press('j')
+    await until('the keys go to it', () => page.evaluate(() => document.activeElement.matches('.file.here summary')))
+    writeFileSync(until2, '')
+    await page.getByRole('link', { name: /more\.txt/ }).waitFor() // although a file has the focus, which stays
+    await until('the focus stays', () => page.evaluate(() => document.activeElement.closest('.file')?.dataset.path === 'shop/price/price.go'))
+    await page.locator('#standing').getByText('completed').waitFor()
+    await file.locator('tr.add td.n').nth(1).click()
+    await page.getByLabel('Comment on line 5').fill('Half up, please.')
+    await page.getByText('Draft saved').waitFor()
+    await page.getByLabel('Layout').selectOption('split')
+    await page.locator('table.split').first().waitFor()
+    clean(page)
+  },
+
+  async 'review: the message box is in the window, or one press away'(desk) {
+    const one = await reviewed(desk)
+    const page = await desk.window(one.path, { viewport: { width: 1280, height: 720 } })
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    const inWindow = what => what.evaluate(e => { const r = e.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })
+    assert.ok(await inWindow(page.getByRole('button', { name: 'Send', exact: true })), 'the button to send is not in the window')
+    assert.equal(await page.getByRole('link', { name: 'Message to the agent' }).count(), 0)
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    assert.ok(await inWindow(page.getByRole('button', { name: 'Send', exact: true })), 'the button to send has gone')
+    await page.keyboard.press('X')
+    await until('all files are folded', async () => await page.locator('.files details[open]').count() === 0)
+    await page.keyboard.press('X')
+    await until('all files are unfolded', async () => await page.locator('.files details:not([open])').count() === 0)
+    await page.keyboard.press('m')
+    assert.ok(await page.getByLabel('Message to the agent').evaluate(e => e === document.activeElement))
+    const small = await desk.window(one.path, { viewport: { width: 390, height: 800 }, isMobile: true, hasTouch: true })
+    assert.equal(await small.evaluate(() => document.documentElement.scrollWidth), 390)
+    assert.equal(await small.locator('#keys-review').isVisible(), false) // there are none
+    await small.evaluate(() => scrollTo(0, document.body.scrollHeight - 1200))
+    const link = small.getByRole('link', { name: 'Message to the agent' })
+    assert.ok(await inWindow(link), 'the box is far away')
+    await link.tap()
+    assert.ok(await inWindow(small.getByLabel('Message to the agent')))
+    await accessible(small, 'a review on a phone')
+    clean(page), clean(small)
   },
 
   async 'review: keys, and many lines at once'(desk) {

@@ -8,14 +8,20 @@
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
 
   // replace updates parts of the page with the server's current content. Folded
-  // and unfolded files stay as they are, and so does a part with the focus.
+  // and unfolded files stay as they are, and the focus stays at its file. A part in
+  // which somebody types is updated later.
   const replace = async (...selectors) => {
     const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     for (const selector of selectors) {
-      const now = page.querySelector(selector), old = $(selector);
-      if (!now || !old || old.contains(document.activeElement)) continue;
+      const now = page.querySelector(selector), old = $(selector), focus = document.activeElement;
+      if (!now || !old) continue;
+      const within = old.contains(focus), at = focus.closest('.file')?.dataset.path;
+      if (within && !(at && focus.matches('summary, a, button'))) {
+        old.addEventListener('focusout', () => setTimeout(() => replace(selector).catch(() => {})), { once: true });
+        continue;
+      }
       for (const had of old.querySelectorAll('details[data-path]')) {
         const has = now.querySelector(`details[data-path="${CSS.escape(had.dataset.path)}"]`);
         if (has) has.open = had.open;
@@ -25,6 +31,7 @@
         if (has && has.querySelector('details')?.dataset.mark === had.querySelector('details')?.dataset.mark) has.replaceWith(had);
       }
       if (now.innerHTML !== old.innerHTML) old.replaceChildren(...now.childNodes);
+      if (within) (focus.isConnected ? focus : $(`.file[data-path="${CSS.escape(at)}"] summary`))?.focus({ preventScroll: true });
       document.dispatchEvent(new CustomEvent('changes'));
     }
   };
