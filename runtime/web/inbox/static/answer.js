@@ -382,6 +382,7 @@ const question = (() => {
   const offline = () => {
     connected = false;
     $('#offline').hidden = false;
+    if ($('#saved')?.textContent === 'Draft saved' && [...pending.values()].some(p => p.dirty)) $('#saved').textContent = '';
     probing ??= setTimeout(async () => {
       probing = undefined;
       const there = await carrier.there();
@@ -393,6 +394,7 @@ const question = (() => {
   const online = () => {
     heard = Date.now();
     $('#offline').hidden = true;
+    if ($('#saved')?.textContent.startsWith('Not sent')) $('#saved').textContent = '';
     if (connected) return;
     connected = true;
     flushAll();
