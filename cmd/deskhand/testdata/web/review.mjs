@@ -57,6 +57,30 @@ export const stories = {
     clean(page)
   },
 
+  async 'review: odd files, and another attempt'(desk) {
+    await work(desk, { 'crlf.txt': 'a\r\nb\r\n', 'latin.txt': Buffer.from([0x63, 0x61, 0x66, 0xe9, 10]), 'min.js': 'var a=1;' + 'x'.repeat(100000) + '\n', 'a b "c" ü.txt': 'x\n', 'big/moved.md': Array.from({ length: 50 }, (_, i) => `line ${i}\n`).join(''), 'link.txt': 'x\n' })
+    const one = await attempt(desk, 'Odd', String.raw`run printf 'a\r\nB\r\n' > crlf.txt`, String.raw`run printf 'caf\351s\n' > latin.txt`, 'run sed -i s/a=1/a=2/ min.js', `run echo y >> 'a b "c" ü.txt'`, 'run mkdir elsewhere; git mv big/moved.md elsewhere/; sed -i "s/line 30/LINE thirty/" elsewhere/moved.md', 'run rm link.txt; ln -s README.md link.txt')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    const other = JSON.parse(await desk.run('tasks', 'start', one.task.split('/').pop(), '--executor', 'fake', '--prompt', 'write extra.txt hi', '--json'))
+    await page.goto(desk.base + '/work/attempts/' + other.attempt_id)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.goto(desk.base + one.path)
+    const file = name => page.locator('.file', { has: page.locator('summary', { hasText: name }) })
+    for (const [name, line] of Object.entries({ 'crlf.txt': 'B', 'latin.txt': 'caf\ufffds', 'a b "c" ü.txt': 'y', 'moved.md': 'LINE thirty', 'link.txt': 'README.md' })) {
+      await file(name).locator('tr.add', { hasText: line }).waitFor()
+    }
+    await page.getByText('from shop/big/moved.md').waitFor()
+    await file('min.js').locator('tr.add', { hasText: 'more characters' }).waitFor()
+    assert.ok(await file('min.js').evaluate(e => e.getBoundingClientRect().height) < 3000, 'a long line fills many screens')
+    await file('min.js').getByRole('link', { name: 'Whole file' }).click()
+    await until('it is whole', async () => (await file('min.js').locator('tr.add').innerText()).length > 100000)
+    await page.getByLabel('against').selectOption({ index: 2 })
+    await page.waitForURL(/with=/)
+    await file('extra.txt').locator('tr.del', { hasText: 'hi' }).waitFor() // the other has it
+    clean(page)
+  },
+
   async 'review: what was viewed stays so until it changes'(desk) {
     const one = await reviewed(desk)
     const page = await desk.window(one.path)
