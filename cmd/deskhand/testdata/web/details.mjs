@@ -117,6 +117,48 @@ export const stories = {
     clean(page)
   },
 
+  async 'defect B6, B13: a permission is code with its effect, and an end can be taken back'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Clean up', 'permit rm -rf web/old-theme && npm run build', 'say On I go.')
+    const page = await desk.window(one.path)
+    const code = page.locator('.proposal pre code')
+    await code.waitFor()
+    assert.deepEqual([await code.innerText(), await page.locator('.proposal .chip').innerText()], ['rm -rf web/old-theme && npm run build', 'deletes'])
+    const id = await page.locator('#pane').getAttribute('data-id')
+    for (const name of ['Decline', 'Cancel question']) {
+      await page.getByRole('button', { name }).click()
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.getByRole('button', { name: 'Allow', exact: true }).waitFor()
+    }
+    assert.equal((await desk.request(id)).status, 'open')
+    clean(page)
+  },
+
+  async 'defect B9: tabs say what they show'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Look', 'ask Which way?')
+    const page = await desk.window(one.path)
+    await until('it waits', async () => /^waiting for you: Look/.test(await page.title()))
+    await page.getByRole('textbox', { name: 'Which way?' }).fill('left')
+    await page.getByRole('button', { name: 'Send answer' }).click()
+    await until('it has ended', async () => /^completed: Look/.test(await page.title()))
+    await page.goto(desk.base + '/work')
+    assert.match(await page.title(), /^shop/)
+    await desk.ask('Which name?')
+    await page.goto(desk.base + '/')
+    assert.match(await page.title(), /^\(1\)/)
+    clean(page)
+  },
+
+  async 'defect B15: a deadline that passes is said without a reload, whatever follows'(desk) {
+    const [first] = [await desk.ask('Still wanted?', '--timeout', '3s'), await desk.ask('And this?', '--timeout', '1h')]
+    const page = await desk.window('/inbox/' + first)
+    await page.getByText('You can still answer').waitFor({ timeout: 10000 })
+    await page.locator(`li[data-id="${first}"]`).getByText('overdue').waitFor({ timeout: 10000 })
+    assert.equal(await page.getByText(/\b0 s left/).count(), 0)
+    clean(page)
+  },
+
   async 'defect C2, C3: plain words, and the agent that was used last'(desk) {
     await work(desk)
     const one = await attempt(desk, 'Look', 'say hello')
@@ -185,6 +227,40 @@ export const stories = {
   async 'defect C6: the ring of a field does not cut its label'(desk) {
     const page = await desk.window('/inbox/' + await desk.ask('Which?', '-o', 'A', '-o', 'B'))
     assert.ok(await gap(page.locator('.own label'), page.getByLabel('In your own words')) >= 5, 'the ring is drawn over the label')
+    clean(page)
+  },
+
+  async 'defect C6: what was answered is not said again as unsent'(desk) {
+    const path = '/inbox/' + await desk.ask('Which name?')
+    const [a, b] = [await desk.window(path), await desk.window(path)]
+    const field = window => window.getByRole('textbox', { name: 'Which name?' })
+    await field(b).fill('ours')
+    await until('the other window has it', async () => await field(a).inputValue() === 'ours')
+    await a.getByRole('button', { name: 'Send answer' }).click()
+    await b.getByText('answered in the browser').waitFor()
+    assert.equal(await b.getByText('Your unsent text').count(), 0)
+    clean(a), clean(b)
+  },
+
+  async 'defect B14: thirty options are searched'(desk) {
+    const id = await desk.ask('Which of thirty?', ...Array.from({ length: 30 }, (_, i) => ['-o', `Option ${i + 1}`]).flat())
+    const page = await desk.window('/inbox/' + id, phone)
+    const seen = async () => (await page.locator('.option:visible').allInnerTexts()).join()
+    await page.getByLabel('Search the options').fill('option 23')
+    await until('one is left', async () => await seen() === 'Option 23')
+    await page.keyboard.press('Enter')
+    assert.ok(await page.getByLabel('Option 23').isChecked())
+    await page.getByLabel('Search the options').fill('30')
+    await until('the other is left', async () => await seen() === 'Option 30')
+    await page.getByLabel('Option 30').focus()
+    await page.keyboard.press('1')
+    assert.ok(await page.getByLabel('Option 30').isChecked())
+    await accessible(page, 'options that are searched')
+    const [send, more] = [await box(page.getByRole('button', { name: 'Send answer' })), await box(page.getByRole('button', { name: '10 more minutes' }))]
+    assert.equal(send.top, more.top) // side by side
+    await page.getByRole('button', { name: 'Send answer' }).click()
+    await page.getByText('answered in the browser').waitFor()
+    assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, 'Option 30')
     clean(page)
   },
 
