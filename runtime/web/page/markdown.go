@@ -42,13 +42,18 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.T
 // lists, and code with syntax colours. Links and pictures are not active,
 // because askers are not trusted. Text only shows their addresses. HTML is
 // shown as text.
-func Text(source string) template.HTML {
+func Text(source string) template.HTML { return Linked(source, nil) }
+
+// Linked is [Text] with links, for text of the person's own docs: follow returns the
+// address on this server to which a link's destination leads, or "" if the link is
+// not active.
+func Linked(source string, follow func(destination string) string) template.HTML {
 	source = strings.ReplaceAll(Clean(source), "\r\n", "\n")
 	if tooMuch(source) {
 		return template.HTML(`<pre dir="auto">` + template.HTMLEscapeString(source) + "</pre>\n")
 	}
 	data := []byte(source)
-	t := typesetter{source: data}
+	t := typesetter{source: data, follow: follow}
 	t.blocks(markdown.Parse(text.NewReader(data), parser.WithContext(parser.NewContext())))
 	return template.HTML(t.out.String())
 }
@@ -57,6 +62,7 @@ func Text(source string) template.HTML {
 // that typesetter itself writes.
 type typesetter struct {
 	source []byte
+	follow func(string) string // nil if no link is active
 	out    strings.Builder
 }
 
@@ -222,6 +228,12 @@ func (t *typesetter) inline(n ast.Node) {
 	case *extast.Strikethrough:
 		t.element("del", func() { t.inlines(n) })
 	case *ast.Link:
+		if t.follow != nil {
+			if to := t.follow(string(n.Destination)); to != "" {
+				t.element(`a href="`+template.HTMLEscapeString(to)+`"`, func() { t.inlines(n) })
+				return
+			}
+		}
 		t.inlines(n)
 		t.address(n.Destination)
 	case *ast.Image:

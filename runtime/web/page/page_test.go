@@ -46,6 +46,19 @@ func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 	}
 }
 
+func TestLinkedFollowsOnlyWhatItIsTold(t *testing.T) {
+	follow := func(to string) string {
+		if to == "a.md" {
+			return "/search?read=\"a.md"
+		}
+		return ""
+	}
+	got := string(Linked("[**one**](a.md) [two](javascript:alert(1)) ![three](a.md)", follow))
+	if want := `<p dir="auto"><a href="/search?read=&#34;a.md"><strong>one</strong></a> two (<code>javascript:alert(1)</code>) three (<code>a.md</code>)</p>`; strings.TrimSpace(got) != want {
+		t.Errorf("Linked = %s, want %s", got, want)
+	}
+}
+
 // known matches the tags that a text may have.
 var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|blockquote class="note( good| warn| alarm)?"|pre|td|th) dir="auto"( class="(middle|end)")?>|<pre dir="ltr" tabindex="0">|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>|<p>`)
 

@@ -54,6 +54,22 @@ export const stories = {
     clean(page)
   },
 
+  async 'defect B8: links between pages of the docs are followed'(desk) {
+    mkdirSync(join(desk.dir, 'docs', 'guides'), { recursive: true })
+    writeFileSync(join(desk.dir, 'docs', 'guides', 'links.md'), '# Links\n\nSee [the flags](../reference/flags.md), [below](#the-end) and [elsewhere](https://example.com/).\n\n> [!TIP]\n> Read it.\n\n## The end\n\nThat is all.\n')
+    await library(desk)
+    const page = await desk.window('/search?read=guides%2Flinks.md')
+    const reading = page.locator('#reading')
+    await reading.locator('blockquote.note.good', { hasText: 'Tip' }).waitFor()
+    assert.equal(await reading.locator('.prose').getByRole('link', { name: 'elsewhere' }).count(), 0)
+    await reading.locator('.prose').getByRole('link', { name: 'below' }).click()
+    await page.locator('.part.target', { hasText: 'That is all.' }).waitFor()
+    await page.goBack()
+    await reading.locator('.prose').getByRole('link', { name: 'the flags' }).click()
+    await reading.getByText('as it is').waitFor()
+    clean(page)
+  },
+
   async 'defect B5: a banner does not touch the question, and the bar is low on a phone'(desk) {
     const id = await desk.ask('Which name?')
     const page = await desk.window('/inbox/' + id, phone)
