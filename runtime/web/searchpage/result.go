@@ -141,7 +141,7 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		r.First = paged(fresh, "", 0)
 	}
 	if f.Hint != nil {
-		r.Hint = f.Hint.Message
+		r.Hint = strings.TrimPrefix(f.Hint.Message, "0 results found. ") // the heading says so
 		for _, key := range slices.Sorted(maps.Keys(f.Hint.SuggestedFilters)) {
 			for _, value := range f.Hint.SuggestedFilters[key] {
 				r.Suggestions = append(r.Suggestions, link{key + ": " + value, with(asked, key, value)})

@@ -151,6 +151,7 @@ export const stories = {
     const link = small.getByRole('link', { name: 'Message to the agent' })
     assert.ok(await inWindow(link), 'the box is far away')
     await link.tap()
+    await link.waitFor({ state: 'hidden' })
     assert.ok(await inWindow(small.getByLabel('Message to the agent')))
     await accessible(small, 'a review on a phone')
     clean(page), clean(small)

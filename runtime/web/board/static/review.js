@@ -229,7 +229,12 @@
     if (act) { e.preventDefault(); act(); }
   });
   document.addEventListener('change', e => { if (e.target.matches('.looks :is(select, input)')) e.target.form.requestSubmit(); });
+  // The link to the message box is of use while the box is out of sight.
+  let boxed = false;
+  const offer = () => { const a = $('.tobox'); if (a) a.hidden = boxed; };
+  if ($('#follow')) new IntersectionObserver(([e]) => { boxed = e.isIntersecting; offer(); }).observe($('#follow'));
   const arm = () => {
+    offer();
     if ($('#keys-review')) $('#keys-review').hidden = false;
     for (const b of $$('.looks button')) b.hidden = true;
     for (const n of $$('#changes noscript, .alone noscript')) n.remove();
