@@ -263,7 +263,7 @@ Object.assign(stories, {
     await page.locator('#log').getByText('first needle', { exact: true }).waitFor() // the run before is there too
     await page.locator('#log strong', { hasText: 'second' }).last().waitFor()
     await page.getByRole('button', { name: 'Queue' }).waitFor()
-    await box.fill('say third')
+    await box.fill('run sh -c "exit 3"\nsay third')
     await page.getByRole('button', { name: 'Queue' }).click()
     await page.getByText('Queued:').waitFor()
     await page.getByRole('textbox', { name: 'Really?' }).fill('yes')
@@ -274,9 +274,12 @@ Object.assign(stories, {
     assert.equal(await page.locator('#log .run').count(), 3)
     await seen('third')
     await accessible(page, 'a conversation')
+    await page.getByRole('link', { name: '2 failures' }).waitFor() // counted while the page is open
     await page.reload()
-    await page.getByRole('link', { name: '1 failure' }).click()
+    await page.getByRole('link', { name: '2 failures' }).click()
     await until('the failure has the focus', () => page.evaluate(() => document.activeElement.matches('.fail') && document.activeElement.innerText.includes('false')))
+    await page.getByRole('link', { name: '2 failures' }).click()
+    await until('the next one has it', () => page.evaluate(() => document.activeElement.innerText.includes('exit 3')))
     await page.getByLabel('Search the conversation').fill('NEEDLE')
     await page.keyboard.press('Enter')
     await page.getByText('2 found').waitFor() // in the prompt, and said

@@ -40,7 +40,7 @@
   // the end stays there, and a reader further up is not moved.
   const log = $('#log[data-news]');
   const follow = async () => {
-    let after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
+    let failed = 0, after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
     for (let pause = 500; ;) {
       if (document.hidden) { await sleep(1000); continue; }
       try {
@@ -51,10 +51,12 @@
         for (const li of [...parsed(news.html).children]) {
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
+          if (li.matches('.fail') && !old?.matches('.fail')) failed++;
           $('#quiet')?.remove();
           if (li.classList.contains('tool')) lookAgain();
         }
-        jumps();
+        jumps(failed);
+        failed = 0;
         const head = $('#standing');
         if (head.innerHTML !== news.head && !head.contains(document.activeElement)) {
           head.innerHTML = news.head;
@@ -87,7 +89,14 @@
       all[at].focus({ preventScroll: true });
     });
   };
-  const jumps = () => { const b = $('#question'); if (b) b.hidden = !$('#log > .ask'); };
+  const jumps = (more = 0) => { // more is the number of new failures
+    const b = $('#question'), f = $('#failure');
+    if (b) b.hidden = !$('#log > .ask');
+    if (!f || !more) return;
+    const n = f.dataset.count = Number(f.dataset.count) + more;
+    f.textContent = n === 1 ? '1 failure' : n + ' failures';
+    f.hidden = false;
+  };
   jumper('fail', $('#failure'));
   jumper('ask', $('#question'));
   jumps();
