@@ -187,6 +187,14 @@ export const stories = {
     const page = await desk.window(one.task)
     const agent = page.getByLabel('Agent', { exact: true })
     assert.equal(await agent.inputValue(), 'fake')
+    const shown = [await page.locator('main').textContent()]
+    await page.goto(desk.base + one.path)
+    await page.getByLabel('raw').waitFor()
+    shown.push(await page.locator('main').textContent())
+    await page.goto(desk.base + '/inbox/' + await desk.ask('Which name?'))
+    await page.getByText('Add a note').waitFor()
+    shown.push(await page.locator('main').textContent())
+    for (const words of ['as written', 'Add a word', 'Other words than', 'by force', 'Put mine back', 'free place']) assert.ok(!shown.join().includes(words), words)
     await page.goto(desk.base + '/work/tasks/' + fresh)
     assert.equal(await agent.inputValue(), 'fake')
     assert.ok((await box(agent)).right - (await box(agent)).left <= 400, 'the menu is as wide as the page')
@@ -295,6 +303,8 @@ export const stories = {
     await table.waitFor()
     const copied = await table.evaluate(e => { getSelection().selectAllChildren(e); return getSelection().toString() })
     assert.ok(copied.includes('panic(1)') && !/^\s*[+−-]/m.test(copied), copied)
+    await page.emulateMedia({ media: 'print' }) // C12
+    assert.equal(await page.locator('.bar').isVisible(), false)
     assert.deepEqual(await table.evaluate(e => [getComputedStyle(e).tabSize, getComputedStyle(e.querySelector('.n')).userSelect]), ['4', 'none'])
     clean(page)
   },

@@ -284,6 +284,13 @@ Object.assign(stories, {
     await page.keyboard.press('Enter')
     await page.getByText('2 found').waitFor() // in the prompt, and said
     await page.getByRole('link', { name: 'Back to the newest' }).click()
+    await seen('third')
+    const newest = page.getByRole('button', { name: 'Newest' })
+    assert.equal(await newest.isVisible(), false)
+    await scroller.evaluate(e => { e.scrollTop = -400 })
+    await newest.click()
+    await seen('third')
+    await newest.waitFor({ state: 'hidden' })
     const plain = await desk.window(one.path, { javaScriptEnabled: false })
     await plain.locator('#log').getByText('third', { exact: true }).last().waitFor()
     assert.ok(await plain.locator('#log').getByText('third', { exact: true }).last().evaluate(el => el.getBoundingClientRect().bottom <= document.getElementById('scroller').getBoundingClientRect().bottom + 5), 'without the script the newest is not in sight')

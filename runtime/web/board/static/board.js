@@ -77,6 +77,9 @@
   const side = $('.talkside');
   const fit = () => side.style.setProperty('--above', Math.max(0, side.getBoundingClientRect().top) + 'px');
   if (side) { fit(); addEventListener('scroll', fit, { passive: true }); addEventListener('resize', fit); }
+  const latest = $('#latest'), scroller = $('#scroller'); // its end is at 0
+  scroller?.addEventListener('scroll', () => { latest.hidden = scroller.scrollTop > -100; }, { passive: true });
+  latest?.addEventListener('click', () => { scroller.scrollTop = 0; scroller.focus({ preventScroll: true }); });
   const jumper = (kind, button) => {
     let at = -1;
     button?.addEventListener('click', event => {

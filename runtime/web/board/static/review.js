@@ -233,6 +233,7 @@
   let boxed = false;
   const offer = () => { const a = $('.tobox'); if (a) a.hidden = boxed; };
   if ($('#follow')) new IntersectionObserver(([e]) => { boxed = e.isIntersecting; offer(); }).observe($('#follow'));
+  let following;
   const arm = () => {
     offer();
     if ($('#keys-review')) $('#keys-review').hidden = false;
@@ -240,9 +241,9 @@
     for (const n of $$('#changes noscript, .alone noscript')) n.remove();
     observe();
     mend(document);
+    if ($('.file, .remark')) following ??= resend().then(follow); // a browser has few connections to a server
   };
   document.addEventListener('changes', arm); // the board's script has replaced the changes
   arm();
-  resend().then(follow);
   $('.alone [data-focus]')?.focus();
 })();
