@@ -180,13 +180,12 @@ var alerts = map[string]struct{ name, class string }{
 }
 
 func (t *typesetter) quote(n *ast.Blockquote) {
-	first, ok := n.FirstChild().(*ast.Paragraph)
-	if !ok {
-		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
-		return
+	first, word := n.FirstChild(), ""
+	if p, ok := first.(*ast.Paragraph); ok {
+		line := p.Lines().At(0)
+		word = strings.ToLower(strings.TrimSpace(string(line.Value(t.source))))
 	}
-	line := first.Lines().At(0)
-	alert, ok := alerts[strings.ToLower(strings.TrimSpace(string(line.Value(t.source))))]
+	alert, ok := alerts[word]
 	if !ok {
 		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
 		return
