@@ -12,7 +12,7 @@
 # make test-agents [AGENTS="claude codex"]   drive real coding agents, with a scripted model (needs npm)
 # make received [CLIENTS="claude gemini"] [TABLE=docs/clients.md]   what real MCP clients hand their model of every tool (needs Node.js 20 and npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
-# make survive    kill servers, launchers, runners and agents, in sandboxes too, at 100 random moments each (an hour)
+# make survive    kill servers, runners and agents, in sandboxes too, at 100 random moments each (an hour)
 # make simulate [STEPS=1000000] [SEED=1]   the rules of questions and attempts on hosts that are cut off, restart and have wrong clocks (minutes)
 # make outages [OUTAGES=30] [FAILOVERS=5]   crash PostgreSQL and promote its replica so often while people answer: is an acknowledged answer lost?
 # make attack     try everything that a stranger or an agent could, in one table of what held (minutes)
