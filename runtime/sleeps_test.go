@@ -36,7 +36,7 @@ var sleepers = map[string]string{
 	"runtime/tasks/TestAStoreThatWasCutOffIsWhole":                    "the moment of a kill",
 	"runtime/tasks/TestAttackBoxAContainerExecutorsRunnerIsKilled":    "the moment of a kill",
 	"runtime/tasks/TestAttackWorkKilledAnywhereNoCommitIsLost":        "the moment of a kill",
-	"runtime/tasks/TestKilledLaunchersLoseNothing":                    "the moment of a kill",
+	"runtime/tasks/TestKilledRunnersLeaveNothingWaiting":              "the moment of a kill",
 	"runtime/tasks/gone":                                              "after a test, while processes that it stopped end",
 	"runtime/tasks/do":                                                "retries in a process that has no test",
 	"runtime/tasks/followWhenPossible":                                "retries beside the test",

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,31 +93,18 @@ func (a *askedTurn) killRunner() { a.t.Helper(); a.signalRunner(syscall.SIGKILL)
 
 func (a *askedTurn) signalRunner(s syscall.Signal) {
 	a.t.Helper()
-	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
+	found := ofProgram(filepath.Join(os.Getenv("DESKHAND_STATE"), "tasks"), "tasks", "runner")
+	if len(found) != 1 {
+		a.t.Fatalf("the runners are %v, want one", found)
+	}
+	if err := syscall.Kill(found[0], s); err != nil {
 		a.t.Fatal(err)
 	}
-	process := a.status().Process
-	for _, path := range commands {
-		words, err := os.ReadFile(path)
-		if err != nil || !strings.Contains(string(words), "tasks\x00runner\x00") {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && strings.Contains(string(words), process) {
-			if err := syscall.Kill(pid, s); err != nil {
-				a.t.Fatal(err)
-			}
-			return
-		}
-	}
-	a.t.Fatalf("no runner of process %s among %d", process, len(commands))
 }
 
 type shownStatus struct {
 	State     string
-	Process   string `json:"latest_execution_process_id"`
-	Questions int    `json:"pending_questions"`
+	Questions int `json:"pending_questions"`
 }
 
 func (a *askedTurn) status() (s shownStatus) {

@@ -78,8 +78,7 @@ var notInside = map[string]string{
 	"deskhand update":             onlyOutside,
 	"deskhand remove":             onlyOutside,
 	"deskhand sync":               onlyOutside,
-	"deskhand tasks launcher":     onlyOutside, // deskhand starts this command and the next one without the attempt's variables
-	"deskhand tasks runner":       onlyOutside,
+	"deskhand tasks runner":       onlyOutside, // deskhand starts it without the attempt's variables
 	"deskhand tasks start":        onlyOutside,
 	"deskhand tasks say":          onlyOutside,
 	"deskhand tasks stop":         onlyOutside,

@@ -61,7 +61,7 @@ func (a *app) rootFor(args []string) *cobra.Command {
 	}
 	root := a.bareRoot()
 	tasks := &cobra.Command{Use: "tasks"}
-	tasks.AddCommand(tasksRunnerCommand(a), tasksLauncherCommand(a))
+	tasks.AddCommand(tasksRunnerCommand(a))
 	root.AddCommand(tasks)
 	return root
 }

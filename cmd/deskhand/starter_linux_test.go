@@ -69,10 +69,15 @@ func newWaitingDesk(t *testing.T) *waitingDesk {
 		in(t, d.env, d.repo, "tasks", "start", task, "--executor", "mine")
 		d.tasks = append(d.tasks, task)
 	}
-	d.until("the first to run", func(words []string) bool { return words[0] == "running" && len(d.pids("runner")) == 1 })
+	d.until("the first to run", func(words []string) bool { return words[0] == "running" && len(d.runners()) == 1 })
 	t.Cleanup(func() { // nothing is left behind
 		d.open()
-		d.until("the end", func(words []string) bool { return len(append(d.pids("runner"), d.pids("launcher")...)) == 0 })
+		eventually(t, "the end of the runners", func() error {
+			if left := d.runners(); len(left) > 0 {
+				return fmt.Errorf("%v run", left)
+			}
+			return nil
+		})
 	})
 	return d
 }
@@ -84,8 +89,8 @@ func (d *waitingDesk) open() {
 	}
 }
 
-func (d *waitingDesk) pids(command string) []int {
-	return ofProgram(filepath.Join(d.state, "tasks"), "tasks", command)
+func (d *waitingDesk) runners() []int {
+	return ofProgram(filepath.Join(d.state, "tasks"), "tasks", "runner")
 }
 
 // words are how the attempts stand, oldest first, as the starter's shell sees it.
@@ -109,29 +114,14 @@ func (d *waitingDesk) until(what string, ok func([]string) bool) {
 	})
 }
 
-// kill ends everything that has the key: the runner, and what would start others
-// in its place.
-func (d *waitingDesk) kill() {
-	runner := d.pids("runner")[0]
-	syscall.Kill(runner, syscall.SIGSTOP)
-	for pids := d.pids("launcher"); len(pids) > 0; pids = d.pids("launcher") {
-		syscall.Kill(pids[0], syscall.SIGKILL)
-	}
-	syscall.Kill(runner, syscall.SIGKILL)
-}
+// kill ends everything that has the key: the runner.
+func (d *waitingDesk) kill() { syscall.Kill(d.runners()[0], syscall.SIGKILL) }
 
 // TestAttackStarterOtherShellsOnlyLook: with everything dead that has the key,
 // two attempts wait, and commands of other shells leave them alone.
 func TestAttackStarterOtherShellsOnlyLook(t *testing.T) {
 	d := newWaitingDesk(t)
-	eventually(t, "a launcher", func() error {
-		if n := len(d.pids("launcher")); n != 1 {
-			return fmt.Errorf("%d run", n)
-		}
-		return nil
-	})
-	runner := d.pids("runner")[0]
-	for _, pid := range append([]int{runner}, d.pids("launcher")...) {
+	for _, pid := range d.runners() {
 		for _, file := range []string{"environ", "cmdline"} {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 			if err != nil || len(text) == 0 || bytes.Contains(text, []byte("plain-k1")) || bytes.Contains(text, []byte("not-for-agents")) || bytes.Contains(text, []byte("DESKHAND_")) {
@@ -156,7 +146,7 @@ func TestAttackStarterOtherShellsOnlyLook(t *testing.T) {
 		for _, command := range [][]string{{"tasks", "ls"}, {"tasks", "show", d.tasks[2]}, {"tasks", "executors"}} {
 			t.Run(name+"/"+command[1], func(t *testing.T) {
 				in(t, env, d.repo, command...)
-				if got := d.pids("runner"); len(got) > 0 {
+				if got := d.runners(); len(got) > 0 {
 					t.Errorf("runners %v were started", got)
 				}
 				if words := strings.Join(d.words(env), " "); words != "failed waits waits" {
@@ -185,14 +175,13 @@ func TestAttackStarterOtherShellsOnlyLook(t *testing.T) {
 	})
 }
 
-// TestAttackStarterALauncherEndsWhenIdle: one starts the others while nobody
-// looks, and ends.
-func TestAttackStarterALauncherEndsWhenIdle(t *testing.T) {
+// TestAttackStarterARunnerEndsWhenIdle: it starts the others while nobody looks, and ends.
+func TestAttackStarterARunnerEndsWhenIdle(t *testing.T) {
 	d := newWaitingDesk(t)
 	d.open()
 	d.until("all to end", func(words []string) bool { return strings.Join(words, " ") == "ended ended ended" })
-	eventually(t, "the end of launcher and runners", func() error {
-		if left := append(d.pids("launcher"), d.pids("runner")...); len(left) > 0 {
+	eventually(t, "the end of the runner", func() error {
+		if left := d.runners(); len(left) > 0 {
 			return fmt.Errorf("processes %v run", left)
 		}
 		return nil
@@ -203,12 +192,6 @@ func TestAttackStarterALauncherEndsWhenIdle(t *testing.T) {
 // environment has left waiting, and nothing of another.
 func TestAttackStarterAServerStartsItsOwn(t *testing.T) {
 	d := newWaitingDesk(t)
-	eventually(t, "a launcher", func() error {
-		if n := len(d.pids("launcher")); n != 1 {
-			return fmt.Errorf("%d run", n)
-		}
-		return nil
-	})
 	d.kill()
 	d.open()
 	serve := func(t *testing.T, change ...string) *socket {
@@ -227,7 +210,7 @@ func TestAttackStarterAServerStartsItsOwn(t *testing.T) {
 					t.Fatalf("GET /work = %d", status)
 				}
 			}
-			if got := append(d.pids("runner"), d.pids("launcher")...); len(got) > 0 {
+			if got := d.runners(); len(got) > 0 {
 				t.Errorf("processes %v were started", got)
 			}
 			if words := strings.Join(d.words(append(append([]string{}, d.env...), change)), " "); words != "failed waits waits" {
@@ -265,4 +248,40 @@ func TestAttackStarterTakenOver(t *testing.T) {
 			t.Errorf("the log of %d = %s\nwant %s", i, log, want)
 		}
 	}
+}
+
+// TestAChangedConfigurationAppliesToTheNextAttempt: the runner of the others does not know
+// the change, so the next attempt gets one of its own.
+func TestAChangedConfigurationAppliesToTheNextAttempt(t *testing.T) {
+	d := newWaitingDesk(t)
+	in(t, d.env, d.repo, "tasks", "start", strings.TrimSpace(in(t, d.env, d.repo, "tasks", "add", "four")), "--executor", "mine")
+	if n := len(d.runners()); n != 1 {
+		t.Errorf("%d runners with the same configuration, want one", n)
+	}
+	for _, v := range d.env {
+		if path, ok := strings.CutPrefix(v, "DESKHAND_CONFIG="); ok {
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, append(text, "log_level: warn\n"...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	last := strings.TrimSpace(in(t, d.env, d.repo, "tasks", "add", "five"))
+	in(t, d.env, d.repo, "tasks", "start", last, "--executor", "mine")
+	eventually(t, "a runner of its own", func() error {
+		if n := len(d.runners()); n != 2 {
+			return fmt.Errorf("%d run", n)
+		}
+		return nil
+	})
+	d.open()
+	eventually(t, "the end of the last one", func() error {
+		if log := in(t, d.env, d.repo, "tasks", "logs", last); !strings.Contains(log, "the first key") {
+			return fmt.Errorf("its log is %s", log)
+		}
+		return nil
+	})
 }

@@ -27,7 +27,7 @@ func tasksCommand(a *app) *cobra.Command {
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
 		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand, tasksPullCommand,
 		tasksApplyCommand, tasksCheckoutCommand, tasksReleaseCommand, tasksPickCommand, tasksDiscardCommand, tasksDevCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
-		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksLauncherCommand,
+		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand,
 		tasksSandboxCommand, tasksUsageCommand, tasksImportCommand, tasksExportCommand,
 	} {
 		cmd.AddCommand(sub(a))

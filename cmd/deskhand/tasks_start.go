@@ -51,7 +51,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 			"when this command exits. With --follow, the command shows the log until the agent finishes, and its exit\n" +
 			"code is 1 if the attempt failed.\n\n" +
 			"An attempt that waits for a slot runs later, with this command's environment and settings. If no\n" +
-			"launcher will start a waiting attempt, for example after a restart of the machine, --resume takes it\n" +
+			"runner will start a waiting attempt, for example after a restart of the machine, --resume takes it\n" +
 			"over and runs it with this command's environment and settings.",
 		Args:              arguments(0, 1, "a task"),
 		ValidArgsFunction: a.ids(tasks.KindTask),

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // Parameters of BM25 as in bluge, without the constant factor k1+1. A reference page is
@@ -59,7 +60,13 @@ func (r *Reader) lexicalAbove(terms []WeightedTerm, k int, keep func(chunk int) 
 		return nil, nil
 	}
 	acc := l.accumulator()
-	defer l.release(acc)
+	found, err := l.search(acc, lists, k, keep, floor)
+	acc.release() // not after a panic, when acc may be inconsistent
+	return found, err
+}
+
+// search returns the k best chunks by the given lists, best first.
+func (l *lexical) search(acc *accumulator, lists []list, k int, keep func(chunk int) bool, floor float64) ([]Scored, error) {
 	acc.least = floor
 	rest := 0.0 // maximum score that the remaining lists can add to a chunk
 	for _, p := range lists {
@@ -86,12 +93,19 @@ func (r *Reader) lexicalAbove(terms []WeightedTerm, k int, keep func(chunk int) 
 // common.
 func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error) {
 	l := r.lexical
-	acc := l.accumulator()
-	defer l.release(acc)
 	for _, c := range chunks {
 		if c < 0 || c >= l.n {
 			return nil, fmt.Errorf("chunk %d of %d", c, l.n)
 		}
+	}
+	acc := l.accumulator()
+	scores, err := l.scoresOf(acc, terms, chunks)
+	acc.release() // not after a panic, as in lexicalAbove
+	return scores, err
+}
+
+func (l *lexical) scoresOf(acc *accumulator, terms []WeightedTerm, chunks []int) ([]float64, error) {
+	for _, c := range chunks {
 		acc.touched = append(acc.touched, uint32(c))
 	}
 	slices.Sort(acc.touched)
@@ -145,22 +159,29 @@ type accumulator struct {
 	bits    []uint64 // by chunk; all 0 between calls of sort
 }
 
-// accumulator returns an accumulator whose scores are all 0. Calling release returns
+// accumulators holds the accumulators that are not in use. The indexes of a shelf share
+// them: one for each would be several times as much memory, and seldom in a cache.
+var accumulators = sync.Pool{New: func() any { return new(accumulator) }}
+
+// accumulator returns an accumulator for l whose scores are all 0. Calling release returns
 // it to the pool.
 func (l *lexical) accumulator() *accumulator {
 	l.measured()
-	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
-		return acc
+	acc := accumulators.Get().(*accumulator)
+	if words := (l.n + 63) / 64; cap(acc.scores) < l.n || cap(acc.bits) < words {
+		acc.scores, acc.bits = make([]float32, l.n), make([]uint64, words)
+	} else {
+		acc.scores, acc.bits = acc.scores[:l.n], acc.bits[:words]
 	}
-	return &accumulator{scores: make([]float32, l.n), bits: make([]uint64, (l.n+63)/64)}
+	return acc
 }
 
-func (l *lexical) release(acc *accumulator) {
+func (acc *accumulator) release() {
 	for _, d := range acc.touched {
 		acc.scores[d] = 0
 	}
 	acc.touched, acc.top, acc.floor = acc.touched[:0], 0, 0
-	l.scratch.Put(acc)
+	accumulators.Put(acc)
 }
 
 func bm25(idf float32, freq uint32, norm float32) float32 {

@@ -61,7 +61,6 @@ type lexical struct {
 	groups  []lexicalGroup
 	n       int       // number of chunks
 	norms   []float32 // k1*(1-b+b*length/average), by chunk; see measured
-	scratch sync.Pool // *accumulator
 	measure sync.Once // computes norms
 	all     *[]group  // the groups, for their lengths
 	fuzzy   func() (*levenshtein.LevenshteinAutomatonBuilder, error)

@@ -1,10 +1,13 @@
 package shelf
 
 import (
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -72,6 +75,42 @@ func TestSyncMakesTheShelfWhatTheProjectSays(t *testing.T) {
 	}
 	if _, err := s.Sync(t.Context(), []Wanted{{Name: "x"}}, nil, false, Options{}); fault.Of(err) == nil {
 		t.Errorf("a library without a source: %v", err)
+	}
+}
+
+// The address that a library records has no password either, also if it was made from the
+// locked revision.
+func TestALibraryOfALockFileRecordsNoPassword(t *testing.T) {
+	root := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", root, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	write(t, root, map[string]string{"docs/a.md": "# Alpha\n"})
+	git("init", "-q", "-b", "main")
+	git("add", "-A")
+	git("commit", "-q", "-m", "one")
+	server := httptest.NewServer(&cgi.Handler{Path: filepath.Join(git("--exec-path"), "git-http-backend"),
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}})
+	defer server.Close()
+	address := strings.Replace(server.URL, "://", "://me:secret@", 1) + "/.git#main"
+	wanted := []Wanted{{Name: "lib", Source: address}}
+	first, err := (Shelf{t.TempDir()}).Sync(t.Context(), wanted, nil, false, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Shelf{t.TempDir()}
+	if _, err := s.Sync(t.Context(), wanted, &first.Lock, true, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := s.List()
+	if want := server.URL + "/.git#main"; err != nil || len(entries) != 1 || entries[0].Source != want || entries[0].Revision != git("rev-parse", "HEAD") {
+		t.Errorf("the shelf has %+v, %v; want one from %s", entries, err, want)
 	}
 }
 

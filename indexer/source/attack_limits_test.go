@@ -28,6 +28,7 @@ func TestAttackSourcesPasswords(t *testing.T) {
 		"https://me:sec ret@example.com/x.git":    "https://example.com/x.git",
 		"https://me:sec@ret@example.com:8/x.git":  "https://example.com:8/x.git",
 		"https://token@example.com/x.git":         "https://example.com/x.git",
+		"HTTPS://token@example.com/x.git":         "HTTPS://example.com/x.git",
 		"site:https://me:secret@example.com/docs": "site:https://example.com/docs",
 		"site:ssh://me:secret@example.com/docs":   "site:ssh://example.com/docs",
 		"ssh://git:secret@example.com/x.git":      "ssh://example.com/x.git",

@@ -144,6 +144,7 @@ var kinds = []kind{
 // address is invalid or rejected, "no_docs" if the folder Path does not exist, and
 // "source_failed" if git, the server or the archive is the cause of the error.
 func Open(ctx context.Context, address string, o Options) (*Source, error) {
+	address = withLowerScheme(address)
 	if err := check(address, o); err != nil {
 		return nil, err
 	}
@@ -193,6 +194,18 @@ func check(address string, o Options) error {
 	}
 	return nil
 }
+
+// withLowerScheme returns an address with its scheme in lowercase. The case of a scheme has
+// no meaning (RFC 3986, section 3.1), but git refuses HTTPS://.
+func withLowerScheme(address string) string {
+	if i := strings.Index(address, "://"); i >= 0 && schemePattern().MatchString(address[:i]) {
+		return strings.ToLower(address[:i]) + address[i:]
+	}
+	return address
+}
+
+// schemePattern matches the scheme of an address, or of a site.
+var schemePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(` + SitePrefix + `)?[A-Za-z][A-Za-z0-9+.-]*$`) })
 
 // remoteHelper matches the address of a program that git would run: HELPER::ADDRESS. Other
 // addresses may contain two colons, for example https://[::1]/docs.git.
@@ -300,7 +313,7 @@ func WithoutPassword(address string) string {
 		host, path = rest[:i], rest[i:]
 	}
 	i := strings.LastIndexByte(host, '@')
-	if i < 0 || !strings.Contains(host[:i], ":") && !strings.HasPrefix(strings.TrimPrefix(scheme, SitePrefix), "http") {
+	if i < 0 || !strings.Contains(host[:i], ":") && !strings.HasPrefix(strings.TrimPrefix(strings.ToLower(scheme), SitePrefix), "http") {
 		return address
 	}
 	return scheme + "://" + host[i+1:] + path

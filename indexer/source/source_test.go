@@ -111,6 +111,9 @@ func TestAttackSourcesAddresses(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
+	if _, err := Open(t.Context(), "FILE://"+dir+"#v1.0.0", Options{}); fault.Of(err) == nil || !strings.Contains(err.Error(), "--allow-file") {
+		t.Errorf("file:// in capitals: %v", err)
+	}
 	for _, address := range []string{"https://[::1]:1/docs.git#v1", "https://example.com/std::vector.md", "git@[::1]:docs.git"} {
 		if err := check(address, Options{}); err != nil {
 			t.Errorf("%s, which names no program: %v", address, err)

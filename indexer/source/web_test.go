@@ -147,6 +147,20 @@ func TestLLMsTxtWithItsPages(t *testing.T) {
 	}
 }
 
+// The case of a scheme has no meaning.
+func TestAddressesInCapitals(t *testing.T) {
+	web := newWebServer(t)
+	web.has("/llms-full.txt", "text/plain", "# Guide\n")
+	web.has("/guide.md", "text/plain", "# Guide\n")
+	capitals := strings.Replace(web.URL, "http", "HTTP", 1)
+	for _, address := range []string{capitals + "/llms-full.txt", capitals + "/guide.md"} {
+		s := opened(t, address, Options{})
+		if got := filesOf(t, s); got != "guide.md" || s.Address != strings.Replace(address, "HTTP", "http", 1) {
+			t.Errorf("%s: files %s, recorded as %s", address, got, s.Address)
+		}
+	}
+}
+
 func TestLLMsFullTxtIsCutIntoPages(t *testing.T) {
 	web := newWebServer(t)
 	web.has("/llms-full.txt", "text/plain", "# Guide\n\nSource: /guide\n\n```sh\n# a comment\n```\n## Part\n\n# API: v1/x\ntext\n# Guide\nother\n")

@@ -21,8 +21,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Runner returns a manager for a process that runs a single attempt and serves
-// tools to its agent. Call it before [App.Work].
+// Runner returns a manager for a process that runs attempts and serves tools to
+// their agents. Call it before [App.Work].
 func (a *App) Runner(ctx context.Context) (*tasks.Manager, error) {
 	a.serveAttempt = (&attemptDoor{app: a, log: a.log}).serve
 	return a.Work(ctx)

@@ -35,7 +35,7 @@ func house(t testing.TB) Config {
 		Command: "deskhand serve", Name: "deskhand", Version: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Place: Part[string]{Value: state}, StateDir: Part[string]{Value: state},
 		Members:  Part[[]elicit.Member]{Value: []elicit.Member{{Principal: elicit.Local}}},
-		Tasks:    Part[tasks.Options]{Value: tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}, Launcher: []string{"false"}}},
+		Tasks:    Part[tasks.Options]{Value: tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}}},
 		People:   Part[People]{Value: People{Wait: time.Minute, Inbox: InboxAuto, Attended: true}},
 		Docs:     Part[Docs]{Value: Docs{Dir: filepath.Join(state, "index"), Tools: docs.Options{MaxAnswerBytes: docs.MinAnswerBytes}}},
 		Views:    Part[bool]{Value: true},

@@ -148,9 +148,7 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	launching := make(chan error, 1)
-	go func() { launching <- m.Launch(ctx) }() // as the launcher's process does
-	defer func() { stop(); <-launching }()
+	defer stop()
 	var end *notify.End
 	for ended := false; !ended; {
 		events, err := w.Next(t.Context())

@@ -258,14 +258,16 @@ func (j *joint) open(ctx context.Context, f *Federation, in []Library) error {
 		common.giveBack()
 	})
 	j.all = newVocabulary()
+	runs, parts := make([]run, len(in)), make([]part, len(in))
 	for i, l := range in {
 		ed, release, err := l.Engine.use()
 		if err != nil {
 			return fmt.Errorf("search %s: %w", l.ID, err)
 		}
 		j.releases = append(j.releases, release)
-		r := &run{snapshot: ed, filters: j.q.Filters, explain: j.q.Explain, by: cmp.Or(j.q.By, Both), all: j.all, place: i, analyzer: j.analyzer, scratch: common}
-		p := &part{library: l, place: i, run: r}
+		r, p := &runs[i], &parts[i]
+		*r = run{snapshot: ed, filters: j.q.Filters, explain: j.q.Explain, by: cmp.Or(j.q.By, Both), all: j.all, place: i, analyzer: j.analyzer, scratch: common}
+		*p = part{library: l, place: i, run: r}
 		j.all.add(ed)
 		if err := p.do(func() error { r.spoken, err = r.tongues(); return err }); err != nil {
 			return err
@@ -324,12 +326,12 @@ func (j *joint) read(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	vectors := map[string][]float32{}
+	vectors := map[meaningKey][]float32{}
 	for _, p := range j.parts {
 		if !p.run.sensible || p.run.by == Words {
 			continue
 		}
-		key := p.run.name + "\x00" + p.run.meant
+		key := p.run.meaningKey()
 		v, known := vectors[key]
 		if !known {
 			var why string

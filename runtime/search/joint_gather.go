@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
@@ -20,8 +22,8 @@ func (j *joint) gather() error {
 	if err := j.bound(); err != nil {
 		return err
 	}
-	for _, foreign := range []bool{false, true} {
-		shares := j.shares(keeps, foreign)
+	own, others := j.shares(keeps, false), j.shares(keeps, true)
+	for _, shares := range [][]artifact.Share{own, others} {
 		if shares == nil {
 			break
 		}
@@ -29,7 +31,7 @@ func (j *joint) gather() error {
 			return err
 		}
 	}
-	return j.addMeaning(keeps)
+	return j.addMeaning(own, others)
 }
 
 // bound sets the bounds of the parts' BM25 scores.
@@ -55,26 +57,23 @@ func (j *joint) bound() error {
 
 // shares returns the shares of the parts: the chunks in the question's language, or
 // those in other languages. It returns nil if there are none.
-func (j *joint) shares(keeps []func(int) bool, foreign bool) (shares []artifact.Share) {
-	any := false
+func (j *joint) shares(keeps []func(int) bool, foreign bool) []artifact.Share {
+	if foreign && !slices.ContainsFunc(j.parts, func(p *part) bool { return p.run.spoken != nil && len(p.run.spoken.all) > 1 }) {
+		return nil
+	}
+	shares := make([]artifact.Share, 0, len(j.parts))
 	for i, p := range j.parts {
 		s := artifact.Share{Reader: p.run.reader, Terms: p.run.lookUp, Bound: p.bound, Keep: keeps[i], Guard: p.run.snapshot.guarded}
 		switch {
 		case p.run.spoken == nil && foreign:
 			s.Keep, s.Bound = func(int) bool { return false }, 0
 		case p.run.spoken == nil:
-			any = true
 		case foreign:
-			any = any || len(p.run.spoken.all) > 1
 			s.Keep = p.run.othersOnly(keeps[i])
 		default:
-			any = true
 			s.Keep = p.run.ownOnly(keeps[i])
 		}
 		shares = append(shares, s)
-	}
-	if !any {
-		return nil
 	}
 	return shares
 }
@@ -98,39 +97,40 @@ func (j *joint) addWords(shares []artifact.Share) error {
 }
 
 // addMeaning sets the cosines of the chunks found by keyword, and adds the chunks
-// found by meaning. Only the cosines of one model can be compared.
-func (j *joint) addMeaning(keeps []func(int) bool) error {
-	seen := map[string]bool{}
+// found by meaning. Only the cosines of one model can be compared. own and others are
+// from [joint.shares].
+func (j *joint) addMeaning(own, others []artifact.Share) error {
+	seen := map[meaningKey]bool{}
 	for _, p := range j.parts {
-		key := p.run.meaningKey()
-		if key == "" || seen[key] {
-			continue
-		}
-		seen[key] = true
-		if err := j.addMeaningOf(key, p.run.vector, keeps); err != nil {
-			return err
+		if key := p.run.meaningKey(); p.run.vector != nil && !seen[key] {
+			seen[key] = true
+			if err := j.addMeaningOf(key, p.run.vector, own, others); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// meaningKey identifies the model and the text that r.vector is of. It is empty if there
-// is no vector.
-func (r *run) meaningKey() string {
-	if r.vector == nil {
-		return ""
-	}
-	return r.name + "\x00" + r.meant
-}
+// meaningKey identifies what a vector is of: a text, by a model.
+type meaningKey struct{ model, text string }
 
-func (j *joint) addMeaningOf(key string, vector []float32, keeps []func(int) bool) error {
+func (r *run) meaningKey() meaningKey { return meaningKey{r.name, r.meant} }
+
+// means reports whether r.vector is of key.
+func (r *run) means(key meaningKey) bool { return r.vector != nil && r.meaningKey() == key }
+
+func (j *joint) addMeaningOf(key meaningKey, vector []float32, own, others []artifact.Share) error {
 	var spread artifact.Spread
 	near := map[*part][]artifact.Scored{}
 	for _, foreign := range []bool{false, true} {
-		var shares []artifact.Share
-		var parts []*part
-		for i, s := range j.shares(keeps, foreign) {
-			if p := j.parts[i]; p.run.meaningKey() == key && (!foreign || p.run.spoken != nil) {
+		all := own
+		if foreign {
+			all = others
+		}
+		shares, parts := make([]artifact.Share, 0, len(all)), make([]*part, 0, len(all))
+		for i, s := range all {
+			if p := j.parts[i]; p.run.means(key) && (!foreign || p.run.spoken != nil) {
 				shares, parts = append(shares, s), append(parts, p)
 			}
 		}
@@ -146,7 +146,7 @@ func (j *joint) addMeaningOf(key string, vector []float32, keeps []func(int) boo
 		}
 	}
 	for _, p := range j.parts {
-		if p.run.meaningKey() != key || spread.Max <= spread.Mean {
+		if !p.run.means(key) || spread.Max <= spread.Mean {
 			continue
 		}
 		if err := p.do(func() error { return p.addNear(near[p], spread) }); err != nil {

@@ -114,7 +114,7 @@ func Benchmark100Attempts(b *testing.B) {
 		b.ReportMetric(time.Since(since).Seconds(), "s-to-start")
 		for _, a := range all {
 			if s := d.ended(a.AttemptID); s.State != Completed {
-				b.Fatalf("Status = %+v\n%s", s, d.said(a.ProcessID))
+				b.Fatalf("Status = %+v\n%s", s, d.said())
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func BenchmarkSpam(b *testing.B) {
 		since := time.Now()
 		started := d.start(fmt.Sprint("spam ", entries))
 		if s := d.ended(started.AttemptID); s.State != Completed {
-			b.Fatalf("Status = %+v\n%s", s, d.said(s.ProcessID))
+			b.Fatalf("Status = %+v\n%s", s, d.said())
 		}
 		b.ReportMetric(2*entries/time.Since(since).Seconds(), "entries/s")
 	}

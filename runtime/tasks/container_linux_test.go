@@ -163,7 +163,7 @@ func TestAContainerExecutorWorks(t *testing.T) {
 	now := d.ended(started.AttemptID)
 	said := strings.Join(d.entries(started.AttemptID, Raw), "\n")
 	if now.State != Completed || !strings.Contains(now.Sandbox.String(), "container, network on: podman, image "+testImage) {
-		t.Fatalf("Status = %+v\n%s\n%s", now, d.said(now.ProcessID), said)
+		t.Fatalf("Status = %+v\n%s\n%s", now, d.said(), said)
 	}
 	if key {
 		t.Error("a secret was in a command line")

@@ -1,6 +1,8 @@
 package tasks_test
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,20 +15,22 @@ import (
 )
 
 func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
-	d := &desk{t: t, options: Options{Dir: t.TempDir(), MaxRunning: -1}, place: t.TempDir()}
+	var told bytes.Buffer
+	d := &desk{t: t, options: Options{Dir: t.TempDir(), MaxRunning: -1, Log: slog.New(slog.NewTextHandler(&told, nil))}, place: t.TempDir()}
 	d.Manager, d.db = peerAndStore(t, d.place, d.options)
 	d.project, d.repo = project(t, d.Manager, Repo{})
 	started := d.start("run trap '' INT TERM; sleep 600 & sleep 600")
 	ended := make(chan error, 1)
-	go func() { ended <- d.Run(t.Context(), started.ProcessID) }()
+	go func() { ended <- d.Run(t.Context()) }()
 	d.until(started.AttemptID, "an agent", func(AttemptStatus) bool { return len(inside(started.AttemptID)) > 2 })
 	if err := os.RemoveAll(d.options.Dir); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), d.options.Dir) || !strings.Contains(err.Error(), "was deleted while the attempt was running") {
-			t.Errorf("Run = %v, want it to say what was deleted", err)
+		d.Close() // nobody writes to the log any more
+		if err != nil || !strings.Contains(told.String(), d.options.Dir) || !strings.Contains(told.String(), "was deleted while the attempt was running") {
+			t.Errorf("Run = %v, the log is\n%s\nwant it to say what was deleted", err, &told)
 		}
 	case <-time.After(waittest.Patience):
 		t.Fatal("the runner goes on")

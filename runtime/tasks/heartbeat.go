@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -24,7 +23,7 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 	tick := time.NewTicker(min(term/4, time.Second))
 	defer tick.Stop()
 	var shown, renewed time.Time
-	told, rests := time.Now(), false
+	told := time.Now()
 	for {
 		select {
 		case <-tick.C:
@@ -49,13 +48,13 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 		}
 		if err == nil && !active.After(told) && time.Since(renewed) < until/4 {
 			err = r.look(ctx)
-			if !rests { // once per pause of the agent
-				r.m.db.Rest()
-				debug.FreeOSMemory()
-				rests = true
+			if !r.rests.Swap(true) { // once per pause of the agent
+				r.runner.rest()
 			}
 		} else if err = r.renew(ctx, active, until); err == nil {
-			rests = rests && !active.After(told)
+			if active.After(told) {
+				r.rests.Store(false)
+			}
 			renewed, told = time.Now(), active
 		}
 		switch {
@@ -81,13 +80,8 @@ func (r *run) checkLimits(ctx context.Context) time.Time {
 	case silent > r.m.options.Silence:
 		r.cancel(errSilent)
 	}
-	was := r.asked
 	if err := r.noteAsking(ctx, waits); err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
 		r.m.options.Log.Warn("cannot record that a process is waiting for a person", "attempt_id", r.attemptID, "error", err)
-		return active
-	}
-	if r.asked = waits; waits && !was {
-		r.m.launch(ctx) // its slot is free
 	}
 	return active
 }

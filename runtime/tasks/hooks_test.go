@@ -26,11 +26,11 @@ func inProcess(t *testing.T, o Options, r Repo, script ...string) (*desk, Starte
 	d.Manager, d.db = peerAndStore(t, place, o)
 	d.project, d.repo = project(t, d.Manager, r)
 	started := d.start(script...)
-	if err := d.Run(t.Context(), started.ProcessID); err != nil {
+	if err := d.Run(t.Context()); err != nil {
 		t.Errorf("Run = %v", err)
 	}
-	if err := d.Run(t.Context(), started.ProcessID); err != nil {
-		t.Errorf("Run of a process that has ended = %v, want nil", err)
+	if err := d.Run(t.Context()); err != nil {
+		t.Errorf("Run with nothing to do = %v, want nil", err)
 	}
 	s, err := d.Status(t.Context(), started.AttemptID)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestAnAgentIsGivenATokenThatDiesWithIt(t *testing.T) {
 	d.t = t
 	d.project, d.repo = project(t, d.Manager, Repo{})
 	started := d.start("ask anything", "run echo $DESKHAND_URL; echo $DESKHAND_TOKEN")
-	if err := d.Run(t.Context(), started.ProcessID); err != nil {
+	if err := d.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if during != started.AttemptID || !stopped {
@@ -143,7 +143,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Run(t.Context(), started.ProcessID); err != nil {
+		if err := d.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := d.Status(t.Context(), started.AttemptID)
@@ -162,7 +162,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		d.project, d.repo = project(t, d.Manager, Repo{Path: path, TargetBranch: "feature"})
 		started := d.start("say x")
 		git(t, path, "branch", "-D", "feature")
-		if err := d.Run(t.Context(), started.ProcessID); err != nil {
+		if err := d.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := d.Status(t.Context(), started.AttemptID)
@@ -349,14 +349,13 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 		request.Executor = id
 		started, err := d.Start(t.Context(), request)
 		if err == nil {
-			err = d.Run(t.Context(), started.ProcessID)
-		}
-		var f FollowUp
-		if err == nil {
-			f, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "And the door."})
+			err = d.Run(t.Context())
 		}
 		if err == nil {
-			err = d.Run(t.Context(), f.ProcessID)
+			_, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "And the door."})
+		}
+		if err == nil {
+			err = d.Run(t.Context())
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", id, err)

@@ -162,7 +162,7 @@ func (m *Manager) exited(l proc.Leader) bool {
 }
 
 // Prefixes of lease names. Each machine has a host lease, whose data is the
-// machine's name. Each process that starts waiting work has a launcher lease.
+// machine's name. Each process that starts runners has a launcher lease.
 const (
 	hostPrefix     = "tasks/host/"
 	launcherPrefix = "tasks/launcher/"

@@ -2,9 +2,11 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,41 +14,70 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// launchPatience is how long a new runner may take to claim its process. After
-// that, another runner is started for the process. If a hundred runners start
-// concurrently, they take seconds.
+// launchPatience is how long a process that a host has taken from the queue may wait for
+// its runner there. After that, it goes back to the queue.
 const launchPatience = 30 * time.Second
 
-// launch starts runners for queued processes of this manager's origin while
-// there are free slots. It leaves the rest to a launcher. If launch fails, it
-// only logs the error, because a sweep in this process or another retries.
+// startPatience is how long a new runner may take until it begins. In this time nobody
+// starts another one, and no other runner takes the processes that are meant for it.
+const startPatience = 10 * time.Second
+
+// launch makes sure that a runner takes the queued processes of this manager's origin. If
+// launch fails, it only logs the error, because a sweep in this process or another
+// retries.
 func (m *Manager) launch(ctx context.Context) {
 	ctx = access.Itself(context.WithoutCancel(ctx))
-	chosen, rest, err := m.chooseWaiting(ctx)
-	if err != nil {
-		m.options.Log.Warn("cannot launch waiting processes", "error", err)
+	if m.runs.Load() {
+		wake(m.lookAgain)
 		return
 	}
-	for _, p := range chosen {
-		if err := m.startRunner(p); err != nil {
-			m.options.Log.Warn("cannot start a runner", "process_id", p.ID, "error", err)
-			m.fail(ctx, p, "cannot start a runner: "+err.Error())
-		}
+	if m.options.MaxRunning < 0 {
+		return
 	}
-	if rest {
-		if err := m.ensureLauncher(ctx); err != nil {
-			m.options.Log.Warn("cannot start a launcher", "error", err)
-		}
+	waiting, err := m.waitForStart(ctx)
+	if err == nil && len(waiting) > 0 {
+		err = m.startRunner(ctx)
+	}
+	if err != nil {
+		m.options.Log.Warn("cannot start a runner", "error", err)
 	}
 }
 
+// waitForStart returns the queued processes that no living runner will take, and that a
+// runner that this manager starts would take.
+func (m *Manager) waitForStart(ctx context.Context) (waiting []process, err error) {
+	own, err := m.runnerID()
+	if err != nil {
+		return nil, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		waiting = nil
+		queued, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host = ? AND p.origin = ? ORDER BY p.ordinal", Queued, m.host, own.origin)
+		if err != nil || len(queued) == 0 {
+			return err
+		}
+		alive, err := m.livingRunners(ctx, tx)
+		if err != nil || alive[own] {
+			return err
+		}
+		for _, p := range queued {
+			if own.mayTake(p, alive, tx.Now) {
+				waiting = append(waiting, p)
+			}
+		}
+		return nil
+	})
+	return waiting, err
+}
+
 // busySlots counts the processes other than id that use a slot on a host, by executor:
-// running processes that are not waiting for a person, and processes whose runner is
-// about to claim them, because they were launched at since or later.
+// running processes that are not waiting for a person, and processes that the host has
+// taken from the queue at since or later.
 func busySlots(ctx context.Context, tx *store.Tx, host, id string, since int64) (of map[string]int, err error) {
 	of = map[string]int{}
 	_, err = all(ctx, tx, func(row scanner) (executor string, err error) {
@@ -67,148 +98,130 @@ func total(of map[string]int) (n int) {
 	return n
 }
 
-// queuedProcess is a process that is waiting for a slot.
-type queuedProcess struct {
-	id, origin, executor string
-	slots, ofExecutor    int
-}
-
-// chooseWaiting marks the processes of this manager's origin that have waited
-// longest as launched, and returns them. rest reports whether other processes
-// of this origin are still waiting.
-func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest bool, err error) {
-	if m.options.MaxRunning < 0 {
-		return nil, false, nil
-	}
-	own, err := m.origin()
-	if err != nil {
-		return nil, false, err
-	}
-	waiting := 0
-	err = m.db.View(ctx, func(tx *store.Tx) error {
-		return tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ? AND launched_at < ?",
-			Queued, m.host, own, millis(tx.Now.Add(-launchPatience))).Scan(&waiting)
-	})
-	if err != nil || waiting == 0 {
-		return nil, false, err
-	}
-	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
-		var ids []string
-		if ids, rest, err = m.nextToStart(ctx, tx, own); err != nil {
-			return err
-		}
-		chosen = nil
-		for _, id := range ids {
-			if _, err := tx.Exec(ctx, "UPDATE processes SET launched_at = ? WHERE id = ?", millis(tx.Now), id); err != nil {
-				return err
-			}
-			p, err := readProcess(ctx, tx, id)
-			if err != nil {
-				return err
-			}
-			chosen = append(chosen, p)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("choose the processes to start: %w", err)
-	}
-	return chosen, rest, nil
-}
-
-// nextToStart returns the processes of an origin that have a free slot. It
-// assigns slots in queue order. If another origin has a launcher, that origin's
-// processes that have waited longer get their slots first.
-func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
-	old := millis(tx.Now.Add(-launchPatience))
-	of, err := busySlots(ctx, tx, m.host, "", old)
-	if err != nil {
-		return nil, false, err
-	}
-	busy := total(of)
-	line, err := all(ctx, tx, func(row scanner) (l queuedProcess, err error) {
-		err = row.Scan(&l.id, &l.origin, &l.executor, &l.slots, &l.ofExecutor)
-		return l, err
-	}, "SELECT id, origin, executor, places, executor_places FROM processes WHERE state = ? AND host = ? AND launched_at < ? ORDER BY ordinal", Queued, m.host, old)
-	if err != nil {
-		return nil, false, err
-	}
-	alive, err := m.launchers(ctx, tx)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, l := range line {
-		switch {
-		case busy >= l.slots, l.ofExecutor > 0 && of[l.executor] >= l.ofExecutor:
-			rest = rest || l.origin == own
-			continue
-		case l.origin == own:
-			ids = append(ids, l.id)
-		case !alive[l.origin]:
-			continue
-		}
-		busy++
-		of[l.executor]++
-	}
-	return ids, rest, nil
-}
-
-// runDir returns a process's folder. It contains the process's spool and the
-// runner's output.
+// runDir returns a process's folder. It contains the process's spool.
 func (m *Manager) runDir(processID string) string {
 	return filepath.Join(m.options.Dir, "runs", processID)
 }
 
-// startRunner starts a runner that outlives this process. If the runner exits
-// before it begins, for example because of an invalid setting, startRunner
-// marks the process as failed in the store. Otherwise the process would be
-// started again and again.
-func (m *Manager) startRunner(p process) error {
-	line := m.options.Runner
-	if len(line) == 0 {
-		own, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		line = []string{own, "tasks", "runner"}
-	}
-	dir := m.runDir(p.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// startRunner starts a runner that outlives this process, unless somebody else is
+// starting it. If the runner exits before it begins, for example because of an invalid
+// setting, startRunner marks the processes that wait for it as failed in the store.
+// Otherwise it would be started again and again.
+func (m *Manager) startRunner(ctx context.Context) error {
+	id, err := m.runnerID()
+	if err != nil {
 		return err
 	}
-	said, err := os.OpenFile(filepath.Join(dir, runnerLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	// The lease is this manager's until the runner has it, so that of many who queue work
+	// at the same time one starts the runner.
+	starting := store.Lease{Name: id.lease(), Holder: m.holderOf(newID(), m.self)}
+	if free, err := m.claimFree(ctx, starting, startPatience); err != nil || !free {
+		return err
+	}
+	err = m.startWith(id, func(runner proc.Leader) error {
+		return m.db.UpdateFast(ctx, func(tx *store.Tx) error {
+			if err := tx.Release(ctx, starting.Name, starting.Holder); err != nil {
+				return err
+			}
+			_, _, err := tx.Claim(ctx, store.Lease{Name: starting.Name, Holder: m.holderOf(startedRunner, runner)}, m.options.Lease)
+			return err
+		})
+	})
+	if err != nil {
+		err = errors.Join(err, m.db.Release(ctx, starting.Name, starting.Holder))
+		m.failWaiting(ctx, "cannot start a runner: "+err.Error())
+	}
+	return err
+}
+
+// startWith starts a runner. It calls handOver before the runner begins.
+func (m *Manager) startWith(id runnerID, handOver func(proc.Leader) error) error {
+	said, err := m.openRunnerLog()
 	if err != nil {
 		return err
 	}
 	defer said.Close()
-	cmd, err := m.startOwn(append(slices.Clone(line), p.ID), said)
+	from, err := said.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	go func() { // runs until the runner or this process exits
-		ended := cmd.Wait()
-		if m.ctx.Err() == nil {
-			m.fail(m.ctx, p, "its runner exited before it began: "+m.lastOutput(p.ID, ended))
-		}
-	}()
-	return nil
+	var runner proc.Leader
+	cmd, err := m.startOwn(id, said, func(pid int) error {
+		runner = proc.LeaderOf(pid)
+		return handOver(runner)
+	})
+	if err == nil {
+		go m.awaitRunner(id, runner, cmd, from) // until the runner or this process exits
+	}
+	return err
 }
 
-// lastOutput returns the last line that a runner printed.
-func (m *Manager) lastOutput(processID string, ended error) string {
-	said, err := os.Open(filepath.Join(m.runDir(processID), runnerLog))
+// awaitRunner waits until a runner that this manager has started exits. from is where its
+// output begins in the log of the runners.
+func (m *Manager) awaitRunner(id runnerID, runner proc.Leader, cmd *exec.Cmd, from int64) {
+	ended := cmd.Wait()
+	if m.ctx.Err() != nil {
+		return
+	}
+	ctx := access.Itself(m.ctx)
+	if err := m.db.Release(ctx, id.lease(), m.holderOf(startedRunner, runner)); err != nil && ctx.Err() == nil {
+		m.options.Log.Warn("cannot release a runner's lease", "error", err)
+	}
+	if exit := (*exec.ExitError)(nil); !errors.As(ended, &exit) || !exit.Exited() {
+		return // it has done its work, or was killed, and says nothing against another one
+	}
+	begun := 0
+	err := m.db.ReadRow(ctx, "SELECT COUNT(*) FROM processes WHERE host = ? AND runner_pid = ? AND runner_born = ?", []any{m.host, runner.PID, runner.StartTime}, &begun)
+	if err == nil && begun == 0 {
+		m.failWaiting(ctx, "its runner exited before it began: "+m.lastOutput(from, ended))
+	}
+}
+
+// failWaiting marks the processes that wait for a runner of this manager as failed.
+func (m *Manager) failWaiting(ctx context.Context, why string) {
+	waiting, err := m.waitForStart(ctx)
+	if err != nil && ctx.Err() == nil {
+		m.options.Log.Warn("cannot read the waiting processes", "error", err)
+	}
+	for _, p := range waiting {
+		m.fail(ctx, p, why)
+	}
+}
+
+const (
+	// runnerLog is the file in [Options.Dir] with the output of runners.
+	runnerLog = "runner.log"
+	// maxRunnerLog is the size in bytes from which a new runner begins a new log. The old
+	// one stays until the next time.
+	maxRunnerLog = 1 << 20
+)
+
+func (m *Manager) openRunnerLog() (*os.File, error) {
+	path := filepath.Join(m.options.Dir, runnerLog)
+	if info, err := os.Stat(path); err == nil && info.Size() > maxRunnerLog {
+		if err := os.Rename(path, path+".old"); err != nil {
+			m.options.Log.Warn("cannot begin a new log of the runners", "error", err)
+		}
+	}
+	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+}
+
+// lastOutput returns the last line that runners have printed after from.
+func (m *Manager) lastOutput(from int64, ended error) string {
+	said, err := os.Open(filepath.Join(m.options.Dir, runnerLog))
 	if err != nil {
 		return fmt.Sprint(ended)
 	}
 	defer said.Close()
 	t := &textutil.Tail{Max: maxTail}
-	if _, err := io.Copy(t, said); err == nil && t.LastLine() != "" {
+	if _, err := io.Copy(t, io.NewSectionReader(said, from, 1<<40)); err == nil && t.LastLine() != "" {
 		return brief(t.LastLine())
 	}
 	return fmt.Sprint(ended)
 }
-
-const runnerLog = "runner.log"
 
 // attemptEnv lists the variables that every process of an attempt gets.
 var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_PROJECT", "DESKHAND_BRANCH"}
@@ -226,8 +239,8 @@ func withoutAttempt(env []string) []string {
 	})
 }
 
-// fail marks a process that was launched but has not begun as failed, unless it
-// was launched again.
+// fail marks a queued process as failed, unless a runner has begun it or a host has taken
+// it since p was read.
 func (m *Manager) fail(ctx context.Context, p process, why string) {
 	var now process
 	waits := func(tx *store.Tx) (bool, error) {

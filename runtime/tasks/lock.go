@@ -21,7 +21,7 @@ const lockTerm = 10 * time.Minute
 func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func(), err error) {
 	own := store.Lease{Name: "tasks/tree/" + attemptID, Holder: fmt.Sprint(newID(), " ", m.self.PID, " ", m.self.StartTime, " ", m.host)}
 	for {
-		held, ok, err := m.db.Claim(ctx, own, lockTerm)
+		ok, err := m.claimFree(ctx, own, lockTerm)
 		if err != nil {
 			return nil, err
 		}
@@ -32,16 +32,27 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 				}
 			}, nil
 		}
-		if leader, here := m.leaderOf(held.Holder); here && m.exited(leader) {
-			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
-				return nil, err
-			}
-			continue
-		}
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	}
+}
+
+// claimFree claims or renews a lease, even if its holder on this machine has exited without
+// releasing it. It reports whether own.Holder now holds it.
+func (m *Manager) claimFree(ctx context.Context, own store.Lease, term time.Duration) (ok bool, err error) {
+	for {
+		held, ok, err := m.db.Claim(ctx, own, term)
+		if err != nil || ok {
+			return ok, err
+		}
+		if leader, here := m.leaderOf(held.Holder); !here || !m.exited(leader) {
+			return false, nil
+		}
+		if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
+			return false, err
 		}
 	}
 }

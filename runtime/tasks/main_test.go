@@ -13,7 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box/boxtest"
 )
 
-// inherited is the origin of a runner or launcher in these tests.
+// inherited is the origin of a runner in these tests.
 var inherited string
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
 	}
-	if len(os.Args) > 1 && (os.Args[1] == "runner" || os.Args[1] == "launcher") { // like the real program
+	if len(os.Args) > 1 && os.Args[1] == "runner" { // like the real program
 		origin, err := tasks.Inherit(os.Stdin)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

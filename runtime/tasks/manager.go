@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,15 +76,11 @@ type Options struct {
 	// Boxed is the command line that calls [box.Main]. Nil means this program with
 	// [box.Args].
 	Boxed []string
-	// Runner is the command line that calls [Manager.Run]; the process ID is appended.
-	// Nil means this program with "tasks runner".
+	// Runner is the command line that calls [Manager.Run]. Nil means this program with
+	// "tasks runner".
 	Runner []string
-	// RunnerEnv is added to the environment that runners and launchers receive: see
-	// [Inherit].
+	// RunnerEnv is added to the environment that runners receive: see [Inherit].
 	RunnerEnv []string
-	// Launcher is the command line that calls [Manager.Launch]. If it is nil,
-	// waiting processes start only while some manager is running.
-	Launcher []string
 	// Origin is the result of [Inherit] in this process. It is empty if Inherit was not
 	// called.
 	Origin string
@@ -134,11 +131,8 @@ type Manager struct {
 	stop       func()
 	background sync.WaitGroup
 	origin     func() (string, error) // see [Options.Origin]
-	launching  atomic.Bool            // whether this manager is the launcher
-	runs       atomic.Bool            // whether this manager runs an attempt
-
-	launcherMu sync.Mutex
-	launcherAt time.Time // when this manager last started a launcher
+	runs       atomic.Bool            // whether this manager is a runner's
+	lookAgain  chan struct{}          // wakes the runner's loop
 
 	observed    leaseObservations
 	fetching    sync.Map // a lock for each attempt whose shared commits were fetched
@@ -156,10 +150,11 @@ type Manager struct {
 // program that only reads sees the true state. It then sweeps in the background
 // until [Manager.Close].
 func New(db *store.DB, o Options) *Manager {
-	m := &Manager{db: db, options: o.filled(), instance: newID(), self: proc.Self()}
+	m := &Manager{db: db, options: o.filled(), instance: newID(), self: proc.Self(), lookAgain: make(chan struct{}, 1)}
 	m.origin = sync.OnceValues(func() (string, error) {
 		if m.options.Origin != "" {
-			return m.options.Origin, nil
+			origin, _, _ := strings.Cut(m.options.Origin, "/")
+			return origin, nil
 		}
 		return m.options.digestOrigin()
 	})

@@ -95,7 +95,7 @@ func TestAttemptsRunOverPostgreSQL(t *testing.T) {
 	}
 	s := d.until(started.AttemptID, "ended", func(s AttemptStatus) bool { return s.State != Running })
 	if got := d.changes(started.AttemptID); s.State != Completed || len(got) != 3 {
-		t.Errorf("Status = %+v, changed %q; want a, b and clean\n%s", s, got, d.said(started.ProcessID))
+		t.Errorf("Status = %+v, changed %q; want a, b and clean\n%s", s, got, d.said())
 	}
 	hung := d.start("hang")
 	d.until(hung.AttemptID, "began", func(s AttemptStatus) bool { return s.SessionID != "" })

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,13 @@ import (
 // slot has an origin: a digest of the environment and settings that it was
 // started with. Only a manager with the same origin starts the process. For
 // example, a shell without the same keys or a cron job does not start it. The
-// values are in no file: a launcher and its runners receive them over a pipe.
+// values are in no file: a runner receives them over a pipe.
+//
+// The origin says who may run a process. The runner that it is meant for has a key, too: a
+// digest of the program and of all that its starter hands to it, also of what can differ
+// between managers of one origin, for example the index of the folder that they were
+// started in. So a process runs with its starter's program and settings as long as its
+// runner lives, also after an upgrade or a change of the configuration.
 
 // Configuration holds an installation's settings that belong to a run's origin
 // but have no field in [Options].
@@ -53,10 +60,16 @@ type Origin struct {
 	MaxOutput  int64         `json:"max_output"`
 }
 
+// madeWith is an origin as stored in a row.
+type madeWith struct {
+	Origin
+	Runner string `json:"runner,omitempty"` // key of the runner that the process is meant for; empty in rows from older versions
+}
+
 // stamp is the origin of a process, as stored in its row.
 type stamp struct {
 	origin   string
-	madeWith string // an [Origin] as JSON
+	madeWith string // a [madeWith] as JSON
 	slots    int
 	// ofExecutor is how many processes of its executor may run. 0 means that there is no
 	// limit.
@@ -78,10 +91,58 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 		}
 	}
 	slices.Sort(made.Names)
-	data, err := json.Marshal(made)
+	key, err := m.runnerKey()
+	if err != nil {
+		return s, err
+	}
+	data, err := json.Marshal(madeWith{made, key})
 	s.madeWith, s.slots, s.ofExecutor = string(data), o.slots(), o.MaxRunningOf[executor.Canonical(id)]
 	return s, err
 }
+
+// runnerID returns the name of the runner that a process is meant for.
+func (s stamp) runnerID() runnerID {
+	var made madeWith
+	json.Unmarshal([]byte(s.madeWith), &made) // empty in rows from older versions
+	return runnerID{s.origin, made.Runner}
+}
+
+// runnerID returns the name of the runner of the processes that this manager queues.
+func (m *Manager) runnerID() (id runnerID, err error) {
+	if id.origin, err = m.origin(); err == nil {
+		id.key, err = m.runnerKey()
+	}
+	return id, err
+}
+
+// runnerKey returns the key of the runner that this manager would start now. It is a keyed
+// digest, like the origin.
+func (m *Manager) runnerKey() (string, error) {
+	if _, key, ok := strings.Cut(m.options.Origin, "/"); ok {
+		return key, nil
+	}
+	line, err := m.options.runnerLine()
+	if err != nil {
+		return "", err
+	}
+	program := ""
+	if path, err := exec.LookPath(line[0]); err == nil {
+		if info, err := os.Stat(path); err == nil { // an upgrade replaces the file
+			program = fmt.Sprint(path, " ", info.Size(), " ", info.ModTime().UnixNano())
+		}
+	}
+	env := map[string]string{}
+	for _, v := range m.runnerEnv() {
+		if name, value, _ := strings.Cut(v, "="); !slices.Contains(ofTerminal, name) && !slices.Contains(ofShell, name) {
+			env[name] = value
+		}
+	}
+	key, err := m.options.digest([]any{program, line, env})
+	return key[:min(len(key), 32)], err
+}
+
+// ofShell lists further variables that differ between shells and do not affect a runner.
+var ofShell = []string{"_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "TMUX", "TMUX_PANE", "SSH_TTY", "SSH_CLIENT", "SSH_CONNECTION"}
 
 // ofTerminal lists variables that differ between terminals but do not affect a
 // run.
@@ -91,10 +152,6 @@ var ofTerminal = []string{"TERM", "COLORTERM", "NO_COLOR", "XDG_SESSION_ID", "XD
 // starts. It is a keyed digest, so that readers of the store cannot test guesses of
 // values.
 func (o Options) digestOrigin() (string, error) {
-	key, err := originKey(o.Dir)
-	if err != nil {
-		return "", err
-	}
 	pass := slices.Clone(o.Env)
 	for _, i := range o.Agents.List() {
 		pass = append(pass, o.Agents.Passed(i.ID)...)
@@ -108,6 +165,15 @@ func (o Options) digestOrigin() (string, error) {
 	parts := []any{env, o.Env, o.Config, o.BranchPrefix, o.slots(), o.WallClock, o.Silence, o.MaxOutput}
 	if len(o.MaxRunningOf) > 0 {
 		parts = append(parts, o.MaxRunningOf)
+	}
+	return o.digest(parts)
+}
+
+// digest returns a keyed digest of parts.
+func (o Options) digest(parts any) (string, error) {
+	key, err := originKey(o.Dir)
+	if err != nil {
+		return "", err
 	}
 	data, err := json.Marshal(parts)
 	if err != nil {
@@ -156,7 +222,7 @@ func makeKey(dir, path string) error {
 }
 
 // Stranded returns the origin of a queued attempt that nothing will start,
-// because no launcher of its origin is running and this manager has another
+// because no runner of its origin is running and this manager has another
 // origin. Otherwise it returns nil.
 func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin, err error) {
 	p, err := m.newestProcess(ctx, attemptID)
@@ -173,7 +239,7 @@ func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin,
 	return made, err
 }
 
-// lacksStarter reports whether no known manager or launcher will start a queued
+// lacksStarter reports whether no known manager or runner will start a queued
 // process.
 func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	if p.State != Queued || p.host != m.host || tx.Now.Sub(p.launched) < launchPatience {
@@ -182,13 +248,16 @@ func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (b
 	if own, err := m.origin(); err == nil && own == p.origin && m.options.MaxRunning > 0 {
 		return false, nil
 	}
-	var running int // the runner of a running process starts the next one
-	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ?", Running, m.host, p.origin).Scan(&running)
-	if err != nil || running > 0 {
+	alive, err := m.livingRunners(ctx, tx)
+	if err != nil {
 		return false, err
 	}
-	alive, err := m.launchers(ctx, tx)
-	return !alive[p.origin], err
+	for id := range alive {
+		if id.origin == p.origin {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func readOrigin(column string) *Origin {

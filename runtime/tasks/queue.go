@@ -150,9 +150,7 @@ func (m *Manager) takeAll(ctx context.Context, labels []string, o QueueOptions) 
 		if o.Tell != nil {
 			o.Tell(fmt.Sprintf("attempt %s was taken from the queue", p.AttemptID))
 		}
-		if err := m.startRunner(*p); err != nil {
-			m.fail(ctx, *p, "cannot start a runner: "+err.Error())
-		}
+		m.launch(ctx)
 	}
 }
 

@@ -33,10 +33,8 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 		if err != nil || by == p.stamp {
 			return err
 		}
-		// A runner that was already started for the process but has not begun
-		// will not claim it.
-		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, executor_places = ?, launched_at = 0 WHERE id = ?",
-			by.origin, by.madeWith, by.slots, by.ofExecutor, p.ID)
+		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, executor_places = ?, launched_at = ? WHERE id = ?",
+			by.origin, by.madeWith, by.slots, by.ofExecutor, millis(tx.Now), p.ID)
 		return err
 	})
 	if err == nil {

@@ -3,7 +3,6 @@ package tasks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -26,81 +25,10 @@ var (
 	errGone      = errors.New("deskhand's folder was deleted") // including the worktree, and perhaps the store
 )
 
-// Run is the main function of a runner. It claims a process, and runs it and
-// the processes that follow. It returns nil if another runner was faster. If
-// ctx ends, Run stops the run in the same way as [Manager.Stop].
-func (m *Manager) Run(ctx context.Context, processID string) error {
-	processID, err := parseID("execution_process_id", processID)
-	if err != nil {
-		return err
-	}
-	m.runs.Store(true)
-	p, seq, err := m.claim(ctx, processID)
-	if err != nil || p == nil {
-		return err
-	}
-	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1), budgetUsed: make(chan struct{}, 1)}
-	r.clock.begin(time.Now())
-	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer r.cancel(nil)
-	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
-	err = r.runChain(seq)
-	if r.gone {
-		return fmt.Errorf("attempt %s was stopped: %s was deleted while the attempt was running", r.attemptID, m.runDir(processID))
-	}
-	m.launch(ctx)
-	return err
-}
-
-// mayClaim reports whether a process may run now. It returns a fault for a
-// process with another origin. A launched process has a reserved slot only for
-// launchPatience; after that, a slot must be free.
-func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
-	own, err := m.origin()
-	if err != nil {
-		return false, err
-	}
-	if own != p.origin {
-		return false, refuse(OtherOrigin, "run it from the environment that it was started in, or take it over",
-			"attempt %s was started with a different environment or different settings", p.AttemptID).WithCase("", "attempt", p.AttemptID)
-	}
-	old := tx.Now.Add(-launchPatience)
-	if !p.launched.Before(old) {
-		return true, nil
-	}
-	of, err := busySlots(ctx, tx, m.host, p.ID, millis(old))
-	return total(of) < p.slots && (p.ofExecutor == 0 || of[p.Executor] < p.ofExecutor), err
-}
-
-// claim makes this process the runner of a queued process. It returns nil if the
-// process is no longer queued.
-func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq int64, err error) {
-	err = m.db.Update(ctx, func(tx *store.Tx) error {
-		claimed = nil
-		p, err := readProcess(ctx, tx, id)
-		if err != nil || p.State != Queued {
-			return err
-		}
-		if free, err := m.mayClaim(ctx, tx, &p); err != nil || !free {
-			return err
-		}
-		p.State, p.owner, p.runner, p.lease = Running, m.instance+"/"+id, m.self, tx.Now.Add(m.options.Lease)
-		p.Started, p.Updated = tx.Now, tx.Now
-		_, err = tx.Exec(ctx, `UPDATE processes SET state = ?, owner = ?, runner_pid = ?, runner_born = ?, lease_until = ?, started_at = ?, updated_at = ?
-			WHERE id = ?`, p.State, p.owner, p.runner.PID, p.runner.StartTime, millis(p.lease), millis(tx.Now), millis(tx.Now), id)
-		if err != nil {
-			return fmt.Errorf("claim process: %w", err)
-		}
-		seq, err = note(tx, Event{Type: ProcessStarted, TaskID: p.taskID, AttemptID: p.AttemptID, SessionID: p.SessionID, ProcessID: p.ID, State: p.State})
-		claimed = &p
-		return err
-	})
-	return claimed, seq, err
-}
-
 // run is a runner's state while it runs an attempt's chain.
 type run struct {
 	m         *Manager
+	runner    *runner
 	attemptID string
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -122,7 +50,7 @@ type run struct {
 	agentSessionID string  // ID of the agent's own session
 	clock          clock
 	checkNow       chan struct{} // tells the heartbeat to check the clock
-	asked          bool          // whether it was waiting for a person at the last heartbeat
+	rests          atomic.Bool   // whether the agent does nothing and the run has freed its memory
 	wrote          atomic.Int64  // bytes written by the running process
 	forced         chan struct{} // closed to stop without a grace period
 	gone           bool          // the process was stopped because of errGone
@@ -134,13 +62,16 @@ type run struct {
 }
 
 // runChain runs the attempt's chain, with its heartbeat and deskhand's tools for the
-// agent.
-func (r *run) runChain(seq int64) error {
-	var beside sync.WaitGroup
-	home := r.m.runDir(r.p.ID)
+// agent. home is the folder of its first process.
+func (r *run) runChain(home string, seq int64) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err
 	}
+	if err := beat(home); err != nil {
+		return err
+	}
+	defer letGo(home)
+	var beside sync.WaitGroup
 	// The watchers continue while the process is being stopped, because the lease must
 	// be kept, and a stop may become a forced stop.
 	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))

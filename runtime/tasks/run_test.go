@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +81,7 @@ func (s settings) options(place string) Options {
 	}
 	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
 		Prices: prices, Budgets: budgets, MaxRunningOf: s.Of, Sandbox: s.Sandbox, SandboxWrite: s.Write,
-		Runner: []string{racetest.Program(), "runner"}, Launcher: []string{racetest.Program(), "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
+		Runner: []string{racetest.Program(), "runner"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 	if s.Serves {
 		o.Serve = func(_ context.Context, _ Attempt, p Process) (string, string, func(), error) {
 			return "http://127.0.0.1:9/for-" + p.Person, rand.Text(), func() {}, nil
@@ -107,10 +108,7 @@ func runner(ctx context.Context, db *store.DB, place string, args []string) erro
 	}
 	m := New(db, s.options(place))
 	defer m.Close()
-	if os.Args[1] == "launcher" {
-		return m.Launch(ctx)
-	}
-	return m.Run(ctx, os.Args[len(os.Args)-1])
+	return m.Run(ctx)
 }
 
 func open(t testing.TB, r Repo, s settings) *desk {
@@ -156,17 +154,23 @@ func (d *desk) quiet() {
 // gone waits for the ends of runners that were stopped. One that is only just
 // starting still writes to the test's folders, which could not be removed then.
 func (d *desk) gone() {
-	runs, _ := filepath.Glob(filepath.Join(d.options.Dir, "runs", "*"))
-	runner := func(file string) bool {
-		line, _ := os.ReadFile(file)
-		return slices.ContainsFunc(runs, func(run string) bool { return bytes.Contains(line, []byte(filepath.Base(run))) })
+	for since := time.Now(); time.Since(since) < 10*time.Second && len(d.runners()) > 0; time.Sleep(20 * time.Millisecond) {
 	}
-	for since := time.Now(); time.Since(since) < 10*time.Second; time.Sleep(20 * time.Millisecond) {
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // elsewhere there is nothing to see
-		if !slices.ContainsFunc(lines, runner) {
-			return
+}
+
+// runners returns the runners of this desk's folder, whether or not they hold a lease.
+// Elsewhere than on Linux, there is nothing to see.
+func (d *desk) runners() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		home, _ := os.Readlink("/proc/" + e.Name() + "/cwd")
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if pid, e := strconv.Atoi(e.Name()); e == nil && err == nil && home == d.options.Dir && bytes.HasSuffix(line, []byte("\x00runner\x00")) && !bytes.Contains(stat, []byte(") Z ")) {
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }
 
 // start starts an attempt whose agent executes the lines of the script.
@@ -196,7 +200,7 @@ func (d *desk) until(attemptID, what string, ok func(AttemptStatus) bool) Attemp
 		if ok(s) {
 			return true, nil
 		}
-		return false, fmt.Sprintf("%+v\n%s", s, d.said(s.ProcessID))
+		return false, fmt.Sprintf("%+v\n%s", s, d.said())
 	})
 	return s
 }
@@ -206,9 +210,9 @@ func (d *desk) ended(attemptID string) AttemptStatus {
 	return d.until(attemptID, "ended", func(s AttemptStatus) bool { return s.State == Completed || s.State == Failed })
 }
 
-// said returns the output of a runner, which should be empty.
-func (d *desk) said(processID string) string {
-	out, _ := os.ReadFile(filepath.Join(d.options.Dir, "runs", processID, "runner.log"))
+// said returns the output of the runners, which should be empty.
+func (d *desk) said() string {
+	out, _ := os.ReadFile(filepath.Join(d.options.Dir, "runner.log"))
 	return string(out)
 }
 
@@ -265,7 +269,7 @@ func TestAnAttemptRunsAndIsCommitted(t *testing.T) {
 	}
 	s := d.ended(started.AttemptID)
 	if s.State != Completed || s.Failure != "" || s.SessionID != running.SessionID {
-		t.Errorf("Status at the end = %+v\n%s", s, d.said(started.ProcessID))
+		t.Errorf("Status at the end = %+v\n%s", s, d.said())
 	}
 	if got, want := d.changes(started.AttemptID), []string{d.repo.Name + "/notes/a.txt"}; !slices.Equal(got, want) {
 		t.Errorf("Changes = %q, want %q", got, want)
@@ -335,7 +339,7 @@ func TestScriptsComeBeforeAndAfter(t *testing.T) {
 		return s.State != Running
 	})
 	if s.State != Completed {
-		t.Errorf("Status = %+v\n%s", s, d.said(started.ProcessID))
+		t.Errorf("Status = %+v\n%s", s, d.said())
 	}
 	processes, err := d.Processes(t.Context(), started.AttemptID)
 	var reasons []Reason
@@ -400,7 +404,7 @@ func TestFollowUpsRunOneAfterTheOther(t *testing.T) {
 	queue("write two.txt 2", "q1") // a retry after the message was taken
 	s := d.ended(started.AttemptID)
 	if s.State != Completed || s.Queued != nil {
-		t.Errorf("Status = %+v\n%s", s, d.said(started.ProcessID))
+		t.Errorf("Status = %+v\n%s", s, d.said())
 	}
 	send := FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "say three", RequestID: "s1"}
 	f, err := d.FollowUp(ctx, send)
@@ -502,7 +506,7 @@ func TestMoreThanTheLimitWait(t *testing.T) {
 	var spans []span
 	for _, a := range all {
 		if s := d.ended(a.AttemptID); s.State != Completed {
-			t.Errorf("Status = %+v\n%s", s, d.said(a.ProcessID))
+			t.Errorf("Status = %+v\n%s", s, d.said())
 		}
 		p, err := d.Processes(t.Context(), a.AttemptID)
 		if err != nil {

@@ -73,40 +73,6 @@ func (d *desk) begin(s shell, scripts ...string) []string {
 	return ids
 }
 
-// launchers returns the processes that hold a launcher's lease.
-func (d *desk) launchers() (pids []int) {
-	d.t.Helper()
-	err := d.db.View(context.Background(), func(tx *store.Tx) error {
-		leases, err := tx.Leases(context.Background(), "tasks/launcher/")
-		for _, l := range leases {
-			var name string
-			var pid int
-			if _, err := fmt.Sscan(l.Holder, &name, &pid); err != nil {
-				return err
-			}
-			pids = append(pids, pid)
-		}
-		return err
-	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return pids
-}
-
-// launched returns when a runner was last started for an attempt's waiting process, and
-// whether the process is still waiting.
-func (d *desk) launched(attemptID string) (at int64, waits bool) {
-	d.t.Helper()
-	err := d.db.View(context.Background(), func(tx *store.Tx) error {
-		return tx.QueryRow(context.Background(), "SELECT launched_at, state = 'queued' FROM processes WHERE attempt_id = ? ORDER BY ordinal DESC LIMIT 1", attemptID).Scan(&at, &waits)
-	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return at, waits
-}
-
 // most returns the maximum number of processes of attempts that were running at the
 // same time.
 func (d *desk) most(attempts []string) (most int) {

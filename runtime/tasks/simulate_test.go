@@ -19,27 +19,20 @@ import (
 // acknowledged to.
 type simulation struct {
 	*simulate.World
-	ctx     context.Context
-	hosts   []*Manager
-	dbs     []*store.DB
-	taken   []*taken
-	runners []*runner
-	known   map[string]string // the ending that was seen first, by process
-	open    []string          // processes that may not have ended
-	claims  map[string]int    // acknowledged, by process
-	made    int
-	kinds   map[string]int
-	watch   func() time.Time // the clock with which hosts watch leases
+	ctx    context.Context
+	hosts  []*Manager
+	dbs    []*store.DB
+	runs   []*simulatedRun
+	known  map[string]string // the ending that was seen first, by process
+	open   []string          // processes that may not have ended
+	claims map[string]int    // acknowledged, by process
+	made   int
+	kinds  map[string]int
+	watch  func() time.Time // the clock with which hosts watch leases
 }
 
-// taken is an attempt that a host has taken and whose runner has not claimed it yet.
-type taken struct {
-	host int
-	id   string
-}
-
-// runner runs a process until it learns that it must not, or its host crashes.
-type runner struct {
+// simulatedRun runs a process until it learns that it must not, or its host crashes.
+type simulatedRun struct {
 	host    int
 	r       *run
 	tried   time.Time // the last heartbeat, by the true time
@@ -78,17 +71,16 @@ func simulated(t testing.TB, seed uint64) *simulation {
 	return s
 }
 
-// boot starts a host anew: its runners are gone, and so is what it had seen.
+// boot starts a host anew: its runs are gone, and so is what it had seen.
 func (s *simulation) boot(host int) {
-	s.runners = slices.DeleteFunc(s.runners, func(r *runner) bool { return r.host == host })
-	s.taken = slices.DeleteFunc(s.taken, func(one *taken) bool { return one.host == host })
+	s.runs = slices.DeleteFunc(s.runs, func(r *simulatedRun) bool { return r.host == host })
 	s.hosts[host] = s.manager(host)
 }
 
 // manager returns a manager without goroutines.
 func (s *simulation) manager(host int) *Manager {
 	m := &Manager{db: s.dbs[host], instance: newID(), host: fmt.Sprint("host", host)}
-	m.options = Options{Lease: simulatedLease, MaxRunning: simulatedSlots, Origin: m.host, Dir: "/nowhere/" + m.host}.filled()
+	m.options = Options{Lease: simulatedLease, MaxRunning: simulatedSlots, Origin: m.host + "/key", Dir: "/nowhere/" + m.host}.filled()
 	m.origin = func() (string, error) { return m.host, nil }
 	m.observed.now = s.watch
 	return m
@@ -123,10 +115,10 @@ func (s *simulation) step(host int) error {
 		return s.start(host)
 	case n < 45:
 		return s.take(host)
-	case n < 65 && len(s.taken) > 0:
-		return s.claim(s.taken[s.IntN(len(s.taken))])
-	case n < 68 && len(s.runners) > 0:
-		return s.end(s.runners[s.IntN(len(s.runners))])
+	case n < 65:
+		return s.claim(host)
+	case n < 68 && len(s.runs) > 0:
+		return s.end(s.runs[s.IntN(len(s.runs))])
 	case n < 69 && len(s.open) > 0:
 		return s.stop(host)
 	case n == 70 && s.IntN(3) == 0:
@@ -159,7 +151,7 @@ func (s *simulation) beat() error {
 			}
 		}
 	}
-	for _, one := range slices.Clone(s.runners) {
+	for _, one := range slices.Clone(s.runs) {
 		if s.Now().Sub(one.tried) < simulatedBeat || one.ended {
 			continue
 		}
@@ -181,8 +173,8 @@ func (s *simulation) beat() error {
 	return nil
 }
 
-func (s *simulation) drop(one *runner) {
-	s.runners = slices.DeleteFunc(s.runners, func(other *runner) bool { return other == one })
+func (s *simulation) drop(one *simulatedRun) {
+	s.runs = slices.DeleteFunc(s.runs, func(other *simulatedRun) bool { return other == one })
 }
 
 // start queues an attempt for any host.
@@ -227,50 +219,44 @@ func (s *simulation) take(host int) error {
 	})
 	if err == nil && p != nil {
 		s.Note("host %d takes %s", host, p.ID)
-		s.taken = append(s.taken, &taken{host, p.ID})
 	}
 	return s.mustBeAway("take", err)
 }
 
-// claim is what the runner does that a host has started.
-func (s *simulation) claim(one *taken) error {
-	s.taken = slices.DeleteFunc(s.taken, func(other *taken) bool { return other == one })
-	if s.IntN(10) == 0 {
-		s.Note("the runner of %s does not start", one.id)
-		return nil
-	}
-	m := s.manager(one.host)
-	var p *process
-	err := s.Do(one.host, func() (err error) {
-		p, _, err = m.claim(s.ctx, one.id)
+// claim is what the runner of a host does that looks for work.
+func (s *simulation) claim(host int) error {
+	m := s.manager(host)
+	k := &runner{m: m, id: runnerID{m.host, "key"}}
+	var found []claimed
+	err := s.Do(host, func() (err error) {
+		found, err = k.claimNext(s.ctx)
 		return err
 	})
-	s.Note("host %d claims %s: %v, %v", one.host, one.id, p != nil, err)
-	if p != nil { // also if the runner does not learn it, and ends
-		s.claims[p.ID]++
-		if s.claims[p.ID] > 1 {
-			return s.Broken("%s was claimed twice", p.ID)
+	for _, c := range found { // also if the runner does not learn it
+		s.Note("host %d claims %s: %v", host, c.ID, err)
+		s.claims[c.ID]++
+		if s.claims[c.ID] > 1 {
+			return s.Broken("%s was claimed twice", c.ID)
+		}
+		if c.host != m.host {
+			return s.Broken("host %d claimed %s, which is for %s", host, c.ID, c.host)
+		}
+		for _, other := range s.runs {
+			if other.r.p.ID == c.ID {
+				return s.Broken("%s runs twice", c.ID)
+			}
+		}
+		if err == nil {
+			s.kinds["ran"]++
+			s.runs = append(s.runs, &simulatedRun{host: host, tried: s.Now(), renewed: s.Now(),
+				r: &run{m: m, attemptID: c.AttemptID, p: c.process, forced: make(chan struct{}), cancel: func(error) {}}})
 		}
 	}
-	if err != nil || p == nil {
-		return s.mustBeAway("claim", err)
-	}
-	if p.host != m.host {
-		return s.Broken("host %d claimed %s, which is for %s", one.host, p.ID, p.host)
-	}
-	for _, other := range s.runners {
-		if other.r.p.ID == p.ID {
-			return s.Broken("%s runs twice", p.ID)
-		}
-	}
-	s.kinds["ran"]++
-	s.runners = append(s.runners, &runner{host: one.host, tried: s.Now(), renewed: s.Now(),
-		r: &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), cancel: func(error) {}}})
-	return nil
+	return s.mustBeAway("claim", err)
 }
 
 // end is what a runner does whose agent has ended. It repeats it until it knows.
-func (s *simulation) end(one *runner) error {
+func (s *simulation) end(one *simulatedRun) error {
 	e := ending{State: Completed}
 	err := s.Do(one.host, func() error {
 		return one.r.m.db.Update(s.ctx, func(tx *store.Tx) error { p := one.r.p; return one.r.m.endProcess(s.ctx, tx, &p, e) })
@@ -329,7 +315,7 @@ func (s *simulation) sweep(host int) error {
 		})
 		s.Note("host %d takes %s over: %v, %v", host, p.ID, got, err)
 		if got {
-			for _, one := range s.runners {
+			for _, one := range s.runs {
 				if since := s.Now().Sub(one.renewed); one.r.p.ID == p.ID && since < simulatedLease {
 					return s.Broken("%s was given up, and its runner renewed its lease %v ago", p.ID, since)
 				}
@@ -397,15 +383,10 @@ func (s *simulation) conclude() error {
 	for range 400 {
 		s.Advance(simulatedLease)
 		for i := range s.hosts {
-			if err := errors.Join(s.sweep(i), s.hosts[i].requeue(s.ctx), s.take(i)); err != nil {
+			if err := errors.Join(s.sweep(i), s.hosts[i].requeue(s.ctx), s.take(i), s.claim(i)); err != nil {
 				return err
 			}
-			for _, one := range slices.Clone(s.taken) {
-				if err := s.claim(one); err != nil {
-					return err
-				}
-			}
-			for _, one := range slices.Clone(s.runners) {
+			for _, one := range slices.Clone(s.runs) {
 				if err := s.end(one); err != nil {
 					return err
 				}

@@ -2,19 +2,20 @@ package tasks_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/racetest"
+	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
@@ -52,18 +53,16 @@ func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
 	own := withKey(d.options.Dir, secretKey)
 	ids := d.begin(own, "hang", "run echo key=$MY_KEY", "run echo key=$MY_KEY")
 	d.until(ids[0], "began", func(s AttemptStatus) bool { return d.running(ids[0]).agent > 0 })
-	await(t, "a launcher", func() bool { return len(d.launchers()) == 1 })
-	runner := d.running(ids[0]).runner
-	syscall.Kill(runner, syscall.SIGSTOP) // otherwise it would start another launcher
-	for found := d.launcherProcesses(); len(found) > 0; found = d.launcherProcesses() {
-		kill(t, found[0])
-	}
-	kill(t, runner)
+	kill(t, d.running(ids[0]).runner)
 	d.ownerless()
 	waiting := ids[1]
-	if at, waits := d.launched(waiting); at != 0 || !waits {
-		t.Fatalf("the second attempt was started at %d", at)
+	untouched := func(t *testing.T) {
+		t.Helper()
+		if found := d.runners(); !d.waits(waiting) || len(found)+len(d.holders()) > 0 {
+			t.Fatalf("the second attempt waits: %v; runners %v were started, %v hold a lease", d.waits(waiting), found, d.holders())
+		}
 	}
+	untouched(t)
 
 	other := func(change func(*shell)) shell {
 		s := own
@@ -87,26 +86,23 @@ func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d.in(s, "visit")
-			if at, waits := d.launched(waiting); at != 0 || !waits {
-				t.Errorf("the attempt was started at %d, or waits no more: %v", at, waits)
-			}
+			untouched(t)
 		})
 	}
 	t.Run("a runner by hand", func(t *testing.T) {
-		s, err := d.Status(t.Context(), waiting)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, handed := range []string{"", `{"origin":"other","env":["TASKS_TEST_CHILD=` + strings.ReplaceAll(d.child(), `"`, `\"`) + `"]}`} {
-			cmd := exec.Command(racetest.Program(), "runner", s.ProcessID)
+		for _, handed := range []string{"", `{"env":["TASKS_TEST_CHILD=` + strings.ReplaceAll(d.child(), `"`, `\"`) + `"]}`} {
+			cmd := exec.Command(racetest.Program(), "runner")
 			cmd.Stdin = strings.NewReader(strings.ReplaceAll(handed, "\n", `\n`))
 			if out, err := cmd.CombinedOutput(); err == nil {
 				t.Errorf("a runner that was handed %.20q = %s, want an error", handed, out)
 			}
 		}
-		if at, waits := d.launched(waiting); at != 0 || !waits {
-			t.Errorf("the attempt was started at %d, or waits no more: %v", at, waits)
+		cmd := exec.Command(racetest.Program(), "runner")
+		cmd.Stdin = strings.NewReader(strings.ReplaceAll(`{"origin":"other/key","env":["TASKS_TEST_CHILD=`+strings.ReplaceAll(d.child(), `"`, `\"`)+`"]}`, "\n", `\n`))
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("a runner of another origin = %s, %v; want it to end, with nothing to do", out, err)
 		}
+		untouched(t)
 	})
 	t.Run("it says what it waits for", func(t *testing.T) {
 		s, err := d.Status(t.Context(), waiting)
@@ -125,7 +121,7 @@ func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
 	t.Run("its own shell", func(t *testing.T) {
 		d.in(own, "visit")
 		if s := d.ended(waiting); s.State != Completed {
-			t.Errorf("Status = %+v\n%s", s, d.said(s.ProcessID))
+			t.Errorf("Status = %+v\n%s", s, d.said())
 		}
 		if got := d.entries(waiting, Raw); !slices.Contains(got, "key=[redacted]") {
 			t.Errorf("the log = %q, want the key in it, redacted", got)
@@ -136,21 +132,42 @@ func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
 			t.Errorf("Status = %+v", s)
 		}
 	}
-	await(t, "the end of the launcher", func() bool { return len(d.launchers()) == 0 })
+	await(t, "the end of the runner", func() bool { return len(d.holders()) == 0 })
 }
 
-// launcherProcesses returns the launchers of this desk's folder, whether or not they
-// hold the lease.
-func (d *desk) launcherProcesses() (pids []int) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
-		home, _ := os.Readlink("/proc/" + e.Name() + "/cwd")
-		if pid, err := strconv.Atoi(e.Name()); err == nil && home == d.options.Dir && strings.HasSuffix(string(line), "\x00launcher\x00") && !dead(pid) {
-			pids = append(pids, pid)
+// holders returns the living processes that hold a runner's lease.
+func (d *desk) holders() (pids []int) {
+	d.t.Helper()
+	err := d.db.View(context.Background(), func(tx *store.Tx) error {
+		leases, err := tx.Leases(context.Background(), "tasks/runs/")
+		for _, l := range leases {
+			var name string
+			var pid int
+			if _, err := fmt.Sscan(l.Holder, &name, &pid); err != nil {
+				return err
+			}
+			if !dead(pid) {
+				pids = append(pids, pid)
+			}
 		}
+		return err
+	})
+	if err != nil {
+		d.t.Fatal(err)
 	}
 	return pids
+}
+
+// waits reports whether an attempt's newest process is queued.
+func (d *desk) waits(attemptID string) (waits bool) {
+	d.t.Helper()
+	err := d.db.View(context.Background(), func(tx *store.Tx) error {
+		return tx.QueryRow(context.Background(), "SELECT state = 'queued' FROM processes WHERE attempt_id = ? ORDER BY ordinal DESC LIMIT 1", attemptID).Scan(&waits)
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return waits
 }
 
 // child returns the variable that marks a runner of this installation.
@@ -188,13 +205,13 @@ func TestAttackStarterTwoStarters(t *testing.T) {
 	}
 	for _, id := range ids {
 		if s := d.ended(id); s.State != Completed || !slices.Contains(d.entries(id, Raw), "right") {
-			t.Errorf("Status = %+v, %q; want it to have run with the key of its starter\n%s", s, d.entries(id, Raw), d.said(s.ProcessID))
+			t.Errorf("Status = %+v, %q; want it to have run with the key of its starter\n%s", s, d.entries(id, Raw), d.said())
 		}
 	}
 	if most := d.most(ids); most != 1 {
 		t.Errorf("%d ran at once, want 1", most)
 	}
-	await(t, "the end of the launchers", func() bool { return len(d.launchers()) == 0 })
+	await(t, "the end of the runners", func() bool { return len(d.holders()) == 0 })
 }
 
 // TestAttackStarterLimitHoldsOverProcesses: many shells start attempts concurrently.
@@ -212,7 +229,7 @@ func TestAttackStarterLimitHoldsOverProcesses(t *testing.T) {
 	}
 	for _, id := range ids {
 		if s := d.ended(id); s.State != Completed {
-			t.Errorf("Status = %+v\n%s", s, d.said(s.ProcessID))
+			t.Errorf("Status = %+v\n%s", s, d.said())
 		}
 	}
 	if most := d.most(ids); most > 2 {
@@ -229,8 +246,7 @@ func TestAttackStarterEnvironmentIsNotReadable(t *testing.T) {
 	own.env = append(own.env, "OTHER_SECRET="+secretKey)
 	ids := d.begin(own, "run test -n \"$MY_KEY\"\n"+hold(gate), "run test -n \"$MY_KEY\"")
 	d.until(ids[0], "began", func(s AttemptStatus) bool { return d.running(ids[0]).agent > 0 })
-	await(t, "a launcher", func() bool { return len(d.launchers()) == 1 })
-	for name, pid := range map[string]int{"runner": d.running(ids[0]).runner, "launcher": d.launchers()[0]} {
+	for name, pid := range map[string]int{"runner": d.running(ids[0]).runner, "holder of the lease": d.holders()[0]} {
 		t.Run(name, func(t *testing.T) {
 			for _, file := range []string{"environ", "cmdline"} {
 				text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
@@ -269,9 +285,9 @@ func TestAttackStarterEnvironmentIsNotReadable(t *testing.T) {
 	}
 }
 
-// TestKilledLaunchersLoseNothing kills launchers and runners at random moments. Each
-// waiting attempt is started once, with its own environment.
-func TestKilledLaunchersLoseNothing(t *testing.T) {
+// TestKilledRunnersLeaveNothingWaiting kills runners at random moments, also those that
+// have not begun. Each waiting attempt is started once, with its own environment.
+func TestKilledRunnersLeaveNothingWaiting(t *testing.T) {
 	d := open(t, Repo{}, settings{Lease: 4 * time.Second})
 	own := withKey(d.options.Dir, secretKey)
 	killed := 0
@@ -283,13 +299,10 @@ func TestKilledLaunchersLoseNothing(t *testing.T) {
 		}
 		ids := d.begin(own, scripts...)
 		time.Sleep(time.Duration(round*37%300) * time.Millisecond)
-		for _, pid := range d.launchers() {
+		for _, pid := range d.runners() {
 			if syscall.Kill(pid, syscall.SIGKILL) == nil {
 				killed++
 			}
-		}
-		if v := d.running(ids[round%3]); round%2 == 0 && v.runner > 0 && syscall.Kill(v.runner, syscall.SIGKILL) == nil {
-			killed++
 		}
 		for _, id := range ids {
 			await(t, "the end of the attempt", func() bool {

@@ -153,7 +153,7 @@ func (k *boxKiller) round(victim string) {
 	}
 	k.follow(s, tell)
 	if k.t.Failed() {
-		k.t.Fatalf("%s killed: %v; %+v\n%s\n%s", victim, hit, s, k.said(s.ProcessID), strings.Join(k.entries(started.AttemptID, Normalized), "\n"))
+		k.t.Fatalf("%s killed: %v; %+v\n%s\n%s", victim, hit, s, k.said(), strings.Join(k.entries(started.AttemptID, Normalized), "\n"))
 	}
 	if err := k.DeleteTask(context.Background(), started.TaskID); err != nil && fault.Of(err) == nil {
 		k.t.Errorf("DeleteTask = %v", err)

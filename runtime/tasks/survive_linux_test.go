@@ -223,7 +223,7 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				d.intact(started.AttemptID, effects)
 				d.unlocked()
 				if t.Failed() {
-					t.Fatalf("round %d: killed the %s %v after the start; %+v\n%s", round, who, after, s, d.said(s.ProcessID))
+					t.Fatalf("round %d: killed the %s %v after the start; %+v\n%s", round, who, after, s, d.said())
 				}
 			}
 			t.Logf("%d killed, %d lost", killed, lost)

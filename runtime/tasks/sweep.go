@@ -138,13 +138,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	}
 	var w Work
 	if p.host == m.host {
-		if !p.runner.OtherBoot() {
-			p.runner.KillLeader()
-			p.runner.Kill()
-			p.agent.Kill()
-		}
-		m.removeContainers(ctx, p.ID)
-		killOrphans(p.AttemptID)
+		m.evict(ctx, p)
 		var err error
 		w, err = m.recoverProcess(ctx, p)
 		if err = errors.Join(err, executor.Forget(p.ID)); err != nil {
@@ -160,6 +154,30 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		return nil // another sweep has ended it, or the task was deleted
 	}
 	return err
+}
+
+// evict ends everything that works on an attempt on this host. A runner that lives has
+// other attempts too, so it is killed only if it does not let go of this one.
+func (m *Manager) evict(ctx context.Context, p process) {
+	kill := func() {
+		if !p.runner.OtherBoot() && p.runner != m.self {
+			p.runner.KillLeader()
+			p.runner.Kill()
+		}
+	}
+	lives := !p.runner.OtherBoot() && !p.runner.Exited()
+	if !lives {
+		kill()
+	}
+	if !p.runner.OtherBoot() {
+		p.agent.Kill()
+	}
+	m.removeContainers(ctx, p.ID)
+	killOrphans(p.AttemptID)
+	if lives && !m.letsGo(p) {
+		kill()
+		killOrphans(p.AttemptID)
+	}
 }
 
 // endLost ends a process that this manager has taken over. w is what is left of its work on

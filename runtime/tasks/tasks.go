@@ -2,10 +2,10 @@
 // tasks, and runs those agents.
 //
 // A [Manager] gives one process access to a store. Any number of managers, in
-// any number of processes, may share the store. An agent runs under a runner, a
+// any number of processes, may share the store. Agents run under a runner, a
 // separate process that outlives the process that started it. The runner claims
-// the row of an execution process, renews its lease, writes the log, and ends
-// the row when the agent exits. If a runner dies, the sweep of any other
+// the rows of execution processes, renews their leases, writes their logs, and
+// ends each row when its agent exits. If a runner dies, the sweep of any other
 // manager finds its process. See [Manager.Run] and [Manager.Sweep].
 //
 // Expected failures are returned as *[fault.Fault] with one of this package's

@@ -31,7 +31,7 @@ func TestAttackApprovalsAPersonTakesTheirTime(t *testing.T) {
 			}
 			for since := time.Now(); time.Since(since) < 4*time.Second; { // others work for longer than the limit
 				if s := d.ended(d.start("sleep 0.5").AttemptID); s.State != Completed {
-					t.Fatalf("Status of another attempt = %+v\n%s", s, d.said(s.ProcessID))
+					t.Fatalf("Status of another attempt = %+v\n%s", s, d.said())
 				}
 			}
 			if s, err := d.Status(t.Context(), asks.AttemptID); err != nil || s.WaitsFor != ForPerson {

@@ -57,7 +57,7 @@ func (s *Settings) TasksOptions() (o tasks.Options, err error) {
 	if err != nil {
 		return o, fmt.Errorf("find the running program: %w", err)
 	}
-	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, s.inherited
+	o.Runner, o.Origin = []string{self, "tasks", "runner"}, s.inherited
 	if OwnAttempt() != "" {
 		o.MaxRunning = -1 // agents do not start waiting attempts
 	}

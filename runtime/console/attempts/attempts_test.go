@@ -25,7 +25,7 @@ func opened(t *testing.T, asJSON bool) *desk {
 	t.Helper()
 	state := t.TempDir()
 	all := app.Open(app.Config{Place: app.Part[string]{Value: state}, StateDir: app.Part[string]{Value: state},
-		Tasks: app.Part[tasks.Options]{Value: tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}, Launcher: []string{"false"}}}})
+		Tasks: app.Part[tasks.Options]{Value: tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}}}})
 	t.Cleanup(all.Close)
 	m, err := all.Work(t.Context())
 	if err != nil {

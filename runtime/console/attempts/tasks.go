@@ -112,7 +112,7 @@ func (c *Command) tellStranded(list []work.TaskSummary) {
 		}
 	}
 	if n > 0 {
-		c.Tell(fmt.Sprintf("%d waiting attempts were started with another environment or other settings, and no launcher for them is running; see the next step with \"deskhand tasks show ID\"", n))
+		c.Tell(fmt.Sprintf("%d waiting attempts were started with another environment or other settings, and no runner for them is running; see the next step with \"deskhand tasks show ID\"", n))
 	}
 }
 

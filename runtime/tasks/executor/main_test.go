@@ -115,7 +115,7 @@ func start(t testing.TB, tb *Table, id string, s Spec) (*Run, *memory) {
 		s.Dir = t.TempDir()
 	}
 	if s.Env == nil {
-		s.Env, _ = Environment(os.Environ(), nil)
+		s.Env, _ = Environment(os.Environ(), []string{"GORACE"})
 	}
 	r, err := tb.Start(t.Context(), id, s)
 	if err != nil {

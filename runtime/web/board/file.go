@@ -88,6 +88,7 @@ func bodyFrom(f *reviewFile, d worktree.Diff, s shown) *fileBody {
 	}
 	for _, row := range rows {
 		r := fileRow{Row: row}
+		body.More = body.More || row.Long()
 		if row.Gap > 0 {
 			r.Src = f.at("/file", "path", f.Path, "open", strings.Join(append(s.Gaps, strconv.Itoa(row.New)), ","))
 			body.More = true

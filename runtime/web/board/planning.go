@@ -25,6 +25,7 @@ type planView struct {
 	Priorities []choice
 	Others     []choice // tasks that can block this one; those that do are marked
 	Waits      []choice // tasks that it still waits for
+	Used       []string // executors of the project's tasks, of the newest task first
 }
 
 // LabelText returns the labels as they are typed: separated by commas.
@@ -62,6 +63,7 @@ func (b *Board) planOf(ctx context.Context, m *tasks.Manager, t tasks.Task) (v p
 		return v, err
 	}
 	for _, one := range list.Tasks {
+		v.Used = append(v.Used, one.Executor)
 		if open := one.Status != tasks.Done && one.Status != tasks.Cancelled; one.ID != t.ID && (open || blocks[one.ID]) {
 			v.Others = append(v.Others, choice{one.ID, one.Title, blocks[one.ID]})
 			delete(blocks, one.ID)

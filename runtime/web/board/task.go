@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -21,6 +22,7 @@ type taskView struct {
 	Statuses []choice
 	Attempts []side
 	Agents   []agent
+	Usual    string // the agent that the menu shows first; empty if the person has to choose
 	Repos    []tasks.Repo
 	Plan     planView
 	Filled   filled // a form that was refused
@@ -112,7 +114,40 @@ func (b *Board) taskOf(ctx context.Context, m *tasks.Manager, id string) (v task
 		}
 		v.Attempts = append(v.Attempts, one)
 	}
+	v.Usual = v.usual(executors)
 	return v, nil
+}
+
+// usual returns the agent that worked last, on this task or on another task of the
+// project, or else the first that is installed. The scripted agent is never the
+// first choice of somebody who has not used it.
+func (v *taskView) usual(executors []tasks.Executor) string {
+	var used []string
+	for _, a := range v.Attempts {
+		used = append(used, a.Executor)
+	}
+	used = append(used, v.Plan.Used...)
+	for _, e := range executors {
+		if e.Protocol != "fake" {
+			used = append(used, e.ID)
+		}
+	}
+	for _, id := range used {
+		if slices.ContainsFunc(v.Agents, func(a agent) bool { return a.Value == id && a.Missing == "" }) {
+			return id
+		}
+	}
+	return ""
+}
+
+// Missing returns the agents that cannot be started.
+func (v taskView) Missing() (missing []agent) {
+	for _, a := range v.Agents {
+		if a.Missing != "" {
+			missing = append(missing, a)
+		}
+	}
+	return missing
 }
 
 func (b *Board) sideOf(ctx context.Context, m *tasks.Manager, id string, compared bool) (s side, err error) {

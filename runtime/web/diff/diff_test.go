@@ -168,3 +168,17 @@ func BenchmarkRowsOf700Lines(b *testing.B) {
 		}
 	}
 }
+
+// A line of a minified file is not shown to its end, unless the whole file is.
+func TestRowsCutLongLines(t *testing.T) {
+	now := "var a = \"" + strings.Repeat("é", 50_000) + "\"\n"
+	in := Input{Name: "x.js", Patch: gitDiff(t, "", now), New: []byte(now)}
+	rows := Rows(in)
+	if _, is := text(rows[0]); len(is) > 2100 || !rows[0].Long() || !strings.HasPrefix(is, "var a = \"é") || !strings.HasSuffix(is, "… 49006 more characters") {
+		t.Errorf("Rows of a line of 100,000 bytes shows %d bytes, ending with %q", len(is), is[max(0, len(is)-60):])
+	}
+	in.All = true
+	if _, is := text(Rows(in)[0]); is+"\n" != now {
+		t.Errorf("Rows with All shows %d bytes of the line, want all %d", len(is), len(now)-1)
+	}
+}

@@ -1,8 +1,10 @@
 package diff
 
 import (
+	"fmt"
 	"html/template"
 	"strings"
+	"unicode/utf8"
 )
 
 // Input is one changed file. Old and New hold the whole file on each side. If
@@ -33,6 +35,11 @@ type Row struct {
 	// the context of the lines that follow.
 	Gap   int
 	About string
+}
+
+// Long reports whether the end of a line is not shown.
+func (r Row) Long() bool {
+	return strings.HasSuffix(string(r.Was), "</span>") || strings.HasSuffix(string(r.Is), "</span>")
 }
 
 // Class returns the row's CSS class.
@@ -162,10 +169,35 @@ func (p *painter) change(rows []Row, gone, come []line) []Row {
 // paint returns a line with its colours. If the file's tokens do not match this
 // line, the line has no colours.
 func (p *painter) paint(lines [][]token, n int, text string, marks []span) template.HTML {
+	line := []token{{"", text}}
 	if n >= 1 && n <= len(lines) && joined(lines[n-1]) == text {
-		return typeset(lines[n-1], marks, p.in.Clean)
+		line = lines[n-1]
 	}
-	return typeset([]token{{"", text}}, marks, p.in.Clean)
+	if p.in.All || len(text) <= mostLine {
+		return typeset(line, marks, p.in.Clean)
+	}
+	kept, left := beginning(line, mostLine)
+	return typeset(kept, marks, p.in.Clean) + template.HTML(fmt.Sprintf("<span>… %d more characters</span>", left))
+}
+
+// mostLine is how many bytes of a line are shown, unless the whole file is. One line
+// of a minified script would otherwise fill a hundred screens.
+const mostLine = 2000
+
+// beginning returns the first n bytes of a line, without splitting a character, and
+// the number of characters that it leaves out.
+func beginning(line []token, n int) (kept []token, left int) {
+	for _, t := range line {
+		end := min(n, len(t.text))
+		for end < len(t.text) && end > 0 && !utf8.RuneStart(t.text[end]) {
+			end--
+		}
+		kept, n, left = append(kept, token{t.class, t.text[:end]}), n-end, left+utf8.RuneCountInString(t.text[end:])
+		if end < len(t.text) {
+			n = 0
+		}
+	}
+	return kept, left
 }
 
 func joined(line []token) string {

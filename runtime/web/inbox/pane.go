@@ -26,6 +26,7 @@ type pane struct {
 	Late, Gone                  bool
 	Standing                    string // see [elicit.Request.Standing]
 	URL, Host                   string // page to open, and its host
+	Own                         bool   // whether it is a page of deskhand
 	Questions                   []question
 	Note                        string // the person's note
 	Problems                    []problem
@@ -111,7 +112,8 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	}
 	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
 		p.URL, p.Host = r.URL, u.Host
-		if r.Trigger == elicit.CredentialRequired && from != nil { // the URL is one of deskhand's own pages
+		p.Own = r.Trigger == elicit.CredentialRequired
+		if p.Own && from != nil {
 			p.URL = page.Beside(u, from.Host).String()
 		}
 	}

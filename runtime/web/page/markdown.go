@@ -42,13 +42,18 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.T
 // lists, and code with syntax colours. Links and pictures are not active,
 // because askers are not trusted. Text only shows their addresses. HTML is
 // shown as text.
-func Text(source string) template.HTML {
+func Text(source string) template.HTML { return Linked(source, nil) }
+
+// Linked is [Text] with links, for text of the person's own docs: follow returns the
+// address on this server to which a link's destination leads, or "" if the link is
+// not active.
+func Linked(source string, follow func(destination string) string) template.HTML {
 	source = strings.ReplaceAll(Clean(source), "\r\n", "\n")
 	if tooMuch(source) {
 		return template.HTML(`<pre dir="auto">` + template.HTMLEscapeString(source) + "</pre>\n")
 	}
 	data := []byte(source)
-	t := typesetter{source: data}
+	t := typesetter{source: data, follow: follow}
 	t.blocks(markdown.Parse(text.NewReader(data), parser.WithContext(parser.NewContext())))
 	return template.HTML(t.out.String())
 }
@@ -57,6 +62,7 @@ func Text(source string) template.HTML {
 // that typesetter itself writes.
 type typesetter struct {
 	source []byte
+	follow func(string) string // nil if no link is active
 	out    strings.Builder
 }
 
@@ -94,7 +100,7 @@ func (t *typesetter) block(n ast.Node) {
 	case *ast.ListItem:
 		t.element("li", func() { t.blocks(n) })
 	case *ast.Blockquote:
-		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
+		t.quote(n)
 	case *ast.FencedCodeBlock:
 		t.code(string(n.Language(t.source)), n)
 	case *ast.CodeBlock:
@@ -142,11 +148,60 @@ func (t *typesetter) table(n *extast.Table) {
 				}
 				t.element("tr", func() {
 					for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-						t.element(tag+` dir="auto"`, func() { t.inlines(cell) })
+						t.element(tag+` dir="auto"`+sideOf(cell), func() { t.inlines(cell) })
 					}
 				})
 			}
 		})
+	})
+}
+
+// sideOf returns the class of a table cell whose column is centred, or aligned with
+// its end.
+func sideOf(cell ast.Node) string {
+	if c, ok := cell.(*extast.TableCell); ok {
+		switch c.Alignment {
+		case extast.AlignCenter:
+			return ` class="middle"`
+		case extast.AlignRight:
+			return ` class="end"`
+		}
+	}
+	return ""
+}
+
+// alerts are GitHub's alerts: quotes that begin with a line such as [!NOTE].
+var alerts = map[string]struct{ name, class string }{
+	"[!note]":      {"Note", "note"},
+	"[!tip]":       {"Tip", "note good"},
+	"[!important]": {"Important", "note good"},
+	"[!warning]":   {"Warning", "note warn"},
+	"[!caution]":   {"Caution", "note alarm"},
+}
+
+func (t *typesetter) quote(n *ast.Blockquote) {
+	first, word := n.FirstChild(), ""
+	if p, ok := first.(*ast.Paragraph); ok {
+		line := p.Lines().At(0)
+		word = strings.ToLower(strings.TrimSpace(string(line.Value(t.source))))
+	}
+	alert, ok := alerts[word]
+	if !ok {
+		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
+		return
+	}
+	for part := first.FirstChild(); part != nil; part = first.FirstChild() { // the line itself
+		first.RemoveChild(first, part)
+		if text, ok := part.(*ast.Text); ok && (text.SoftLineBreak() || text.HardLineBreak()) {
+			break
+		}
+	}
+	if first.FirstChild() == nil {
+		n.RemoveChild(n, first)
+	}
+	t.element(`blockquote class="`+alert.class+`" dir="auto"`, func() {
+		t.element("p", func() { t.element("strong", func() { t.text(alert.name) }) })
+		t.blocks(n)
 	})
 }
 
@@ -172,6 +227,12 @@ func (t *typesetter) inline(n ast.Node) {
 	case *extast.Strikethrough:
 		t.element("del", func() { t.inlines(n) })
 	case *ast.Link:
+		if t.follow != nil {
+			if to := t.follow(string(n.Destination)); to != "" {
+				t.element(`a href="`+template.HTMLEscapeString(to)+`"`, func() { t.inlines(n) })
+				return
+			}
+		}
 		t.inlines(n)
 		t.address(n.Destination)
 	case *ast.Image:

@@ -29,6 +29,10 @@ func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 		"| a | b |\n|---|---|\n| 1 | `2` |": `<div class="tablebox" tabindex="0" role="region" aria-label="Table"><table><tr><th dir="auto">a</th><th dir="auto">b</th></tr><tr><td dir="auto">1</td><td dir="auto"><code>2</code></td></tr></table></div>`,
 		"- [x] a\n  - b":                    `<ul dir="auto"><li>☑ a <ul dir="auto"><li>b </li> </ul> </li> </ul>`,
 		"> quoted":                          `<blockquote dir="auto"><p dir="auto">quoted</p> </blockquote>`,
+		"> [!Warning]\n> It *deletes*.":     `<blockquote class="note warn" dir="auto"><p><strong>Warning</strong></p><p dir="auto">It <em>deletes</em>.</p> </blockquote>`,
+		"> [!NOTE]\n>\n> - a":               `<blockquote class="note" dir="auto"><p><strong>Note</strong></p><ul dir="auto"><li>a </li> </ul> </blockquote>`,
+		"> [!NOTE] more":                    `<blockquote dir="auto"><p dir="auto">[!NOTE] more</p> </blockquote>`,
+		"| a | b |\n|:-:|--:|\n| 1 | 2 |":   `<div class="tablebox" tabindex="0" role="region" aria-label="Table"><table><tr><th dir="auto" class="middle">a</th><th dir="auto" class="end">b</th></tr><tr><td dir="auto" class="middle">1</td><td dir="auto" class="end">2</td></tr></table></div>`,
 		"a <b onclick=x>c</b>":              `<p dir="auto">a &lt;b onclick=x&gt;c&lt;/b&gt;</p>`,
 		"<https://evil.example/>":           `<p dir="auto"><code>https://evil.example/</code></p>`,
 		"<script>alert(1)</script>":         `<p dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;</p>`,
@@ -42,11 +46,24 @@ func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 	}
 }
 
+func TestLinkedFollowsOnlyWhatItIsTold(t *testing.T) {
+	follow := func(to string) string {
+		if to == "a.md" {
+			return "/search?read=\"a.md"
+		}
+		return ""
+	}
+	got := string(Linked("[**one**](a.md) [two](javascript:alert(1)) ![three](a.md)", follow))
+	if want := `<p dir="auto"><a href="/search?read=&#34;a.md"><strong>one</strong></a> two (<code>javascript:alert(1)</code>) three (<code>a.md</code>)</p>`; strings.TrimSpace(got) != want {
+		t.Errorf("Linked = %s, want %s", got, want)
+	}
+}
+
 // known matches the tags that a text may have.
-var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|pre|td|th) dir="auto">|<pre dir="ltr" tabindex="0">|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>`)
+var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|blockquote class="note( good| warn| alarm)?"|pre|td|th) dir="auto"( class="(middle|end)")?>|<pre dir="ltr" tabindex="0">|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>|<p>`)
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"**a** `b`\n- c\n```\nd", "[a](javascript:alert(1))", "<img src=x onerror=alert(1)>", "1. *x*\n  y\n~~~"} {
+	for _, s := range []string{"**a** `b`\n- c\n```\nd", "[a](javascript:alert(1))", "<img src=x onerror=alert(1)>", "1. *x*\n  y\n~~~", "> [!NOTE]\n> a", "> [!tip]  \n\n|a|\n|-:|"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, source string) {

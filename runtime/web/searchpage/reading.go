@@ -1,12 +1,16 @@
 package searchpage
 
 import (
+	"html/template"
 	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // reading is the text that is being read: a section with its neighbours, or a
@@ -24,10 +28,11 @@ type reading struct {
 
 // part is one section of the text that is being read.
 type part struct {
-	ID, Lines, Text string
-	Place           string // position in the page, for example "2 of 5"
-	Target          bool
-	Read            string // address of the section; set only for neighbours
+	ID, Lines string
+	Text      template.HTML
+	Place     string // position in the page, for example "2 of 5"
+	Target    bool
+	Read      string // address of the section; set only for neighbours
 }
 
 // doc is the structured answer of get_doc.
@@ -69,7 +74,7 @@ func readDoc(answer contract.Result, asked url.Values) (*reading, error) {
 	for i, c := range d.Chunks {
 		one := part{ID: c.ChunkID, Lines: c.Lines, Target: c.Target, Place: strconv.Itoa(c.Position) + " of " + strconv.Itoa(c.Total)}
 		if i < len(texts) {
-			one.Text = escaped.ReplaceAllString(strings.TrimSpace(texts[i]), "$1")
+			one.Text = page.Linked(escaped.ReplaceAllString(strings.TrimSpace(texts[i]), "$1"), func(to string) string { return d.follow(to, asked) })
 		}
 		if !c.Target {
 			one.Read = with(asked, "read", c.ChunkID) + "#reading"
@@ -96,4 +101,27 @@ func readDoc(answer contract.Result, asked url.Values) (*reading, error) {
 		}
 	}
 	return r, nil
+}
+
+// follow returns the address for reading the page to which a link in the docs leads:
+// another Markdown file, or a section of the same file that the outline has. It
+// returns "" for all other links.
+func (d *doc) follow(to string, asked url.Values) string {
+	u, err := url.Parse(to)
+	if err != nil || u.IsAbs() || u.Host != "" || strings.HasPrefix(u.Path, "/") {
+		return ""
+	}
+	if u.Path == "" {
+		for _, o := range d.Outline {
+			if u.Fragment != "" && (strings.HasSuffix(o.ChunkID, "#"+u.Fragment) || strings.HasSuffix(o.ChunkID, "/"+u.Fragment)) {
+				return with(asked, "read", o.ChunkID) + "#reading"
+			}
+		}
+		return ""
+	}
+	file := path.Join(path.Dir(d.Filepath), u.Path)
+	if strings.HasPrefix(file, "../") || !slices.Contains([]string{".md", ".mdx", ".markdown"}, path.Ext(file)) {
+		return ""
+	}
+	return with(asked, "read", file) + "#reading"
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 )
@@ -35,6 +36,16 @@ type hit struct {
 	Variants                                     []link
 	Read                                         string // address for reading the section
 	Here                                         bool   // whether the section is being read
+}
+
+// Above returns the headings above the section, which tell apart sections that are
+// all called "Usage".
+func (h hit) Above() []string {
+	parts := strings.Split(h.Breadcrumb, " > ")
+	if n := len(parts) - 1; parts[n] == h.Heading {
+		return parts[:n]
+	}
+	return nil
 }
 
 // reason is one component of a hit's score, from 0 to 1.
@@ -130,7 +141,7 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		r.First = paged(fresh, "", 0)
 	}
 	if f.Hint != nil {
-		r.Hint = f.Hint.Message
+		r.Hint = strings.TrimPrefix(f.Hint.Message, "0 results found. ") // the heading says so
 		for _, key := range slices.Sorted(maps.Keys(f.Hint.SuggestedFilters)) {
 			for _, value := range f.Hint.SuggestedFilters[key] {
 				r.Suggestions = append(r.Suggestions, link{key + ": " + value, with(asked, key, value)})

@@ -146,7 +146,8 @@ export const stories = {
     await (await call('notifications/initialized', {})).text()
     call('tools/call', { name: 'linear_connect', arguments: {} }, 2).catch(() => {})
     const asked = await until('somebody is asked', async () => JSON.parse(await desk.run('ask', 'list', '--json')).find(r => r.trigger === 'credential_required'))
-    const page = await desk.window()
+    const page = await desk.window('/inbox/' + asked.id)
+    await page.getByText('a page of deskhand').waitFor() // C8: and not of a stranger
     await page.goto(desk.base + new URL(asked.url).pathname)
     await page.getByLabel('Your key or token for Linear').fill('wrong-key-123')
     await page.getByRole('button', { name: 'Connect' }).click()

@@ -7,6 +7,7 @@ import { stories as work } from './board.mjs'
 import { stories as views } from './apps.mjs'
 import { stories as review } from './review.mjs'
 import { stories as defects } from './defects.mjs'
+import { stories as details } from './details.mjs'
 import { stories as scale } from './scale.mjs'
 import { stories as plan } from './plan.mjs'
 import { stories as push } from './push.mjs'
@@ -14,7 +15,7 @@ import { stories as team } from './team.mjs'
 import { stories as site } from './site.mjs'
 import { launch, Desk } from './desk.mjs'
 
-const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...review, ...scale, ...plan, ...push, ...team, ...site }
+const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...details, ...review, ...scale, ...plan, ...push, ...team, ...site }
 const queue = Object.entries(stories).filter(([name]) => new RegExp(process.env.STORY ?? '').test(name)).values()
 const again = [] // those that failed beside others
 // tell runs a story and says how it ended. One that failed is given to failed,

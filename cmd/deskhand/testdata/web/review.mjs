@@ -33,7 +33,7 @@ export const stories = {
     await page.locator('#standing').getByText('completed').waitFor()
     await page.reload()
     const tree = page.getByRole('navigation', { name: 'Changed files' })
-    assert.deepEqual((await tree.locator('a').allInnerTexts()).map(t => t.replace(/\s+/g, ' ').trim()), ['logo.png binary', 'new.txt +0 −0', 'price.go +2 −2', 'prices.txt +2 −2'])
+    assert.deepEqual((await tree.locator('a').allInnerTexts()).map(t => t.replace(/\s+/g, ' ').trim()), ['logo.png binary', 'new.txt renamed', 'price.go +2 −2', 'prices.txt +2 −2'])
     const file = page.locator('.file', { hasText: 'price.go' }).first()
     await file.locator('tr.add').first().waitFor()
     assert.ok((await file.locator('tr.add mark').allInnerTexts()).includes('fifty'))
@@ -57,6 +57,30 @@ export const stories = {
     clean(page)
   },
 
+  async 'review: odd files, and another attempt'(desk) {
+    await work(desk, { 'crlf.txt': 'a\r\nb\r\n', 'latin.txt': Buffer.from([0x63, 0x61, 0x66, 0xe9, 10]), 'min.js': 'var a=1;' + 'x'.repeat(100000) + '\n', 'a b "c" ü.txt': 'x\n', 'big/moved.md': Array.from({ length: 50 }, (_, i) => `line ${i}\n`).join(''), 'link.txt': 'x\n' })
+    const one = await attempt(desk, 'Odd', String.raw`run printf 'a\r\nB\r\n' > crlf.txt`, String.raw`run printf 'caf\351s\n' > latin.txt`, 'run sed -i s/a=1/a=2/ min.js', `run echo y >> 'a b "c" ü.txt'`, 'run mkdir elsewhere; git mv big/moved.md elsewhere/; sed -i "s/line 30/LINE thirty/" elsewhere/moved.md', 'run rm link.txt; ln -s README.md link.txt')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    const other = JSON.parse(await desk.run('tasks', 'start', one.task.split('/').pop(), '--executor', 'fake', '--prompt', 'write extra.txt hi', '--json'))
+    await page.goto(desk.base + '/work/attempts/' + other.attempt_id)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.goto(desk.base + one.path)
+    const file = name => page.locator('.file', { has: page.locator('summary', { hasText: name }) })
+    for (const [name, line] of Object.entries({ 'crlf.txt': 'B', 'latin.txt': 'caf\ufffds', 'a b "c" ü.txt': 'y', 'moved.md': 'LINE thirty', 'link.txt': 'README.md' })) {
+      await file(name).locator('tr.add', { hasText: line }).waitFor()
+    }
+    await page.getByText('from shop/big/moved.md').waitFor()
+    await file('min.js').locator('tr.add', { hasText: 'more characters' }).waitFor()
+    assert.ok(await file('min.js').evaluate(e => e.getBoundingClientRect().height) < 3000, 'a long line fills many screens')
+    await file('min.js').getByRole('link', { name: 'Whole file' }).click()
+    await until('it is whole', async () => (await file('min.js').locator('tr.add').innerText()).length > 100000)
+    await page.getByLabel('against').selectOption({ index: 2 })
+    await page.waitForURL(/with=/)
+    await file('extra.txt').locator('tr.del', { hasText: 'hi' }).waitFor() // the other has it
+    clean(page)
+  },
+
   async 'review: what was viewed stays so until it changes'(desk) {
     const one = await reviewed(desk)
     const page = await desk.window(one.path)
@@ -77,6 +101,60 @@ export const stories = {
     await other.locator('.file', { hasText: 'new.txt' }).getByRole('button', { name: 'Viewed' }).click()
     assert.equal(await other.locator('.file.viewed').count(), 2) // without the script
     clean(page)
+  },
+
+  async 'review: changes that come while the page is open can be read and commented on'(desk) {
+    const go = join(desk.dir, 'go'), until2 = join(desk.dir, 'until2')
+    await work(desk, files)
+    const one = await attempt(desk, 'Round', `run until test -e ${go}; do sleep 0.1; done`, ...script.slice(0, 1), `run until test -e ${until2}; do sleep 0.1; done`, 'run echo more > more.txt', 'say Done.')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('running').waitFor()
+    await page.getByText('Nothing has changed.').waitFor()
+    writeFileSync(go, '')
+    const file = page.locator('.file', { hasText: 'price.go' })
+    await file.locator('tr.add').first().waitFor()
+    assert.equal(await page.locator('.looks').getByRole('button', { name: 'Show' }).count(), 0) // a choice is enough
+    await page.keyboard.press('j')
+    await until('the keys go to it', () => page.evaluate(() => document.activeElement.matches('.file.here summary')))
+    writeFileSync(until2, '')
+    await page.getByRole('link', { name: /more\.txt/ }).waitFor() // although a file has the focus, which stays
+    await until('the focus stays', () => page.evaluate(() => document.activeElement.closest('.file')?.dataset.path === 'shop/price/price.go'))
+    await page.locator('#standing').getByText('completed').waitFor()
+    await file.locator('tr.add td.n').nth(1).click()
+    await page.getByLabel('Comment on line 5').fill('Half up, please.')
+    await page.getByText('Draft saved').waitFor()
+    await page.getByLabel('Layout').selectOption('split')
+    await page.locator('table.split').first().waitFor()
+    clean(page)
+  },
+
+  async 'review: the message box is in the window, or one press away'(desk) {
+    const one = await reviewed(desk)
+    const page = await desk.window(one.path, { viewport: { width: 1280, height: 720 } })
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    const inWindow = what => what.evaluate(e => { const r = e.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })
+    assert.ok(await inWindow(page.getByRole('button', { name: 'Send', exact: true })), 'the button to send is not in the window')
+    assert.equal(await page.getByRole('link', { name: 'Message to the agent' }).count(), 0)
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    assert.ok(await inWindow(page.getByRole('button', { name: 'Send', exact: true })), 'the button to send has gone')
+    await page.keyboard.press('X')
+    await until('all files are folded', async () => await page.locator('.files details[open]').count() === 0)
+    await page.keyboard.press('X')
+    await until('all files are unfolded', async () => await page.locator('.files details:not([open])').count() === 0)
+    await page.keyboard.press('m')
+    assert.ok(await page.getByLabel('Message to the agent').evaluate(e => e === document.activeElement))
+    const small = await desk.window(one.path, { viewport: { width: 390, height: 800 }, isMobile: true, hasTouch: true })
+    assert.equal(await small.evaluate(() => document.documentElement.scrollWidth), 390)
+    assert.equal(await small.locator('#keys-review').isVisible(), false) // there are none
+    await small.evaluate(() => scrollTo(0, document.body.scrollHeight - 1200))
+    const link = small.getByRole('link', { name: 'Message to the agent' })
+    assert.ok(await inWindow(link), 'the box is far away')
+    await link.tap()
+    await link.waitFor({ state: 'hidden' })
+    assert.ok(await inWindow(small.getByLabel('Message to the agent')))
+    await accessible(small, 'a review on a phone')
+    clean(page), clean(small)
   },
 
   async 'review: keys, and many lines at once'(desk) {
@@ -185,7 +263,7 @@ Object.assign(stories, {
     await page.locator('#log').getByText('first needle', { exact: true }).waitFor() // the run before is there too
     await page.locator('#log strong', { hasText: 'second' }).last().waitFor()
     await page.getByRole('button', { name: 'Queue' }).waitFor()
-    await box.fill('say third')
+    await box.fill('run sh -c "exit 3"\nsay third')
     await page.getByRole('button', { name: 'Queue' }).click()
     await page.getByText('Queued:').waitFor()
     await page.getByRole('textbox', { name: 'Really?' }).fill('yes')
@@ -196,13 +274,23 @@ Object.assign(stories, {
     assert.equal(await page.locator('#log .run').count(), 3)
     await seen('third')
     await accessible(page, 'a conversation')
+    await page.getByRole('link', { name: '2 failures' }).waitFor() // counted while the page is open
     await page.reload()
-    await page.getByRole('link', { name: '1 failure' }).click()
+    await page.getByRole('link', { name: '2 failures' }).click()
     await until('the failure has the focus', () => page.evaluate(() => document.activeElement.matches('.fail') && document.activeElement.innerText.includes('false')))
+    await page.getByRole('link', { name: '2 failures' }).click()
+    await until('the next one has it', () => page.evaluate(() => document.activeElement.innerText.includes('exit 3')))
     await page.getByLabel('Search the conversation').fill('NEEDLE')
     await page.keyboard.press('Enter')
     await page.getByText('2 found').waitFor() // in the prompt, and said
     await page.getByRole('link', { name: 'Back to the newest' }).click()
+    await seen('third')
+    const newest = page.getByRole('button', { name: 'Newest' })
+    assert.equal(await newest.isVisible(), false)
+    await scroller.evaluate(e => { e.scrollTop = -400 })
+    await newest.click()
+    await seen('third')
+    await newest.waitFor({ state: 'hidden' })
     const plain = await desk.window(one.path, { javaScriptEnabled: false })
     await plain.locator('#log').getByText('third', { exact: true }).last().waitFor()
     assert.ok(await plain.locator('#log').getByText('third', { exact: true }).last().evaluate(el => el.getBoundingClientRect().bottom <= document.getElementById('scroller').getBoundingClientRect().bottom + 5), 'without the script the newest is not in sight')

@@ -8,14 +8,20 @@
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
 
   // replace updates parts of the page with the server's current content. Folded
-  // and unfolded files stay as they are, and so does a part with the focus.
+  // and unfolded files stay as they are, and the focus stays at its file. A part in
+  // which somebody types is updated later.
   const replace = async (...selectors) => {
     const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
     if (!response.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     for (const selector of selectors) {
-      const now = page.querySelector(selector), old = $(selector);
-      if (!now || !old || old.contains(document.activeElement)) continue;
+      const now = page.querySelector(selector), old = $(selector), focus = document.activeElement;
+      if (!now || !old) continue;
+      const within = old.contains(focus), at = focus.closest('.file')?.dataset.path;
+      if (within && !(at && focus.matches('summary, a, button'))) {
+        old.addEventListener('focusout', () => setTimeout(() => replace(selector).catch(() => {})), { once: true });
+        continue;
+      }
       for (const had of old.querySelectorAll('details[data-path]')) {
         const has = now.querySelector(`details[data-path="${CSS.escape(had.dataset.path)}"]`);
         if (has) has.open = had.open;
@@ -25,6 +31,7 @@
         if (has && has.querySelector('details')?.dataset.mark === had.querySelector('details')?.dataset.mark) has.replaceWith(had);
       }
       if (now.innerHTML !== old.innerHTML) old.replaceChildren(...now.childNodes);
+      if (within) (focus.isConnected ? focus : $(`.file[data-path="${CSS.escape(at)}"] summary`))?.focus({ preventScroll: true });
       document.dispatchEvent(new CustomEvent('changes'));
     }
   };
@@ -33,7 +40,7 @@
   // the end stays there, and a reader further up is not moved.
   const log = $('#log[data-news]');
   const follow = async () => {
-    let after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
+    let failed = 0, after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
     for (let pause = 500; ;) {
       if (document.hidden) { await sleep(1000); continue; }
       try {
@@ -44,10 +51,12 @@
         for (const li of [...parsed(news.html).children]) {
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
+          if (li.matches('.fail') && !old?.matches('.fail')) failed++;
           $('#quiet')?.remove();
           if (li.classList.contains('tool')) lookAgain();
         }
-        jumps();
+        jumps(failed);
+        failed = 0;
         const head = $('#standing');
         if (head.innerHTML !== news.head && !head.contains(document.activeElement)) {
           head.innerHTML = news.head;
@@ -68,6 +77,9 @@
   const side = $('.talkside');
   const fit = () => side.style.setProperty('--above', Math.max(0, side.getBoundingClientRect().top) + 'px');
   if (side) { fit(); addEventListener('scroll', fit, { passive: true }); addEventListener('resize', fit); }
+  const latest = $('#latest'), scroller = $('#scroller'); // its end is at 0
+  scroller?.addEventListener('scroll', () => { latest.hidden = scroller.scrollTop > -100; }, { passive: true });
+  latest?.addEventListener('click', () => { scroller.scrollTop = 0; scroller.focus({ preventScroll: true }); });
   const jumper = (kind, button) => {
     let at = -1;
     button?.addEventListener('click', event => {
@@ -80,7 +92,14 @@
       all[at].focus({ preventScroll: true });
     });
   };
-  const jumps = () => { const b = $('#question'); if (b) b.hidden = !$('#log > .ask'); };
+  const jumps = (more = 0) => { // more is the number of new failures
+    const b = $('#question'), f = $('#failure');
+    if (b) b.hidden = !$('#log > .ask');
+    if (!f || !more) return;
+    const n = f.dataset.count = Number(f.dataset.count) + more;
+    f.textContent = n === 1 ? '1 failure' : n + ' failures';
+    f.hidden = false;
+  };
   jumper('fail', $('#failure'));
   jumper('ask', $('#question'));
   jumps();

@@ -7,7 +7,8 @@ for (const area of document.querySelectorAll('textarea[data-project]')) {
   file.type = 'file';
   file.accept = kinds.join(',');
   file.multiple = true;
-  label.append('Add images ', file);
+  file.className = 'hide';
+  label.append('Add images', file);
   said.setAttribute('role', 'status');
   row.append(label, said);
   area.closest('p').after(row);

@@ -5,7 +5,7 @@
 (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
   const $$ = (selector, at = document) => [...at.querySelectorAll(selector)];
-  if (!$('.file') && !$('.remark')) return;
+  if (!$('#changes') && !$('.file')) return;
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; for (const n of t.content.querySelectorAll('noscript')) n.remove(); return t.content; };
   const token = $('meta[name=token]').content;
   const attempt = location.pathname.match(/^.*?\/work\/attempts\/[^/]+/)[0];
@@ -218,19 +218,32 @@
     const next = by > 0 ? rows.find((_, i) => tops[i] > 70) : rows.findLast((_, i) => tops[i] < 50);
     if (next) scrollTo({ top: scrollY + next.getBoundingClientRect().top - 60 });
   };
+  const foldAll = () => {
+    const all = $$('.files details[data-path]'), open = !all.some(d => d.open);
+    for (const d of all) d.open = open;
+  };
   addEventListener('keydown', e => {
     if (e.defaultPrevented || e.isComposing || e.ctrlKey || e.metaKey || e.altKey || e.target.matches('textarea, select, input:not([type=checkbox])')) return;
     const file = $('.file.here');
-    const act = { j: () => toFile(1), k: () => toFile(-1), n: () => toChange(1), p: () => toChange(-1), v: () => file && $('.seenform button', file).click(), x: () => { const d = file && $('details', file); if (d) d.open = !d.open; } }[e.key];
+    const act = { j: () => toFile(1), k: () => toFile(-1), n: () => toChange(1), p: () => toChange(-1), v: () => file && $('.seenform button', file).click(), x: () => { const d = file && $('details', file); if (d) d.open = !d.open; }, X: foldAll, m: () => $('#prompt')?.focus() }[e.key];
     if (act) { e.preventDefault(); act(); }
   });
-  if ($('#keys-review')) $('#keys-review').hidden = false;
-  for (const b of $$('.looks button')) b.hidden = true;
-  for (const c of $$('.looks select, .looks input')) c.addEventListener('change', () => c.form.requestSubmit());
-  document.addEventListener('changes', observe); // the board's script has replaced the changes
-  for (const n of $$('#changes noscript, .alone noscript')) n.remove();
-  observe();
-  mend(document);
-  resend().then(follow);
+  document.addEventListener('change', e => { if (e.target.matches('.looks :is(select, input)')) e.target.form.requestSubmit(); });
+  // The link to the message box is of use while the box is out of sight.
+  let boxed = false;
+  const offer = () => { const a = $('.tobox'); if (a) a.hidden = boxed; };
+  if ($('#follow')) new IntersectionObserver(([e]) => { boxed = e.isIntersecting; offer(); }).observe($('#follow'));
+  let following;
+  const arm = () => {
+    offer();
+    if ($('#keys-review')) $('#keys-review').hidden = false;
+    for (const b of $$('.looks button')) b.hidden = true;
+    for (const n of $$('#changes noscript, .alone noscript')) n.remove();
+    observe();
+    mend(document);
+    if ($('.file, .remark')) following ??= resend().then(follow); // a browser has few connections to a server
+  };
+  document.addEventListener('changes', arm); // the board's script has replaced the changes
+  arm();
   $('.alone [data-focus]')?.focus();
 })();

@@ -71,9 +71,31 @@ const question = (() => {
     const form = $('#form');
     if (!form) return $('[data-held]') || setTimeout(goOn);
     $('#open').classList.add('live');
-    for (const q of $$('.question', form)) remember(q);
+    for (const q of $$('.question', form)) { remember(q); sift(q); }
     restore();
     setTimeout(present);
+  };
+  // sift adds a field that hides the options without its words, where there are many.
+  const sift = q => {
+    const options = $$('.option', q);
+    if (options.length < 12) return;
+    const field = document.createElement('input');
+    Object.assign(field, { type: 'search', className: 'sift', placeholder: `Search ${options.length} options`, autocomplete: 'off' });
+    field.setAttribute('aria-label', 'Search the options');
+    field.addEventListener('input', e => {
+      e.stopPropagation(); // it is no answer
+      const words = field.value.toLowerCase().split(/\s+/);
+      for (const o of options) o.hidden = !words.every(w => o.textContent.toLowerCase().includes(w));
+      say(`${options.filter(o => !o.hidden).length} of ${options.length} options`);
+    });
+    field.addEventListener('keydown', e => {
+      if (e.key !== 'Enter' || e.ctrlKey || e.metaKey) return;
+      e.preventDefault();
+      e.stopPropagation();
+      const found = options.filter(o => !o.hidden);
+      if (found.length === 1) { $('input', found[0]).focus(); $('input', found[0]).click(); }
+    });
+    $('.options', q).before(field);
   };
   const present = () => {
     if (!document.hidden && $('#form')?.checkVisibility?.()) post(`${base}/inbox/${current()}/presented`, {}).catch(() => {});
@@ -115,11 +137,12 @@ const question = (() => {
     show(html);
     forget(id);
     const ended = $('[data-ended]');
-    if (ended && had.some(([, text]) => text)) {
+    const given = $$('.review dd', open).map(dd => dd.textContent);
+    if (ended && had.some(([, text]) => text && !given.includes(text))) {
       const note = document.createElement('div');
       note.className = 'note';
       note.textContent = 'Your unsent text, to copy if you need it:';
-      for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
+      for (const [question, text] of had) if (text && !given.includes(text)) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
     if (ended && document.activeElement === document.body && carrier.mayFocus()) ended.focus();
@@ -382,6 +405,7 @@ const question = (() => {
   const offline = () => {
     connected = false;
     $('#offline').hidden = false;
+    if ($('#saved')?.textContent === 'Draft saved' && [...pending.values()].some(p => p.dirty)) $('#saved').textContent = '';
     probing ??= setTimeout(async () => {
       probing = undefined;
       const there = await carrier.there();
@@ -393,6 +417,7 @@ const question = (() => {
   const online = () => {
     heard = Date.now();
     $('#offline').hidden = true;
+    if ($('#saved')?.textContent.startsWith('Not sent')) $('#saved').textContent = '';
     if (connected) return;
     connected = true;
     flushAll();
@@ -437,7 +462,7 @@ const question = (() => {
 
   // ---- keys
   const answering = () => document.activeElement?.closest?.('.question') ?? $$('.question').find(q => !wordsOf(q) && !skips(q)) ?? $('.question');
-  const press = (q, n) => { const one = $$('.ones button', q)[n]; if (one) { one.click(); return true; } const c = controls(q).filter(c => c.type === 'radio' || c.type === 'checkbox')[n]; if (c) { c.focus(); c.click(); } return !!c; };
+  const press = (q, n) => { const one = $$('.ones button', q)[n]; if (one) { one.click(); return true; } const c = controls(q).filter(c => (c.type === 'radio' || c.type === 'checkbox') && !c.closest('[hidden]'))[n]; if (c) { c.focus(); c.click(); } return !!c; };
   const inField = e => e.target.matches('textarea, select, input:not([type=radio], [type=checkbox])');
   document.addEventListener('keydown', e => {
     const form = $('#form');
@@ -461,7 +486,7 @@ const question = (() => {
     const take = () => e.preventDefault();
     if (/^[1-9]$/.test(e.key)) { if (press(q, e.key - 1)) take(); }
     else if ((e.key === 'y' || e.key === 'n') && $('input[value=yes], button[value="=yes"]', q)) { take(); press(q, e.key === 'y' ? 0 : 1); }
-    else if (e.key === '/') { const own = $('textarea, input:not([type=radio], [type=checkbox])', q); if (own) { take(); own.focus(); } }
+    else if (e.key === '/') { const own = $('textarea, input:not([type=radio], [type=checkbox], .sift)', q); if (own) { take(); own.focus(); } }
   });
 
   document.addEventListener('DOMContentLoaded', async () => { // the page's other scripts have run

@@ -53,6 +53,7 @@
     for (const a of $$('a[aria-current]', list)) a.removeAttribute('aria-current');
     const id = current(), card = id && cardOf(id);
     if (card) $('a', card).setAttribute('aria-current', 'true');
+    return card;
   };
   const drop = card => {
     const ul = card.parentElement, group = card.closest('.group');
@@ -110,15 +111,42 @@
     }), 30);
   };
 
+  // On a phone, the list and the question take turns; leaving a question leads back
+  // to the place in the list, which stays loaded.
+  const narrow = matchMedia('(max-width: 52rem)');
+  const single = () => document.body.classList.contains('single');
+  let listAt = 0; // how far the list was scrolled
+  const toList = () => {
+    document.body.classList.remove('single');
+    scrollTo(0, listAt);
+    const card = current() && cardOf(current());
+    if (card) $('a', card).focus({ preventScroll: true });
+  };
+  const leave = () => settle().then(() => {
+    if (!narrow.matches) return location.assign(base + '/');
+    history.pushState({}, '', base + '/' + (filtered() ? '?' + query() : ''));
+    toList();
+  });
+
   // go opens a question, as its link does.
   const go = async id => {
+    if (!single()) listAt = scrollY;
     await openQuestion(id);
     document.body.classList.add('single');
     if (location.pathname !== base + '/inbox/' + id) history.pushState({}, '', base + '/inbox/' + id);
     $('#pane-title')?.focus({ preventScroll: true });
     scrollTo(0, 0);
   };
-  addEventListener('popstate', () => location.reload());
+  addEventListener('popstate', () => {
+    if (narrow.matches && single() && location.pathname === base + '/') settle().then(toList);
+    else location.reload();
+  });
+  document.addEventListener('click', e => {
+    const a = e.target.closest?.('.back a');
+    if (!a || new URL(a.href).pathname !== base + '/' || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+    e.preventDefault();
+    leave();
+  });
   list.addEventListener('click', e => {
     const a = e.target.closest('li.card a');
     if (!a || e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
@@ -239,7 +267,8 @@
     if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === 'Escape') {
       if ($('#alerts[open]')) { $('#alerts').open = false; return $('#alerts summary').focus(); }
-      if (document.body.classList.contains('single')) return settle().then(() => location.assign(base + '/'));
+      if (document.querySelector('dialog[open]')) return;
+      if (single()) return leave();
       return e.target.blur?.();
     }
     if (inField(e)) return;
@@ -251,5 +280,6 @@
   $('button', filter).hidden = true;
   count();
   menus();
+  choose()?.scrollIntoView({ block: 'nearest' });
   if ($('[data-rest] a', list)) (window.requestIdleCallback ?? setTimeout)(() => inTurn(reloadList));
 })();

@@ -1,5 +1,6 @@
 // What every page has for a person who has signed in: the counts in the navigation,
-// a banner when the server cannot be reached, and the menu of Ctrl+K. Without this
+// a banner when the server cannot be reached, the menu of Ctrl+K, and the keys that
+// the page has, by the key "?". Without this
 // script, the counts are those of the load, and the links lead everywhere.
 'use strict';
 (() => {
@@ -97,6 +98,24 @@
     }));
     mark(0);
   };
+  // ---- the page's keys
+  let help;
+  document.addEventListener('keydown', e => {
+    if (e.key !== '?' || e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target.matches('textarea, select, input:not([type=radio], [type=checkbox])')) return;
+    e.preventDefault();
+    if (!help) {
+      help = document.createElement('dialog');
+      help.className = 'sheet goto keyhelp';
+      help.setAttribute('aria-label', 'Keys of this page');
+      help.addEventListener('click', () => help.close());
+      document.body.append(help);
+    }
+    const title = document.createElement('h2'), close = document.createElement('p');
+    title.textContent = 'Keys';
+    close.innerHTML = '<kbd>Ctrl</kbd>+<kbd>K</kbd> go to · <kbd>Esc</kbd> close';
+    help.replaceChildren(title, ...[...document.querySelectorAll('p.keys:not([hidden])')].map(p => { const copy = document.createElement('p'); copy.append(...p.cloneNode(true).childNodes); return copy; }), close);
+    help.showModal();
+  });
   document.addEventListener('keydown', e => {
     if (e.key.toLowerCase() !== 'k' || !(e.ctrlKey || e.metaKey) || e.shiftKey || e.altKey) return;
     e.preventDefault();
