@@ -20,7 +20,7 @@ func tasksImportCommand(a *app) *cobra.Command {
 		Example: "  deskhand tasks import github:acme/shop --dry-run\n  deskhand tasks import TODO.md --project shop",
 		Args:    arguments(1, 1, "what to import"),
 	}
-	cmd.Flags().StringVarP(&project, "project", "p", "", "project of the tasks (default: the only one)")
+	cmd.Flags().StringVarP(&project, "project", "p", "", "project of the tasks (default: the only one, or this repository's)")
 	cmd.Flags().BoolVar(&closed, "closed", false, "also items that are done there; they become done tasks")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would happen")
 	return a.working(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
@@ -31,6 +31,6 @@ func tasksImportCommand(a *app) *cobra.Command {
 func tasksExportCommand(a *app) *cobra.Command {
 	var project string
 	cmd := &cobra.Command{Use: "export", Short: "Print a project's tasks and attempts as JSON", Args: arguments(0, 0, "")}
-	cmd.Flags().StringVarP(&project, "project", "p", "", "project (default: the only one)")
+	cmd.Flags().StringVarP(&project, "project", "p", "", "project (default: the only one, or this repository's)")
 	return a.working(cmd, "", func(ctx context.Context, c *attempts.Command, _ []string) error { return c.Export(ctx, project) })
 }

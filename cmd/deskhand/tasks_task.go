@@ -46,7 +46,7 @@ func planFlags(a *app, cmd *cobra.Command, p *attempts.Planning) {
 }
 
 func projectFlag(a *app, cmd *cobra.Command, project *string) {
-	cmd.Flags().StringVarP(project, "project", "p", "", "name or ID of the project (default: the only one)")
+	cmd.Flags().StringVarP(project, "project", "p", "", "name or ID of the project (default: the only one, or this repository's)")
 	_ = cmd.RegisterFlagCompletionFunc("project", func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.completeIDs(cmd, prefix, tasks.KindProject), cobra.ShellCompDirectiveNoFileComp
 	}) // fails only if the flag does not exist

@@ -20,6 +20,9 @@ type leftover struct {
 	Tree      worktree.Tree
 	Processes []string
 	Refs      map[string]remoteRef `json:",omitempty"` // on remotes
+	// KeepBranch keeps the branch, because a person wanted to keep it when its
+	// work landed.
+	KeepBranch bool `json:",omitempty"`
 }
 
 // DeleteTask deletes a task with its attempts, their worktrees and logs.
@@ -80,41 +83,52 @@ func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) e
 		if err != nil {
 			return err
 		}
-		if err := m.saveAttempt(ctx, c); err != nil {
+		if _, _, err := m.saveAttempt(ctx, c, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
+// saveAttempt commits the uncommitted work of an attempt that is to be deleted.
+// It returns the refs that will keep its commits if its folder is removed, and
+// those that will if its branch is deleted too. A dry run commits nothing.
+func (m *Manager) saveAttempt(ctx context.Context, c checkout, dryRun bool) (loose, aside []string, err error) {
 	unlock, err := m.lockTree(ctx, c.ID)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer unlock()
 	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil || p != nil && !p.State.Ended() {
-		return err // the caller refuses a running attempt with its own message
+		return nil, nil, err // the caller refuses a running attempt with its own message
 	}
-	killOrphans(c.ID)
+	if !dryRun {
+		killOrphans(c.ID)
+	}
 	if err := m.loadAllowed(ctx, &c); err != nil {
-		return err
+		return nil, nil, err
 	}
 	var held error
-	if c.tree.Present(ctx) {
-		_, held = c.tree.Commit(ctx, leftWork, m.secretFinder(c, p))
+	switch check := m.secretFinder(c, p); {
+	case !c.tree.Present(ctx):
+	case dryRun:
+		planned, done, err := c.tree.ForeseeCommit(ctx, check)
+		defer done()
+		c.tree, held = planned, err
+	default:
+		_, held = c.tree.Commit(ctx, leftWork, check)
 	}
-	err = c.tree.Discardable(ctx)
+	loose, err = c.tree.Discardable(ctx)
 	f := fault.Of(err)
 	if f == nil {
-		return err
+		return loose, c.tree.Aside(ctx), err
 	}
 	why := f.Message
 	if h := fault.Of(held); h != nil && h.Code == CommitHeld {
 		why = h.Message + "; " + why
 	}
-	return refuse(WorkUnsaved, "commit it to the branch, push it, or move it out of "+c.tree.Dir,
+	return nil, nil, refuse(WorkUnsaved, "commit it to the branch, push it, or move it out of "+c.tree.Dir,
 		"attempt %s has work that would be lost with its folder: %s", c.ID, why).WithCase("", "attempt", c.ID, "folder", c.tree.Dir)
 }
 
@@ -148,7 +162,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	if err != nil {
 		return err
 	}
-	left := leftover{Tree: c.tree}
+	left := leftover{Tree: c.tree, KeepBranch: c.landed != nil && c.landed.KeepBranch}
 	if left.Refs, err = remoteRefs(ctx, tx, c); err != nil {
 		return err
 	}
@@ -228,7 +242,7 @@ func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err 
 }
 
 func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]leftover, error) {
-	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", host)
+	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id", host)
 	if err != nil {
 		return nil, fmt.Errorf("read the remaining files of deleted attempts: %w", err)
 	}
@@ -261,8 +275,10 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 		// lists it.
 		return fmt.Errorf("remove worktree of deleted task: %w", err)
 	}
-	l.Tree.DropLanded(ctx)
-	l.Tree.DropBranches(ctx)
+	if !l.KeepBranch {
+		l.Tree.DropLanded(ctx)
+		l.Tree.DropBranches(ctx)
+	}
 	l.Tree.ForgetLanded(ctx)
 	m.unshare(ctx, id, l.Tree, l.Refs)
 	for _, p := range l.Processes {

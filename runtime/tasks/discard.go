@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -22,7 +23,7 @@ type Applied struct {
 // Apply copies the work of an attempt into the user's checkouts as uncommitted
 // changes. Faults: those of [Manager.Land], not_checked_out.
 func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secrets Allowance) (done Applied, err error) {
-	err = m.withEndedAttempt(ctx, attemptID, dryRun, secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, savingOf(dryRun), secrets.All, func(c checkout) error {
 		if err := c.requireWhole(); err != nil {
 			return err
 		}
@@ -46,14 +47,15 @@ func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secr
 type Discarded struct {
 	AttemptID, Branch string
 	// Kept lists the refs that still reach the attempt's commits. Each ref
-	// follows the path of its repository.
+	// follows the path of its repository. In a dry run, the last part of a ref
+	// is * if the commit does not exist yet.
 	Kept []string
 }
 
 // Discard deletes an attempt with its folder, logs and branch. It first commits
 // uncommitted work, and keeps the commits under refs/deskhand/kept. The task
 // goes back to todo if it has no other attempt. Faults: attempt_running,
-// work_unsaved.
+// work_unsaved, branch_in_use.
 func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (done Discarded, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -66,11 +68,14 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 	if err := m.db.View(ctx, func(tx *store.Tx) error { return refuseCheckedOut(ctx, tx, c.ID) }); err != nil {
 		return done, err
 	}
-	if dryRun {
-		return done, c.tree.Discardable(ctx)
+	if err := c.tree.Unused(ctx); err != nil { // git does not delete such a branch
+		return done, err
 	}
-	m.stopDev(ctx, c.ID)
-	if err := m.saveAttempt(ctx, c); err != nil {
+	if !dryRun {
+		m.stopDev(ctx, c.ID)
+	}
+	loose, aside, err := m.saveAttempt(ctx, c, dryRun)
+	if done.Kept = unique(loose, aside); err != nil || dryRun {
 		return done, err
 	}
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
@@ -114,8 +119,14 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 	if err != nil {
 		return done, err
 	}
-	done.Kept, err = c.tree.SetBranchAside(ctx)
+	aside, err = c.tree.SetBranchAside(ctx)
+	done.Kept = unique(loose, aside)
 	return done, err
+}
+
+// unique returns sorted refs without duplicates.
+func unique(refs ...[]string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(refs...))))
 }
 
 // requireEnded returns a fault if a process of the attempt is queued or

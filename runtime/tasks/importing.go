@@ -1,11 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/imports"
@@ -32,8 +33,8 @@ type Imported struct {
 
 // Import creates a task for each item that has none, and updates the text of tasks whose
 // item changed, unless a person changed it here. An item that is done makes an untouched
-// task done. Importing the same items again changes nothing. A dry run only reports what
-// would happen.
+// task done. A new task gets its item's plan; later, only people plan it. Importing the
+// same items again changes nothing. A dry run only reports what would happen.
 func (m *Manager) Import(ctx context.Context, projectID string, items []imports.Item, dryRun bool) (done []Imported, err error) {
 	if projectID, err = parseID("project_id", projectID); err != nil {
 		return nil, err
@@ -54,7 +55,10 @@ func (m *Manager) Import(ctx context.Context, projectID string, items []imports.
 			}
 			done = append(done, one)
 		}
-		return nil
+		if dryRun {
+			return nil
+		}
+		return planImported(ctx, tx, projectID, done)
 	})
 	if err != nil {
 		return nil, err
@@ -62,10 +66,68 @@ func (m *Manager) Import(ctx context.Context, projectID string, items []imports.
 	return done, nil
 }
 
+// planImported plans the created tasks as their items are planned. It leaves out what a
+// plan cannot have: labels that are too long, and blockers that are unknown here or would
+// close a circle.
+func planImported(ctx context.Context, tx *store.Tx, projectID string, done []Imported) error {
+	tasks := make(map[string]string, len(done))
+	for _, i := range done {
+		if i.Outcome != ImportDeleted {
+			tasks[i.Key] = i.TaskID
+		}
+	}
+	plans, err := readPlans(ctx, tx, projectID)
+	if err != nil {
+		return err
+	}
+	for _, i := range done {
+		if i.Outcome != ImportCreated {
+			continue
+		}
+		p, err := (Plan{Priority: Priority(i.Priority)}).Check()
+		if err != nil {
+			p = Plan{}
+		}
+		for _, l := range i.Labels {
+			if one, err := (Plan{Labels: []string{l}}).Check(); err == nil && len(p.Labels) < maxLabels {
+				p.Labels = append(p.Labels, one.Labels...)
+			}
+		}
+		for _, key := range i.BlockedBy {
+			id := tasks[key]
+			if id == "" || id == i.TaskID || len(p.BlockedBy) == maxBlockers {
+				continue
+			}
+			if plans[i.TaskID] = (Plan{BlockedBy: append(slices.Clone(p.BlockedBy), id)}); circle(plans, i.TaskID) == nil {
+				p.BlockedBy = append(p.BlockedBy, id)
+			}
+		}
+		if p, err = p.Check(); err != nil {
+			return err
+		}
+		plans[i.TaskID] = p
+		if p.Priority == NormalPriority && len(p.Labels)+len(p.BlockedBy) == 0 {
+			continue
+		}
+		if err := writePlan(ctx, tx, Task{ID: i.TaskID, ProjectID: projectID, Status: statusOf(i.Item)}, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statusOf returns the status of a new task of an item.
+func statusOf(i imports.Item) Status {
+	if i.Done {
+		return Done
+	}
+	return Todo
+}
+
 func importItem(ctx context.Context, tx *store.Tx, projectID string, i imports.Item, n int, dryRun bool) (done Imported, err error) {
 	done = Imported{Item: i}
-	if id, ok := strings.CutPrefix(i.Key, "deskhand:"); ok { // a task of this project is not imported into it
-		if t, err := scanTask(tx.QueryRow(ctx, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ? AND t.project_id = ?", id, projectID)); err == nil {
+	if i.Exported != "" { // a task of this project is not imported into it
+		if t, err := scanTask(tx.QueryRow(ctx, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ? AND t.project_id = ?", i.Exported, projectID)); err == nil {
 			done.TaskID, done.Outcome = t.ID, ImportUnchanged
 			return done, nil
 		} else if !errors.Is(err, sql.ErrNoRows) {
@@ -129,10 +191,7 @@ func createImported(ctx context.Context, tx *store.Tx, projectID string, i *Impo
 	if err := checkText("description", i.Description, maxPrompt); err != nil {
 		return err
 	}
-	t := Task{ID: newID(), ProjectID: projectID, Title: i.Title, Description: i.Description, Status: Todo, Created: tx.Now, Updated: tx.Now}
-	if i.Done {
-		t.Status = Done
-	}
+	t := Task{ID: newID(), ProjectID: projectID, Title: i.Title, Description: i.Description, Status: statusOf(i.Item), Created: tx.Now, Updated: tx.Now}
 	i.TaskID = t.ID
 	_, err := tx.Exec(ctx, "INSERT INTO tasks (id, project_id, title, description, status, created_at, updated_at) VALUES ("+marks(7)+")",
 		t.ID, t.ProjectID, t.Title, t.Description, t.Status, millis(t.Created)-int64(n), millis(t.Updated))
@@ -159,17 +218,26 @@ func (m *Manager) Export(ctx context.Context, projectID string) (e imports.Expor
 		}
 		e = imports.Export{Format: imports.Format, Project: p.Name, Tasks: []imports.ExportTask{}}
 		list, err := all(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM tasks t WHERE t.project_id = ? ORDER BY t.created_at, t.id", projectID)
+		if err != nil {
+			return err
+		}
+		plans, err := readPlans(ctx, tx, projectID)
 		for _, t := range list {
 			if err != nil {
 				return err
 			}
 			var one imports.ExportTask
 			one, err = exportTask(ctx, tx, t)
+			one.Plan = exportPlan(plans[t.ID])
 			e.Tasks = append(e.Tasks, one)
 		}
 		return err
 	})
 	return e, err
+}
+
+func exportPlan(p Plan) imports.Plan {
+	return imports.Plan{Priority: cmp.Or(string(p.Priority), "normal"), Labels: append([]string{}, p.Labels...), BlockedBy: append([]string{}, p.BlockedBy...)}
 }
 
 func exportTask(ctx context.Context, tx *store.Tx, t Task) (one imports.ExportTask, err error) {

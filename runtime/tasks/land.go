@@ -42,9 +42,9 @@ type LandRequest struct {
 	NoHooks bool
 	// Secrets specifies which secrets may land.
 	Secrets Allowance
-	// DryRun computes the result without changing anything. If Save is also
-	// set, a dry run commits the attempt's uncommitted work, so that Plan stays
-	// valid.
+	// DryRun computes the result without changing anything. It takes
+	// uncommitted work into account. If Save is also set, a dry run commits
+	// that work, so that Plan stays valid.
 	DryRun, Save bool
 	// Plan is the plan of an earlier dry run. If it is not empty and the landing
 	// differs from it, Land returns plan_changed.
@@ -74,7 +74,7 @@ type Landed struct {
 // target_dirty, target_moved, untracked_in_the_way, land_held, plan_changed,
 // and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
-	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, savingOf(q.DryRun && !q.Save), q.Secrets.All, func(c checkout) error {
 		if err := errors.Join(c.requireWhole(), c.requireBranches()); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if done.Secrets, err = m.checkSecrets(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
 			return err
 		}
-		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
+		if err := errors.Join(c.tree.KeepModules(ctx), c.tree.KeepLanded(ctx, done.Heads)); err != nil {
 			return err
 		}
 		if err := m.move(ctx, &done.Landing, hooks); err != nil {
@@ -146,7 +146,7 @@ type UpdateRequest struct {
 // target.
 func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
 	how := q.How
-	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, savingOf(q.DryRun && !q.Save), false, func(c checkout) error {
 		if err := c.requireHere(); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 // If the attempt's branch was deleted after the landing, Undo restores it.
 // Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
-	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, leaveWork, false, func(c checkout) error {
 		if c.landed == nil {
 			return refuse(NothingToUndo, "check its status", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
 		}
@@ -191,7 +191,10 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 			return m.landedElsewhere(ctx, c)
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
-		back := reversed(c.landed.Moves)
+		if done.Moves, err = worktree.Placed(ctx, done.Moves); err != nil { // the person may have switched branches since
+			return err
+		}
+		back := reversed(done.Moves)
 		if err := worktree.Movable(ctx, back); err != nil {
 			if f := fault.Of(err); f != nil && f.Code == worktree.TargetMoved {
 				err = fault.New(f.Code, f.Message+", where the landing left it", "revert the commits of the landing there instead, with git revert")
@@ -235,11 +238,27 @@ func reversed(moves []worktree.Move) (back []worktree.Move) {
 	return back
 }
 
+// saving is what becomes of work that is not on an attempt's branch.
+type saving int
+
+const (
+	leaveWork   saving = iota
+	foreseeWork        // plan as if it were committed
+	commitWork
+)
+
+// savingOf returns how a run, or a dry run, treats such work.
+func savingOf(dryRun bool) saving {
+	if dryRun {
+		return foreseeWork
+	}
+	return commitWork
+}
+
 // withEndedAttempt calls do for an attempt without running processes, while no
-// other process creates or removes its folder. Unless dryRun is set, it first
-// commits work that is not on the branch. If secrets is true, it also commits
+// other process creates or removes its folder. If secrets is true, it also saves
 // work that looks like a secret.
-func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
+func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, save saving, secrets bool, do func(checkout) error) error {
 	broken, err := m.finishLandings(ctx)
 	if err != nil {
 		return err
@@ -256,7 +275,7 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.db.View(ctx, func(tx *store.Tx) error { return refuseCheckedOut(ctx, tx, c.ID) }); err != nil {
 		return err
 	}
-	if c.tree.Present(ctx) && !dryRun {
+	if save == commitWork && c.tree.Present(ctx) {
 		if _, err := m.Collect(ctx, c.ID, secrets); err != nil {
 			return err
 		}
@@ -269,7 +288,7 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.requireEnded(ctx, c); err != nil {
 		return err
 	}
-	if !dryRun {
+	if save == commitWork {
 		m.stopDev(ctx, c.ID) // it runs the agent's code
 		if err := m.ensureHostName(ctx); err != nil {
 			m.options.Log.Warn("other machines cannot name this one", "error", err)
@@ -277,6 +296,18 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	}
 	if c, err = m.reachable(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
 		return err
+	}
+	if save == foreseeWork && c.tree.Present(ctx) {
+		checks, err := m.checks(ctx, &c, secrets)
+		if err != nil {
+			return err
+		}
+		planned, done, err := c.tree.Foresee(ctx, checks...)
+		defer done()
+		if err != nil {
+			return heldIn(err, c.ID)
+		}
+		c.tree = planned
 	}
 	return do(c)
 }
@@ -350,7 +381,16 @@ func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktre
 // back reverts a landing.
 func (m *Manager) back(ctx context.Context, l *Landing) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, l.ID, LandingUndoing) }); err != nil {
+	if err := m.db.Update(ctx, func(tx *store.Tx) error {
+		data, err := json.Marshal(l.landingData) // with the folders in which the branches are now
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE landings SET data = ? WHERE id = ?", string(data), l.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("write landing: %w", err)
+		}
+		return setLanding(ctx, tx, l.ID, LandingUndoing)
+	}); err != nil {
 		return err
 	}
 	if err := worktree.Do(ctx, reversed(l.Moves), "deskhand: undo "+l.AttemptID); err != nil {
@@ -447,7 +487,7 @@ func (m *Manager) finishLandings(ctx context.Context) (broken []brokenLanding, e
 	ctx = access.Itself(ctx)
 	var begun []Landing
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
-		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)
+		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at", m.host)
 		return err
 	})
 	if err != nil {
@@ -495,10 +535,15 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 	return m.conclude(ctx, &l, not)
 }
 
+// forecastPatience is how long a status may take to find the conflicts of work
+// that is not on the branch.
+const forecastPatience = 2 * time.Second
+
 // distances compares an attempt's branch with its target, in the order of its
-// repositories. It returns nil if they cannot be compared, for example because
-// the branch was deleted.
-func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
+// repositories. If off is set, the conflicts are those of all work, also of work
+// that is not on the branch. It returns nil if they cannot be compared, for
+// example because the branch was deleted.
+func (m *Manager) distances(ctx context.Context, attemptID string, off bool) []worktree.Distance {
 	c, err := m.reachQuickly(ctx, attemptID)
 	if err != nil {
 		return nil
@@ -506,6 +551,21 @@ func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Di
 	all, err := c.tree.Distances(ctx, "")
 	if err != nil {
 		return nil
+	}
+	if !off || !c.tree.Present(ctx) {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, forecastPatience)
+	defer cancel()
+	planned, done, err := c.tree.Foresee(ctx)
+	defer done()
+	if err != nil {
+		return all
+	}
+	if would, err := planned.Distances(ctx, ""); err == nil {
+		for i := range all {
+			all[i].Conflicts = would[i].Conflicts
+		}
 	}
 	return all
 }

@@ -105,6 +105,28 @@ func TestUndoLeavesWhatSomebodyBuiltOn(t *testing.T) {
 	refused(t, "Undo", err, "target_moved")
 }
 
+// Whether the target was checked out when the work landed does not matter for an undo.
+func TestUndoAfterThePersonSwitchedBranches(t *testing.T) {
+	d := openAs(t, settings{})
+	s := d.ended(d.start("write a.txt one").AttemptID)
+	before := git(t, d.repo.Path, "rev-parse", "main")
+	for _, c := range []struct{ land, undo string }{{"other", "main"}, {"main", "other"}} {
+		git(t, d.repo.Path, "checkout", "-q", "-B", c.land)
+		if _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.Merge}); err != nil {
+			t.Fatal(err)
+		}
+		git(t, d.repo.Path, "checkout", "-q", c.undo)
+		for _, dry := range []bool{true, false} {
+			if _, err := d.Undo(t.Context(), s.ID, dry); err != nil {
+				t.Fatalf("landed on %s, undone on %s, dry run %v: %v", c.land, c.undo, dry, err)
+			}
+		}
+		if now := git(t, d.repo.Path, "rev-parse", "main"); now != before || git(t, d.repo.Path, "status", "--porcelain") != "" {
+			t.Errorf("landed on %s, undone on %s: main is at %s, was at %s; %s", c.land, c.undo, now, before, git(t, d.repo.Path, "status", "--porcelain"))
+		}
+	}
+}
+
 func TestUpdateBringsTheTargetIn(t *testing.T) {
 	for _, how := range []worktree.How{worktree.Merge, worktree.Rebase} {
 		t.Run(string(how), func(t *testing.T) {
@@ -328,6 +350,37 @@ func TestABrokenLandingStopsOnlyItsOwnRepository(t *testing.T) {
 	}
 	if _, err := d.Undo(t.Context(), broken.ID, false); err != nil {
 		t.Errorf("the repository is back, but the landing cannot be undone: %v", err)
+	}
+}
+
+// Landings that cannot be completed do not keep others from being completed, however many
+// they are. Only the 100 oldest were looked at.
+func TestALandingBehindManyBrokenOnesIsFinished(t *testing.T) {
+	d := openAs(t, settings{})
+	a := d.ended(d.start("write a.txt one").AttemptID)
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: a.ID, How: worktree.FastForward}); err != nil {
+		t.Fatal(err)
+	}
+	gone := fmt.Sprintf(`{"moves":[{"repo":"gone","path":%q,"branch":"main","before":"1","after":"2"}]}`, filepath.Join(t.TempDir(), "gone"))
+	if err := d.db.Update(t.Context(), func(tx *store.Tx) error { // as if processes had died
+		_, err := tx.Exec(t.Context(), "UPDATE landings SET state = 'begun'")
+		for n := range 101 {
+			_, e := tx.Exec(t.Context(), `INSERT INTO landings (id, attempt_id, kind, host, state, data, created_at, updated_at)
+				SELECT ?, ?, kind, host, 'begun', ?, 1, 1 FROM landings WHERE attempt_id = ?`, fmt.Sprint("broken", n), fmt.Sprintf("0197f3a4-5b6c-7d8e-9f00-%012d", n), gone, a.ID)
+			err = errors.Join(err, e)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sweep(t.Context()); err == nil {
+		t.Error("a sweep did not report the broken landings")
+	}
+	var state string
+	if err := d.db.View(t.Context(), func(tx *store.Tx) error {
+		return tx.QueryRow(t.Context(), "SELECT state FROM landings WHERE attempt_id = ?", a.ID).Scan(&state)
+	}); err != nil || state != string(LandingDone) {
+		t.Errorf("the landing is %s, %v", state, err)
 	}
 }
 

@@ -21,27 +21,44 @@ func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, err
 	if err != nil {
 		return Project{}, Repo{}, err
 	}
-	var repos []Repo
-	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
-		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos r
-			WHERE COALESCE((SELECT p.path FROM repo_places p WHERE p.repo_id = r.id AND p.host = ?), path) = ? AND removed = 0
-			ORDER BY (SELECT COUNT(*) FROM repos o WHERE o.project_id = r.project_id AND o.removed = 0), created_at, id LIMIT 1`, m.host, found.Path)
-		return errors.Join(err, reposAt(ctx, tx, repos, m.host))
-	})
-	if err != nil {
-		return Project{}, Repo{}, err
+	p, r, err := m.projectWith(ctx, found.Path)
+	if err != nil || p.ID != "" {
+		return p, r, err
 	}
-	if len(repos) > 0 {
-		p, err := m.project(ctx, repos[0].ProjectID)
-		return p, repos[0], err
-	}
-	p, r, err := m.AddRepo(ctx, filepath.Base(found.Path), Repo{Path: found.Path})
+	p, r, err = m.AddRepo(ctx, filepath.Base(found.Path), Repo{Path: found.Path})
 	if f := fault.Of(err); f == nil || !slices.Contains([]string{RepositoryConflict, InvalidArgument}, f.Code) {
 		return p, r, err
 	}
 	// Another repository has a project with that name, or the folder's name is
 	// not valid.
 	return m.AddRepo(ctx, worktree.Slug(filepath.Base(found.Path))+"-"+newID()[:8], Repo{Path: found.Path, Name: worktree.Slug(filepath.Base(found.Path))})
+}
+
+// ProjectOf is like ProjectAt, but creates nothing: if no project contains the
+// repository, it returns the zero project.
+func (m *Manager) ProjectOf(ctx context.Context, dir string) (Project, error) {
+	found, err := worktree.Inspect(ctx, dir)
+	if err != nil {
+		return Project{}, err
+	}
+	p, _, err := m.projectWith(ctx, found.Path)
+	return p, err
+}
+
+// projectWith returns the project for a repository's path, or the zero project.
+func (m *Manager) projectWith(ctx context.Context, path string) (Project, Repo, error) {
+	var repos []Repo
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos r
+			WHERE COALESCE((SELECT p.path FROM repo_places p WHERE p.repo_id = r.id AND p.host = ?), path) = ? AND removed = 0
+			ORDER BY (SELECT COUNT(*) FROM repos o WHERE o.project_id = r.project_id AND o.removed = 0), created_at, id LIMIT 1`, m.host, path)
+		return errors.Join(err, reposAt(ctx, tx, repos, m.host))
+	})
+	if err != nil || len(repos) == 0 {
+		return Project{}, Repo{}, err
+	}
+	p, err := m.project(ctx, repos[0].ProjectID)
+	return p, repos[0], err
 }
 
 func (m *Manager) project(ctx context.Context, id string) (p Project, err error) {

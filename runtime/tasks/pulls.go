@@ -61,7 +61,7 @@ type Pulled struct {
 // Afterwards, the task is in review. Faults: those of [Manager.Land] except
 // conflicts, remote_missing, push_refused and those of [forge.Client.Open].
 func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
-	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, savingOf(q.DryRun && !q.Save), q.Secrets.All, func(c checkout) error {
 		if err := c.requireWhole(); err != nil {
 			return err
 		}

@@ -9,16 +9,23 @@ import (
 )
 
 // Resolve asks an attempt's agent, in a follow-up, to resolve the conflicts
-// with the target in its worktree. If there are no conflicts, it sends nothing,
-// and the follow-up is empty. Faults: those of [Manager.FollowUp],
+// with the target in its worktree. It first commits uncommitted work, because
+// git does not merge into it; if secrets is true, also work that looks like a
+// secret. If there are no conflicts, it sends nothing, and the follow-up is
+// empty. Faults: those of [Manager.FollowUp] and [Manager.Collect],
 // branch_missing.
-func (m *Manager) Resolve(ctx context.Context, attemptID, into string) (f FollowUp, conflicts []string, err error) {
+func (m *Manager) Resolve(ctx context.Context, attemptID, into string, secrets bool) (f FollowUp, conflicts []string, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return f, nil, err
 	}
 	if err := m.requireEnded(ctx, c); err != nil {
 		return f, nil, err
+	}
+	if c.tree.Present(ctx) {
+		if _, err := m.Collect(ctx, c.ID, secrets); err != nil {
+			return f, nil, err
+		}
 	}
 	distances, err := c.tree.Distances(ctx, into)
 	if err != nil {

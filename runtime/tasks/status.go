@@ -29,7 +29,7 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 		s.Work = m.refreshWork(ctx, attemptID, s.Work)
 	}
 	if s.State != Running && s.State != Idle {
-		s.Distances = m.distances(ctx, attemptID)
+		s.Distances = m.distances(ctx, attemptID, s.Work.State == OffBranch)
 	}
 	if err := m.noteAway(ctx, &s); err != nil {
 		return AttemptStatus{}, err

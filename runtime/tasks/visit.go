@@ -25,7 +25,7 @@ type Visited struct {
 // continue until [Manager.Release]. Faults: attempt_running, branch_checked_out, and
 // those of [worktree.Tree.Visits].
 func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
-	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, savingOf(dryRun), false, func(c checkout) error {
 		if err := c.requireHere(); err != nil {
 			return err
 		}

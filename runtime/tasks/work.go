@@ -173,14 +173,32 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return err
 	})
 	if err != nil {
-		if f := fault.Of(err); f != nil && f.Code == CommitHeld {
-			return done, f.WithCase("", "attempt", c.ID)
-		}
-		return done, err
+		return done, heldIn(err, c.ID)
 	}
 	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, currentWork(ctx, c.tree, nil)
 	m.share(ctx, c)
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
+}
+
+// heldIn adds the attempt to the fault commit_held.
+func heldIn(err error, attemptID string) error {
+	if f := fault.Of(err); f != nil && f.Code == CommitHeld {
+		return f.WithCase("", "attempt", attemptID)
+	}
+	return err
+}
+
+// checks returns the checks that a commit of an attempt's work has to pass. If
+// secrets is true, there are none.
+func (m *Manager) checks(ctx context.Context, c *checkout, secrets bool) ([]worktree.Check, error) {
+	if secrets {
+		return nil, nil
+	}
+	p, err := m.newestProcess(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	return []worktree.Check{m.secretFinder(*c, p)}, m.loadAllowed(ctx, c)
 }
 
 // secretFinder returns a check for the secrets of an attempt that this process

@@ -57,6 +57,9 @@ func discardLines(all []tasks.Discarded, dryRun bool) string {
 	var text strings.Builder
 	for _, d := range all {
 		fmt.Fprintf(&text, "%s  %s\n", brief(contract.UUID(d.AttemptID)), word)
+		if dryRun {
+			fmt.Fprintf(&text, "  its folder, its logs and branch %s would be deleted\n", d.Branch)
+		}
 		for _, k := range d.Kept {
 			fmt.Fprintf(&text, "  commits kept: %s\n", k)
 		}
@@ -74,6 +77,7 @@ func (c *Command) Pick(ctx context.Context, prefix string, q tasks.LandRequest, 
 	if err != nil {
 		return err
 	}
+	c.Knows("attempt", id)
 	q.AttemptID = id
 	dry := q
 	dry.DryRun = true

@@ -91,6 +91,9 @@ func (c *Command) project(ctx context.Context, given string) (string, error) {
 	case len(page.Projects) == 1:
 		return page.Projects[0].ID, nil
 	}
+	if p, err := c.Manager.ProjectOf(ctx, "."); err == nil && p.ID != "" {
+		return p.ID, nil
+	}
 	var names []string
 	for _, p := range page.Projects {
 		names = append(names, p.Name)

@@ -13,13 +13,13 @@ import (
 )
 
 // resolve hands an attempt's conflicts to its agent and follows the run to its end. sent
-// is false if there are no conflicts.
-func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, err error) {
+// is false if there are no conflicts. secrets is as in [tasks.Manager.Resolve].
+func (c *Command) resolve(ctx context.Context, prefix, into string, secrets bool) (sent bool, err error) {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
 		return false, err
 	}
-	_, conflicts, err := c.Manager.Resolve(ctx, id, into)
+	_, conflicts, err := c.Manager.Resolve(ctx, id, into, secrets)
 	if err != nil || len(conflicts) == 0 {
 		return false, err
 	}
@@ -34,7 +34,7 @@ func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, 
 // ResolveOrUpdate hands an attempt's conflicts to its agent, which merges the target
 // branch. If there are no conflicts, ResolveOrUpdate merges the branch itself.
 func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktree.How) error {
-	if sent, err := c.resolve(ctx, prefix, ""); sent || err != nil {
+	if sent, err := c.resolve(ctx, prefix, "", false); sent || err != nil {
 		return err
 	}
 	return c.Update(ctx, prefix, how, false)
@@ -46,7 +46,7 @@ func (c *Command) ResolveAndLand(ctx context.Context, prefix string, q tasks.Lan
 	if !yes && !console.OnTerminal(c.Stdin) { // fail before the agent does work that cannot land
 		return fault.Misuse("landing a resolved conflict needs your confirmation, and there is no terminal", "pass --yes")
 	}
-	sent, err := c.resolve(ctx, prefix, q.Into)
+	sent, err := c.resolve(ctx, prefix, q.Into, q.Secrets.All)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}

@@ -131,16 +131,10 @@ func shellWords(v any) string {
 		if !ok {
 			return ""
 		}
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }) {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		words[i] = word
+		words[i] = textutil.ShellWord(word)
 	}
 	return strings.Join(words, " ")
 }
-
-// plainInShell lists the characters that a shell does not interpret.
-const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:@%,"
 
 // difference shows a replacement line by line, without context.
 func difference(before, after string) string {

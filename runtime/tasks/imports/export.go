@@ -20,6 +20,7 @@ type ExportTask struct {
 	Status      string    `json:"status"`
 	Created     time.Time `json:"created_at"`
 	Updated     time.Time `json:"updated_at"`
+	Plan
 	// Source is the key of the item that the task was imported from, or empty.
 	Source   string          `json:"source,omitempty"`
 	Attempts []ExportAttempt `json:"attempts"` // newest first

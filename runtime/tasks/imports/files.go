@@ -17,6 +17,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
+// beadsPriorities has the words for the priorities 0 to 4 of beads.
+var beadsPriorities = []string{"urgent", "high", "normal", "low", "low"}
+
 // beads reads the export of beads: one issue a line.
 func beads(path string, data []byte) (items []Item, err error) {
 	for n, line := range bytes.Split(data, []byte("\n")) {
@@ -32,6 +35,12 @@ func beads(path string, data []byte) (items []Item, err error) {
 			Notes       string  `json:"notes"`
 			Status      string  `json:"status"`
 			External    *string `json:"external_ref"`
+			Priority    *int    `json:"priority"`
+			Labels      []string
+			Waits       []struct {
+				On   string `json:"depends_on_id"`
+				Kind string `json:"type"`
+			} `json:"dependencies"`
 		}
 		if err := json.Unmarshal(line, &b); err != nil || b.ID == "" && b.Title != "" {
 			return nil, fault.New(Unreadable, fmt.Sprintf("%s:%d is not an issue of beads", path, n+1), "export it again with bd export")
@@ -49,7 +58,16 @@ func beads(path string, data []byte) (items []Item, err error) {
 		if b.External != nil && *b.External != "" {
 			place += ", " + *b.External
 		}
-		items = append(items, Item{Key: "beads:" + b.ID, Title: b.Title, Description: from(text, place), Done: b.Status == "closed"})
+		p := Plan{Labels: b.Labels}
+		if b.Priority != nil {
+			p.Priority = beadsPriorities[max(0, min(*b.Priority, len(beadsPriorities)-1))]
+		}
+		for _, d := range b.Waits {
+			if d.Kind == "blocks" {
+				p.BlockedBy = append(p.BlockedBy, "beads:"+d.On)
+			}
+		}
+		items = append(items, Item{Key: "beads:" + b.ID, Title: b.Title, Description: from(text, place), Done: b.Status == "closed", Plan: p})
 	}
 	return items, nil
 }
@@ -90,15 +108,38 @@ func backlog(name string, data []byte) (i Item, ok bool) {
 		return i, false
 	}
 	var head struct {
-		ID     string `yaml:"id"`
-		Title  string `yaml:"title"`
-		Status string `yaml:"status"`
+		ID           string `yaml:"id"`
+		Title        string `yaml:"title"`
+		Status       string `yaml:"status"`
+		Labels       words  `yaml:"labels"`
+		Dependencies words  `yaml:"dependencies"`
+		Priority     string `yaml:"priority"`
 	}
 	if yaml.Unmarshal(m[1], &head) != nil || head.ID == "" {
 		return i, false
 	}
 	done := strings.EqualFold(head.Status, "done")
-	return Item{Key: "backlog:" + strings.ToLower(head.ID), Title: head.Title, Description: from(string(m[2]), "Backlog.md "+head.ID+", "+name), Done: done}, true
+	key := func(id string) string { return "backlog:" + strings.ToLower(id) }
+	p := Plan{Labels: head.Labels, Priority: strings.ToLower(head.Priority)}
+	if p.Priority == "medium" {
+		p.Priority = "normal"
+	}
+	for _, id := range head.Dependencies {
+		p.BlockedBy = append(p.BlockedBy, key(id))
+	}
+	return Item{Key: key(head.ID), Title: head.Title, Description: from(string(m[2]), "Backlog.md "+head.ID+", "+name), Done: done, Plan: p}, true
+}
+
+// words is a list in YAML. Anything else is an empty list.
+type words []string
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (w *words) UnmarshalYAML(n *yaml.Node) error {
+	var list []string
+	if n.Decode(&list) == nil {
+		*w = list
+	}
+	return nil
 }
 
 var listItem = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\s*)(?:[-*+]|\d+[.)])\s+\[([ xX-])\]\s+(.+)$`) })

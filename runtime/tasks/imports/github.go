@@ -25,6 +25,20 @@ type issue struct {
 	URL    string          `json:"url"`
 	Page   string          `json:"html_url"`
 	Pull   json.RawMessage `json:"pull_request"`
+	Labels []label         `json:"labels"`
+}
+
+// label is a label's name. GitHub sends an object with the name, or only the name.
+type label string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *label) UnmarshalJSON(data []byte) error {
+	var whole struct{ Name label }
+	if json.Unmarshal(data, &whole) == nil {
+		*l = whole.Name
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(l))
 }
 
 func itemsOf(host, repo string, issues []issue) (items []Item) {
@@ -32,7 +46,11 @@ func itemsOf(host, repo string, issues []issue) (items []Item) {
 		if i.Number <= 0 || len(i.Pull) > 0 {
 			continue
 		}
-		items = append(items, Item{Key: fmt.Sprintf("%s/%s#%d", host, strings.ToLower(repo), i.Number), Title: i.Title,
+		var p Plan
+		for _, l := range i.Labels {
+			p.Labels = append(p.Labels, string(l))
+		}
+		items = append(items, Item{Plan: p, Key: fmt.Sprintf("%s/%s#%d", host, strings.ToLower(repo), i.Number), Title: i.Title,
 			Description: from(i.Body, fmt.Sprintf("https://%s/%s/issues/%d", host, repo, i.Number)), Done: strings.EqualFold(i.State, "closed")})
 	}
 	return items
@@ -62,7 +80,7 @@ const readTime = 2 * time.Minute
 func (s Source) gh(ctx context.Context, host, repo string) (issues []issue, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.Program, "issue", "list", "--repo", host+"/"+repo, "--state", s.state(), "--limit", fmt.Sprint(maxItems), "--json", "number,title,body,state,url")
+	cmd := exec.CommandContext(ctx, s.Program, "issue", "list", "--repo", host+"/"+repo, "--state", s.state(), "--limit", fmt.Sprint(maxItems), "--json", "number,title,body,state,url,labels")
 	var said textutil.Tail
 	said.Max = 4 << 10
 	cmd.Stderr, cmd.WaitDelay = &said, time.Second

@@ -36,6 +36,18 @@ type Item struct {
 	// Description ends with a line that names where the item is.
 	Description string
 	Done        bool
+	// Plan is how the other tool plans the item.
+	Plan
+	// Exported is the ID of the task that deskhand exported, or empty.
+	Exported string
+}
+
+// Plan is how an item is planned.
+type Plan struct {
+	Priority string   `json:"priority"` // urgent, high, normal or low
+	Labels   []string `json:"labels"`
+	// BlockedBy has the keys of items that have to end first; in an export, task IDs.
+	BlockedBy []string `json:"blocked_by"`
 }
 
 // Source is where to read.
@@ -61,6 +73,7 @@ const (
 	maxItems       = 2000
 	maxTitle       = 300    // characters
 	maxDescription = 60_000 // bytes
+	maxLabels      = 100    // of an item
 )
 
 // Faults.
@@ -206,6 +219,10 @@ func (s Source) kept(items []Item, err error) ([]Item, error) {
 		if i.Title == "" || i.Key == "" {
 			continue
 		}
+		i.Labels = slices.Clone(i.Labels[:min(len(i.Labels), maxLabels)])
+		for n, l := range i.Labels {
+			i.Labels[n] = textutil.OneLine(textutil.Plain(valid(l)))
+		}
 		if n, known := at[i.Key]; known {
 			kept[n] = i
 			continue
@@ -254,8 +271,21 @@ func exported(path string, data []byte) (items []Item, err error) {
 	if err := json.Unmarshal(data, &e); err != nil || e.Format != Format {
 		return nil, fault.New(Unreadable, path+" is not an export by deskhand", "")
 	}
+	keys := map[string]string{}
 	for _, t := range e.Tasks {
-		items = append(items, Item{Key: "deskhand:" + t.ID, Title: t.Title, Description: from(t.Description, "deskhand task "+t.ID), Done: t.Status == "done" || t.Status == "cancelled"})
+		i := Item{Exported: t.ID, Key: t.Source, Title: t.Title, Description: t.Description, Done: t.Status == "done" || t.Status == "cancelled", Plan: t.Plan}
+		if i.Key == "" {
+			i.Key, i.Description = "deskhand:"+t.ID, from(t.Description, "deskhand task "+t.ID)
+		}
+		keys[t.ID] = i.Key
+		items = append(items, i)
+	}
+	for n, i := range items {
+		var blockers []string
+		for _, id := range i.BlockedBy {
+			blockers = append(blockers, keys[id])
+		}
+		items[n].BlockedBy = blockers
 	}
 	return items, nil
 }

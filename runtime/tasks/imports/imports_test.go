@@ -45,15 +45,20 @@ func shown(items []Item) string {
 func TestBeads(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, ".beads", "issues.jsonl"), `{"id":"bd-1","title":"First\nline","description":"Do it.","design":"So.","status":"open","external_ref":"gh-9"}
+{"id":"bd-4","title":"Planned","status":"open","priority":0,"labels":["ui","a\u202eb"],"dependencies":[{"issue_id":"bd-4","depends_on_id":"bd-1","type":"blocks"},{"issue_id":"bd-4","depends_on_id":"bd-2","type":"related"}]}
 {"id":"bd-2","title":"Second","status":"closed"}
 
 {"id":"bd-1","title":"First again","status":"in_progress"}
 {"id":"bd-3","title":"","status":"open"}
 `)
-	if got, want := shown(readAll(t, Source{Place: dir})), "beads:bd-1|First again|Imported from beads bd-1|false\n"; got != want {
+	open := readAll(t, Source{Place: dir})
+	if got, want := shown(open), "beads:bd-1|First again|Imported from beads bd-1|false\nbeads:bd-4|Planned|Imported from beads bd-4|false\n"; got != want {
 		t.Errorf("got %s want %s", got, want)
 	}
-	if got := readAll(t, Source{Place: filepath.Join(dir, ".beads"), Closed: true}); len(got) != 2 || !got[1].Done {
+	if got, want := fmt.Sprint(open[1].Plan), "{urgent [ui a\ufffdb] [beads:bd-1]}"; got != want {
+		t.Errorf("plan %s, want %s", got, want)
+	}
+	if got := readAll(t, Source{Place: filepath.Join(dir, ".beads"), Closed: true}); len(got) != 3 || !got[2].Done {
 		t.Errorf("with closed ones: %s", shown(got))
 	}
 	_, err := Read(t.Context(), Source{Place: put(t, filepath.Join(dir, "broken.jsonl"), "{\"id\":\"a\",\"title\":\"b\"}\nnot json\n")})
@@ -64,7 +69,7 @@ func TestBeads(t *testing.T) {
 
 func TestBacklog(t *testing.T) {
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "backlog", "tasks", "task-7 - Add.md"), "---\nid: task-7\ntitle: \"Add: search\"\nstatus: To Do\n---\n\n## Description\n\nFind things.\n")
+	put(t, filepath.Join(dir, "backlog", "tasks", "task-7 - Add.md"), "---\nid: task-7\ntitle: \"Add: search\"\nstatus: To Do\npriority: Medium\nlabels: [search, ui]\ndependencies:\n  - TASK-1\n---\n\n## Description\n\nFind things.\n")
 	put(t, filepath.Join(dir, "backlog", "completed", "task-1 - Old.md"), "---\r\nid: TASK-1\r\ntitle: Old\r\nstatus: Done\r\n---\r\n")
 	put(t, filepath.Join(dir, "backlog", "tasks", "notes.md"), "# no front matter\n")
 	secret := put(t, filepath.Join(t.TempDir(), "secret.md"), "---\nid: x\ntitle: a secret\n---\n")
@@ -74,6 +79,9 @@ func TestBacklog(t *testing.T) {
 	want := "backlog:task-7|Add: search|## Description//Find things.//Imported from Backlog.md task-7, task-7 - Add.md|false\n"
 	if got := shown(readAll(t, Source{Place: dir})); got != want {
 		t.Errorf("got %s want %s", got, want)
+	}
+	if got, want := fmt.Sprint(readAll(t, Source{Place: dir})[0].Plan), "{normal [search ui] [backlog:task-1]}"; got != want {
+		t.Errorf("plan %s, want %s", got, want)
 	}
 	if got := readAll(t, Source{Place: filepath.Join(dir, "backlog"), Closed: true}); len(got) != 2 || got[1].Key != "backlog:task-1" || !got[1].Done {
 		t.Errorf("with done ones: %s", shown(got))
@@ -112,11 +120,14 @@ func TestGitHubOverREST(t *testing.T) {
 			}
 			return 200, "[" + strings.Join(list, ",") + "]"
 		}
-		return 200, `[{"number":101,"title":"Last","body":"Text","state":"closed"},{"number":102,"title":"A pull request","state":"open","pull_request":{"url":"x"}}]`
+		return 200, `[{"number":101,"title":"Last","body":"Text","state":"closed","labels":[{"name":"bug"},"good first issue"]},{"number":102,"title":"A pull request","state":"open","pull_request":{"url":"x"}}]`
 	})}
 	got := readAll(t, Source{Place: "https://github.com/Acme/Shop/issues", Closed: true, Client: client, Token: func(_ context.Context, host string) (string, error) { return "for-" + host, nil }})
 	if len(got) != 101 || got[0].Key != "github.com/acme/shop#1" || got[100].Description != "Text\n\nImported from https://github.com/Acme/Shop/issues/101" || !got[100].Done {
 		t.Errorf("%d items, the last %+v", len(got), got[len(got)-1])
+	}
+	if l := got[100].Labels; len(l) != 2 || l[0] != "bug" || l[1] != "good first issue" {
+		t.Errorf("labels %q", l)
 	}
 	if len(asked) != 2 || !strings.HasPrefix(asked[0], "https://api.github.com/repos/Acme/Shop/issues?state=all&per_page=100&") || !strings.HasSuffix(asked[0], "Bearer for-github.com") {
 		t.Errorf("asked %q", asked)
@@ -142,7 +153,7 @@ func TestGitHubWithGh(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	asked, err := os.ReadFile(filepath.Join(dir, "asked"))
-	if err != nil || string(asked) != "issue list --repo github.com/acme/shop --state open --limit 2000 --json number,title,body,state,url\n" {
+	if err != nil || string(asked) != "issue list --repo github.com/acme/shop --state open --limit 2000 --json number,title,body,state,url,labels\n" {
 		t.Errorf("gh was asked %q, %v", asked, err)
 	}
 	put(t, filepath.Join(dir, "broken"), "")

@@ -36,8 +36,12 @@ func (t Tree) ref(r Repo) string {
 	return "refs/heads/" + t.Branch
 }
 
-// Tip returns the last commit of the attempt's work in a repository.
+// Tip returns the last commit of the attempt's work in a repository. After
+// [Tree.Foresee], it may be a commit that only a plan uses.
 func (t Tree) Tip(ctx context.Context, r Repo) (string, error) {
+	if f, ok := t.foreseen[r.Name]; ok {
+		return f.head, nil
+	}
 	return revision(ctx, r.Path, t.ref(r))
 }
 

@@ -68,9 +68,10 @@ func (f *findings) and(more findings) {
 	f.found, f.allowed = another(f.found, more.found), another(f.allowed, more.allowed)
 }
 
-// checked returns a fault if a check finds something in the added lines.
-func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
-	f, err := t.scan(t.in(ctx, r), r.Name, checks, "diff", "--cached")
+// checked returns a fault if a check finds something in the lines that the index
+// adds to the commit head.
+func (t Tree) checked(in gitIn, r Repo, head string, checks []Check) error {
+	f, err := t.scan(in, r.Name, checks, "diff", "--cached", head)
 	if err != nil {
 		return fmt.Errorf("check what would be committed in %s: %w", r.Name, err)
 	}

@@ -53,16 +53,17 @@ func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
 	}
-	if err := stage(ctx, dir, r.Copied); err != nil {
+	in := t.in(ctx, r)
+	if err := stage(in, r.Copied); err != nil {
 		return false, fmt.Errorf("stage changes of %s: %w", r.Name, err)
 	}
-	if err := t.checked(ctx, r, checks); err != nil {
+	if err := t.checked(in, r, "HEAD", checks); err != nil {
 		return false, err
 	}
-	if _, err := run(inTree(ctx, dir, "diff", "--cached", "--quiet", "--no-ext-diff")); err == nil {
+	if _, err := run(in("diff", "--cached", "--quiet", "--no-ext-diff")); err == nil {
 		return restored, nil
 	}
-	cmd := inTree(ctx, dir, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--file=-")
+	cmd := in("commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--file=-")
 	cmd.Stdin = strings.NewReader(subject(message))
 	cmd.Env = append(cmd.Env, identity(ctx, dir)...)
 	if _, err := run(cmd); err != nil {
@@ -100,17 +101,17 @@ func (t Tree) onBranch(ctx context.Context, r Repo) error {
 // other. "git add" also refuses files whose folder has become a link, and files
 // that a sparse checkout leaves out. If the agent has added a file in without,
 // stage removes it from the index.
-func stage(ctx context.Context, dir string, without []string) error {
-	differ, err := run(inTree(ctx, dir, "diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"))
+func stage(in gitIn, without []string) error {
+	differ, err := run(in("diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"))
 	if err != nil {
 		return err
 	}
-	there, _, err := untracked(ctx, dir, nil)
+	there, _, err := untracked(in)
 	if err != nil {
 		return err
 	}
 	there = slices.DeleteFunc(there, func(name string) bool { return slices.Contains(without, name) })
-	gone, err := staged(ctx, dir, without)
+	gone, err := staged(in, without)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func stage(ctx context.Context, dir string, without []string) error {
 			continue
 		}
 		args := append(append([]string{"update-index"}, step.how...), "-z", "--stdin")
-		if _, err := feed(inTree(ctx, dir, args...), step.names); err != nil {
+		if _, err := feed(in(args...), step.names); err != nil {
 			return err
 		}
 	}
@@ -138,12 +139,12 @@ func stage(ctx context.Context, dir string, without []string) error {
 }
 
 // staged returns the names that are in the index but in no commit.
-func staged(ctx context.Context, dir string, names []string) ([]string, error) {
+func staged(in gitIn, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	args := append([]string{"diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "--ignore-submodules=all", "-z", "--"}, names...)
-	out, err := run(inTree(ctx, dir, args...))
+	out, err := run(in(args...))
 	return fields(out), err
 }
 

@@ -89,7 +89,9 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	if r.Cloned {
 		into = "refs/remotes/origin/"
 	}
-	if d.Tip, err = revision(ctx, r.Path, into+d.Target); err != nil {
+	if f, ok := t.foreseen[r.Name]; ok && d.Target == t.Branch {
+		d.Tip = f.head
+	} else if d.Tip, err = revision(ctx, r.Path, into+d.Target); err != nil {
 		return d, absent(err, NotFound, fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another branch, or create this one: git branch "+d.Target, TargetMissing, "branch", d.Target)
 	}
 	out, err := git(ctx, r.Path, "rev-list", "--left-right", "--count", d.Head+"..."+d.Tip)
@@ -196,7 +198,7 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 			continue
 		}
 		r := t.Repos[i]
-		dir, err := checkedOut(ctx, r.Path, d.Target)
+		dir, err := t.checkedOut(ctx, r, d.Target)
 		if err != nil {
 			return l, err
 		}
@@ -215,7 +217,7 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 	if len(l.Moves) == 0 {
 		return l, fault.New(NothingToLand, fmt.Sprintf("%s already contains all of %s", l.Distances[0].Target, t.Branch), "check what the attempt has changed")
 	}
-	return l, Movable(ctx, l.Moves)
+	return l, t.movable(ctx, l.Moves)
 }
 
 // Update plans the update of the branch with its target's commits. how must be
@@ -245,7 +247,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 		if err != nil {
 			return l, err
 		}
-		dir, err := checkedOut(ctx, r.Path, t.Branch)
+		dir, err := t.checkedOut(ctx, r, t.Branch)
 		if err != nil {
 			return l, err
 		}
@@ -254,7 +256,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 	if len(l.Moves) == 0 {
 		return l, fault.New(NothingToUpdate, fmt.Sprintf("%s already contains all of %s", t.Branch, l.Distances[0].Target), "check the attempt's status")
 	}
-	return l, Movable(ctx, l.Moves)
+	return l, t.movable(ctx, l.Moves)
 }
 
 // updatedHead returns the commit that the branch has after the update.
@@ -365,7 +367,7 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	out, err := run(cmd)
 	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
 		return "", fault.New(NotSigned, fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
-			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; signing programs are used only if your own git configuration names them")
+			"find out why with: echo test | git -C "+textutil.ShellWord(r.Path)+" commit-tree -S HEAD^{tree}; signing programs are used only if your own git configuration names them")
 	}
 	if err != nil {
 		return "", fmt.Errorf("commit in %s: %w", r.Name, err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // diverged returns an attempt at some repositories. Its branch has two commits in each,
@@ -82,6 +84,62 @@ func TestLandBringsTheWorkOntoTheTarget(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A hint can be pasted into a shell, also for a path with spaces.
+func TestAHintQuotesPaths(t *testing.T) {
+	private(t)
+	repo := repository(t, "my shop")
+	tree := diverged(t, repo)
+	put(t, filepath.Join(repo, "readme.md"), "mine\n")
+	_, err := tree.Land(t.Context(), Merge, "", Author{Message: "m"})
+	wantFault(t, "Land", err, "target_dirty")
+	if hint := fault.Of(err).Hint; !strings.Contains(hint, "git -C '"+repo+"' stash") {
+		t.Errorf("the hint is %s", hint)
+	}
+}
+
+// A landed submodule can be checked out, and the landing can be undone: its commits were
+// only in the attempt's folder, and the checkout then counted as changed.
+func TestLandWithASubmodule(t *testing.T) {
+	private(t)
+	t.Setenv("GIT_ALLOW_PROTOCOL", "file")
+	library, repo := repository(t, "library"), repository(t, "app")
+	shell(t, repo, "submodule", "--quiet", "add", library, "libs/sub")
+	shell(t, repo, "commit", "-q", "-m", "submodule")
+	tree := attempt(t, repo)
+	dir := filepath.Join(tree.Dir, "app")
+	shell(t, dir, "submodule", "--quiet", "update", "--init")
+	made := commitIn(t, filepath.Join(dir, "libs", "sub"), "a.txt")
+	if n, err := tree.Commit(t.Context(), "work"); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	l, err := tree.Land(t.Context(), Squash, "", Author{Message: "m"})
+	if err == nil {
+		err = tree.KeepModules(t.Context())
+	}
+	if err == nil {
+		err = Do(t.Context(), l.Moves, "land")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Movable(t.Context(), []Move{l.Moves[0].Back()}); err != nil {
+		t.Errorf("an undo before git submodule update: %v", err)
+	}
+	os.RemoveAll(tree.Dir)
+	shell(t, repo, "submodule", "--quiet", "update")
+	if got := shell(t, filepath.Join(repo, "libs", "sub"), "rev-parse", "HEAD"); got != made {
+		t.Errorf("the submodule is at %s, want %s", got, made)
+	}
+	put(t, filepath.Join(repo, "readme.md"), "mine\n")
+	shell(t, filepath.Join(repo, "libs", "sub"), "checkout", "-q", "HEAD~1")
+	shell(t, repo, "add", "libs/sub")
+	err = Ready(t.Context(), l.Moves)
+	wantFault(t, "Ready", err, "target_dirty")
+	if !strings.Contains(err.Error(), "libs/sub, readme.md") {
+		t.Errorf("Ready = %v, want what is staged and what is changed", err)
 	}
 }
 

@@ -12,12 +12,17 @@ import (
 
 // dirty returns the uncommitted files, except those that were copied in.
 func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
-	out, err := run(inTree(ctx, t.path(r), "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"))
+	in := t.in(ctx, r)
+	f, planned := t.foreseen[r.Name]
+	if planned {
+		in = indexed(in, f.index)
+	}
+	out, err := run(in("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"))
 	if err != nil {
 		return nil, err
 	}
 	for _, line := range fields(out) {
-		if len(line) < 4 {
+		if len(line) < 4 || planned && line[1] == ' ' { // what is staged in a plan would be committed
 			continue
 		}
 		name := line[3:]
@@ -88,24 +93,16 @@ func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
 	if err != nil || len(blind) == 0 {
 		return nil, err
 	}
-	path, err := gitPath(ctx, dir, "index")
-	if err != nil {
-		return nil, err
-	}
 	temp, err := os.MkdirTemp("", "deskhand-index-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
 	index := filepath.Join(temp, "index")
-	if err := copyFile(path, index); err != nil {
+	if err := copyIndex(ctx, dir, index); err != nil {
 		return nil, err
 	}
-	with := func(args ...string) gitCommand {
-		cmd := inTree(ctx, dir, args...)
-		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+index)
-		return cmd
-	}
+	with := indexed(t.in(ctx, r), index)
 	for _, flag := range []string{"--no-skip-worktree", "--no-assume-unchanged"} {
 		if _, err := feed(with("update-index", flag, "-z", "--stdin"), blind); err != nil {
 			return nil, err

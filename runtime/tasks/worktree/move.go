@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // A checked-out branch moves in two steps: first the files and index of its
@@ -32,22 +33,33 @@ func Ready(ctx context.Context, moves []Move) error {
 		if doing != "" {
 			return fault.New(TargetDirty, fmt.Sprintf("%s has %s in progress on %s", m.Dir, doing, m.Branch), "finish it, or cancel it with git's --abort")
 		}
-		out, err := run(inTree(ctx, m.Dir, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"))
+		out, err := run(inTree(ctx, m.Dir, "status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"))
 		if err != nil {
 			return fmt.Errorf("check the working tree of %s: %w", m.Branch, err)
 		}
-		var names []string
-		for _, line := range fields(out) {
-			if len(line) > 3 {
-				names = append(names, quote(line[3:]))
-			}
-		}
+		names := dirtyNames(fields(out))
 		if len(names) > 0 {
 			return fault.New(TargetDirty, fmt.Sprintf("%s is checked out in %s, which has uncommitted changes: %s", m.Branch, m.Dir, listed(names)),
-				"commit them, or stash them: git -C "+m.Dir+" stash")
+				"commit them, or stash them: git -C "+textutil.ShellWord(m.Dir)+" stash")
 		}
 	}
 	return nil
+}
+
+// dirtyNames returns the names in the entries of git status, version 2, that must
+// not change. A submodule at another commit than the index has is not among
+// them: git moves branches without it, and only "git submodule update" changes it.
+func dirtyNames(entries []string) (names []string) {
+	for _, entry := range entries {
+		parts := map[string]int{"1": 9, "u": 11} // number of fields, of which the name is the last
+		kind, _, _ := strings.Cut(entry, " ")
+		all := strings.SplitN(entry, " ", max(1, parts[kind]))
+		if len(all) < 9 || kind == "1" && all[1] == ".M" && strings.HasPrefix(all[2], "SC") {
+			continue
+		}
+		names = append(names, quote(all[len(all)-1]))
+	}
+	return names
 }
 
 // Movable returns the fault with which [Do] would refuse the moves now. It changes nothing.
@@ -102,6 +114,20 @@ func (m Move) Back() Move {
 	return m
 }
 
+// Placed returns the moves with the folders in which the branches are checked
+// out now.
+func Placed(ctx context.Context, moves []Move) ([]Move, error) {
+	moves = slices.Clone(moves)
+	for i, m := range moves {
+		dir, err := checkedOut(ctx, m.Path, m.Branch)
+		if err != nil {
+			return nil, err
+		}
+		moves[i].Dir = dir
+	}
+	return moves, nil
+}
+
 func (m Move) ref() string { return "refs/heads/" + m.Branch }
 
 func (m Move) do(ctx context.Context, why string, agrees func(Move) error) error {
@@ -152,10 +178,16 @@ func (m Move) point(ctx context.Context, why string) error {
 // that are the same in both. Git refuses to overwrite the user's own changes. flags are
 // more flags of git read-tree: with --dry-run, git only checks whether it would refuse.
 func (m Move) files(ctx context.Context, from, to string, flags ...string) error {
-	if _, err := run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")); err != nil && ctx.Err() != nil {
+	return m.filesIn(func(args ...string) gitCommand { return inTree(ctx, m.Dir, args...) }, from, to, flags...)
+}
+
+// filesIn is like files, with the index that in uses.
+func (m Move) filesIn(in gitIn, from, to string, flags ...string) error {
+	refresh := in("update-index", "-q", "--refresh")
+	if _, err := run(refresh); err != nil && refresh.ctx.Err() != nil {
 		return err // read-tree reports files that differ
 	}
-	_, err := run(inTree(ctx, m.Dir, slices.Concat([]string{"read-tree", "-m", "-u"}, flags, []string{from, to})...))
+	_, err := run(in(slices.Concat([]string{"read-tree", "-m", "-u"}, flags, []string{from, to})...))
 	if err != nil && strings.Contains(err.Error(), "would be overwritten") {
 		return fault.New(UntrackedInTheWay, fmt.Sprintf("an untracked file in %s is in the way: %v", m.Dir, err), "move it away, then retry")
 	}
@@ -236,7 +268,7 @@ func (m Move) settle(ctx context.Context, to string) error {
 	}
 	if len(foreign) > 0 {
 		return fault.New(TargetDirty, fmt.Sprintf("deskhand stopped while moving %s, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
-			fmt.Sprintf("to reset the folder and lose those changes: git -C %s reset --hard %.12s", dir, m.Before))
+			fmt.Sprintf("to reset the folder and lose those changes: git -C %s reset --hard %.12s", textutil.ShellWord(dir), m.Before))
 	}
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
@@ -378,7 +410,7 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 		return m, err
 	}
 	if _, err := run(inTree(ctx, r.Path, "diff", "--cached", "--quiet", "--no-ext-diff")); err != nil {
-		return m, absent(err, TargetDirty, r.Path+" has staged changes", fmt.Sprintf("commit them, or unstage them: git -C %s restore --staged .", r.Path))
+		return m, absent(err, TargetDirty, r.Path+" has staged changes", fmt.Sprintf("commit them, or unstage them: git -C %s restore --staged .", textutil.ShellWord(r.Path)))
 	}
 	tree, conflicts, err := mergeTree(ctx, r.Path, now, head)
 	if err != nil {
@@ -401,21 +433,51 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 // commits, it creates refs to them under refs/deskhand/kept, and returns these
 // refs.
 func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
-	for _, kept := range t.DropBranches(ctx) {
-		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })
-		r := t.Repos[i]
-		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
-		if err != nil {
+	for _, r := range t.Repos {
+		head, keep := t.keepsBranch(ctx, r)
+		switch {
+		case head == "":
 			continue
+		case keep:
+			if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: kept when its attempt was discarded", t.keptCommit(head), head); err != nil {
+				return refs, fmt.Errorf("keep the commits of %s: %w", r.Name, err)
+			}
+			refs = append(refs, r.Path+" "+t.keptCommit(head))
 		}
-		ref := fmt.Sprintf("%s%s/%.12s", keptRefs, filepath.Base(t.Dir), head)
-		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: kept when its attempt was discarded", ref, head); err != nil {
-			return refs, fmt.Errorf("keep the commits of %s: %w", r.Name, err)
-		}
-		refs = append(refs, r.Path+" "+ref)
 		if err := t.deleteBranch(ctx, r); err != nil {
 			return refs, fmt.Errorf("delete branch of %s: %w", r.Name, err)
 		}
 	}
 	return refs, nil
+}
+
+// Aside returns the refs that [Tree.SetBranchAside] would return. The last part
+// of a ref is * if its commit does not exist yet.
+func (t Tree) Aside(ctx context.Context) (refs []string) {
+	for _, r := range t.Repos {
+		head, keep := t.keepsBranch(ctx, r)
+		switch {
+		case !keep:
+		case t.foreseen[r.Name].new:
+			refs = append(refs, r.Path+" "+t.keptRef("*"))
+		default:
+			refs = append(refs, r.Path+" "+t.keptCommit(head))
+		}
+	}
+	return refs
+}
+
+// keepsBranch returns the commit of the attempt's branch, or "" if there is no
+// branch. keep reports whether that commit would be lost with the branch.
+func (t Tree) keepsBranch(ctx context.Context, r Repo) (head string, keep bool) {
+	if f, ok := t.foreseen[r.Name]; ok {
+		head = f.head
+	} else if tip, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil {
+		head = tip
+	}
+	if head == "" || head == r.Base || head == r.Landed {
+		return head, false
+	}
+	target, err := r.Resolve(ctx, r.Target)
+	return head, err != nil || !contains(ctx, r.Path, target, head)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // pushed lists the protocols that a push may use. Other git commands in this
@@ -21,7 +22,7 @@ func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push st
 	}
 	out, err := git(ctx, r.Path, "remote", "get-url", "--push", "--", name)
 	if err != nil {
-		return "", "", absent(err, RemoteMissing, fmt.Sprintf("repository %s has no remote %q", r.Name, name), "add it: git -C "+r.Path+" remote add "+name+" URL")
+		return "", "", absent(err, RemoteMissing, fmt.Sprintf("repository %s has no remote %q", r.Name, name), "add it: git -C "+textutil.ShellWord(r.Path)+" remote add "+textutil.ShellWord(name)+" URL")
 	}
 	push = strings.TrimSpace(string(out))
 	if out, err = git(ctx, r.Path, "config", "--get", "remote."+name+".url"); err != nil {
@@ -54,7 +55,7 @@ func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) 
 			said = strings.Join(strings.Fields(line)[1:], " ") + "; " + said
 		}
 	}
-	hint := fmt.Sprintf("check whether you can push there: git -C %s push --dry-run REMOTE %s", r.Path, t.Branch)
+	hint := fmt.Sprintf("check whether you can push there: git -C %s push --dry-run REMOTE %s", textutil.ShellWord(r.Path), t.Branch)
 	if strings.Contains(said, "[rejected]") {
 		hint = "the remote branch " + t.Branch + " has other commits: merge them into the attempt, or delete the branch there"
 	}

@@ -18,18 +18,21 @@ import (
 // reach.
 const keptRefs = "refs/deskhand/kept/"
 
+// keptCommit returns the ref that keeps a commit.
+func (t Tree) keptCommit(id string) string { return t.keptRef(fmt.Sprintf("%.12s", id)) }
+
 // keepCommits creates a permanent ref to each loose commit. The ref is in the
 // repository. For a submodule, it is in the folder where the repository keeps
 // the submodule.
 func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 	for _, l := range s.loose {
-		dir, refs := l.repo.Path, keptRefs+filepath.Base(t.Dir)+"/"
+		dir := l.repo.Path
 		if l.store != "" {
 			dir = l.module
 		}
 		var names []string
 		for _, c := range l.commits {
-			ref := fmt.Sprintf("%s%.12s", refs, c)
+			ref := t.keptCommit(c)
 			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: kept when its folder was removed", ref, c); err != nil {
 				return fmt.Errorf("keep commit %.12s of %s: %w", c, l.repo.Name, err)
 			}
@@ -40,6 +43,28 @@ func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 		}
 		if err := fetchRefs(ctx, l.module, l.store, names); err != nil {
 			return fault.New(WorktreeDirty, fmt.Sprintf("cannot keep the commits of submodule %s in %s: %v", l.module, l.store, err), "push them, then retry")
+		}
+	}
+	return nil
+}
+
+// KeepModules copies the submodules' commits that are on no remote to where each
+// repository keeps its own copy of the submodule. Otherwise, nobody could check
+// out a branch on which the work lands.
+func (t Tree) KeepModules(ctx context.Context) error {
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			continue
+		}
+		var s Survey
+		for _, m := range submodules(ctx, t.path(r)) {
+			s.modules = append(s.modules, m)
+			if err := t.surveyNested(ctx, m, &s); err != nil {
+				return err
+			}
+		}
+		if err := t.keepCommits(ctx, s); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -159,13 +184,36 @@ func (t Tree) Discard(ctx context.Context) error {
 	return t.Remove(ctx, true)
 }
 
-// Discardable returns the error that [Tree.Discard] would return, or nil.
-func (t Tree) Discardable(ctx context.Context) error {
+// Discardable returns the error that [Tree.Discard] would return, or else the
+// refs that would then keep commits, each after the path of its repository. Some
+// of them may already exist.
+func (t Tree) Discardable(ctx context.Context) (refs []string, err error) {
 	s, err := t.Survey(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = t.discardable(s)
 	}
-	return t.discardable(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range t.Repos {
+		out, err := git(ctx, r.Path, "for-each-ref", "--format=%(refname)", t.keptRef(""))
+		if err != nil && r.requirePresent() == nil {
+			return nil, fmt.Errorf("list the kept commits of %s: %w", r.Name, err)
+		}
+		for _, ref := range strings.Fields(string(out)) {
+			refs = append(refs, r.Path+" "+ref)
+		}
+	}
+	for _, l := range s.loose {
+		dir := l.repo.Path
+		if l.store != "" {
+			dir = l.store
+		}
+		for _, c := range l.commits {
+			refs = append(refs, dir+" "+t.keptCommit(c))
+		}
+	}
+	return refs, nil
 }
 
 func (t Tree) discardable(s Survey) error { return held(s.hard, t.Dir) }

@@ -117,7 +117,7 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	if len(names) > 0 {
 		s.open(fmt.Sprintf("%s has changes that git was told to ignore (skip-worktree or assume-unchanged): %s", r.Name, listed(names)))
 	}
-	_, nested, err := untracked(ctx, dir, nil)
+	_, nested, err := untracked(t.in(ctx, r))
 	if err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func TestAttackWorkAFolderGoesOnlyIfEveryCommitStays(t *testing.T) {
 				want := w.removed
 				if how == "Discard" {
 					want = w.discarded
-					if err := tree.Discardable(t.Context()); (err == nil) != want {
+					if _, err := tree.Discardable(t.Context()); (err == nil) != want {
 						t.Errorf("Discardable = %v, want %v", err, want)
 					}
 				} else if (len(s.Holds) == 0) != want {

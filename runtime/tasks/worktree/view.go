@@ -114,12 +114,8 @@ func forwarded(ctx context.Context, dir, name string) bool {
 func (v *view) index() string { return filepath.Join(v.temp, "index") }
 
 func (v *view) fill(ctx context.Context) error {
-	path, err := gitPath(ctx, v.dir, "index")
-	if err != nil {
-		return fmt.Errorf("find index: %w", err)
-	}
-	if err := copyFile(path, v.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("copy index: %w", err)
+	if err := copyIndex(ctx, v.dir, v.index()); err != nil {
+		return err
 	}
 	// The index has three entries for a file with conflicts. Without them, the
 	// file on the disk is treated like any other file.
@@ -158,7 +154,7 @@ func (v *view) noteNew(ctx context.Context) error {
 	empty := emptyBlob[len(v.base)]
 	return through(v.git(ctx, "update-index", "-z", "--index-info"), func(to io.Writer) error {
 		out := bufio.NewWriter(to)
-		err := eachUntracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + listed}, func(name string) error {
+		err := eachUntracked(indexed(func(args ...string) gitCommand { return inTree(ctx, v.dir, args...) }, listed), func(name string) error {
 			if folder, nested := strings.CutSuffix(name, "/"); nested {
 				v.nested = append(v.nested, quote(v.repo.Name+"/"+folder))
 				return nil
@@ -211,8 +207,8 @@ var asPatch = []string{"--patch", "--unified=3", "--inter-hunk-context=0"}
 
 // untracked returns the files that git neither tracks nor ignores. It returns
 // nested repositories, which git lists as folders, separately.
-func untracked(ctx context.Context, dir string, env []string) (names, nested []string, err error) {
-	err = eachUntracked(ctx, dir, env, func(name string) error {
+func untracked(in gitIn) (names, nested []string, err error) {
+	err = eachUntracked(in, func(name string) error {
 		if folder, ok := strings.CutSuffix(name, "/"); ok {
 			nested = append(nested, folder)
 		} else {
@@ -225,10 +221,8 @@ func untracked(ctx context.Context, dir string, env []string) (names, nested []s
 
 // eachUntracked calls f with each name that untracked returns. The name of a repository
 // ends with /.
-func eachUntracked(ctx context.Context, dir string, env []string, f func(name string) error) error {
-	cmd := inTree(ctx, dir, "ls-files", "--others", "--exclude-standard", "-z")
-	cmd.Env = append(cmd.Env, env...)
-	if err := each(cmd, f); err != nil {
+func eachUntracked(in gitIn, f func(name string) error) error {
+	if err := each(in("ls-files", "--others", "--exclude-standard", "-z"), f); err != nil {
 		return fmt.Errorf("list new files: %w", err)
 	}
 	return nil

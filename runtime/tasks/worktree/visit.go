@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Visit records the state of a user's checkout before the attempt's branch was
@@ -25,7 +26,7 @@ type Visit struct {
 // not_checked_out, head_moved, branch_missing.
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
-		tip, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+		tip, err := t.Tip(ctx, r)
 		if err != nil {
 			return nil, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "check the attempt's status")
 		}
@@ -38,7 +39,7 @@ func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 			return nil, err
 		}
 		dirs := []Move{{Name: r.Name, Branch: strings.TrimPrefix(was, "refs/heads/"), Dir: r.Path}}
-		if t.present(ctx, r) {
+		if _, planned := t.foreseen[r.Name]; !planned && t.present(ctx, r) {
 			if err := t.onBranch(ctx, r); err != nil {
 				return nil, err
 			}
@@ -98,7 +99,7 @@ func (v Visit) switchTo(ctx context.Context, to string, dryRun bool) error {
 	}
 	commit, err := revision(ctx, v.Path, to)
 	if err != nil {
-		return fault.New(NotFound, fmt.Sprintf("%s of %s no longer exists", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
+		return fault.New(NotFound, fmt.Sprintf("%s of %s no longer exists", to, v.Name), "check out another branch there: git -C "+textutil.ShellWord(v.Path)+" switch BRANCH")
 	}
 	var flags []string
 	if dryRun {
@@ -172,8 +173,8 @@ func (t Tree) returnToBranch(ctx context.Context, v Visit, ours string) error {
 	if err != nil {
 		return err
 	}
-	if used, err := t.branchUsed(ctx, r); err != nil || used != "" {
-		return errors.Join(err, fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch"))
+	if err := t.requireUnused(ctx, r); err != nil {
+		return err
 	}
 	if from != tip {
 		if err := (Move{Dir: dir}).files(ctx, from, tip); err != nil {

@@ -39,6 +39,8 @@ type Tree struct {
 	Stored bool
 	// against holds commits to compare with, by repository; see [Tree.Against].
 	against map[string]string
+	// foreseen holds the state to plan with, by repository; see [Tree.Foresee].
+	foreseen map[string]foreseen
 }
 
 // Repo is a repository of an attempt.
@@ -348,19 +350,8 @@ func within(dir, path string) bool {
 // repositories in which the branch stays. Remove the worktrees first.
 func (t Tree) DropBranches(ctx context.Context) (kept []string) {
 	for _, r := range t.Repos {
-		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
-		if err != nil {
-			continue // the branch does not exist
-		}
-		merged := head == r.Base
-		if target, err := r.Resolve(ctx, r.Target); !merged && err == nil {
-			_, err = git(ctx, r.Path, "merge-base", "--is-ancestor", head, target)
-			merged = err == nil
-		}
-		if merged {
-			err = t.deleteBranch(ctx, r)
-		}
-		if !merged || err != nil {
+		head, keep := t.keepsBranch(ctx, r)
+		if head != "" && (keep || t.deleteBranch(ctx, r) != nil) {
 			kept = append(kept, r.Name)
 		}
 	}

@@ -18,7 +18,7 @@ type Discarded struct {
 	Outcome
 	AttemptID contract.UUID `json:"attempt_id" doc:"The requested attempt."`
 	Branch    string        `json:"workspace_branch" doc:"The attempt's branch, which is deleted too."`
-	Kept      []string      `json:"kept_refs" doc:"Refs that keep its commits, each after the path of its repository."`
+	Kept      []string      `json:"kept_refs" doc:"Refs that keep its commits, each after the path of its repository. In a dry run, a ref ends with * if its commit does not exist yet."`
 }
 
 func (o Options) discardAttempt() contract.Tool {
@@ -40,7 +40,7 @@ func (o Options) discardAttempt() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		out = Discarded{AttemptID: contract.UUID(would.AttemptID), Branch: would.Branch, Kept: []string{}}
+		out = Discarded{AttemptID: contract.UUID(would.AttemptID), Branch: would.Branch, Kept: append([]string{}, would.Kept...)}
 		if in.DryRun {
 			out.Outcome = o.plan("discard_attempt")
 			return out, nil
@@ -63,7 +63,7 @@ func (o Options) discardAttempt() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		out.Outcome, out.Kept = outcome, append(out.Kept, gone.Kept...)
+		out.Outcome, out.Kept = outcome, append([]string{}, gone.Kept...)
 		return out, nil
 	})
 }
