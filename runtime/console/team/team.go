@@ -196,7 +196,7 @@ func (c *Command) signOut(ctx context.Context, name string) error {
 	if err := c.register.SignOut(ctx, name); err != nil {
 		return err
 	}
-	c.Tell("all browsers of " + name + " are signed out")
+	c.Tell("all browsers of " + name + " are signed out, and unused invitations have ended")
 	return nil
 }
 
