@@ -297,6 +297,12 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	if renewed {
 		return
 	}
+	u.mu.Lock()
+	live := u.live
+	u.mu.Unlock()
+	if live != nil && !live.since.IsZero() && (c == nil || !live.since.Equal(c.At)) {
+		u.retire(live)
+	}
 	u.wake()
 	u.asking.Lock()
 	id := u.pending

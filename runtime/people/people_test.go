@@ -181,8 +181,17 @@ func TestARemovedPersonHasNothingLeft(t *testing.T) {
 		if _, ok, err := r.Session(t.Context(), "ada", turn); !ok || err != nil {
 			t.Fatal("the session did not begin", err)
 		}
-		if err := r.Remove(t.Context(), "ada"); err != nil {
-			t.Fatal(err)
+		var also string
+		forget := func(_ context.Context, _ *store.Tx, name string) error { also = name; return nil }
+		failed := errors.New("cannot forget")
+		if err := r.Remove(t.Context(), "ada", func(context.Context, *store.Tx, string) error { return failed }); !errors.Is(err, failed) {
+			t.Fatalf("Remove = %v, want %v", err, failed)
+		}
+		if _, _, err := r.Bearer(t.Context(), secret); err != nil {
+			t.Errorf("a removal that failed ended the token: %v", err)
+		}
+		if err := r.Remove(t.Context(), "ADA", forget); err != nil || also != "ada" {
+			t.Fatalf("Remove = %v, and forgets what belongs to %q, want ada", err, also)
 		}
 		gone := func(when string) {
 			t.Helper()

@@ -273,8 +273,9 @@ func (r *Register) Here(ctx context.Context, name string) error {
 }
 
 // Remove ends a person's sessions, tokens, invitations and identities, and hides the
-// name. The history keeps it. Fails with code [NoPerson].
-func (r *Register) Remove(ctx context.Context, name string) error {
+// name. The history keeps it. In the same transaction, it calls also with the person's exact
+// name, for what others keep of a person. Fails with code [NoPerson].
+func (r *Register) Remove(ctx context.Context, name string, also ...func(ctx context.Context, tx *store.Tx, name string) error) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
@@ -292,6 +293,11 @@ func (r *Register) Remove(ctx context.Context, name string) error {
 		}
 		if err := errors.Join(endInvitations(ctx, tx, p.Name), vacate(ctx, tx, p.Name)); err != nil {
 			return err
+		}
+		for _, f := range also {
+			if err := f(ctx, tx, p.Name); err != nil {
+				return err
+			}
 		}
 		return tell(tx, p.Name, Event{Type: "removed"})
 	})
