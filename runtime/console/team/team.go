@@ -186,7 +186,22 @@ func (c *Command) remove(ctx context.Context, name string) error {
 		return err
 	}
 	c.Tell(name + " is removed: the person's sessions, tokens and invitations have ended, and the person's credentials for upstreams are deleted")
-	return nil
+	return c.orphans(ctx, name)
+}
+
+// orphans says which questions only a removed person could answer.
+func (c *Command) orphans(ctx context.Context, name string) error {
+	hub, err := c.Of.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen}})
+	for _, r := range list.Requests {
+		if strings.EqualFold(r.Audience.Principal, name) {
+			c.Tell("the question " + r.ID + " is for " + r.Audience.Principal + "; hand it to another person: deskhand ask hand " + r.ID + " everyone")
+		}
+	}
+	return err
 }
 
 // signOut ends a person's sessions.
