@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -271,6 +272,9 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 			return contract.Result{}, u.unwelcome(true)
 		}
 		return contract.Result{}, u.unreachable(err)
+	}
+	if name := access.Of(ctx).Name; name != "" { // the owner's list is published, which may have other tools
+		return contract.Result{Text: []string{u.Title + " is connected for " + name + ". Only tools that this server lists can be called."}}, nil
 	}
 	text := u.Title + " is connected. Its tools are now listed:"
 	for _, t := range u.offer() {
