@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 // mistake is something that people get wrong, with the command lines that do.
@@ -198,21 +200,7 @@ func TestMistakesGolden(t *testing.T) {
 			t.Run(m.title, func(t *testing.T) { answers[i] = m.answers(t, i+1) })
 		}
 	})
-	golden := filepath.Join("testdata", "mistakes.golden")
-	got := strings.Join(answers, "\n")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the answers differ from %s (make golden rewrites it):\n%s", golden, firstDifference(string(want), got))
-	}
+	goldentest.Compare(t, filepath.Join("testdata", "mistakes.golden"), strings.Join(answers, "\n"))
 }
 
 // answers runs the command lines and returns what they print.
@@ -272,15 +260,4 @@ func (m mistake) plain(text, dir string, own []string) string {
 		text = c.found.ReplaceAllString(text, c.as)
 	}
 	return text
-}
-
-// firstDifference returns the lines around the first that differ.
-func firstDifference(want, got string) string {
-	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range max(len(a), len(b)) {
-		if i >= len(a) || i >= len(b) || a[i] != b[i] {
-			return fmt.Sprintf("line %d\nwant: %s\ngot:  %s", i+1, strings.Join(a[min(i, len(a)):min(i+4, len(a))], "\n      "), strings.Join(b[min(i, len(b)):min(i+4, len(b))], "\n      "))
-		}
-	}
-	return ""
 }

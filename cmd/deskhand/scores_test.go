@@ -7,8 +7,8 @@ import (
 
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/embed"
-	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/eval"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
@@ -52,5 +52,5 @@ func TestGoldenScores(t *testing.T) {
 	if err := eval.WriteScores(&got, report); err != nil {
 		t.Fatal(err)
 	}
-	contracttest.Golden(t, agreed, got.Bytes())
+	goldentest.Compare(t, agreed, got.String())
 }

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -9,24 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is different now; UPDATE=1 rewrites it. Got:\n%s\nwant:\n%s", path, got, want)
-	}
+	goldentest.Compare(t, filepath.Join("testdata", name), got)
 }
 
 // harbor is a report over testdata/cases.json. The engine finds what is listed

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 // world is a home folder with a project and no client on PATH.
@@ -159,21 +160,7 @@ func TestGoldenFilesOfClients(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "clients.golden", got.String())
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || string(want) != got {
-		t.Errorf("%s is not up to date (%v): run UPDATE=1 go test -run Golden ./runtime/setup and review the diff; got\n%s", path, err, got)
-	}
+	goldentest.Compare(t, "testdata/clients.golden", got.String())
 }
 
 // Set up twice is set up once, and what is taken out leaves every byte as it was.

@@ -5,32 +5,13 @@ package contracttest
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
-
-// Golden compares the bytes in got with a golden file, or writes the file if
-// UPDATE is set.
-func Golden(t testing.TB, file string, got []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s changed; UPDATE=1 rewrites it. Got:\n%s\nwant:\n%s", file, got, want)
-	}
-}
 
 // GoldenSchemas compares the input schemas of tools with
 // testdata/TOOL.schema.json, and their output schemas, if published, with
@@ -65,5 +46,5 @@ func goldenSchema(t testing.TB, name string, schema json.RawMessage) {
 		t.Fatal(err)
 	}
 	b.WriteByte('\n')
-	Golden(t, filepath.Join("testdata", name), b.Bytes())
+	goldentest.Compare(t, filepath.Join("testdata", name), b.String())
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/goldentest"
 	"github.com/deskhand/deskhand/runtime/tasks/box/boxtest"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
@@ -65,7 +66,7 @@ func TestGoldenManifestOfAJob(t *testing.T) {
 	if err != nil || string(recorded) != "kubectl arn:aws:eks:eu/desk/agents/"+in.Job.Where.Name+"\n" || !strings.HasPrefix(in.Job.Where.Name, "deskhand-run1-") {
 		t.Errorf("the record is %q, %v", recorded, err)
 	}
-	golden(t, "testdata/job.json", strings.NewReplacer(home, "/srv/deskhand", p.Temp, "/tmp/box", in.Job.Where.Name, "deskhand-run1-0123456789",
+	goldentest.Compare(t, "testdata/job.json", strings.NewReplacer(home, "/srv/deskhand", p.Temp, "/tmp/box", in.Job.Where.Name, "deskhand-run1-0123456789",
 		fmt.Sprintf(`"runAsUser": %d`, os.Getuid()), `"runAsUser": 1000`, fmt.Sprintf(`"runAsGroup": %d`, os.Getgid()), `"runAsGroup": 1000`).Replace(indented(t, in.Job.Manifest)))
 
 	p.Run = strings.Repeat("long-", 30)
@@ -89,19 +90,6 @@ func indented(t *testing.T, text []byte) string {
 		t.Fatal(err)
 	}
 	return out.String() + "\n"
-}
-
-// golden compares text with a file, which UPDATE=1 writes.
-func golden(t *testing.T, path, text string) {
-	t.Helper()
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || string(want) != text {
-		t.Errorf("%s is not up to date (make golden), %v:\n%s", path, err, text)
-	}
 }
 
 func TestAJobsConfigurationIsChecked(t *testing.T) {

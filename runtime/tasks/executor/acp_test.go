@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deskhand/deskhand/runtime/contract/contracttest"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 func doubles(t testing.TB) *Table {
@@ -43,7 +43,7 @@ func TestRecordedAgentsGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		contracttest.Golden(t, "testdata/acp-"+name+".golden", []byte(fmt.Sprintf("%s%s\n%s\n", log.text(), questions, ended)))
+		goldentest.Compare(t, "testdata/acp-"+name+".golden", fmt.Sprintf("%s%s\n%s\n", log.text(), questions, ended))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/deskhand/deskhand/runtime/contract/contracttest"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 // read converts a recorded stream to log entries.
@@ -42,7 +42,7 @@ func TestStreamsGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		contracttest.Golden(t, "testdata/"+name+".golden", []byte(fmt.Sprintf("%s%s\n", log.text(), data)))
+		goldentest.Compare(t, "testdata/"+name+".golden", fmt.Sprintf("%s%s\n", log.text(), data))
 	}
 }
 

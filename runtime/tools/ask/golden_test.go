@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 func TestGoldenSchemas(t *testing.T) { contracttest.GoldenSchemas(t, New(Options{}).Tools()) }
@@ -36,7 +37,7 @@ func TestGoldenConversations(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				contracttest.Golden(t, file, converse(t, version, string(script)))
+				goldentest.Compare(t, file, string(converse(t, version, string(script))))
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 var errOpened = errors.New("the arguments were taken")
@@ -30,7 +31,7 @@ func TestMistakesAreUnderstoodOrCorrected(t *testing.T) {
 		all := contracttest.Mistakes(tool, right[tool.Name], also)
 		b.WriteString(contracttest.TellMistakes(t, tool, all, func(err error) bool { return errors.Is(err, errOpened) }))
 	}
-	contracttest.Golden(t, filepath.Join("testdata", "mistakes.golden"), []byte(b.String()))
+	goldentest.Compare(t, filepath.Join("testdata", "mistakes.golden"), b.String())
 }
 
 // What models know from the asking tools of other programs, and what they make

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 func TestGoldenSchemas(t *testing.T) { contracttest.GoldenSchemas(t, Tools(harbour(t), Options{})) }
@@ -28,7 +29,7 @@ func TestGoldenConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			contracttest.Golden(t, file, converse(t, all, string(script)))
+			goldentest.Compare(t, file, string(converse(t, all, string(script))))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 // The specification has these descriptions word for word; the limits stand in
@@ -41,5 +42,5 @@ func TestMistakesAreUnderstoodOrCorrected(t *testing.T) {
 		mistakes := contracttest.Mistakes(tool, right[tool.Name], also)
 		b.WriteString(contracttest.TellMistakes(t, tool, mistakes, func(err error) bool { return fault.Of(err) == nil }))
 	}
-	contracttest.Golden(t, filepath.Join("testdata", "mistakes.golden"), []byte(b.String()))
+	goldentest.Compare(t, filepath.Join("testdata", "mistakes.golden"), b.String())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -103,7 +104,7 @@ func TestMistakesAreUnderstoodOrCorrected(t *testing.T) {
 		mistakes := contracttest.Mistakes(tool, right[tool.Name], also)
 		b.WriteString(contracttest.TellMistakes(t, tool, mistakes, func(err error) bool { return err.Error() == "closed" }))
 	}
-	contracttest.Golden(t, filepath.Join("testdata", "mistakes.golden"), []byte(b.String()))
+	goldentest.Compare(t, filepath.Join("testdata", "mistakes.golden"), b.String())
 }
 
 // room is a room with one attempt, which notes what was done.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 func TestLimitsStandInWords(t *testing.T) {
@@ -50,5 +51,5 @@ func TestMistakesAreUnderstoodOrCorrected(t *testing.T) {
 		mistakes := contracttest.Mistakes(tool, cmp.Or(right[tool.Name], contracttest.Example(tool)), also)
 		b.WriteString(contracttest.TellMistakes(t, tool, mistakes, func(err error) bool { return err.Error() == "closed" }))
 	}
-	contracttest.Golden(t, filepath.Join("testdata", "mistakes.golden"), []byte(b.String()))
+	goldentest.Compare(t, filepath.Join("testdata", "mistakes.golden"), b.String())
 }
