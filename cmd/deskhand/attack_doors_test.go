@@ -303,6 +303,19 @@ func TestAttackDoorsSignOutEndsEverySession(t *testing.T) {
 		t.Fatal("the browser is not signed in")
 	}
 	followed := map[string]<-chan struct{}{"the events of the page": s.followsEvents(cookie, host), "the channel": s.followsChannel(cookie, host)}
+	unused, err := url.Parse(web.People{Key: personKey}.LoginLink(strings.TrimSuffix(s.url, "/mcp"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacking := func() bool {
+		out := deskhand(t, t.TempDir(), "people", "list", "--json", "--state", state)
+		return strings.Contains(out.stdout, "no invitation")
+	}
+	for _, verb := range []string{"add", "invite"} {
+		if out := deskhand(t, t.TempDir(), "people", verb, "ada", "--state", state); out.code != 0 || lacking() != (verb == "add") {
+			t.Fatalf("deskhand people %s ada: %d %s", verb, out.code, out.stderr)
+		}
+	}
 	if out := deskhand(t, t.TempDir(), "inbox", "--sign-out", "--state", state); out.code != 0 || !strings.Contains(out.stderr, "signed out") {
 		t.Fatalf("deskhand inbox --sign-out: %d %s", out.code, out.stderr)
 	}
@@ -320,6 +333,16 @@ func TestAttackDoorsSignOutEndsEverySession(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a link that was not used begins none", func(t *testing.T) {
+		if status, text := s.sends("GET", unused.RequestURI(), "", "Host: "+unused.Host); status != http.StatusUnauthorized {
+			t.Errorf("a link from before signing out: %d %s", status, text)
+		}
+	})
+	t.Run("and so does an invitation", func(t *testing.T) {
+		if !lacking() {
+			t.Error("an invitation from before signing out is still valid")
+		}
+	})
 	t.Run("and a new link begins a new one", func(t *testing.T) {
 		if cookie, host = s.signedIn(); !in() {
 			t.Error("a link after signing out lets nobody in")

@@ -37,7 +37,7 @@ func inboxCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "ask line by line, for example for a screen reader")
 	cmd.Flags().BoolVar(&browser, "web", false, "print a single-use link that opens the inbox in a browser; serve it if no other process does")
-	cmd.Flags().BoolVar(&out, "sign-out", false, "sign out all browsers, and exit")
+	cmd.Flags().BoolVar(&out, "sign-out", false, "sign out all browsers, end unused links and invitations, and exit")
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func (a *app) signOut(ctx context.Context) error {
 	if err := all.EndAll(ctx); err != nil {
 		return err
 	}
-	a.Tell("all browsers are signed out; for a new link, run: deskhand inbox --web")
+	a.Tell("all browsers are signed out, and unused links and invitations have ended; for a new link, run: deskhand inbox --web")
 	return nil
 }
 

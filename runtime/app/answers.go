@@ -11,7 +11,6 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
@@ -61,20 +60,7 @@ func (a *App) watchAnswers(ctx context.Context, wake chan<- struct{}) {
 	if err != nil {
 		return
 	}
-	defer watch.Close()
-	for {
-		changes, err := watch.Next(ctx)
-		if errors.Is(err, store.ErrGone) {
-			err = watch.Resume(ctx, err)
-			signal(wake)
-		}
-		if err != nil {
-			return
-		}
-		if slices.ContainsFunc(changes, func(c elicit.Change) bool { return c.Action.Type == elicit.CompletedBy }) {
-			signal(wake)
-		}
-	}
+	wakeOn(ctx, watch, wake, func(c elicit.Change) bool { return c.Action.Type == elicit.CompletedBy })
 }
 
 func watchEnds(ctx context.Context, m *tasks.Manager, wake chan<- struct{}) {
@@ -82,17 +68,24 @@ func watchEnds(ctx context.Context, m *tasks.Manager, wake chan<- struct{}) {
 	if err != nil {
 		return
 	}
-	defer watch.Close()
+	wakeOn(ctx, watch, wake, func(e tasks.Event) bool { return e.Type == tasks.ProcessEnded })
+}
+
+// wakeOn signals wake for each event that concerns it, and if it may have missed one, until
+// ctx ends or the store is closed. It closes w.
+func wakeOn[T any](ctx context.Context, w interface {
+	Next(context.Context) ([]T, error)
+	Resume(context.Context, error) error
+	Close()
+}, wake chan<- struct{}, concerns func(T) bool) {
+	defer w.Close()
 	for {
-		events, err := watch.Next(ctx)
-		if errors.Is(err, store.ErrGone) {
-			err = watch.Resume(ctx, err)
-			signal(wake)
-		}
-		if err != nil {
+		events, err := w.Next(ctx)
+		missed := err != nil
+		if w.Resume(ctx, err) != nil {
 			return
 		}
-		if slices.ContainsFunc(events, func(e tasks.Event) bool { return e.Type == tasks.ProcessEnded }) {
+		if missed || slices.ContainsFunc(events, concerns) {
 			signal(wake)
 		}
 	}

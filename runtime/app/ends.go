@@ -99,7 +99,8 @@ func (a *App) slackHook(o slack.Options) notify.Hook {
 	})
 }
 
-// followEnds sends the ends of attempts to a channel until ctx ends or the feed cannot be read.
+// followEnds sends the ends of attempts to a channel until ctx ends or the store is closed,
+// also those that happened while the store could not be read.
 func (a *App) followEnds(ctx context.Context, m *tasks.Manager, n Notices, ends chan<- notify.End) error {
 	w, err := m.Watch(ctx, -1, "")
 	if err != nil {
@@ -108,7 +109,7 @@ func (a *App) followEnds(ctx context.Context, m *tasks.Manager, n Notices, ends 
 	defer w.Close()
 	for {
 		events, err := w.Next(ctx)
-		if err != nil {
+		if err := w.Resume(ctx, err); err != nil {
 			return err
 		}
 		for _, e := range events {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -82,10 +83,15 @@ func (a *App) End(ctx context.Context, session string, until time.Time) error {
 	return subscribed.DropSession(ctx, session)
 }
 
-// EndAll ends every session that began before now.
+// EndAll ends every session that began before now, and every link and invitation that would
+// begin one.
 func (a *App) EndAll(ctx context.Context) error {
 	now := time.Now()
-	err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession), store.Record{Action: "session.ended", Detail: "all browsers of the owner"})
+	err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession), store.Record{Action: "session.ended", Detail: "all browsers, unused links and invitations"})
+	if err != nil {
+		return err
+	}
+	r, err := a.Register(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +99,7 @@ func (a *App) EndAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return subscribed.DropAll(ctx)
+	return errors.Join(r.EndInvitations(ctx), subscribed.DropAll(ctx))
 }
 
 // Ended implements [web.Ledger].

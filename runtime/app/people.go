@@ -39,12 +39,8 @@ func (a *App) sendsMail() bool {
 }
 
 // ForgetCredentials deletes the upstream credentials of a person.
-func (a *App) ForgetCredentials(ctx context.Context, name string) error {
-	db, err := a.Store(ctx)
-	if err != nil {
-		return err
-	}
-	return gateway.Forget(ctx, db, name)
+func (a *App) ForgetCredentials(ctx context.Context, tx *store.Tx, name string) error {
+	return gateway.Forget(ctx, tx, name)
 }
 
 // members implements [elicit.Options.People].

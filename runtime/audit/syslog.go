@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -77,6 +78,9 @@ var (
 	poll       = time.Second
 	exportTerm = 15 * time.Second
 	sendTime   = 10 * time.Second
+	// A server acknowledges nothing: if a TCP connection ends within this time after a batch
+	// was written, the batch is sent again.
+	doubtful = 10 * time.Second
 )
 
 // atOnce is how many records are sent before their numbers are noted.
@@ -84,7 +88,8 @@ const atOnce = 200
 
 // Export sends the log to a target until ctx ends. Of all processes that use a store, one
 // exports to a target. It continues where the last one stopped, and may send the records
-// of a batch twice if it is killed. If the server cannot be reached, it retries forever.
+// of a batch twice if it is killed or a connection ends. If the server cannot be reached, it
+// retries forever.
 func Export(ctx context.Context, db *store.DB, t Target, log *slog.Logger) {
 	e := &exporter{db: db, target: t, lease: store.Lease{Name: "audit/" + t.String(), Holder: rand.Text()}}
 	defer e.leave()
@@ -108,7 +113,12 @@ type exporter struct {
 	db     *store.DB
 	target Target
 	lease  store.Lease
-	conn   net.Conn // nil while there is none
+	conn   net.Conn        // nil while there is none
+	ended  <-chan struct{} // closed when the server has ended conn
+
+	before int64     // number of the last record before the last batch
+	sent   time.Time // when the last batch was written
+	resend bool      // the last batch may be lost
 }
 
 // run sends what is new, if this process holds the lease.
@@ -119,6 +129,14 @@ func (e *exporter) run(ctx context.Context) error {
 			return err
 		}
 		last, _ := strconv.ParseInt(l.Data, 10, 64) // empty before the first record
+		select {
+		case <-e.ended:
+			e.hangUp()
+		default:
+		}
+		if e.resend {
+			last = min(last, e.before)
+		}
 		records, err := e.db.AuditLog(ctx, store.AuditFilter{After: last, Limit: atOnce})
 		if err != nil || len(records) == 0 {
 			return err
@@ -127,6 +145,7 @@ func (e *exporter) run(ctx context.Context) error {
 			e.hangUp()
 			return err
 		}
+		e.before, e.sent, e.resend = last, time.Now(), false
 		l.Data = strconv.FormatInt(records[len(records)-1].Seq, 10)
 		noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 		_, _, err = e.db.Claim(noting, l, exportTerm)
@@ -147,6 +166,12 @@ func (e *exporter) send(ctx context.Context, records []store.Record) (err error)
 			e.conn = nil
 			return err
 		}
+		ended := make(chan struct{})
+		e.ended = ended
+		go func(conn net.Conn) {
+			defer close(ended)
+			_, _ = io.Copy(io.Discard, conn) // a server says nothing until it ends the connection
+		}(e.conn)
 	}
 	if err := e.conn.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
 		return err
@@ -169,7 +194,9 @@ func (e *exporter) send(ctx context.Context, records []store.Record) (err error)
 func (e *exporter) hangUp() {
 	if e.conn != nil {
 		e.conn.Close()
-		e.conn = nil
+		<-e.ended
+		e.conn, e.ended = nil, nil
+		e.resend = e.resend || e.target.network == "tcp" && time.Since(e.sent) < doubtful
 	}
 }
 

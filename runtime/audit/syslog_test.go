@@ -20,6 +20,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestMain(m *testing.M) {
@@ -193,6 +194,80 @@ func TestTheLogIsSentOnceAndContinued(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that restarts has not always read what was written to it, and TCP does not tell.
+func TestNoRecordIsLostWhenAServerRestarts(t *testing.T) {
+	db := open(t, t.TempDir())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := ParseTarget("tcp://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Export(ctx, db, target, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	}()
+	defer func() { stop(); <-done }()
+	exported := func(seq string) {
+		t.Helper()
+		waittest.Until(t, "record "+seq+" to be sent", func() (bool, any) {
+			var data string
+			err := db.View(t.Context(), func(tx *store.Tx) error {
+				leases, err := tx.Leases(t.Context(), "audit/")
+				for _, l := range leases {
+					data = l.Data
+				}
+				return err
+			})
+			return err == nil && data == seq, data
+		})
+	}
+	accept := func() net.Conn {
+		err := l.(*net.TCPListener).SetDeadline(time.Now().Add(waittest.Soon))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := l.Accept()
+		if err == nil {
+			err = conn.SetReadDeadline(time.Now().Add(waittest.Soon))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	// receives reads from a connection until a record has come, and checks which ones came before.
+	receives := func(conn net.Conn, last, also string) {
+		t.Helper()
+		all := ""
+		for in := bufio.NewReader(conn); !strings.Contains(all, last); {
+			line, err := in.ReadString('}')
+			if all += line; err != nil {
+				t.Fatalf("the connection brings %q, %v; want the record %s", all, err, last)
+			}
+		}
+		if !strings.Contains(all, also) {
+			t.Errorf("the connection brings %q, want also %s", all, also)
+		}
+	}
+	record(t, db, "unread")
+	first := accept()
+	exported("1")
+	first.Close() // resets the connection, because it has unread data
+	record(t, db, "afterwards")
+	second := accept()
+	receives(second, "afterwards", "unread")
+	exported("2")
+	second.Close()
+	record(t, db, "later")
+	receives(accept(), "later", "")
 }
 
 func TestFollowingTheLog(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -272,6 +273,9 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 		}
 		return contract.Result{}, u.unreachable(err)
 	}
+	if name := access.Of(ctx).Name; name != "" { // the owner's list is published, which may have other tools
+		return contract.Result{Text: []string{u.Title + " is connected for " + name + ". Only tools that this server lists can be called."}}, nil
+	}
 	text := u.Title + " is connected. Its tools are now listed:"
 	for _, t := range u.offer() {
 		text += "\n- " + t.Name
@@ -296,6 +300,12 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	u.use(c)
 	if renewed {
 		return
+	}
+	u.mu.Lock()
+	live := u.live
+	u.mu.Unlock()
+	if live != nil && !live.since.IsZero() && (c == nil || !live.since.Equal(c.At)) {
+		u.retire(live)
 	}
 	u.wake()
 	u.asking.Lock()

@@ -277,8 +277,14 @@ func (g *Gateway) following(ctx context.Context) error {
 	defer w.Close()
 	for {
 		events, err := w.Next(ctx)
-		if err != nil {
+		missed := err != nil
+		if err := w.Resume(ctx, err); err != nil {
 			return err
+		}
+		if missed {
+			for _, u := range g.upstreams {
+				u.credentialChanged(ctx, false)
+			}
 		}
 		for _, e := range events {
 			if u := g.named(e.Key); u != nil {

@@ -126,12 +126,16 @@ func (u *upstream) hold(s *session) (release func(), ok bool) {
 	}, true
 }
 
-// retire replaces a connection that was made when clients lent less. The
+// retire replaces a connection, for example one that was made when clients lent less. The
 // connection is closed when its calls have ended.
 func (u *upstream) retire(s *session) {
 	u.mu.Lock()
 	if u.live == s {
 		u.live = nil
+	}
+	if s.retired {
+		u.mu.Unlock()
+		return
 	}
 	s.retired = true
 	if s.using == 0 {

@@ -3,13 +3,18 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
@@ -95,6 +100,26 @@ func TestAnAgentUsesTheCredentialOfItsPerson(t *testing.T) {
 	}
 }
 
+// The tools of a person's own sign-in are not published, so the agent is not told that they are.
+func TestConnectingAPersonPromisesNoTools(t *testing.T) {
+	g := newGuard(t)
+	g.valid["key-of-bob"] = true
+	u := userScoped(g)
+	u.Auth = Auth{Kind: Key}
+	d := at(t, t.TempDir(), func(o *Options) { o.Principal = "bob" }, u)
+	if err := d.Connect(t.Context(), "linear", "key-of-bob"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"": "linear_echo", "bob": "connected for bob"} {
+		ctx := access.With(t.Context(), access.Caller{Level: access.Agents, Name: name})
+		result, err := d.upstreams[0].connectTool().Call(ctx, contract.Caller{Name: "agent"}, json.RawMessage("{}"))
+		text := outcome{result, err}.text()
+		if !strings.Contains(text, want) || name != "" && strings.Contains(text, "linear_echo") {
+			t.Errorf("connecting for %q says %q, want %q", name, text, want)
+		}
+	}
+}
+
 // Another person may get the name of one who was removed.
 func TestCredentialsOfARemovedPersonAreForgotten(t *testing.T) {
 	d, _, persons := shared(t, nil)
@@ -111,7 +136,7 @@ func TestCredentialsOfARemovedPersonAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Forget(t.Context(), v.db, "bob"); err != nil {
+	if err := v.db.Update(t.Context(), func(tx *store.Tx) error { return Forget(t.Context(), tx, "bob") }); err != nil {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "bob's gateway to have no credential", func() (bool, any) {
@@ -127,6 +152,38 @@ func TestCredentialsOfARemovedPersonAreForgotten(t *testing.T) {
 	if o := d.wait(d.as("")); o.text() != `{"zeta":"z"}` {
 		t.Errorf("the owner's call = %s", o.text())
 	}
+}
+
+// An upstream may know the account by the connection, and not look at later requests.
+func TestAnotherAccountGetsAnotherConnection(t *testing.T) {
+	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		s, account := mcp.NewServer(&mcp.Implementation{Name: "double"}, nil), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer key-of-")
+		s.AddTool(&mcp.Tool{Name: "account", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: account}}}, nil
+		})
+		return s
+	}, nil)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	d := at(t, t.TempDir(), nil, Upstream{Name: "up", URL: server.URL, Scope: UserScope, Auth: Auth{Kind: Key}})
+	for _, account := range []string{"one", "another"} {
+		if err := d.Connect(t.Context(), "up", "key-of-"+account); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.now("up_account", "{}").text(); got != account {
+			t.Errorf("with the key of %s, the account is %s", account, got)
+		}
+	}
+	u := d.named("up")
+	live := func() (bool, any) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return u.live == nil, u.live
+	}
+	if err := d.db.Update(t.Context(), func(tx *store.Tx) error { return Forget(t.Context(), tx, "local") }); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the connection to end with its credential", live)
 }
 
 func TestPeopleWithNamesUseAServerOfMany(t *testing.T) {

@@ -272,8 +272,8 @@ func (u *upstream) noted(ctx context.Context, err error) {
 	}
 }
 
-// session returns the connection, creating it if there is none. A command that was
-// started with another credential is restarted.
+// session returns the connection, creating it if there is none. A connection that was made
+// with another credential is replaced: an upstream may know the account by the connection.
 func (u *upstream) session(ctx context.Context, c *Credential) (*session, error) {
 	select {
 	case u.dialing <- struct{}{}:
@@ -284,15 +284,12 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.mu.Lock()
 	live := u.live
 	u.mu.Unlock()
-	same := live != nil && (u.URL != "" || c == nil || live.rev == c.rev)
 	switch {
-	case same && live.lends == u.g.lends.get():
+	case live == nil:
+	case (c == nil || live.since.Equal(c.At)) && live.lends == u.g.lends.get():
 		return live, nil
-	case same:
+	default:
 		u.retire(live)
-	case live != nil:
-		u.lost(live)
-		_ = live.Close() // it is replaced anyway
 	}
 	s, err := u.dial(ctx, c)
 	if err != nil {

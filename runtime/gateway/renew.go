@@ -122,7 +122,12 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	if token.RefreshToken != "" {
 		next.Refresh = token.RefreshToken
 	}
-	if err := v.write(ctx, u.Name, u.principal(), &next, eventRenewed); err != nil {
+	err = v.renewed(ctx, u.Name, u.principal(), &next, c.rev)
+	if errors.Is(err, errReplaced) {
+		c, err := v.credential(ctx, u.Name, u.principal())
+		return u.use(c), err
+	}
+	if err != nil {
 		return nil, err
 	}
 	u.g.log.Debug("credential renewed", "upstream", u.Name)

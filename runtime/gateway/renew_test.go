@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // A refresh token is kept until the issuer itself rejects it. Otherwise a person
@@ -62,6 +64,51 @@ func TestOnlyTheIssuerEndsACredential(t *testing.T) {
 				t.Errorf("usable = %v, %v", now, err)
 			}
 		})
+	}
+}
+
+// A person who disconnects, connects another account or is removed during a renewal is not
+// connected again with the old account.
+func TestARenewalBringsNothingBack(t *testing.T) {
+	var meanwhile func() error
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if err := meanwhile(); err != nil {
+			t.Error(err)
+		}
+		writeJSON(w, map[string]any{"access_token": "renewed", "token_type": "Bearer", "expires_in": 3600})
+	}))
+	defer issuer.Close()
+	g := newGuard(t)
+	d := at(t, t.TempDir(), nil, userScoped(g))
+	for name, c := range map[string]struct {
+		meanwhile func() error
+		access    string // of the credential afterwards; empty for none
+	}{
+		"disconnected": {func() error { _, err := d.vault.drop(t.Context(), "linear", "local", 0); return err }, ""},
+		"removed": {func() error {
+			return d.db.Update(t.Context(), func(tx *store.Tx) error { return Forget(t.Context(), tx, "local") })
+		}, ""},
+		"connected with another account": {func() error {
+			return d.vault.put(t.Context(), "linear", "local", &Credential{Kind: OAuth, Access: "another"})
+		}, "another"},
+		"nothing": {func() error { return nil }, "renewed"},
+	} {
+		meanwhile = c.meanwhile
+		old := &Credential{Kind: OAuth, Access: "old", Refresh: "good", Got: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Minute),
+			TokenURL: issuer.URL, Issuer: issuer.URL, Client: oauthClient{ID: "client-1"}}
+		if err := d.vault.put(t.Context(), "linear", "local", old); err != nil {
+			t.Fatal(err)
+		}
+		now, err := d.named("linear").usable(t.Context())
+		left, readErr := d.vault.credential(t.Context(), "linear", "local")
+		if err := errors.Join(err, readErr); err != nil {
+			t.Fatal(err)
+		}
+		for where, got := range map[string]*Credential{"the call": now, "the store": left} {
+			if (got == nil) != (c.access == "") || got != nil && got.Access != c.access {
+				t.Errorf("%s during a renewal: %s has %+v, want %q", name, where, got, c.access)
+			}
+		}
 	}
 }
 

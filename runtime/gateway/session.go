@@ -23,7 +23,7 @@ const connectTime = 20 * time.Second
 // session is one connection to an upstream.
 type session struct {
 	*mcp.ClientSession
-	rev    int64          // revision of the credential that a command was started with
+	since  time.Time      // when someone connected the credential that it was made with; zero without one
 	stderr *textutil.Tail // stderr of a command; nil for a URL
 	lends  contract.Lends
 
@@ -49,6 +49,9 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true}, // see rounds
 	}
 	s := &session{lends: u.g.lends.get(), idle: make(chan struct{})}
+	if c != nil {
+		s.since = c.At
+	}
 	u.declare(options, s.lends)
 	u.hearLogs(options)
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, options)
@@ -66,7 +69,7 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		cmd.Dir, cmd.Stderr, cmd.WaitDelay = u.Dir, s.stderr, time.Second // a grandchild may keep stderr open
 		key := ""
 		if c != nil {
-			key, s.rev = c.secret(), c.rev
+			key = c.secret()
 		}
 		via, err := u.marksWith()
 		if err != nil {

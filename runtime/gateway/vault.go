@@ -119,26 +119,48 @@ const (
 
 // put stores a connected credential and notifies all processes.
 func (v *vault) put(ctx context.Context, upstream, principal string, c *Credential) error {
-	return v.write(ctx, upstream, principal, c, eventChanged)
-}
-
-func (v *vault) write(ctx context.Context, upstream, principal string, c *Credential, event string) error {
 	sealed, err := v.seal(c)
 	if err != nil {
 		return err
 	}
 	err = v.db.Update(ctx, func(tx *store.Tx) error {
-		c.rev = tx.Append(topic, upstream, []byte(event))
+		c.rev = tx.Append(topic, upstream, []byte(eventChanged))
 		_, err := tx.Exec(ctx, `INSERT INTO credentials (upstream, principal, rev, changed_at, sealed) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (upstream, principal) DO UPDATE SET rev = excluded.rev, changed_at = excluded.changed_at, sealed = excluded.sealed`,
 			upstream, principal, c.rev, tx.Now.UnixMilli(), sealed)
-		if err == nil && event == eventChanged {
-			err = tx.Audit(store.Record{Action: "credential.connected", Object: upstream, Detail: "for " + principal})
-		}
-		return err
+		return errors.Join(err, tx.Audit(store.Record{Action: "credential.connected", Object: upstream, Detail: "for " + principal}))
 	})
 	if err != nil {
 		return fmt.Errorf("store credential: %w", err)
+	}
+	return nil
+}
+
+// errReplaced is returned if the credential that was renewed is no longer stored.
+var errReplaced = errors.New("the credential was removed or replaced")
+
+// renewed replaces the revision old of a credential with c and notifies all processes. It
+// returns errReplaced if the store has another revision or none: the person may have
+// disconnected, or have been removed, during the renewal.
+func (v *vault) renewed(ctx context.Context, upstream, principal string, c *Credential, old int64) error {
+	sealed, err := v.seal(c)
+	if err != nil {
+		return err
+	}
+	err = v.db.Update(ctx, func(tx *store.Tx) error {
+		c.rev = tx.Append(topic, upstream, []byte(eventRenewed))
+		result, err := tx.Exec(ctx, "UPDATE credentials SET rev = ?, changed_at = ?, sealed = ? WHERE upstream = ? AND principal = ? AND rev = ?",
+			c.rev, tx.Now.UnixMilli(), sealed, upstream, principal, old)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return cmp.Or(err, errReplaced)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store renewed credential: %w", err)
 	}
 	return nil
 }
@@ -318,30 +340,31 @@ func (v *vault) remember(ctx context.Context, upstream, principal string, offer 
 
 // Forget removes all credentials of a principal, and the tools that were listed with them.
 // Running gateways hear of it and disconnect.
-func Forget(ctx context.Context, db *store.DB, principal string) error {
-	err := db.Update(ctx, func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, "DELETE FROM credentials WHERE principal = ? RETURNING upstream", principal)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var upstream string
-			if err := rows.Scan(&upstream); err != nil {
-				return err
-			}
-			tx.Append(topic, upstream, []byte(eventChanged))
-		}
-		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
-			return err
-		}
-		if _, err = tx.Exec(ctx, "DELETE FROM upstream_tools WHERE principal = ?", principal); err != nil {
-			return err
-		}
-		return tx.Audit(store.Record{Action: "credential.removed", Detail: "all of " + principal})
-	})
-	if err != nil {
+func Forget(ctx context.Context, tx *store.Tx, principal string) error {
+	if err := forget(ctx, tx, principal); err != nil {
 		return fmt.Errorf("remove the credentials of %s: %w", principal, err)
 	}
 	return nil
+}
+
+func forget(ctx context.Context, tx *store.Tx, principal string) error {
+	rows, err := tx.Query(ctx, "DELETE FROM credentials WHERE principal = ? RETURNING upstream", principal)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var upstream string
+		if err := rows.Scan(&upstream); err != nil {
+			return err
+		}
+		tx.Append(topic, upstream, []byte(eventChanged))
+	}
+	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	if _, err = tx.Exec(ctx, "DELETE FROM upstream_tools WHERE principal = ?", principal); err != nil {
+		return err
+	}
+	return tx.Audit(store.Record{Action: "credential.removed", Detail: "all of " + principal})
 }

@@ -71,6 +71,19 @@ func (r *Register) Accept(ctx context.Context, secret string) (name string, turn
 	return name, turn, nil
 }
 
+// EndInvitations ends everyone's invitations.
+func (r *Register) EndInvitations(ctx context.Context) error {
+	return r.db.Update(ctx, func(tx *store.Tx) error { return endInvitations(ctx, tx, "") })
+}
+
+// endInvitations ends the invitations of a person, or everyone's if name is empty.
+func endInvitations(ctx context.Context, tx *store.Tx, name string) error {
+	if _, err := tx.Exec(ctx, "UPDATE people_invites SET used = ? WHERE (person = ? OR ? = '') AND used = 0", millis(tx.Now), name, name); err != nil {
+		return fmt.Errorf("end invitations: %w", err)
+	}
+	return nil
+}
+
 // signed records that a browser has signed in: the person can be asked.
 func signed(ctx context.Context, tx *store.Tx, p *row) error {
 	if _, err := tx.Exec(ctx, "UPDATE people SET signed = turn WHERE name = ?", p.Name); err != nil {

@@ -181,8 +181,17 @@ func TestARemovedPersonHasNothingLeft(t *testing.T) {
 		if _, ok, err := r.Session(t.Context(), "ada", turn); !ok || err != nil {
 			t.Fatal("the session did not begin", err)
 		}
-		if err := r.Remove(t.Context(), "ada"); err != nil {
-			t.Fatal(err)
+		var also string
+		forget := func(_ context.Context, _ *store.Tx, name string) error { also = name; return nil }
+		failed := errors.New("cannot forget")
+		if err := r.Remove(t.Context(), "ada", func(context.Context, *store.Tx, string) error { return failed }); !errors.Is(err, failed) {
+			t.Fatalf("Remove = %v, want %v", err, failed)
+		}
+		if _, _, err := r.Bearer(t.Context(), secret); err != nil {
+			t.Errorf("a removal that failed ended the token: %v", err)
+		}
+		if err := r.Remove(t.Context(), "ADA", forget); err != nil || also != "ada" {
+			t.Fatalf("Remove = %v, and forgets what belongs to %q, want ada", err, also)
 		}
 		gone := func(when string) {
 			t.Helper()
@@ -277,14 +286,26 @@ func TestAnInvitationEnds(t *testing.T) {
 func TestSigningOutEndsSessionsAndKeepsTokens(t *testing.T) {
 	each(t, func(t *testing.T, r *Register, _ *store.DB) {
 		added(t, r, "ada")
-		secret, _, err := r.CreateToken(t.Context(), "ada", []access.Scope{access.Answer}, time.Time{})
+		added(t, r, "bob")
+		secret, _, err := r.CreateToken(t.Context(), "ada", []access.Scope{access.Ask}, time.Time{})
 		first, _, err2 := r.Invite(t.Context(), "ada")
+		unused, _, err4 := r.Invite(t.Context(), "ada")
+		other, _, err5 := r.Invite(t.Context(), "bob")
 		_, turn, err3 := r.Accept(t.Context(), first)
-		if err := errors.Join(err, err2, err3, r.SignOut(t.Context(), "ada")); err != nil {
+		if err := errors.Join(err, err2, err3, err4, err5, r.SignOut(t.Context(), "ada")); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok, err := r.Session(t.Context(), "ada", turn); ok || err != nil {
 			t.Errorf("the session is %v, %v", ok, err)
+		}
+		if _, _, err := r.Accept(t.Context(), unused); code(err) != InviteUsed {
+			t.Errorf("the invitation that was not used yet: %v", err)
+		}
+		if _, _, err := r.Accept(t.Context(), other); err != nil {
+			t.Errorf("another person's invitation: %v", err)
+		}
+		if all, err := r.List(t.Context()); err != nil || all[0].Lacking == "" {
+			t.Errorf("List = %+v, %v; want that no question reaches ada", all, err)
 		}
 		if _, _, err := r.Bearer(t.Context(), secret); err != nil {
 			t.Errorf("the token: %v", err)

@@ -273,8 +273,9 @@ func (r *Register) Here(ctx context.Context, name string) error {
 }
 
 // Remove ends a person's sessions, tokens, invitations and identities, and hides the
-// name. The history keeps it. Fails with code [NoPerson].
-func (r *Register) Remove(ctx context.Context, name string) error {
+// name. The history keeps it. In the same transaction, it calls also with the person's exact
+// name, for what others keep of a person. Fails with code [NoPerson].
+func (r *Register) Remove(ctx context.Context, name string, also ...func(ctx context.Context, tx *store.Tx, name string) error) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
@@ -284,32 +285,45 @@ func (r *Register) Remove(ctx context.Context, name string) error {
 		for _, change := range []string{
 			"UPDATE people SET removed = ? WHERE name = ?",
 			"UPDATE people_tokens SET revoked = ? WHERE person = ? AND revoked = 0",
-			"UPDATE people_invites SET used = ? WHERE person = ? AND used = 0",
 			"UPDATE people_identities SET ended = ? WHERE person = ? AND ended = 0",
 		} {
 			if _, err := tx.Exec(ctx, change, now, p.Name); err != nil {
 				return fmt.Errorf("remove person: %w", err)
 			}
 		}
-		if err := vacate(ctx, tx, p.Name); err != nil {
+		if err := errors.Join(endInvitations(ctx, tx, p.Name), vacate(ctx, tx, p.Name)); err != nil {
 			return err
+		}
+		for _, f := range also {
+			if err := f(ctx, tx, p.Name); err != nil {
+				return err
+			}
 		}
 		return tell(tx, p.Name, Event{Type: "removed"})
 	})
 }
 
-// SignOut ends a person's sessions. Tokens stay valid. Fails with code [NoPerson].
+// SignOut ends a person's sessions and invitations. Tokens stay valid. Fails with code
+// [NoPerson].
 func (r *Register) SignOut(ctx context.Context, name string) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "UPDATE people SET turn = turn + 1 WHERE name = ?", p.Name); err != nil {
-			return fmt.Errorf("sign out person: %w", err)
-		}
-		return tell(tx, p.Name, Event{Type: "signedOut"})
+		return signOut(ctx, tx, p.Name)
 	})
+}
+
+// signOut also ends invitations: who holds one would otherwise sign in again.
+func signOut(ctx context.Context, tx *store.Tx, name string) error {
+	if _, err := tx.Exec(ctx, "UPDATE people SET turn = turn + 1 WHERE name = ?", name); err != nil {
+		return fmt.Errorf("sign out person: %w", err)
+	}
+	if err := endInvitations(ctx, tx, name); err != nil {
+		return err
+	}
+	return tell(tx, name, Event{Type: "signedOut"})
 }
 
 // row is a person in the store.

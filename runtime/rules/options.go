@@ -94,12 +94,19 @@ func covered(before []string, word string) bool {
 	switch {
 	case strings.HasPrefix(word, "-"):
 		return harmlessOption(before, word) && staysInside(word)
-	case strings.HasPrefix(word, "+"), strings.HasPrefix(word, "@"), strings.Contains(word, "="): // +refspec, @file with more options, VARIABLE=value
+	case strings.HasPrefix(word, "+"), strings.HasPrefix(word, ":"), strings.HasPrefix(word, "@"), strings.Contains(word, "="): // +refspec, :branch to delete, @file with more options, VARIABLE=value
 		return false
-	case before[0] == "git" && strings.Contains(word, "::"): // the address of a program that transports
+	case path.Base(before[0]) == "git" && (strings.Contains(word, "::") || strings.Contains(word, ":") && transfers(before)): // the address of a program that transports, or of a host
 		return false
 	}
 	return staysInside(word)
+}
+
+// transfers reports whether words begin a command of git whose next word names a repository,
+// which may be on another host, as in host:path.
+func transfers(before []string) bool {
+	return len(before) == 2 && slices.Contains([]string{"push", "fetch", "pull", "clone", "ls-remote", "archive"}, before[1]) ||
+		len(before) > 1 && before[1] == "remote"
 }
 
 func harmlessOption(before []string, word string) bool {

@@ -50,6 +50,9 @@ func HoldReaders(db *DB) (release func()) {
 	}
 }
 
+// LookAtFeed makes the watchers of db look for events of other processes.
+func LookAtFeed(db *DB) { db.feed.pump.signal() }
+
 // KeepIdle sets how long connections are kept that nobody uses, for one test.
 func KeepIdle(t testing.TB, d time.Duration) {
 	old := idleFor

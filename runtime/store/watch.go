@@ -112,26 +112,39 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// Wait waits for events like Next, for callers that then read the state. It does not return
-// [ErrGone]: events that the feed no longer contains are events too.
+// Wait waits for events like Next, for callers that then read the state. It returns the
+// errors of [Watcher.Resume].
 func (w *Watcher) Wait(ctx context.Context) error {
 	_, err := w.Next(ctx)
 	return w.Resume(ctx, err)
 }
 
-// Resume moves the watcher to the end of the feed if err, from Next, is [ErrGone], and then
-// returns nil. The caller must then read the state, because the watcher has missed events, for
-// example while the machine was asleep. Resume returns any other err.
+// resumeEvery is how often a watcher tries again while the database fails.
+const resumeEvery = time.Second
+
+// Resume prepares for the next Next after err from the last one, and returns nil. The caller
+// must then read the state. After [ErrGone], the watcher continues at the end of the feed,
+// because it has missed events, for example while the machine was asleep. After an error of
+// the database, it waits a moment and continues where it was. Resume returns the error of ctx
+// and [ErrClosed], after which there is nothing to continue.
 func (w *Watcher) Resume(ctx context.Context, err error) error {
-	if !errors.Is(err, ErrGone) {
+	if errors.Is(err, ErrGone) {
+		var head int64
+		if head, _, err = w.db.ends(ctx); err == nil {
+			w.seq = head
+		} else {
+			w.losses = -1 // Next returns ErrGone again
+		}
+	}
+	if err == nil || errors.Is(err, ErrClosed) {
 		return err
 	}
-	head, _, err := w.db.ends(ctx)
-	if err != nil {
-		return fmt.Errorf("read feed: %w", err)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(resumeEvery):
+		return nil
 	}
-	w.seq = head
-	return nil
 }
 
 // take returns the events in memory that w has not seen. behind reports whether

@@ -280,6 +280,57 @@ func TestAProcessThatSleptTooLongGoesOn(t *testing.T) {
 	})
 }
 
+func TestAWatcherReturnsToTheFeedAfterAnOutage(t *testing.T) {
+	server := storetest.NewServer(t)
+	place := server.Database()
+	here := open(t, place, notes)
+	w, bell := watch(t, here, 0, store.Filter{}), watch(t, here, 0, store.Filter{Topic: "notes"})
+	server.Stop()
+	store.LookAtFeed(here)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := w.Next(ctx)
+	if err == nil || ctx.Err() != nil {
+		t.Fatalf("Next = %v while the database is stopped, want its error", err)
+	}
+	for range 2 {
+		began := time.Now()
+		if err := w.Resume(ctx, err); err != nil || time.Since(began) < time.Second {
+			t.Errorf("Resume = %v after %v, want nil after a second, so that a loop does not spin", err, time.Since(began))
+		}
+		if _, err = w.Next(ctx); err == nil {
+			t.Fatal("Next returned events of a stopped database")
+		}
+	}
+	server.Start()
+	mustWrite(t, open(t, place, notes), "k", "after")
+	if err := w.Resume(ctx, err); err != nil {
+		t.Error(err)
+	}
+	for seen := false; !seen; {
+		events, err := w.Next(ctx)
+		if err := w.Resume(ctx, err); err != nil {
+			t.Fatal("the watcher did not return to the feed:", err)
+		}
+		seen = len(events) > 0 && string(events[0].Data) == "after"
+	}
+	for bell.Seq() == 0 {
+		if err := bell.Wait(ctx); err != nil {
+			t.Fatal("Wait ended with the outage:", err)
+		}
+	}
+	server.Stop()
+	gone, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer end()
+	if err := w.Resume(gone, errors.New("an error of the database")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Resume = %v, want the error of its context", err)
+	}
+	here.Close()
+	if err := w.Wait(ctx); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("Wait of a closed store = %v, want ErrClosed", err)
+	}
+}
+
 func TestAWatcherEndsWithItsContextAndTheStore(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		db := open(t, place, notes)

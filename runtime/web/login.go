@@ -137,6 +137,9 @@ func fetchedAhead(r *http.Request) bool {
 
 func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
 	until, id, ok := readPass(s.opts.People.Key, "login", r.FormValue("key"), time.Now())
+	if ok {
+		ok = !s.signedOutSince(r, id, until)
+	}
 	if ok && !s.opts.People.atHome(r) {
 		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther) // a person who has a link may learn the name
 		return
@@ -158,6 +161,21 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 	}
 	s.signIn(w, r, access.ByLink)
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
+}
+
+// signedOutSince reports whether all browsers were signed out after a link was made. If that
+// cannot be read, nobody signs in.
+func (s *Server) signedOutSince(r *http.Request, id string, until time.Time) bool {
+	link, ok := readSession(id, until)
+	if !ok {
+		return true
+	}
+	ended, err := s.opts.Ledger.Ended(r.Context())
+	if err != nil {
+		s.opts.Logger.Error("cannot check a login link", "error", err)
+		return true
+	}
+	return ended(link.id, link.began)
 }
 
 // wantsPage reports whether a request comes from a person's browser. A refusal

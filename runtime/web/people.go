@@ -58,7 +58,7 @@ func (p People) Home(base string) string {
 // browser to a path. The address works once, within ten minutes. base is the
 // server's address, for example http://127.0.0.1:20311.
 func (p People) LoginLink(base, to string) string {
-	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), "")}}
+	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), newSessionID(access.ByLink))}}
 	if to != "" && to != "/" {
 		query.Set("to", to)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // Installation is what the commands need of an installation.
@@ -26,9 +27,9 @@ type Installation interface {
 	// InviteLink returns the address at which a browser uses an invitation, and whether
 	// only this machine reaches it.
 	InviteLink(ctx context.Context, secret string) (link string, here bool, err error)
-	// ForgetCredentials deletes the upstream credentials of a person who was removed:
+	// ForgetCredentials deletes the upstream credentials of a person who is removed:
 	// another person may get the name later.
-	ForgetCredentials(ctx context.Context, name string) error
+	ForgetCredentials(ctx context.Context, tx *store.Tx, name string) error
 	// Outbox returns the messages that are to be sent.
 	Outbox(context.Context) (*outbox.Box, error)
 	// ProjectID returns the ID of the project with a name.
@@ -181,14 +182,26 @@ func (c *Command) remove(ctx context.Context, name string) error {
 	if len(ids) > 0 {
 		return nil
 	}
-	if err := c.register.Remove(ctx, name); err != nil {
-		return err
-	}
-	if err := c.Of.ForgetCredentials(ctx, name); err != nil {
+	if err := c.register.Remove(ctx, name, c.Of.ForgetCredentials); err != nil {
 		return err
 	}
 	c.Tell(name + " is removed: the person's sessions, tokens and invitations have ended, and the person's credentials for upstreams are deleted")
-	return nil
+	return c.orphans(ctx, name)
+}
+
+// orphans says which questions only a removed person could answer.
+func (c *Command) orphans(ctx context.Context, name string) error {
+	hub, err := c.Of.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen}})
+	for _, r := range list.Requests {
+		if strings.EqualFold(r.Audience.Principal, name) {
+			c.Tell("the question " + r.ID + " is for " + r.Audience.Principal + "; hand it to another person: deskhand ask hand " + r.ID + " everyone")
+		}
+	}
+	return err
 }
 
 // signOut ends a person's sessions.
@@ -196,7 +209,7 @@ func (c *Command) signOut(ctx context.Context, name string) error {
 	if err := c.register.SignOut(ctx, name); err != nil {
 		return err
 	}
-	c.Tell("all browsers of " + name + " are signed out")
+	c.Tell("all browsers of " + name + " are signed out, and unused invitations have ended")
 	return nil
 }
 
