@@ -123,13 +123,7 @@ func (m *Manager) runQueued(ctx context.Context) error {
 
 // follow wakes the loop when something has changed.
 func (k *runner) follow(ctx context.Context, w *Watcher) {
-	for ctx.Err() == nil {
-		if err := w.Wait(ctx); err != nil { // for example while the database restarts; the loop looks by itself, too
-			select {
-			case <-time.After(k.m.options.Lease / 4):
-			case <-ctx.Done():
-			}
-		}
+	for w.Wait(ctx) == nil {
 		wake(k.m.lookAgain)
 	}
 }
