@@ -93,11 +93,7 @@ func (a *askedTurn) killRunner() { a.t.Helper(); a.signalRunner(syscall.SIGKILL)
 
 func (a *askedTurn) signalRunner(s syscall.Signal) {
 	a.t.Helper()
-	found := ofProgram(filepath.Join(os.Getenv("DESKHAND_STATE"), "tasks"), "tasks", "runner")
-	if len(found) != 1 {
-		a.t.Fatalf("the runners are %v, want one", found)
-	}
-	if err := syscall.Kill(found[0], s); err != nil {
+	if err := syscall.Kill(runnerOf(a.t, os.Getenv("DESKHAND_STATE")), s); err != nil {
 		a.t.Fatal(err)
 	}
 }

@@ -226,23 +226,11 @@ func (w *boxWorld) begin(t *testing.T, executor, prompt string) (dir string) {
 // runnerOf is the process of the runner over a state folder.
 func runnerOf(t *testing.T, state string) int {
 	t.Helper()
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		t.Fatal(err)
+	found := ofProgram(filepath.Join(state, "tasks"), "tasks", "runner")
+	if len(found) != 1 {
+		t.Fatalf("the runners are %v, want one", found)
 	}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
-		_, id, found := strings.Cut(string(line), "tasks\x00runner\x00")
-		if err != nil || !found {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(state, "tasks", "runs", strings.TrimRight(id, "\x00"))); err == nil {
-			return pid
-		}
-	}
-	t.Fatal("no runner is running")
-	return 0
+	return found[0]
 }
 
 // eventually is the same with more patience for agents that take half a minute to
