@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // TestKillMarkedFindsProcessesByTheirEnvironment: other processes continue.
@@ -20,9 +22,7 @@ func TestKillMarkedFindsProcessesByTheirEnvironment(t *testing.T) {
 	}
 	ours, other := start("PROC_TEST_MARK=one"), start("PROC_TEST_MARK=one-more")
 	KillMarked("PROC_TEST_MARK", "one")
-	if !gone(ours.Process.Pid) {
-		t.Error("the process with the variable runs")
-	}
+	waittest.Until(t, "the process with the variable ends", func() (bool, any) { return gone(ours.Process.Pid), ours.Process.Pid })
 	if gone(other.Process.Pid) {
 		t.Error("the process with another value was killed")
 	}

@@ -134,9 +134,10 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
-	// A machine has its own environment, and its own key for digests.
 	if last != nil && last.origin != "" && (r.OfStarter || last.host != m.host) {
-		by = last.stamp
+		if by, err = m.stampOfStarter(ctx, tx, last, by); err != nil {
+			return FollowUp{}, err
+		}
 	}
 	p, err := resume(ctx, tx, s, r.Prompt, variant, person, by)
 	if err != nil {
@@ -147,6 +148,19 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 		status = "queued"
 	}
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
+}
+
+// stampOfStarter returns the stamp of an attempt's last process for the one that follows, or
+// own if nobody else would run that: a runner of the same origin that has exited.
+func (m *Manager) stampOfStarter(ctx context.Context, tx *store.Tx, last *process, own stamp) (stamp, error) {
+	if last.host != m.host || last.origin != own.origin { // a machine has its own environment, and its own key for digests
+		return last.stamp, nil
+	}
+	alive, err := m.livingRunners(ctx, tx)
+	if err != nil || alive[last.runnerID()] {
+		return last.stamp, err
+	}
+	return own, nil
 }
 
 // runsHere reports whether the session's agent runs on this host.
