@@ -213,7 +213,7 @@ export const stories = {
     const page = await desk.window('/inbox/' + ids[39])
     const chosen = page.locator('#list [aria-current]')
     const inView = async () => { const [card, list] = [await box(chosen), await box(page.locator('#side'))]; return card.top >= list.top - 1 && card.bottom <= list.bottom + 1 }
-    assert.ok(await inView(), 'the chosen card is not in view')
+    await until('the chosen card is in view', inView)
     await page.keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keys of this page' })
     await help.getByText('put aside').waitFor()

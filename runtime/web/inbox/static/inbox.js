@@ -280,6 +280,11 @@
   $('button', filter).hidden = true;
   count();
   menus();
-  choose()?.scrollIntoView({ block: 'nearest' });
+  choose();
+  // Parts of the list have their sizes only when they are drawn, and the rest of it comes
+  // later, so the chosen card is kept in view until the person does something.
+  const keep = new ResizeObserver(() => cardOf(current())?.scrollIntoView({ block: 'nearest' }));
+  keep.observe(list);
+  for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(type, () => keep.disconnect(), { capture: true, passive: true, once: true });
   if ($('[data-rest] a', list)) (window.requestIdleCallback ?? setTimeout)(() => inTurn(reloadList));
 })();
