@@ -150,8 +150,9 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// stampOfStarter returns the stamp of an attempt's last process for the one that follows, or
-// own if nobody else would run that: a runner of the same origin that has exited.
+// stampOfStarter returns the stamp of an attempt's last process, which is for its starter's
+// runner. If that runner has exited and this manager has the same origin, it returns own,
+// for which this manager starts a runner.
 func (m *Manager) stampOfStarter(ctx context.Context, tx *store.Tx, last *process, own stamp) (stamp, error) {
 	if last.host != m.host || last.origin != own.origin { // a machine has its own environment, and its own key for digests
 		return last.stamp, nil
