@@ -109,6 +109,26 @@ func (r *run) listen(text string) error {
 	}
 	r.language = l.all[r.own]
 	r.analyzer.Speak(r.language)
+	return r.findElsewhere(words)
+}
+
+// findElsewhere sets r.elsewhere. words holds the term of each word of the question,
+// by language.
+func (r *run) findElsewhere(words [][]string) error {
+	r.elsewhere = map[string]string{}
+	for n := range words[0] {
+		own := words[r.own][n]
+		for _, of := range append([][]string{words[r.own]}, words...) {
+			in, err := r.countIn(of[n])
+			if err != nil {
+				return err
+			}
+			if slices.Max(in) > 0 {
+				r.elsewhere[own] = of[n]
+				break
+			}
+		}
+	}
 	return nil
 }
 

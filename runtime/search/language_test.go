@@ -13,12 +13,7 @@ import (
 // translated opens an index of the same pages in English, German and Chinese.
 func translated(t *testing.T) *Engine {
 	t.Helper()
-	var docs []artifact.Document
-	for _, in := range []struct {
-		language language.Code
-		folder   string
-		pages    []string
-	}{
+	return openSpoken(t, []spokenPages{
 		{language.German, "de", []string{
 			"# Abhängigkeiten\n\nEine `Depends`-Abhängigkeit wird für jede Anfrage nur einmal ausgeführt. Wie das geht, zeigt die Konfiguration.\n",
 			"# Dateien hochladen\n\nWie man Dateien mit `UploadFile` hochlädt. Die Einstellungen der Konfigurationen gelten für alle.\n",
@@ -32,7 +27,20 @@ func translated(t *testing.T) *Engine {
 			"# 依赖项\n\n`Depends` 声明的依赖项每个请求只执行一次。\n",
 			"# 上传文件\n\n使用 `UploadFile` 上传文件。\n",
 			"# 错误\n\n发生错误时服务器的响应。\n"}},
-	} {
+	})
+}
+
+// spokenPages are pages in one language.
+type spokenPages struct {
+	language language.Code
+	folder   string
+	pages    []string
+}
+
+func openSpoken(t *testing.T, all []spokenPages) *Engine {
+	t.Helper()
+	var docs []artifact.Document
+	for _, in := range all {
 		for i, text := range in.pages {
 			doc := cutPage(file{path: fmt.Sprintf("%s/%d.md", in.folder, i+1), text: text})
 			doc.Language = in.language
@@ -151,5 +159,20 @@ func TestANameInAQuestionWithoutSpacesIsNotAllOfIt(t *testing.T) {
 	}
 	if got := names("max_chunk_size"); got != 1 {
 		t.Errorf("names of a name alone = %.2f, want 1", got)
+	}
+}
+
+// TestAWordOfAnotherLanguageIsFound: with so few pages, the question does not show that
+// it is in English, and "connections" has another stem in German.
+func TestAWordOfAnotherLanguageIsFound(t *testing.T) {
+	e := openSpoken(t, []spokenPages{
+		{language.German, "de", []string{"# Sicherung\n\nLegen Sie die Dateien in ein Archiv.\n", "# Neustart\n\nDer Dienst startet von selbst neu.\n"}},
+		{language.English, "en", []string{"# Limits\n\nThe server refuses more than a hundred connections.\n"}}})
+	page, err := e.Search(t.Context(), Query{Text: "how many connections are allowed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Hits) != 1 || page.Hits[0].ID != "en/1.md#_preamble" {
+		t.Errorf("hits %+v, want the English page", page.Hits)
 	}
 }

@@ -81,6 +81,9 @@ type run struct {
 	own      int
 	language language.Code
 	in       map[string][]int
+	// elsewhere holds, for each term of the question, itself if any chunk has it, and
+	// otherwise the stem of the same word in another language that a chunk has.
+	elsewhere map[string]string
 	// literal reports whether the query is to be taken literally; see [literal].
 	literal bool
 	// learnt reports that the ranker orders the hits, see [run.unfound]. It is set
@@ -120,7 +123,7 @@ func (r *run) read(text string) error {
 		r.want.AddBeginning(text[t.Start:t.End])
 		sensible := !t.Joined && r.knows(text[t.Start:t.End])
 		r.sensible = r.sensible || sensible
-		known, err := r.add(t.Text, named.weight(t))
+		known, err := r.add(cmp.Or(r.elsewhere[t.Text], t.Text), named.weight(t))
 		if err != nil {
 			return err
 		}
