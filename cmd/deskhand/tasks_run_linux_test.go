@@ -8,15 +8,7 @@ import (
 
 // A person at a terminal follows the agent and then says what becomes of it.
 func TestRunAsksWhatBecomesOfTheWork(t *testing.T) {
-	peopleStore(t)
-	dir := t.TempDir()
-	write(t, dir, map[string]string{"a.go": "package a\n"})
-	for _, args := range [][]string{{"init", "-qb", "main"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v %s", args, err, out)
-		}
-	}
-	t.Chdir(dir)
+	dir := inRepository(t)
 	p := sits(t, nil, nil, "tasks", "run", "--agent", "fake", "write b.txt two")
 	p.sees("[l]and  [p]r  [d]iff  [s]ay  [x] discard  [q]uit: ")
 	p.types("s\n")
@@ -30,5 +22,34 @@ func TestRunAsksWhatBecomesOfTheWork(t *testing.T) {
 	}
 	if out, err := exec.Command("git", "-C", dir, "ls-tree", "--name-only", "main").Output(); err != nil || string(out) != "a.go\nb.txt\nc.txt\n" {
 		t.Errorf("main has %q, %v", out, err)
+	}
+}
+
+// inRepository changes to a new repository with a commit.
+func inRepository(t *testing.T) (dir string) {
+	t.Helper()
+	peopleStore(t)
+	dir = t.TempDir()
+	write(t, dir, map[string]string{"a.go": "package a\n"})
+	for _, args := range [][]string{{"init", "-qb", "main"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	t.Chdir(dir)
+	return dir
+}
+
+// After a failed run, a person has the same choices, and Ctrl-C leaves the work as it is.
+func TestRunAsksAfterAFailureAndEndsWithCtrlC(t *testing.T) {
+	inRepository(t)
+	p := sits(t, nil, nil, "tasks", "run", "--agent", "fake", "write b.txt two\nfail it broke")
+	p.sees("the attempt failed")
+	p.sees("[q]uit: ")
+	p.types("d\n")
+	p.sees("[q]uit: d\r\n\r\n[l]and")
+	p.types("\x03")
+	if got := p.ends(); got.code != 0 || !strings.Contains(got.stdout, "+two") || !strings.Contains(got.stdout, "The attempt is unchanged") {
+		t.Errorf("tasks run = %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
 	}
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -144,8 +143,11 @@ func (a *App) endOf(ctx context.Context, m *tasks.Manager, n Notices, e tasks.Ev
 	if s.State == tasks.Failed {
 		word, how = "Failed", s.Failure
 	}
-	lines := []string{how, strings.TrimPrefix(s.Usage.Words(), ", "), fmt.Sprintf("by %s, %s", s.Executor, c.Project.Name)}
-	body := strings.TrimSpace(strings.Join(lines[:2], "\n")) + "\n" + lines[2]
+	by := c.Project.Name
+	if s.Executor != "" { // otherwise the attempt ended before its agent started
+		by = "by " + s.Executor + ", " + by
+	}
+	body := strings.TrimSpace(how+"\n"+strings.TrimPrefix(s.Usage.Words(), ", ")) + "\n" + by
 	return &notify.End{ID: "ended-" + e.ProcessID, Title: word + ": " + c.Task.Title, Body: strings.TrimSpace(body), Asker: s.Executor, Place: c.Project.Name, ProjectID: c.Project.ID,
 		URL: a.attemptURL(ctx, n, e.AttemptID), Path: board.AttemptPath(e.AttemptID), Failed: s.State == tasks.Failed}, nil
 }

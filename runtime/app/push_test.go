@@ -170,6 +170,9 @@ func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 	if end == nil {
 		t.Fatal("the failed attempt is not told of")
 	}
+	if !strings.HasSuffix(end.Body, "\nshop") { // its agent has not started
+		t.Errorf("the body is %q, want one without an agent", end.Body)
+	}
 	box, err := a.Outbox(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -255,7 +255,7 @@ func exportTask(ctx context.Context, tx *store.Tx, t Task) (one imports.ExportTa
 			return one, err
 		}
 		one.Attempts = append(one.Attempts, imports.ExportAttempt{ID: a.ID, Branch: a.Branch, Executor: s.Executor, State: string(s.State), Landed: s.Work.State == LandedWork,
-			Created: a.Created, Tokens: s.Usage.Tokens(), Cost: float64(s.Usage.Cost) / 1e6})
+			Created: a.Created, Tokens: s.Usage.Tokens(), Cost: float64(s.Usage.Cost) / 1e6, Known: s.Usage.Known()})
 	}
 	return one, nil
 }

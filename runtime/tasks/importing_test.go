@@ -172,3 +172,18 @@ func TestExportsAreImportedWithTheirPlans(t *testing.T) {
 		}
 	})
 }
+
+// An export says whether it knows the cost of an attempt.
+func TestAnExportSaysWhichCostIsKnown(t *testing.T) {
+	for script, known := range map[string]bool{"say hello": false, "spend 10 10 0.5": true} {
+		d := open(t, Repo{}, settings{})
+		d.ended(d.start(script).AttemptID)
+		e, err := d.Export(t.Context(), d.project.ID)
+		if err != nil || len(e.Tasks) != 1 || len(e.Tasks[0].Attempts) != 1 {
+			t.Fatalf("Export = %+v, %v", e, err)
+		}
+		if a := e.Tasks[0].Attempts[0]; a.Known != known {
+			t.Errorf("after %q the cost %v is known: %t, want %t", script, a.Cost, a.Known, known)
+		}
+	}
+}

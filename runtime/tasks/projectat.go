@@ -25,13 +25,17 @@ func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, err
 	if err != nil || p.ID != "" {
 		return p, r, err
 	}
-	p, r, err = m.AddRepo(ctx, filepath.Base(found.Path), Repo{Path: found.Path})
+	name, err := projectName(filepath.Base(found.Path))
+	if err == nil {
+		p, r, err = m.addRepo(ctx, name, Repo{}, found)
+	}
 	if f := fault.Of(err); f == nil || !slices.Contains([]string{RepositoryConflict, InvalidArgument}, f.Code) {
 		return p, r, err
 	}
 	// Another repository has a project with that name, or the folder's name is
 	// not valid.
-	return m.AddRepo(ctx, worktree.Slug(filepath.Base(found.Path))+"-"+newID()[:8], Repo{Path: found.Path, Name: worktree.Slug(filepath.Base(found.Path))})
+	slug := worktree.Slug(filepath.Base(found.Path))
+	return m.addRepo(ctx, slug+"-"+newID()[:8], Repo{Name: slug}, found)
 }
 
 // ProjectOf is like ProjectAt, but creates nothing: if no project contains the

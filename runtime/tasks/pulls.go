@@ -79,6 +79,9 @@ func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err e
 				return withAttempt(err, c.ID) // checked before the first push
 			}
 		}
+		if err := c.tree.KeepModules(ctx); err != nil {
+			return err
+		}
 		for i := range done.Requests {
 			if err := m.openPull(ctx, c, &done.Requests[i], q.Draft); err != nil {
 				return err

@@ -139,3 +139,21 @@ func TestAPullRequestIsMergedWhileTheAgentWorks(t *testing.T) {
 		})
 	}
 }
+
+// The submodules' commits of a pull request can be checked out from the person's own
+// copy; they were only in the attempt's folder.
+func TestAPullRequestKeepsTheCommitsOfSubmodules(t *testing.T) {
+	d, _ := onForge(t)
+	t.Setenv("GIT_ALLOW_PROTOCOL", "file")
+	library := filepath.Join(t.TempDir(), "library")
+	git(t, d.repo.Path, "clone", "--quiet", ".", library)
+	git(t, d.repo.Path, "submodule", "--quiet", "add", library, "sub")
+	git(t, d.repo.Path, "commit", "--quiet", "-m", "submodule")
+	s := d.ended(d.start("run git -c protocol.file.allow=always submodule --quiet update --init",
+		"run git -C sub -c user.name=a -c user.email=a@example.com commit --quiet --allow-empty -m more").AttemptID)
+	made := git(t, filepath.Join(s.Dir, d.repo.Name, "sub"), "rev-parse", "HEAD")
+	if _, err := d.OpenPull(t.Context(), PullQuery{AttemptID: s.ID}); err != nil {
+		t.Fatal(err)
+	}
+	git(t, filepath.Join(d.repo.Path, "sub"), "cat-file", "-e", made+"^{commit}")
+}

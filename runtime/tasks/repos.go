@@ -27,6 +27,11 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 	if err != nil {
 		return Project{}, Repo{}, err
 	}
+	return m.addRepo(ctx, project, r, found)
+}
+
+// addRepo adds the repository that was found at the path of r.
+func (m *Manager) addRepo(ctx context.Context, project string, r Repo, found worktree.Found) (Project, Repo, error) {
 	r.Path = found.Path
 	known, err := m.reposOf(ctx, project)
 	if err != nil {

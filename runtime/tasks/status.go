@@ -42,6 +42,20 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	return s, nil
 }
 
+// Running reports whether a process of an attempt runs or will run. Unlike
+// Status, it does not look at the repositories. Fault: not_found.
+func (m *Manager) Running(ctx context.Context, attemptID string) (running bool, err error) {
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return false, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		s, _, err := readStatus(ctx, tx, attemptID)
+		running = s.State == Running
+		return err
+	})
+	return running, err
+}
+
 // waitsFor returns what the newest process of an attempt is waiting for.
 func (m *Manager) waitsFor(ctx context.Context, tx *store.Tx, p *process) (Wait, error) {
 	switch {

@@ -74,7 +74,7 @@ func (c *Command) followLogs(ctx context.Context, id, channel string, limit int)
 			limit = -1
 			continue
 		case out.Ended:
-			running, err := c.running(ctx, id)
+			running, err := c.Manager.Running(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -106,12 +106,6 @@ func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPr
 		}
 	}
 	return nil
-}
-
-// running reports whether a process of an attempt runs or will run.
-func (c *Command) running(ctx context.Context, id string) (bool, error) {
-	s, err := c.Manager.Status(ctx, id)
-	return s.State == tasks.Running, err
 }
 
 // pause waits for a change in an attempt, at most for pauseTime.

@@ -1,7 +1,6 @@
 package attempts
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -51,13 +50,30 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images
 	}
 	err = c.followToEnd(ctx, started.AttemptID)
 	if ctx.Err() != nil {
-		c.Tell(fmt.Sprintf("the agent is still running; follow it with \"deskhand tasks logs %s --follow\", or stop it: deskhand tasks stop %s", brief(id), brief(id)))
+		c.tellRunning(id)
 		return nil
 	}
-	if err != nil || !console.OnTerminal(c.Stdin) || !console.OnTerminal(c.Stderr) {
+	if !console.OnTerminal(c.Stdin) || !console.OnTerminal(c.Stderr) || err != nil && fault.Of(err) == nil {
 		return err
 	}
+	if err != nil {
+		c.tellFault(err)
+	}
 	return c.whatNow(ctx, started.AttemptID)
+}
+
+// tellRunning tells the person, who has interrupted the command, what goes on.
+func (c *Command) tellRunning(id contract.UUID) {
+	c.Tell(fmt.Sprintf("the agent is still running; follow it with \"deskhand tasks logs %s --follow\", or stop it: deskhand tasks stop %s", brief(id), brief(id)))
+}
+
+// tellFault prints an error that does not end the command.
+func (c *Command) tellFault(err error) {
+	worded := c.Worded(err)
+	c.Tell(worded.Error())
+	if f := fault.Of(worded); f.Hint != "" {
+		c.Tell(f.Hint)
+	}
 }
 
 // noExecutor is the code of the fault that no agent is installed.
@@ -102,40 +118,33 @@ func splitPrompt(prompt string) (title, rest string) {
 
 // whatNow asks what to do with the work, until the person lands, discards or keeps it.
 func (c *Command) whatNow(ctx context.Context, id string) error {
-	in := bufio.NewReader(c.Stdin)
-	ask := func(text string) (string, bool) {
-		fmt.Fprint(c.Stderr, text)
-		line, err := in.ReadString('\n')
-		return strings.TrimSpace(line), err == nil || line != ""
-	}
 	acts := map[string]terminal.Act{"l": terminal.ActLand, "p": terminal.ActPull, "s": terminal.ActSay, "x": terminal.ActDiscard}
 	for {
-		choice, ok := ask("\n[l]and  [p]r  [d]iff  [s]ay  [x] discard  [q]uit: ")
-		if !ok || choice == "q" || choice == "" {
+		choice, err := c.Reply(ctx, "\n[l]and  [p]r  [d]iff  [s]ay  [x] discard  [q]uit: ")
+		if err != nil || choice == "q" || choice == "" {
 			return c.Line("\nThe attempt is unchanged; show it: deskhand tasks show %s", brief(contract.UUID(id)))
 		}
 		o := terminal.Order{Act: acts[choice], Attempt: id}
 		if o.Act == terminal.ActSay {
-			if o.Text, ok = ask("say: "); !ok || o.Text == "" {
+			if o.Text, err = c.Reply(ctx, "say: "); err != nil || o.Text == "" {
 				continue
 			}
 		}
-		var err error
 		if choice == "d" {
 			err = c.Diff(ctx, id, nil, Shown{})
 		} else if o.Act != "" {
 			if err = c.act(ctx, o); err == nil && o.Act == terminal.ActSay {
-				err = c.followToEnd(ctx, id)
+				if err = c.followToEnd(ctx, id); ctx.Err() != nil {
+					c.tellRunning(contract.UUID(id))
+					return nil
+				}
 			}
 		}
 		if ctx.Err() != nil || err == nil && (o.Act == terminal.ActLand || o.Act == terminal.ActDiscard) {
 			return err
 		}
-		if f := fault.Of(err); f != nil {
-			c.Tell(c.Worded(err).Error())
-			if w := fault.Of(c.Worded(err)); w.Hint != "" {
-				c.Tell(w.Hint)
-			}
+		if fault.Of(err) != nil {
+			c.tellFault(err)
 		} else if err != nil {
 			return err
 		}

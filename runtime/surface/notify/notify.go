@@ -426,6 +426,9 @@ func (n Options) message(r *elicit.Request) Message {
 	if len(r.Questions) == 1 {
 		m.Body = strings.TrimPrefix(about(r)+"\n"+m.Body, "\n")
 	}
+	if said := plain(r.Message); r.Proposal == nil && said != "" && said != plain(r.Heading()) {
+		m.Body = said + "\n" + m.Body
+	}
 	if p := r.Proposal; p != nil {
 		shown := plain(p.Text)
 		if warning := p.Warning(); warning != "" {

@@ -259,6 +259,10 @@ func TestAMessageTellsOfOptions(t *testing.T) {
 	if m := n.message(&elicit.Request{Message: "Which one?", Source: elicit.Source{Name: "agent"}, Questions: []elicit.Question{q}}); m.Body != "asked by agent" {
 		t.Errorf("without more to say the body is %q", m.Body)
 	}
+	m = n.message(&elicit.Request{Title: "Over budget", Message: "The attempt has used $1.41 of $1.00.", Source: elicit.Source{Name: "agent"}, Questions: []elicit.Question{q}})
+	if want := "The attempt has used $1.41 of $1.00.\nWhich one?\nasked by agent"; m.Body != want {
+		t.Errorf("beside a title the body is %q, want %q", m.Body, want)
+	}
 }
 
 // A notification that cannot show a permission request completely has no button

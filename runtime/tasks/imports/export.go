@@ -36,4 +36,5 @@ type ExportAttempt struct {
 	Created  time.Time `json:"created_at"`
 	Tokens   int64     `json:"tokens"`
 	Cost     float64   `json:"cost_usd"`
+	Known    bool      `json:"cost_known"` // whether Cost is all of it
 }

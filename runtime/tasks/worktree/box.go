@@ -112,11 +112,11 @@ func (t Tree) GitFiles() (files []string) {
 }
 
 func (t Tree) enter(ctx context.Context, r Repo, common string) error {
-	out, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
+	own, err := gitDir(ctx, t.path(r))
 	if err != nil {
 		return err
 	}
-	admin, err := resolved(t.path(r), strings.TrimSuffix(string(out), "\n"))
+	admin, err := resolved(t.path(r), own)
 	if err != nil {
 		return err
 	}

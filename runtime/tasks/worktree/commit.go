@@ -106,7 +106,7 @@ func stage(in gitIn, without []string) error {
 	if err != nil {
 		return err
 	}
-	there, _, err := untracked(in)
+	there, err := untracked(in)
 	if err != nil {
 		return err
 	}
@@ -152,9 +152,12 @@ func staged(in gitIn, names []string) ([]string, error) {
 // returns nil if the user has configured a name and an email address. Without
 // an author, git would refuse to commit.
 func identity(ctx context.Context, dir string) []string {
-	name, _ := git(ctx, dir, "config", "user.name")
-	email, _ := git(ctx, dir, "config", "user.email")
-	if len(name) > 0 && len(email) > 0 {
+	set := map[string]bool{}
+	all, _ := configuration(ctx, dir)
+	for _, s := range all {
+		set[s.key] = true
+	}
+	if set["user.name"] && set["user.email"] {
 		return nil
 	}
 	return []string{

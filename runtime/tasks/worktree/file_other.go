@@ -4,7 +4,10 @@ package worktree
 
 import "os"
 
-const openFlags = os.O_RDONLY
+const (
+	readFlags = os.O_RDONLY
+	openFlags = readFlags
+)
 
 // isNotFolder returns false, because on these systems os.Root reports "does not
 // exist" instead.

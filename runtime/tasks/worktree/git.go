@@ -201,24 +201,23 @@ func revision(ctx context.Context, dir, name string) (string, error) {
 
 // commonDir returns the folder that all worktrees of a repository share.
 func commonDir(ctx context.Context, dir string) (string, error) {
-	out, err := git(ctx, dir, "rev-parse", "--git-common-dir")
+	out, err := settled(ctx, dir, "rev-parse", "--git-common-dir")
 	if err != nil {
 		return "", err
 	}
 	return resolved(dir, strings.TrimSuffix(string(out), "\n"))
 }
 
-// gitPath returns the path of a file that git keeps for a worktree.
+// gitDir returns the folder that git keeps for a worktree alone.
+func gitDir(ctx context.Context, dir string) (string, error) {
+	out, err := settled(ctx, dir, "rev-parse", "--absolute-git-dir")
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// gitPath returns the path of a file that git keeps for a worktree alone.
 func gitPath(ctx context.Context, dir, name string) (string, error) {
-	out, err := git(ctx, dir, "rev-parse", "--git-path", name)
-	if err != nil {
-		return "", err
-	}
-	path := strings.TrimSuffix(string(out), "\n")
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	return path, nil
+	own, err := gitDir(ctx, dir)
+	return filepath.Join(own, filepath.FromSlash(name)), err
 }
 
 func resolved(dir, path string) (string, error) {

@@ -75,9 +75,15 @@ func guard(cmd gitCommand) (gitCommand, error) {
 // configuration returns all settings that git reads in dir. env is added to
 // git's environment.
 func configuration(ctx context.Context, dir string, env ...string) (all []setting, err error) {
-	cmd := command(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
-	cmd.Env = append(cmd.Env, env...)
-	out, err := run(cmd)
+	list := []string{"config", "--list", "--includes", "--show-scope", "-z"}
+	var out []byte
+	if len(env) == 0 {
+		out, err = settled(ctx, dir, list...)
+	} else {
+		cmd := command(ctx, dir, list...)
+		cmd.Env = append(cmd.Env, env...)
+		out, err = run(cmd)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read git's configuration: %w", err)
 	}

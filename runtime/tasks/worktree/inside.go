@@ -113,15 +113,15 @@ func (t Tree) isIgnored(ctx context.Context, r Repo, name string) bool {
 // its own checkout, or "" if there is none. A linked worktree has its own copy
 // of that folder, which is removed with the worktree.
 func (t Tree) moduleStore(ctx context.Context, r Repo, dir string) string {
-	mine, err := git(ctx, dir, "rev-parse", "--absolute-git-dir")
+	mine, err := gitDir(ctx, dir)
 	if err != nil {
 		return ""
 	}
-	super, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
+	super, err := gitDir(ctx, t.path(r))
 	if err != nil {
 		return ""
 	}
-	name, err := filepath.Rel(strings.TrimSpace(string(super)), strings.TrimSpace(string(mine)))
+	name, err := filepath.Rel(super, mine)
 	if err != nil || !strings.HasPrefix(filepath.ToSlash(name), "modules/") {
 		return ""
 	}

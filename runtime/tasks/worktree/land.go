@@ -101,13 +101,18 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	if _, err := fmt.Sscan(string(out), &d.Ahead, &d.Behind); err != nil {
 		return d, fmt.Errorf("count commits of %s: %w", r.Name, err)
 	}
+	switch { // a commit that contains the other has it as their merge base
+	case d.Ahead == 0:
+		d.Base = d.Head
+		return d, nil
+	case d.Behind == 0:
+		d.Base = d.Tip
+		return d, nil
+	}
 	if out, err = git(ctx, r.Path, "merge-base", d.Head, d.Tip); err == nil {
 		d.Base = strings.TrimSpace(string(out))
 	} else if f := fault.Of(err); f != nil {
 		return d, f
-	}
-	if d.Ahead == 0 || d.Behind == 0 {
-		return d, nil
 	}
 	_, conflicts, err := mergeTree(ctx, r.Path, d.Tip, d.Head)
 	for _, c := range conflicts {

@@ -10,8 +10,9 @@ import (
 	"unicode"
 )
 
-// dirty returns the uncommitted files, except those that were copied in.
-func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
+// dirty returns the uncommitted files, except those that were copied in, and
+// the nested repositories that are not submodules.
+func (t Tree) dirty(ctx context.Context, r Repo) (names, nested []string, err error) {
 	in := t.in(ctx, r)
 	f, planned := t.foreseen[r.Name]
 	if planned {
@@ -19,18 +20,19 @@ func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
 	}
 	out, err := run(in("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, line := range fields(out) {
 		if len(line) < 4 || planned && line[1] == ' ' { // what is staged in a plan would be committed
 			continue
 		}
-		name := line[3:]
-		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // a name with a final slash is a nested repository
-			names = append(names, name)
+		if folder, ok := strings.CutSuffix(line[3:], "/"); ok {
+			nested = append(nested, folder)
+		} else if !slices.Contains(r.Copied, folder) {
+			names = append(names, folder)
 		}
 	}
-	return names, nil
+	return names, nested, nil
 }
 
 // Ignored returns the files and folders of all worktrees that git ignores,

@@ -40,7 +40,7 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
 		return Found{}, fault.New(NotFound, fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
 	}
-	out, err := git(ctx, absolute, "rev-parse", "--show-toplevel")
+	out, err := settled(ctx, absolute, "rev-parse", "--show-toplevel")
 	if err != nil && strings.Contains(err.Error(), "work tree") { // a bare repository
 		out, err = git(ctx, absolute, "rev-parse", "--absolute-git-dir")
 	}

@@ -104,7 +104,7 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	if doing != "" {
 		s.open(r.Name + " has " + doing + " in progress")
 	}
-	names, err := t.dirty(ctx, r)
+	names, nested, err := t.dirty(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -116,10 +116,6 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	}
 	if len(names) > 0 {
 		s.open(fmt.Sprintf("%s has changes that git was told to ignore (skip-worktree or assume-unchanged): %s", r.Name, listed(names)))
-	}
-	_, nested, err := untracked(t.in(ctx, r))
-	if err != nil {
-		return err
 	}
 	for _, n := range nested {
 		s.Nested = append(s.Nested, r.Name+"/"+n)

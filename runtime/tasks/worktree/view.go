@@ -205,22 +205,20 @@ const largeFiles = "core.bigFileThreshold=8m"
 // asPatch holds the diff arguments that make git print the changed lines.
 var asPatch = []string{"--patch", "--unified=3", "--inter-hunk-context=0"}
 
-// untracked returns the files that git neither tracks nor ignores. It returns
-// nested repositories, which git lists as folders, separately.
-func untracked(in gitIn) (names, nested []string, err error) {
+// untracked returns the files that git neither tracks nor ignores, without
+// nested repositories.
+func untracked(in gitIn) (names []string, err error) {
 	err = eachUntracked(in, func(name string) error {
-		if folder, ok := strings.CutSuffix(name, "/"); ok {
-			nested = append(nested, folder)
-		} else {
+		if !strings.HasSuffix(name, "/") {
 			names = append(names, name)
 		}
 		return nil
 	})
-	return names, nested, err
+	return names, err
 }
 
-// eachUntracked calls f with each name that untracked returns. The name of a repository
-// ends with /.
+// eachUntracked calls f with each file that git neither tracks nor ignores. A nested
+// repository is a name that ends with /.
 func eachUntracked(in gitIn, f func(name string) error) error {
 	if err := each(in("ls-files", "--others", "--exclude-standard", "-z"), f); err != nil {
 		return fmt.Errorf("list new files: %w", err)

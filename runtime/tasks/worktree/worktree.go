@@ -267,11 +267,11 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	}
 	// Checking only the common folder is not enough, because git keeps its data
 	// about all worktrees there.
-	out, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
+	mine, err := gitDir(ctx, t.path(r))
 	if err != nil {
 		return false
 	}
-	mine, err := resolved(t.path(r), strings.TrimSuffix(string(out), "\n"))
+	mine, err = resolved(t.path(r), mine)
 	if err != nil || filepath.Dir(mine) == filepath.Join(theirs, "worktrees") {
 		return err == nil
 	}
