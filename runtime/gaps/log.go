@@ -8,6 +8,7 @@ package gaps
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,33 +102,26 @@ func (l *Log) write(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	before, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, before.Size()-1); before.Size() > 0 && err == nil && last[0] != '\n' {
-		line = append([]byte{'\n'}, line...)
-	}
 	if _, err := f.Write(line); err != nil {
 		return err
 	}
-	if before.Size()+int64(len(line)) < l.max {
-		return nil
+	if info, err := f.Stat(); err != nil || info.Size() < l.max {
+		return err
 	}
 	_ = f.Close() // Windows cannot rename an open file
-	return l.setAside(before)
+	return l.setAside()
 }
 
-// setAside renames a full file, unless another process has done so or is doing so:
-// without the lock, two processes could rename one file after the other, and the
-// second file would replace the first one.
-func (l *Log) setAside(full fs.FileInfo) error {
+// setAside renames the file if it is full and no other process is about to rename it.
+// Without the lock, two processes could rename one file after the other, and the
+// second file would replace the first one. The size decides whether it is still the
+// full file: a new file may have the number (inode) of one that was deleted.
+func (l *Log) setAside() error {
 	lock, err := artifact.LockFile(l.path + ".lock")
 	if errors.Is(err, artifact.ErrLocked) {
 		return nil
@@ -136,7 +130,7 @@ func (l *Log) setAside(full fs.FileInfo) error {
 		return err
 	}
 	defer lock.Close()
-	if there, err := os.Stat(l.path); err != nil || !os.SameFile(full, there) {
+	if there, err := os.Stat(l.path); err != nil || there.Size() < l.max {
 		return nil
 	}
 	return os.Rename(l.path, l.path+".1")
@@ -178,10 +172,18 @@ func (l *Log) Read(since time.Time) (entries []Entry, skipped int, err error) {
 	return entries, skipped, nil
 }
 
+// entryStart is how the JSON of every [Entry] starts. Inside of an entry it cannot
+// occur, because JSON escapes quotation marks.
+var entryStart = []byte(`{"at":"`)
+
 func readEntries(r io.Reader, since time.Time) (entries []Entry, skipped int, err error) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
+		if i := bytes.LastIndex(line, entryStart); i > 0 {
+			skipped++
+			line = line[i:]
+		}
 		if len(line) > 1 {
 			var e Entry
 			switch bad := json.Unmarshal(line, &e); {
