@@ -196,7 +196,7 @@ func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 	if e, ok := m.onShelf(d); ok {
 		return Library{Result: shelf.Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, Dependency: d}, nil
 	}
-	if d.Dir == "" && m.options.Fetch && !strings.HasPrefix(d.Why, refused) {
+	if !d.onDisk() && m.options.Fetch && !strings.HasPrefix(d.Why, refused) {
 		done, err := fetch(ctx, &d)
 		if done != nil {
 			defer done()
@@ -205,7 +205,7 @@ func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
 			return Library{}, err
 		}
 	}
-	if d.Dir == "" {
+	if !d.onDisk() {
 		return Library{}, errors.New(d.Why)
 	}
 	name := cmp.Or(m.names[d.source()+"@"+d.Version], d.Name)
@@ -261,6 +261,16 @@ func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, 
 		return shelf.Result{}, nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
 	}
 	defer os.RemoveAll(dir)
+	if d.Dir == "" {
+		temp, err := os.MkdirTemp("", "deskhand-unpacked-")
+		if err != nil {
+			return shelf.Result{}, nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
+		}
+		defer os.RemoveAll(temp)
+		if err := unpack(ctx, &d, d.archive, temp); err != nil {
+			return shelf.Result{}, nil, err
+		}
+	}
 	p, err := write(ctx, dir, d)
 	if err != nil {
 		return shelf.Result{}, nil, err
@@ -309,11 +319,11 @@ func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) 
 	}
 	list, err := Read(ctx, ".", true)
 	if err == nil {
-		if i := slices.IndexFunc(list, func(x Dependency) bool { return x.source() == e.Source && x.Version == e.Version && x.Dir != "" }); i >= 0 {
+		if i := slices.IndexFunc(list, func(x Dependency) bool { return x.source() == e.Source && x.Version == e.Version && x.onDisk() }); i >= 0 {
 			d = list[i]
 		}
 	}
-	if d.Dir == "" {
+	if !d.onDisk() {
 		dir, err := os.Getwd()
 		if err != nil {
 			return shelf.Result{}, fmt.Errorf("find the working directory: %w", err)
@@ -321,7 +331,7 @@ func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) 
 		d.at = dir
 		locate(newDisk(ctx, dir), &d)
 	}
-	if d.Dir == "" {
+	if !d.onDisk() {
 		return shelf.Result{}, missing(d.Why)
 	}
 	r, _, err := makeLibrary(ctx, s, e.Name, d, o)

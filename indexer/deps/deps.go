@@ -45,19 +45,26 @@ type Dependency struct {
 	Version string `json:"version"`
 	// Direct reports whether the project itself names the dependency.
 	Direct bool `json:"direct"`
-	// Dir is the absolute path on this disk, or empty if the dependency was not found.
+	// Dir is the absolute path on this disk. It is empty if the dependency was not found,
+	// or if it is in an archive.
 	Dir string `json:"dir,omitempty"`
-	// Why is the path of the lock file that names the dependency. If Dir is
-	// empty, it is instead the reason why the dependency was not found.
+	// Why is the name of the lock file that names the dependency. If the dependency was
+	// not found, it is instead the reason.
 	Why string `json:"why,omitempty"`
 
-	at     string   // the lock file's folder
-	module string   // the Go module that the files come from, if go.mod replaces the dependency
-	folder string   // expected folder of an npm package, relative to at, or empty for any folder
-	alias  string   // name of an npm package in node_modules, if it differs from Name
-	info   string   // name of the dist-info folder of a Python package, inside Dir
-	tried  []string // reasons why candidates for Dir were rejected
+	at       string   // the lock file's folder
+	module   string   // the Go module that the files come from, if go.mod replaces the dependency
+	folder   string   // expected folder of an npm package, relative to at, or empty for any folder
+	alias    string   // name of an npm package in node_modules, if it differs from Name
+	info     string   // name of the dist-info folder of a Python package, inside Dir
+	lock     string   // name of the lock file
+	revision string   // commit of a crate from a git repository
+	archive  string   // npm archive that contains the files, if Dir is empty
+	tried    []string // reasons why candidates for Dir were rejected
 }
+
+// onDisk reports whether d was found on this disk.
+func (d Dependency) onDisk() bool { return d.Dir != "" || d.archive != "" }
 
 // source returns the source of d's library as recorded on the shelf.
 func (d Dependency) source() string {
@@ -90,7 +97,7 @@ type lock struct {
 var readers = []reader{
 	{Go, []lock{{"go.mod", readGoMod}}, nil, locateGo, goPages},
 	{NPM, []lock{{"package-lock.json", readPackageLock}, {"npm-shrinkwrap.json", readPackageLock}, {"pnpm-lock.yaml", readPnpmLock}, {"yarn.lock", readYarnLock}, {packageFile, readPackageJSON}}, coversPackage, locateNPM, npmPages},
-	{Python, []lock{{"uv.lock", readUvLock}, {"poetry.lock", readPoetryLock}, {"requirements.txt", readRequirements}}, nil, locatePython, pythonPages},
+	{Python, []lock{{"uv.lock", readUvLock}, {"poetry.lock", readPoetryLock}, {"pdm.lock", readPoetryLock}, {"requirements.txt", readRequirements}}, nil, locatePython, pythonPages},
 	{Rust, []lock{{"Cargo.lock", readCargoLock}}, nil, locateRust, rustPages},
 }
 
@@ -128,14 +135,14 @@ func Read(ctx context.Context, dir string, all bool) ([]Dependency, error) {
 			return nil, err
 		}
 		for i := range list {
-			list[i].Ecosystem, list[i].at = r.ecosystem, filepath.Dir(file)
+			list[i].Ecosystem, list[i].at, list[i].lock = r.ecosystem, filepath.Dir(file), l.name
 			list[i].Why = cmp.Or(list[i].Why, filepath.Base(file))
 		}
 		found = append(found, list...)
 	}
 	if locks == 0 {
 		return nil, fault.New("no_lock_file", "there is no lock file in "+dir+" or its parent folders",
-			"run the command in a folder with a go.mod, package-lock.json, pnpm-lock.yaml, yarn.lock, uv.lock, poetry.lock, requirements.txt or Cargo.lock")
+			"run the command in a folder with a go.mod, package-lock.json, pnpm-lock.yaml, yarn.lock, uv.lock, poetry.lock, pdm.lock, requirements.txt or Cargo.lock")
 	}
 	found = unite(found, all)
 	disk := newDisk(ctx, dir)

@@ -55,8 +55,8 @@ func fetchGo(ctx context.Context, d *Dependency) error {
 	return nil
 }
 
-// fetchNPM downloads a package's archive with "npm pack" and unpacks it. The archive
-// is checked like any untrusted archive. No script in the package runs.
+// fetchNPM downloads a package's archive with "npm pack" and unpacks it. No script in the
+// package runs.
 func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if d.Version == "" {
 		return nil, errors.New("no lock file has its version; " + d.Why)
@@ -73,16 +73,24 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if len(files) != 1 {
 		return done, fmt.Errorf("npm pack wrote %d archives instead of one", len(files))
 	}
-	from, err := source.Open(ctx, files[0], source.Options{Temp: temp})
+	return done, unpack(ctx, d, files[0], temp)
+}
+
+// unpack unpacks the archive of an npm package to temp, and sets Dir. The archive is
+// checked like any untrusted archive.
+func unpack(ctx context.Context, d *Dependency, archive, temp string) error {
+	from, err := source.Open(ctx, archive, source.Options{Temp: temp})
 	if err != nil {
-		return done, err
+		return err
 	}
+	// In yarn's archives, the package is in node_modules/NAME. The root is the only folder
+	// at the top, for example "package" or "node_modules".
 	got := Dependency{Ecosystem: NPM, Name: d.Name, Version: d.Version}
-	if !got.try(from.Root, from.Root) {
-		return done, errors.New("npm pack wrote a different version: " + strings.Join(got.tried, "; "))
+	if !got.try(from.Root, from.Root) && !got.try(filepath.Join(from.Root, filepath.FromSlash(d.Name)), from.Root) {
+		return fmt.Errorf("%s does not contain %s %s", filepath.Base(archive), d.Name, d.Version)
 	}
 	d.Dir = got.Dir
-	return done, nil
+	return nil
 }
 
 // tool runs a program in dir and returns its standard output. If the program fails,

@@ -51,8 +51,9 @@ type disk struct {
 	start string // folder where the search for lock files started
 	cache string // the module cache, or "?" until it is known
 	// python holds the installed distributions by normalised name.
-	python map[string][]distribution
-	crates []string // folders of unpacked crates
+	python     map[string][]distribution
+	crates     []string            // folders of unpacked crates
+	workspaces map[string][]string // folders of npm workspaces, by the lock file's folder
 }
 
 func newDisk(ctx context.Context, start string) *disk {

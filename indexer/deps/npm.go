@@ -150,14 +150,15 @@ func resolveNPM(packages map[string]npmEntry, from, name string) string {
 
 // readOldLock reads the dependencies from version 1 of the file. The direct
 // dependencies are listed in package.json.
-func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, error) {
+func readOldLock(file string, packages map[string]json.RawMessage) ([]Dependency, error) {
 	direct, err := besides(file)
 	if err != nil {
 		return nil, err
 	}
 	var list []Dependency
-	var read func(deps map[string]json.RawMessage, at string, depth int) error
-	read = func(deps map[string]json.RawMessage, at string, depth int) error {
+	// The packages in deps are at the top of the project or of a workspace if top is true.
+	var read func(deps map[string]json.RawMessage, at string, top bool, depth int) error
+	read = func(deps map[string]json.RawMessage, at string, top bool, depth int) error {
 		for name, raw := range deps {
 			var e struct {
 				Version      string                     `json:"version"`
@@ -166,25 +167,51 @@ func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, err
 			if err := json.Unmarshal(raw, &e); err != nil {
 				return broken(file, 0, name+": "+err.Error())
 			}
-			_, named := direct[name]
 			in := path.Join(at, "node_modules", name)
-			list = append(list, Dependency{Name: name, Version: e.Version, Direct: named && depth == 0, folder: in})
+			own := localRange(e.Version) // a workspace
+			if !own {
+				d := Dependency{Name: name, Version: exactVersion(e.Version), Direct: direct[name] != nil && top, folder: in}
+				if n, v := npmAlias(e.Version); n != "" {
+					d.Name, d.Version, d.alias = n, v, name
+				}
+				list = append(list, d)
+			}
 			if depth < 100 {
-				if err := read(e.Dependencies, in, depth+1); err != nil {
+				if err := read(e.Dependencies, in, own, depth+1); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
-	err = read(top, "", 0)
+	err = read(packages, "", true, 0)
 	slices.SortFunc(list, func(a, b Dependency) int { return strings.Compare(a.folder, b.folder) })
 	return list, err
 }
 
+// npmAlias splits a version of the form "npm:NAME@VERSION", which a lock file contains
+// for a package that is installed under another name. If v has another form, the name is
+// empty.
+func npmAlias(v string) (name, version string) {
+	of, ok := strings.CutPrefix(v, "npm:")
+	if i := strings.LastIndexByte(of, '@'); ok && i > 0 {
+		return of[:i], of[i+1:]
+	}
+	return "", ""
+}
+
+// exactVersion returns v, or "" if v is the address of a repository or an archive. The
+// version is then that of the package on disk.
+func exactVersion(v string) string {
+	if strings.ContainsAny(v, ":/#") {
+		return ""
+	}
+	return v
+}
+
 // besides returns the dependencies listed in the package.json next to a lock file, and
-// in those of its workspaces.
-func besides(file string) (map[string]string, error) {
+// in those of its workspaces, with all their version ranges.
+func besides(file string) (map[string][]string, error) {
 	root := filepath.Dir(file)
 	src, err := readFile(filepath.Join(root, packageFile), maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -197,24 +224,42 @@ func besides(file string) (map[string]string, error) {
 	if err := decodeJSON(filepath.Join(root, packageFile), src, &p); err != nil {
 		return nil, err
 	}
-	all := p.needs()
+	all := map[string][]string{}
+	add := func(p packageJSON) {
+		for name, wanted := range p.needs() {
+			all[name] = append(all[name], wanted)
+		}
+	}
+	add(p)
 	for _, dir := range workspaces(root, p.Workspaces) {
 		var w packageJSON
 		src, err := readFile(filepath.Join(dir, packageFile), maxLock)
 		if err != nil || json.Unmarshal(src, &w) != nil {
 			continue // it is not a workspace
 		}
-		for name, wanted := range w.needs() {
-			if _, has := all[name]; !has {
-				all[name] = wanted
-			}
-		}
+		add(w)
 	}
 	return all, nil
 }
 
 // maxWorkspaces is the maximum number of workspaces that are read.
 const maxWorkspaces = 1000
+
+// workspacesOf returns the folders of the workspaces of the package in root.
+func (k *disk) workspacesOf(root string) []string {
+	dirs, known := k.workspaces[root]
+	if !known {
+		var p packageJSON
+		if src, err := readFile(filepath.Join(root, packageFile), maxLock); err == nil && json.Unmarshal(src, &p) == nil {
+			dirs = workspaces(root, p.Workspaces)
+		}
+		if k.workspaces == nil {
+			k.workspaces = map[string][]string{}
+		}
+		k.workspaces[root] = dirs
+	}
+	return dirs
+}
 
 // workspaces returns the folders below root that match the field "workspaces" of a
 // package.json. It lists single folders but never walks a tree, so a cycle of links
@@ -256,7 +301,7 @@ func readPackageJSON(file string, src []byte) ([]Dependency, error) {
 	}
 	var list []Dependency
 	for name, wanted := range needs {
-		if !localRange(wanted) {
+		if slices.ContainsFunc(wanted, func(w string) bool { return !localRange(w) }) {
 			list = append(list, Dependency{Name: name, Direct: true})
 		}
 	}
@@ -314,7 +359,7 @@ func readPnpmLock(file string, src []byte) ([]Dependency, error) {
 			if localRange(at.Version) {
 				continue
 			}
-			d := Dependency{Name: name, Version: withoutPeers(at.Version), Direct: true}
+			d := Dependency{Name: name, Version: exactVersion(withoutPeers(at.Version)), Direct: true}
 			if n, v := pnpmKey(at.Version); n != "" { // an alias
 				d.Name, d.Version, d.alias = n, v, name
 			}
@@ -382,7 +427,7 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 		for _, key := range strings.Split(keys, ",") {
 			key = strings.Trim(strings.TrimSpace(key), `"`)
 			i := strings.IndexByte(key[min(1, len(key)):], '@') + 1
-			if i < 1 || version == "" {
+			if i < 1 || version == "" || version == workspaceVersion {
 				continue
 			}
 			name, wanted := key[:i], key[i+1:]
@@ -390,13 +435,12 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 				continue
 			}
 			d := Dependency{Name: name, Version: version}
-			if of, ok := strings.CutPrefix(wanted, "npm:"); ok {
-				if j := strings.LastIndexByte(of, '@'); j > 0 { // an alias
-					d.Name, d.alias = of[:j], name
-				}
+			if of, _ := npmAlias(wanted); of != "" {
+				d.Name, d.alias = of, name
 			}
-			asked, named := direct[name]
-			d.Direct = named && (wanted == asked || wanted == "npm:"+asked)
+			d.Direct = slices.ContainsFunc(direct[name], func(asked string) bool {
+				return wanted == asked || wanted == "npm:"+asked || strings.HasPrefix(wanted, asked+"::") // a patch
+			})
 			list = append(list, d)
 		}
 	}
@@ -405,6 +449,10 @@ func readYarnLock(file string, src []byte) ([]Dependency, error) {
 	})
 	return list, nil
 }
+
+// workspaceVersion is the version of the project's own packages in the lock file of yarn
+// 2 and later.
+const workspaceVersion = "0.0.0-use.local"
 
 // yarnBlocks returns the version of each block. The map is indexed by the first
 // line of each block, which lists the block's keys.
@@ -445,7 +493,8 @@ func yarnBlocks(file string, src []byte) (map[string]string, error) {
 }
 
 // locateNPM searches for d in the folder given in the lock file, then in node_modules
-// in the start folder and each of its parents, and then in the pnpm store.
+// in the start folder and each of its parents, in those of the workspaces, in the stores
+// of pnpm and of yarn's pnpm linker, and then in yarn's cache of archives.
 func locateNPM(k *disk, d *Dependency) {
 	name := cmp.Or(d.alias, d.Name)
 	var places []string
@@ -458,14 +507,25 @@ func locateNPM(k *disk, d *Dependency) {
 			break
 		}
 	}
+	for _, dir := range k.workspacesOf(d.at) {
+		places = append(places, filepath.Join(dir, "node_modules", filepath.FromSlash(name)))
+	}
 	if d.Version != "" {
-		stored, _ := filepath.Glob(filepath.Join(d.at, "node_modules", ".pnpm", strings.ReplaceAll(d.Name, "/", "+")+"@"+d.Version+"*", "node_modules", filepath.FromSlash(d.Name)))
+		modules := filepath.Join(d.at, "node_modules")
+		stored, _ := filepath.Glob(filepath.Join(modules, ".pnpm", strings.ReplaceAll(d.Name, "/", "+")+"@"+d.Version+"*", "node_modules", filepath.FromSlash(d.Name)))
 		places = append(places, stored...)
+		for _, kind := range []string{"-npm-" + d.Version + "-", "-virtual-", "-patch-"} {
+			stored, _ = filepath.Glob(filepath.Join(modules, ".store", yarnSlug(d.Name)+kind+"*", "package"))
+			places = append(places, stored...)
+		}
 	}
 	for _, at := range places {
 		if d.try(at, d.at) {
 			return
 		}
+	}
+	if d.archive = yarnArchive(d); d.archive != "" {
+		return
 	}
 	d.Why = "it is not in node_modules; install the dependencies with the project's package manager, or pass --fetch"
 	if len(d.tried) > 0 {
@@ -492,10 +552,39 @@ func (d *Dependency) try(dir, root string) bool {
 	if err != nil || json.Unmarshal(src, &p) != nil {
 		return false
 	}
+	if p.Version == "" {
+		return false // an empty folder, in place of a package for another system
+	}
 	if d.Version != "" && p.Version != d.Version {
 		d.tried = append(d.tried, "node_modules has version "+printable(p.Version)+" instead of the locked "+d.Version)
 		return false
 	}
 	d.Version, d.Dir = p.Version, real
 	return true
+}
+
+// yarnSlug returns the form of a package's name in the names of yarn's files.
+func yarnSlug(name string) string { return strings.ReplaceAll(name, "/", "-") }
+
+// yarnArchive returns the path of d's archive in the cache of yarn 2 or later, or "" if
+// there is none. With Plug'n'Play, the packages are only there.
+func yarnArchive(d *Dependency) string {
+	if d.Version == "" || d.lock != "yarn.lock" {
+		return ""
+	}
+	dirs := []string{os.Getenv("YARN_CACHE_FOLDER"), filepath.Join(d.at, ".yarn", "cache")}
+	if global := os.Getenv("YARN_GLOBAL_FOLDER"); global != "" {
+		dirs = append(dirs, filepath.Join(global, "cache"))
+	} else if home, err := os.UserHomeDir(); err == nil {
+		dirs = append(dirs, filepath.Join(home, ".yarn", "berry", "cache"), filepath.Join(home, "AppData", "Local", "Yarn", "Berry", "cache"))
+	}
+	for _, dir := range dirs {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, _ := filepath.Glob(filepath.Join(dir, yarnSlug(d.Name)+"-npm-"+d.Version+"-*.zip")); len(found) > 0 {
+			return found[0]
+		}
+	}
+	return ""
 }

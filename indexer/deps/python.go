@@ -5,16 +5,21 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/textproto"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -34,9 +39,13 @@ var needName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // are direct.
 func readUvLock(file string, src []byte) ([]Dependency, error) {
 	type need struct {
-		Name string `toml:"name"`
+		Name    string `toml:"name"`
+		Version string `toml:"version"` // empty if the file has only one
 	}
 	var l struct {
+		Manifest struct {
+			Groups map[string][]need `toml:"dependency-groups"` // of a workspace without a package
+		} `toml:"manifest"`
 		Package []struct {
 			Name         string            `toml:"name"`
 			Version      string            `toml:"version"`
@@ -52,28 +61,30 @@ func readUvLock(file string, src []byte) ([]Dependency, error) {
 	own := func(source map[string]any) bool {
 		return source["editable"] != nil || source["virtual"] != nil || source["directory"] != nil
 	}
-	direct := map[string]bool{}
+	direct := map[string]bool{} // keys have the form "name@" or "name@version"
+	needed := mapValues(l.Manifest.Groups)
 	for _, p := range l.Package {
-		if !own(p.Source) {
-			continue
+		if own(p.Source) {
+			needed = append(needed, slices.Concat(mapValues(p.Optional), mapValues(p.Groups), [][]need{p.Dependencies})...)
 		}
-		for _, list := range append(append(mapValues(p.Optional), mapValues(p.Groups)...), p.Dependencies) {
-			for _, n := range list {
-				direct[normal(n.Name)] = true
-			}
+	}
+	for _, list := range needed {
+		for _, n := range list {
+			direct[normal(n.Name)+"@"+n.Version] = true
 		}
 	}
 	var list []Dependency
 	for _, p := range l.Package {
 		if !own(p.Source) {
-			list = append(list, Dependency{Name: p.Name, Version: p.Version, Direct: direct[normal(p.Name)]})
+			name := normal(p.Name) + "@"
+			list = append(list, Dependency{Name: p.Name, Version: p.Version, Direct: direct[name] || direct[name+p.Version]})
 		}
 	}
 	return list, nil
 }
 
-// readPoetryLock reads the packages in poetry.lock. The direct dependencies are
-// listed in pyproject.toml.
+// readPoetryLock reads the packages in poetry.lock or pdm.lock. The direct dependencies
+// are listed in pyproject.toml.
 func readPoetryLock(file string, src []byte) ([]Dependency, error) {
 	var l struct {
 		Package []struct {
@@ -95,8 +106,8 @@ func readPoetryLock(file string, src []byte) ([]Dependency, error) {
 	return list, nil
 }
 
-// pyproject returns the names of the dependencies in the Python and Poetry tables
-// of a pyproject.toml.
+// pyproject returns the names of the dependencies in the tables of Python, Poetry and
+// PDM in a pyproject.toml.
 func pyproject(file string) (map[string]bool, error) {
 	type table struct {
 		Dependencies map[string]any `toml:"dependencies"`
@@ -113,6 +124,9 @@ func pyproject(file string) (map[string]bool, error) {
 				Development map[string]any   `toml:"dev-dependencies"`
 				Group       map[string]table `toml:"group"`
 			} `toml:"poetry"`
+			PDM struct {
+				Development map[string][]string `toml:"dev-dependencies"`
+			} `toml:"pdm"`
 		} `toml:"tool"`
 	}
 	src, err := readFile(file, maxLock)
@@ -126,7 +140,7 @@ func pyproject(file string) (map[string]bool, error) {
 		return nil, err
 	}
 	names := map[string]bool{}
-	for _, list := range append(mapValues(p.Project.Optional), p.Project.Dependencies) {
+	for _, list := range slices.Concat(mapValues(p.Project.Optional), mapValues(p.Tool.PDM.Development), [][]string{p.Project.Dependencies}) {
 		for _, need := range list {
 			if m := needName().FindStringSubmatch(need); m != nil {
 				names[normal(m[1])] = true
@@ -172,6 +186,37 @@ func readRequirements(file string, src []byte) ([]Dependency, error) {
 		return nil, err
 	}
 	return r.list, nil
+}
+
+// addressed matches a requirement that begins with an address. archived matches the name
+// of a package's archive.
+var (
+	addressed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//|/)`) })
+	archived  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:([A-Za-z0-9._]+)-([0-9][^-]*)-.+\.whl|([A-Za-z0-9._-]+)-([0-9][^-]*?)\.(?:zip|tar\.\w+|tgz))$`)
+	})
+)
+
+// ofAddress returns the package at an address. Its name is after "#egg=", or else that of
+// the archive or repository. For a local folder, which is a part of the project, the name
+// is empty.
+func ofAddress(text string) Dependency {
+	address, _, _ := strings.Cut(text, " ")
+	address, fragment, _ := strings.Cut(address, "#")
+	if values, err := url.ParseQuery(fragment); err == nil {
+		if m := needName().FindStringSubmatch(values.Get("egg")); m != nil {
+			return Dependency{Name: m[1], Direct: true}
+		}
+	}
+	address, _, _ = strings.Cut(address, "?")
+	if m := archived().FindStringSubmatch(path.Base(address)); m != nil {
+		return Dependency{Name: m[1] + m[3], Version: m[2] + m[4], Direct: true}
+	}
+	if strings.HasPrefix(address, "file:") {
+		return Dependency{}
+	}
+	name, _, _ := strings.Cut(path.Base(address), "@")
+	return Dependency{Name: strings.TrimSuffix(name, ".git"), Direct: true}
 }
 
 type requirements struct {
@@ -223,7 +268,16 @@ func (r *requirements) line(file string, number int, text string) error {
 			return r.include(file, number, strings.TrimSpace(name))
 		}
 	}
-	if strings.HasPrefix(text, "-") || strings.Contains(text, "://") && !strings.Contains(text, "@") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") {
+	for _, flag := range []string{"-e ", "--editable ", "--editable="} {
+		text = strings.TrimPrefix(text, flag)
+	}
+	if addressed().MatchString(text) {
+		if d := ofAddress(text); d.Name != "" {
+			r.list = append(r.list, d)
+		}
+		return nil
+	}
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") {
 		return nil // it is an option, or a folder in the project
 	}
 	if m := pinned().FindStringSubmatch(text); m != nil {
@@ -274,33 +328,80 @@ func locatePython(k *disk, d *Dependency) {
 			return
 		}
 	}
-	d.Why = "it is not installed in the project's environment (.venv, venv or VIRTUAL_ENV); install it there"
+	d.Why = "it is not installed in an environment of the project (.venv, venv, __pypackages__, Poetry's or VIRTUAL_ENV); install it there"
 	if len(installed) > 0 {
 		d.Why = "the environment has version " + printable(installed[0].version) + " instead of the locked " + d.Version + "; install that version"
 	}
 }
 
 // environments returns the virtual environments in the folders from start up to at,
-// the lock file's folder, and the active environment.
+// the lock file's folder, those that uv and Poetry use for at, and the active environment.
 func environments(at, start string) (dirs []string) {
 	for dir := start; ; dir = filepath.Dir(dir) {
 		dirs = append(dirs, filepath.Join(dir, ".venv"), filepath.Join(dir, "venv"))
+		others, _ := filepath.Glob(filepath.Join(dir, "*", "pyvenv.cfg"))
+		for _, file := range others {
+			dirs = append(dirs, filepath.Dir(file))
+		}
+		local, _ := filepath.Glob(filepath.Join(dir, "__pypackages__", "3.*"))
+		dirs = append(dirs, local...)
 		if dir == at || dir == filepath.Dir(dir) {
 			break
 		}
 	}
+	if named := os.Getenv("UV_PROJECT_ENVIRONMENT"); filepath.IsAbs(named) {
+		dirs = append(dirs, named)
+	} else if named != "" {
+		dirs = append(dirs, filepath.Join(at, named))
+	}
+	dirs = append(dirs, poetryEnvironments(at)...)
 	if active := os.Getenv("VIRTUAL_ENV"); filepath.IsAbs(active) {
 		dirs = append(dirs, active)
 	}
-	return dirs
+	return slices.Compact(dirs)
 }
 
-// readEnvironment records the packages in site-packages of the environment at
-// dir.
+// poetryEnvironments returns the environments that Poetry keeps in its cache for the
+// project in dir. Their names contain a digest of the project's path.
+func poetryEnvironments(dir string) []string {
+	in := os.Getenv("POETRY_VIRTUALENVS_PATH")
+	if in == "" {
+		cache := os.Getenv("POETRY_CACHE_DIR")
+		if user, err := os.UserCacheDir(); cache == "" && err == nil {
+			cache = filepath.Join(user, "pypoetry")
+			if runtime.GOOS == "windows" {
+				cache = filepath.Join(cache, "Cache")
+			}
+		}
+		in = filepath.Join(cache, "virtualenvs")
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !filepath.IsAbs(in) {
+		return nil
+	}
+	if runtime.GOOS == "windows" {
+		real = strings.ToLower(real)
+	}
+	found, _ := filepath.Glob(filepath.Join(in, "*-"+poetryDigest(real)+"-py*"))
+	return found
+}
+
+// poetryDigest returns the digest of a project's path in the name of its environment.
+func poetryDigest(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return base64.URLEncoding.EncodeToString(sum[:])[:8]
+}
+
+// readEnvironment records the packages in site-packages of the environment at dir, or in
+// the folder lib of a version's folder in __pypackages__.
 func (k *disk) readEnvironment(dir string) {
 	sites, _ := filepath.Glob(filepath.Join(dir, "lib*", "python3*", "site-packages"))
 	windows, _ := filepath.Glob(filepath.Join(dir, "Lib", "site-packages"))
-	for _, site := range append(sites, windows...) {
+	sites = append(sites, windows...)
+	if filepath.Base(filepath.Dir(dir)) == "__pypackages__" {
+		sites = append(sites, filepath.Join(dir, "lib"))
+	}
+	for _, site := range sites {
 		entries, _ := os.ReadDir(site) // a folder that cannot be read is treated as empty
 		for _, e := range entries {
 			name, ok := strings.CutSuffix(e.Name(), ".dist-info")

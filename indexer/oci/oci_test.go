@@ -23,6 +23,7 @@ func TestReferences(t *testing.T) {
 		"ghcr.io/acme/docs/cobra:1.9.1":       "oci://ghcr.io/acme/docs/cobra:1.9.1",
 		"oci://ghcr.io/acme/docs/cobra":       "oci://ghcr.io/acme/docs/cobra:latest",
 		"oci://127.0.0.1:5000/a:b":            "oci://127.0.0.1:5000/a:b",
+		"OCI://[::1]:5000/a:1":                "oci://[::1]:5000/a:1",
 		"[::1]:5000/a":                        "oci://[::1]:5000/a:latest",
 		"h/a:1@sha256:" + zeros:               "oci://h/a@sha256:" + zeros,
 		"":                                    "",
@@ -47,6 +48,11 @@ func TestReferences(t *testing.T) {
 		}
 		if err != nil || r.String() != want {
 			t.Errorf("Parse(%q) = %v, %v, want %s", address, r, err, want)
+		}
+	}
+	for address, want := range map[string]bool{"oci://h/a": true, "Oci://h/a": true, "OCI://h/a": true, "h/a": false, "oci:/": false, "": false} {
+		if IsAddress(address) != want {
+			t.Errorf("IsAddress(%q) is %v", address, !want)
 		}
 	}
 	r, _ := Parse("h/a:1")

@@ -18,8 +18,11 @@ import (
 // Prefix is the prefix of a library's address in a registry.
 const Prefix = "oci://"
 
-// IsAddress reports whether address refers to a library in a registry.
-func IsAddress(address string) bool { return strings.HasPrefix(address, Prefix) }
+// IsAddress reports whether address refers to a library in a registry. As in any address,
+// the case of the scheme has no meaning.
+func IsAddress(address string) bool {
+	return len(address) >= len(Prefix) && strings.EqualFold(address[:len(Prefix)], Prefix)
+}
 
 // Reference is a library in a registry: its repository, and a tag or the digest of its
 // manifest. Use Parse to create one.
@@ -32,7 +35,10 @@ const defaultTag = "latest"
 // default tag is "latest". If there is a digest, the tag is ignored. Parse returns
 // fault "bad_source" if the address is invalid.
 func Parse(address string) (Reference, error) {
-	bare := strings.TrimPrefix(address, Prefix)
+	bare := address
+	if IsAddress(address) {
+		bare = address[len(Prefix):]
+	}
 	ref, err := registry.ParseReference(bare)
 	if err != nil || strings.ContainsAny(ref.Registry, "@?#") || strings.HasPrefix(bare, "-") {
 		return Reference{}, fault.New("bad_source", fmt.Sprintf("'%s' is not a reference to a library in a registry", shown(address)),
