@@ -88,6 +88,21 @@ func (h *Hub) addressable(ctx context.Context, who Audience, project, policy str
 	return "", reject(NobodyThere, "ask one of "+names(all)+", or ask everyone", "there is no %s %s who can answer", what, strings.ReplaceAll(who.Words(), "role:", ""))
 }
 
+// Unanswerable returns the open requests for a person or a role that nobody who can be
+// reached has, for example because its last person was removed.
+func (h *Hub) Unanswerable(ctx context.Context) (all []Request, err error) {
+	list, err := h.List(ctx, Filter{Statuses: []Status{Open, ExpiredOpen}})
+	for _, r := range list.Requests {
+		_, refused := h.addressable(ctx, r.Audience, r.Context.ProjectID, "")
+		if no := new(Rejection); errors.As(refused, &no) && (no.Code == NobodyThere || no.Code == Unreachable) {
+			all = append(all, r)
+		} else {
+			err = errors.Join(err, refused)
+		}
+	}
+	return all, err
+}
+
 // Sees reports whether a person knows of a project, given its ID. Empty is no project, of
 // which everyone knows whose boundary has everything.
 func (h *Hub) Sees(ctx context.Context, principal, project string) (bool, error) {

@@ -159,7 +159,7 @@ func (c *Command) set(ctx context.Context, name string) error {
 		text += ", and gets mail at " + p.Mail
 	}
 	c.Tell(text + ". Tokens keep their scopes")
-	return nil
+	return c.orphans(ctx)
 }
 
 // remove removes a person, or with --project only ends memberships.
@@ -186,20 +186,18 @@ func (c *Command) remove(ctx context.Context, name string) error {
 		return err
 	}
 	c.Tell(name + " is removed: the person's sessions, tokens and invitations have ended, and the person's credentials for upstreams are deleted")
-	return c.orphans(ctx, name)
+	return c.orphans(ctx)
 }
 
-// orphans says which questions only a removed person could answer.
-func (c *Command) orphans(ctx context.Context, name string) error {
+// orphans says which questions nobody can answer now.
+func (c *Command) orphans(ctx context.Context) error {
 	hub, err := c.Of.Hub(ctx)
 	if err != nil {
 		return err
 	}
-	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen}})
-	for _, r := range list.Requests {
-		if strings.EqualFold(r.Audience.Principal, name) {
-			c.Tell("the question " + r.ID + " is for " + r.Audience.Principal + "; hand it to another person: deskhand ask hand " + r.ID + " everyone")
-		}
+	all, err := hub.Unanswerable(ctx)
+	for _, r := range all {
+		c.Tell("the question " + r.ID + " is for " + strings.ReplaceAll(r.Audience.Words(), `"`, "") + "; hand it to another person: deskhand ask hand " + r.ID + " everyone")
 	}
 	return err
 }
