@@ -29,8 +29,8 @@ type Schema struct {
 	// Name consists of the letters a-z. The table schema_<Name> holds the
 	// schema's versions.
 	Name string
-	// Migrations holds goose SQL files in its top folder. A file is named, for
-	// example, 0001_what.sql. The SQL must work in both databases.
+	// Migrations holds SQL files in its top folder. A file is named, for example,
+	// 0001_what.sql, and runs in one transaction. The SQL must work in both databases.
 	Migrations fs.FS
 }
 

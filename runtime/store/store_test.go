@@ -23,7 +23,7 @@ var notes = schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT 
 func schema(name string, migrations ...string) store.Schema {
 	files := fstest.MapFS{}
 	for i, up := range migrations {
-		files[fmt.Sprintf("%04d_change.sql", i+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + up + "\n")}
+		files[fmt.Sprintf("%04d_change.sql", i+1)] = &fstest.MapFile{Data: []byte(up)}
 	}
 	return store.Schema{Name: name, Migrations: files}
 }

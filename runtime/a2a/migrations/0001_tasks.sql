@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE a2a_tasks (
 	id      TEXT PRIMARY KEY,
 	context TEXT NOT NULL,

@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE calls (
 	id         TEXT PRIMARY KEY,
 	tool       TEXT NOT NULL,

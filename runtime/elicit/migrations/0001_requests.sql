@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE requests (
 	id           TEXT PRIMARY KEY,
 	status       TEXT NOT NULL,

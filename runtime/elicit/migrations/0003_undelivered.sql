@@ -1,4 +1,3 @@
--- +goose Up
 -- uncollected was 1 only for a late answer that nobody had fetched. It is 1 for
 -- whatever a person said and no live call of the asker has got. Of the requests
 -- that ended before, those whose asker was gone never reached it.

@@ -1,4 +1,3 @@
--- +goose Up
 -- When a step of the request's routing is due, or someone else is on call.
 ALTER TABLE requests ADD COLUMN route BIGINT; -- Unix milliseconds; NULL: never
 CREATE INDEX requests_route ON requests (route) WHERE route IS NOT NULL;

@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE credentials (
 	upstream   TEXT NOT NULL,
 	principal  TEXT NOT NULL,   -- whose; empty: the project's

@@ -1,4 +1,3 @@
--- +goose Up
 -- Messages to people outside the pages: to send, sent lately, and given up.
 CREATE TABLE outbox (
 	id      TEXT PRIMARY KEY,            -- digest of what makes the message unique: it is stored once

@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE people (
 	name    TEXT PRIMARY KEY,
 	folded  TEXT NOT NULL UNIQUE,      -- the name in lower case

@@ -1,4 +1,3 @@
--- +goose Up
 ALTER TABLE people ADD COLUMN guest INTEGER NOT NULL DEFAULT 0;    -- 1: knows only of projects that it is a member of
 ALTER TABLE people_tokens ADD COLUMN projects TEXT NOT NULL DEFAULT ''; -- IDs, separated by spaces; empty: all that the person knows of
 -- A project without members is open to everyone. The table of projects is another package's.

@@ -1,4 +1,3 @@
--- +goose Up
 ALTER TABLE people ADD COLUMN quiet TEXT NOT NULL DEFAULT '';        -- hours of the week, as in 22:00-07:00; empty: none
 ALTER TABLE people ADD COLUMN zone TEXT NOT NULL DEFAULT '';         -- time zone of the quiet hours
 ALTER TABLE people ADD COLUMN quiet_except TEXT NOT NULL DEFAULT ''; -- urgency that disturbs all the same

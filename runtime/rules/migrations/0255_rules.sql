@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE rules (
 	id       TEXT PRIMARY KEY,
 	kind     TEXT NOT NULL,              -- allow or ask

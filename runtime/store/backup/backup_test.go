@@ -27,7 +27,7 @@ func notes(migrations int) store.Schema {
 		"CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL, rank INTEGER, at BIGINT);\nCREATE TABLE pairs (id TEXT PRIMARY KEY);",
 		"ALTER TABLE notes ADD COLUMN kind TEXT NOT NULL DEFAULT 'plain';",
 	}[:migrations] {
-		files[fmt.Sprintf("%04d_change.sql", i+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + up + "\n")}
+		files[fmt.Sprintf("%04d_change.sql", i+1)] = &fstest.MapFile{Data: []byte(up)}
 	}
 	return store.Schema{Name: "notes", Migrations: files}
 }

@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE feed (
 	id     INTEGER PRIMARY KEY,
 	seq    BIGINT NOT NULL, -- of the newest event

@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE audit (
 	seq     BIGINT PRIMARY KEY, -- from 1, without gaps until the log is pruned
 	at      BIGINT NOT NULL,    -- Unix milliseconds

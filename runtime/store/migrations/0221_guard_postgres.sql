@@ -1,5 +1,3 @@
--- +goose Up
--- +goose StatementBegin
 CREATE FUNCTION deskhand_audit_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF TG_OP = 'DELETE' THEN
@@ -9,6 +7,5 @@ BEGIN
 	END IF;
 	RAISE EXCEPTION 'the audit log is append-only';
 END $$;
--- +goose StatementEnd
 CREATE TRIGGER audit_rows BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION deskhand_audit_guard();
 CREATE TRIGGER audit_all BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION deskhand_audit_guard();

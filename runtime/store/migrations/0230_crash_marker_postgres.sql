@@ -1,4 +1,3 @@
--- +goose Up
 -- The row is lost whenever changes may be lost that did not wait for the disk: when the
 -- server crashes, and on a replica that takes over.
 CREATE UNLOGGED TABLE crash_marker (

@@ -1,3 +1,2 @@
--- +goose Up
 -- Processes that have seen a change end in the crash that loses it.
 SELECT 1;

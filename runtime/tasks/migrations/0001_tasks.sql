@@ -1,4 +1,3 @@
--- +goose Up
 -- Times are Unix milliseconds; an empty text or a zero time is one that is not
 -- there.
 CREATE TABLE projects (

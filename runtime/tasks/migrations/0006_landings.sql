@@ -1,4 +1,3 @@
--- +goose Up
 -- What was landed, brought up to date, or taken back. A row is there before the
 -- first branch moves, so that what a killed program began can be finished.
 CREATE TABLE landings (

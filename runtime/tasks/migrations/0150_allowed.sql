@@ -1,4 +1,3 @@
--- +goose Up
 -- What a person has allowed to commit although it looks like a secret: a
 -- landing does not ask about the same line of the same file again.
 CREATE TABLE allowed_secrets (

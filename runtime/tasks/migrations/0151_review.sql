@@ -1,4 +1,3 @@
--- +goose Up
 -- What people do while they review an attempt: which files they have seen, by
 -- what was in them, and their comments.
 CREATE TABLE viewed (

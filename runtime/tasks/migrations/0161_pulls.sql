@@ -1,4 +1,3 @@
--- +goose Up
 ALTER TABLE projects ADD COLUMN forge TEXT NOT NULL DEFAULT '';     -- github, gitlab or gitea; empty: the remote's host says it
 ALTER TABLE projects ADD COLUMN forge_url TEXT NOT NULL DEFAULT ''; -- address of its API; empty: that of the host
 -- Pull requests of attempts, one for each repository.

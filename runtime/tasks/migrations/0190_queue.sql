@@ -1,4 +1,3 @@
--- +goose Up
 -- What a host must have to take a queued process: a [wants] as JSON. Empty: it is queued for the host of its attempt alone.
 ALTER TABLE processes ADD COLUMN wants TEXT NOT NULL DEFAULT '';
 -- The address that the repository was cloned from, without a password; empty: there is none, or it is not known.

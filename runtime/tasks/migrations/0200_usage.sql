@@ -1,4 +1,3 @@
--- +goose Up
 -- What agents have consumed, one row for each turn of a process. Rows outlive their
 -- task, so they name what they belong to.
 CREATE TABLE run_usage (

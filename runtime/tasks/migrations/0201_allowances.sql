@@ -1,4 +1,3 @@
--- +goose Up
 -- What a person has allowed in addition to a budget.
 CREATE TABLE allowances (
 	id         TEXT PRIMARY KEY,

@@ -1,4 +1,3 @@
--- +goose Up
 -- Which items of other tools have become tasks.
 CREATE TABLE imports (
 	project_id  TEXT NOT NULL,

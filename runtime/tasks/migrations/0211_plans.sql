@@ -1,4 +1,3 @@
--- +goose Up
 -- How a task is planned. A task without a row has normal priority, no labels, and
 -- waits for no other.
 CREATE TABLE plans (

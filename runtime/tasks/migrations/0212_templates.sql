@@ -1,4 +1,3 @@
--- +goose Up
 -- Texts that new tasks of a project begin with.
 CREATE TABLE templates (
 	project_id  TEXT NOT NULL,

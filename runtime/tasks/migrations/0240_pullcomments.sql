@@ -1,4 +1,3 @@
--- +goose Up
 -- Review comments of a forge that were sent to an attempt's agent.
 CREATE TABLE pull_comments (
 	attempt_id TEXT NOT NULL,

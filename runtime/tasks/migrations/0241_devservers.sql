@@ -1,4 +1,3 @@
--- +goose Up
 ALTER TABLE repos ADD COLUMN dev_server TEXT NOT NULL DEFAULT ''; -- command that serves an attempt's work; empty: none
 -- Dev servers of attempts. A row stays when its server has ended, and tells why.
 CREATE TABLE dev_servers (

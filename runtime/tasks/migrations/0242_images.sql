@@ -1,4 +1,3 @@
--- +goose Up
 -- Images that prompts refer to by ID.
 CREATE TABLE images (
 	id         TEXT PRIMARY KEY,  -- SHA-256 of the bytes, in hex

@@ -1,4 +1,3 @@
--- +goose Up
 -- How the machines of a store get the commits of a project's attempts: store, remote or off. Empty: store.
 ALTER TABLE projects ADD COLUMN share TEXT NOT NULL DEFAULT '';
 -- The newest commit that a machine has shared, for each repository of an attempt.

@@ -1,4 +1,3 @@
--- +goose Up
 -- Browsers that a person wants to be notified in.
 CREATE TABLE push_subscriptions (
 	endpoint   TEXT PRIMARY KEY,

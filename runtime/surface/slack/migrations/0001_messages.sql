@@ -1,4 +1,3 @@
--- +goose Up
 CREATE TABLE slack_messages (
 	request TEXT PRIMARY KEY,
 	channel TEXT NOT NULL,   -- Slack's id of the channel or direct message

@@ -1,4 +1,3 @@
--- +goose Up
 -- A log is one channel of one execution process.
 CREATE TABLE logs (
 	id          BIGINT PRIMARY KEY,

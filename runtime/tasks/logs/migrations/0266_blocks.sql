@@ -1,4 +1,3 @@
--- +goose Up
 -- Many entries that were written together, compressed. If log_entries has an entry with the
 -- same index, it has replaced the one in the block.
 CREATE TABLE log_blocks (
