@@ -43,6 +43,9 @@ func (s *server) exportAudit(ctx context.Context) error {
 		return err
 	}
 	s.background.Go(func() {
+		if !s.storeComes(ctx) {
+			return
+		}
 		db, err := s.Store(ctx)
 		if err != nil {
 			s.log.Error("cannot send the audit log", "error", err)

@@ -134,6 +134,26 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	return a.hub, db, nil
 }
 
+// storeTries is how long a server waits before it tries again to open its store.
+const storeTries = time.Second
+
+// storeComes waits until the store can be opened, because a server may start before its
+// database. It returns false if ctx or the installation ends before that.
+func (a *App) storeComes(ctx context.Context) bool {
+	for told := false; ; told = true {
+		_, _, err := a.open(ctx)
+		switch {
+		case err == nil:
+			return true
+		case ctx.Err() != nil, errors.Is(err, elicit.ErrClosed):
+			return false
+		case !told:
+			a.log.Warn("cannot open the store, and people are not notified until it can be opened", "error", err)
+		}
+		pause(ctx, storeTries)
+	}
+}
+
 // openStore opens a store with every package's tables.
 func (a *App) openStore(ctx context.Context, place string) (*store.DB, error) {
 	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema(), rules.Schema())

@@ -146,11 +146,20 @@ func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr)
 		h.Tell("other machines reach this server without encryption: tokens and answers can be read on the network; put a proxy with TLS before it, see deskhand help serve-a-team")
 	}
 	if h.pages != nil && h.people.HasInbox() {
-		h.announcing.Go(func() { h.pages.announce(ctx, here) })
-		h.announcing.Go(func() { h.pages.notify(ctx, base) })
-		h.announcing.Go(func() { h.pages.push(ctx) })
-		h.announcing.Go(func() { h.pages.remind(ctx, base) })
-		h.announcing.Go(func() { h.calendars(ctx) })
+		h.announcing.Go(func() {
+			if !h.storeComes(ctx) {
+				return
+			}
+			for _, job := range []func(){
+				func() { h.pages.announce(ctx, here) },
+				func() { h.pages.notify(ctx, base) },
+				func() { h.pages.push(ctx) },
+				func() { h.pages.remind(ctx, base) },
+				func() { h.calendars(ctx) },
+			} {
+				h.announcing.Go(job)
+			}
+		})
 	}
 	h.tellPage(base, o.People)
 }

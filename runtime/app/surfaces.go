@@ -11,7 +11,7 @@ import (
 // stand runs the surfaces until ctx ends. It only logs errors, because the server
 // works without surfaces.
 func (a *App) stand(ctx context.Context, o surface.Options) {
-	if o == (surface.Options{}) {
+	if o == (surface.Options{}) || !a.storeComes(ctx) {
 		return
 	}
 	if err := a.standing(ctx, o); err != nil && ctx.Err() == nil {
