@@ -17,8 +17,8 @@ import (
 // settledFor is the maximum time that an answer is kept. Within it, git's
 // answer could change without a change in the files of [ground]: if the user's
 // own configuration includes a file, or if the system's configuration is in an
-// unusual place.
-const settledFor = 2 * time.Second
+// unusual place. Both may run programs anyway. Tests change it.
+var settledFor = 2 * time.Second
 
 // maxSettled is the maximum number of answers to keep, and maxGround the size
 // of a file in bytes up to which it is compared.
