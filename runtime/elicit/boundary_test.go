@@ -10,7 +10,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 	. "github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
 
@@ -147,48 +146,6 @@ func TestPeopleOutsideAProjectAreNotAskedInIt(t *testing.T) {
 	if _, err := h.Dispatch(t.Context(), Action{Type: CompletedBy, RequestID: r.ID, Response: Decline, By: "ada", Channel: "slack"}); err != nil {
 		t.Errorf("ada answers: %v", err)
 	}
-}
-
-// Requests of an earlier version are hidden from callers with a boundary until a sweep has
-// found their project.
-func TestRequestsOfAnEarlierVersionArePlaced(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, place string) {
-		h := peer(t, place, Options{})
-		r := greeting()
-		r.Context.ProjectID = "p"
-		r, err := h.Open(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db, err := store.Open(t.Context(), place, Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		if err := db.Update(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.Exec(t.Context(), "UPDATE requests SET project = '-'")
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		count := func(b access.Boundary) int {
-			n, err := h.Count(as(t, "bob", b), Filter{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		member, stranger := access.Boundary{Confined: true, Projects: []string{"p"}}, access.Boundary{Projects: []string{"p"}}
-		if count(member)+count(stranger) != 0 {
-			t.Error("seen before the sweep")
-		}
-		if err := h.Sweep(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if count(member) != 1 || count(stranger) != 0 {
-			t.Errorf("after the sweep: %d and %d", count(member), count(stranger))
-		}
-	})
 }
 
 // A late answer is for the person who asked, and only while that person sees the project.

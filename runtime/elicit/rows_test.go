@@ -6,6 +6,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
 
 // TestAPageOfTheHistoryReadsNoMoreThanItShows checks SQLite's query plan for
@@ -51,4 +52,40 @@ func TestAPageOfTheHistoryReadsNoMoreThanItShows(t *testing.T) {
 			t.Errorf("%s is %s want an index", clauses, got)
 		}
 	}
+}
+
+// Requests of an earlier version are hidden from callers with a boundary until a sweep has
+// found their project.
+func TestRequestsOfAnEarlierVersionArePlaced(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		h := host(t, place, Options{}, nil)
+		r := hello("")
+		r.Context.ProjectID = "p"
+		if _, err := h.Open(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.db.Update(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(t.Context(), "UPDATE requests SET project = '"+unplaced+"'")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		count := func(b access.Boundary) int {
+			n, err := h.Count(caller(t, "bob", b, access.Scopes...), Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		member, stranger := access.Boundary{Confined: true, Projects: []string{"p"}}, access.Boundary{Projects: []string{"p"}}
+		if count(member)+count(stranger) != 0 {
+			t.Error("seen before the sweep")
+		}
+		if err := h.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if count(member) != 1 || count(stranger) != 0 {
+			t.Errorf("after the sweep: %d and %d", count(member), count(stranger))
+		}
+	})
 }
