@@ -88,19 +88,25 @@ func (h *Hub) addressable(ctx context.Context, who Audience, project, policy str
 	return "", reject(NobodyThere, "ask one of "+names(all)+", or ask everyone", "there is no %s %s who can answer", what, strings.ReplaceAll(who.Words(), "role:", ""))
 }
 
-// Unanswerable returns the open requests for a person or a role that nobody who can be
-// reached has, for example because its last person was removed.
+// Unanswerable returns the open requests that nobody can answer: the person cannot be
+// reached, or nobody who can be reached has the role.
 func (h *Hub) Unanswerable(ctx context.Context) (all []Request, err error) {
-	list, err := h.List(ctx, Filter{Statuses: []Status{Open, ExpiredOpen}})
-	for _, r := range list.Requests {
-		_, refused := h.addressable(ctx, r.Audience, r.Context.ProjectID, "")
-		if no := new(Rejection); errors.As(refused, &no) && (no.Code == NobodyThere || no.Code == Unreachable) {
-			all = append(all, r)
-		} else {
-			err = errors.Join(err, refused)
+	for page, more := (Filter{Statuses: []Status{Open, ExpiredOpen}, Limit: mostListed}), true; more; page.Offset += page.Limit {
+		list, err := h.List(ctx, page)
+		if err != nil {
+			return all, err
 		}
+		for _, r := range list.Requests {
+			_, err := h.addressable(ctx, r.Audience, r.Context.ProjectID, "")
+			if no := new(Rejection); errors.As(err, &no) && (no.Code == NobodyThere || no.Code == Unreachable) {
+				all = append(all, r)
+			} else if err != nil {
+				return all, err
+			}
+		}
+		more = list.More
 	}
-	return all, err
+	return all, nil
 }
 
 // Sees reports whether a person knows of a project, given its ID. Empty is no project, of
