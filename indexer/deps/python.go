@@ -341,7 +341,9 @@ func environments(at, start string) (dirs []string) {
 		dirs = append(dirs, filepath.Join(dir, ".venv"), filepath.Join(dir, "venv"))
 		others, _ := filepath.Glob(filepath.Join(dir, "*", "pyvenv.cfg"))
 		for _, file := range others {
-			dirs = append(dirs, filepath.Dir(file))
+			if other := filepath.Dir(file); !slices.Contains(dirs, other) {
+				dirs = append(dirs, other)
+			}
 		}
 		local, _ := filepath.Glob(filepath.Join(dir, "__pypackages__", "3.*"))
 		dirs = append(dirs, local...)
@@ -355,10 +357,10 @@ func environments(at, start string) (dirs []string) {
 		dirs = append(dirs, filepath.Join(at, named))
 	}
 	dirs = append(dirs, poetryEnvironments(at)...)
-	if active := os.Getenv("VIRTUAL_ENV"); filepath.IsAbs(active) {
+	if active := os.Getenv("VIRTUAL_ENV"); filepath.IsAbs(active) && !slices.Contains(dirs, active) {
 		dirs = append(dirs, active)
 	}
-	return slices.Compact(dirs)
+	return dirs
 }
 
 // poetryEnvironments returns the environments that Poetry keeps in its cache for the
