@@ -56,7 +56,7 @@ func attempted(t *testing.T, c *mcpserver.Client, prompt string) string {
 	task := told(t, c, "create_task", map[string]any{"project_id": project, "title": "Round prices", "description": prompt})["task_id"]
 	started := told(t, c, "start_task_attempt", map[string]any{"task_id": task, "executor": "fake", "repos": []any{map[string]any{"repo_id": repo}}})
 	id, _ := started["attempt_id"].(string)
-	if out := told(t, c, "wait_for_attempts", map[string]any{"attempt_ids": []any{id}, "timeout": 120000}); out["ended"] != true {
+	if out := told(t, c, "wait_for_attempts", map[string]any{"attempt_ids": []any{id}}); out["ended"] != true {
 		t.Fatalf("wait_for_attempts of %v = %v", started, out)
 	}
 	return id
