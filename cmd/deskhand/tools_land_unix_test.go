@@ -70,7 +70,7 @@ func TestAnAgentLandsAfterAPersonsYes(t *testing.T) {
 
 	asked := calls(t, c, "land_attempt", map[string]any{"attempt_id": id})
 	r := oneOpen(t, hub)
-	for _, says := range []string{"Land attempt " + tasks.ShortID(id), `"Round prices"`, "main moves from " + before[:12], "1 files", "The commit message:"} {
+	for _, says := range []string{"Land attempt " + tasks.ShortID(id), `"Round prices"`, "main moves from " + before[:12], "1 file, 1 line added", "The commit message:"} {
 		if !strings.Contains(r.Message, says) {
 			t.Errorf("the question does not say %q:\n%s", says, r.Message)
 		}
