@@ -2,20 +2,24 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/a2a"
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/rota"
 	"github.com/deskhand/deskhand/runtime/routing"
 	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
 // Register returns the people of this installation's store.
@@ -38,9 +42,22 @@ func (a *App) sendsMail() bool {
 	return err == nil && n.Mail != nil
 }
 
-// ForgetCredentials deletes the upstream credentials of a person.
-func (a *App) ForgetCredentials(ctx context.Context, tx *store.Tx, name string) error {
-	return gateway.Forget(ctx, tx, name)
+// Forget deletes what serves only a person who is removed: the credentials for upstreams, the
+// browsers to notify, and links in mails.
+func (a *App) Forget(ctx context.Context, tx *store.Tx, name string) error {
+	return errors.Join(gateway.Forget(ctx, tx, name), webpush.Forget(ctx, tx, name), outbox.EndLinks(ctx, tx, name))
+}
+
+// Retire returns the function that gives up a name which another person gets: what is kept of
+// its former person is kept under a name that nobody can have.
+func (a *App) Retire(ctx context.Context) (func(ctx context.Context, tx *store.Tx, name, former string) error, error) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *store.Tx, name, former string) error {
+		return errors.Join(tasks.Retire(ctx, tx, name, former), a2a.Retire(ctx, tx, name, former), hub.Retire(ctx, tx, name, former), a.Forget(ctx, tx, name))
+	}, nil
 }
 
 // members implements [elicit.Options.People].
