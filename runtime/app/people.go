@@ -48,6 +48,11 @@ func (a *App) Forget(ctx context.Context, tx *store.Tx, name string) error {
 	return errors.Join(gateway.Forget(ctx, tx, name), webpush.Forget(ctx, tx, name), outbox.EndLinks(ctx, tx, name))
 }
 
+// EndBrowsers deletes the browsers to notify of a person who is signed out in all of them.
+func (a *App) EndBrowsers(ctx context.Context, tx *store.Tx, name string) error {
+	return webpush.Forget(ctx, tx, name)
+}
+
 // Retire returns the function that gives up a name which another person gets: what is kept of
 // its former person is kept under a name that nobody can have.
 func (a *App) Retire(ctx context.Context) (func(ctx context.Context, tx *store.Tx, name, former string) error, error) {

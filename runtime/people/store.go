@@ -301,7 +301,7 @@ func (r *Register) Here(ctx context.Context, name string) error {
 // Remove ends a person's sessions, tokens, invitations and identities, and hides the
 // name. The history keeps it. In the same transaction, it calls also with the person's exact
 // name, for what others keep of a person. Fails with code [NoPerson].
-func (r *Register) Remove(ctx context.Context, name string, also ...func(ctx context.Context, tx *store.Tx, name string) error) error {
+func (r *Register) Remove(ctx context.Context, name string, also ...Also) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
@@ -320,33 +320,47 @@ func (r *Register) Remove(ctx context.Context, name string, also ...func(ctx con
 		if err := errors.Join(endInvitations(ctx, tx, p.Name), vacate(ctx, tx, p.Name)); err != nil {
 			return err
 		}
-		for _, f := range also {
-			if err := f(ctx, tx, p.Name); err != nil {
-				return err
-			}
+		if err := callAll(ctx, tx, p.Name, also); err != nil {
+			return err
 		}
 		return tell(tx, p.Name, Event{Type: "removed"})
 	})
 }
 
-// SignOut ends a person's sessions and invitations. Tokens stay valid. Fails with code
-// [NoPerson].
-func (r *Register) SignOut(ctx context.Context, name string) error {
+// SignOut ends a person's sessions and invitations. Tokens stay valid. In the same
+// transaction, it calls also with the person's exact name, for what others keep of sessions.
+// Fails with code [NoPerson].
+func (r *Register) SignOut(ctx context.Context, name string, also ...Also) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		return signOut(ctx, tx, p.Name)
+		return signOut(ctx, tx, p.Name, also)
 	})
 }
 
+// Also is a change that others make in the transaction of a change to a person.
+type Also = func(ctx context.Context, tx *store.Tx, name string) error
+
+func callAll(ctx context.Context, tx *store.Tx, name string, all []Also) error {
+	for _, f := range all {
+		if err := f(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // signOut also ends invitations: who holds one would otherwise sign in again.
-func signOut(ctx context.Context, tx *store.Tx, name string) error {
+func signOut(ctx context.Context, tx *store.Tx, name string, also []Also) error {
 	if _, err := tx.Exec(ctx, "UPDATE people SET turn = turn + 1 WHERE name = ?", name); err != nil {
 		return fmt.Errorf("sign out person: %w", err)
 	}
 	if err := endInvitations(ctx, tx, name); err != nil {
+		return err
+	}
+	if err := callAll(ctx, tx, name, also); err != nil {
 		return err
 	}
 	return tell(tx, name, Event{Type: "signedOut"})

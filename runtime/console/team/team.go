@@ -29,6 +29,8 @@ type Installation interface {
 	InviteLink(ctx context.Context, secret string) (link string, here bool, err error)
 	// Forget deletes what serves only a person who is removed.
 	Forget(ctx context.Context, tx *store.Tx, name string) error
+	// EndBrowsers deletes the browsers to notify of a person who is signed out.
+	EndBrowsers(ctx context.Context, tx *store.Tx, name string) error
 	// Retire returns the function for [people.Register.Admit] that gives up the name of a
 	// person who was removed.
 	Retire(context.Context) (func(ctx context.Context, tx *store.Tx, name, former string) error, error)
@@ -210,7 +212,7 @@ func (c *Command) orphans(ctx context.Context) error {
 
 // signOut ends a person's sessions.
 func (c *Command) signOut(ctx context.Context, name string) error {
-	if err := c.register.SignOut(ctx, name); err != nil {
+	if err := c.register.SignOut(ctx, name, c.Of.EndBrowsers); err != nil {
 		return err
 	}
 	c.Tell("all browsers of " + name + " are signed out, and unused invitations have ended")
