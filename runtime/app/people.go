@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +44,12 @@ func (a *App) sendsMail() bool {
 // Forget deletes what serves only a person who is removed: the credentials for upstreams, the
 // browsers to notify, and links in mails.
 func (a *App) Forget(ctx context.Context, tx *store.Tx, name string) error {
-	return errors.Join(gateway.Forget(ctx, tx, name), webpush.Forget(ctx, tx, name), outbox.EndLinks(ctx, tx, name))
+	for _, forget := range []func(context.Context, *store.Tx, string) error{gateway.Forget, webpush.Forget, outbox.EndLinks} {
+		if err := forget(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // EndBrowsers deletes the browsers to notify of a person who is signed out in all of them.
@@ -61,7 +65,12 @@ func (a *App) Retire(ctx context.Context) (func(ctx context.Context, tx *store.T
 		return nil, err
 	}
 	return func(ctx context.Context, tx *store.Tx, name, former string) error {
-		return errors.Join(tasks.Retire(ctx, tx, name, former), a2a.Retire(ctx, tx, name, former), hub.Retire(ctx, tx, name, former), a.Forget(ctx, tx, name))
+		for _, retire := range []func(context.Context, *store.Tx, string, string) error{tasks.Retire, a2a.Retire, hub.Retire} {
+			if err := retire(ctx, tx, name, former); err != nil {
+				return err
+			}
+		}
+		return a.Forget(ctx, tx, name)
 	}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -18,8 +17,8 @@ func Retire(ctx context.Context, tx *store.Tx, name, former string) error {
 	var attempt string
 	err := tx.QueryRow(ctx, "SELECT attempt_id FROM processes WHERE person = ? AND state = ? ORDER BY ordinal LIMIT 1", name, Running).Scan(&attempt)
 	if err == nil {
-		return fault.New(AttemptRunning, fmt.Sprintf("attempt %s still runs for the former person %s, whose agent must not use another person's credentials", attempt, name),
-			"wait until it ends, or stop it: deskhand tasks stop "+attempt)
+		return retryable(AttemptRunning, "stop it first, or wait until it ends",
+			"attempt %s still runs for the former person %s, and its agent must not use another person's credentials", attempt, name).WithCase("", "attempt", attempt)
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("look for attempts of a person: %w", err)

@@ -30,7 +30,7 @@ func TestAttackAnAttemptOfAFormerPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := d.until(started.AttemptID, "it has a session", func(s AttemptStatus) bool { return s.SessionID != "" })
-	if f := fault.Of(retire()); f == nil || f.Code != AttemptRunning || !strings.Contains(f.Hint, s.ID) {
+	if f := fault.Of(retire()); f == nil || f.Code != AttemptRunning || f.Values["attempt"] != s.ID {
 		t.Errorf("while the agent runs, Retire = %v, want %s", f, AttemptRunning)
 	}
 	put(t, s.Dir+"/go", "")
