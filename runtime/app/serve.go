@@ -92,7 +92,11 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 		return err
 	}
 	if o.Alone {
-		s.background.Go(func() { boundGarbage(ctx) })
+		least := uint64(leastMemory)
+		if s.lib.libraries.Load() != nil {
+			least = leastMemoryOfShelf
+		}
+		s.background.Go(func() { boundGarbage(ctx, least) })
 	}
 	if o.Addr != "" {
 		return s.serveHTTP(ctx)
