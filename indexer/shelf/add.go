@@ -55,6 +55,8 @@ type Options struct {
 
 	known    string // the revision of the library on the shelf, or its digest if it is from a registry
 	recorded string // the source to record, or empty to record the actual source
+	// locked is what the library must match before it replaces that on the shelf, or nil.
+	locked *Locked
 }
 
 // Made identifies where a library's docs were generated from.
@@ -109,14 +111,16 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("create the shelf: %w", err)
 	}
+	if err := o.locked.hasDigest(l.Name, l.Version, from.Digest); err != nil {
+		return Result{}, err
+	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
 	before, _ := read(folder) // if the library cannot be read, it is treated as new
 	build := o.build(from, folder, &l)
 	defer build.Formats.Close()
 	report, err := indexer.Build(ctx, build)
 	if err != nil {
-		discard(folder, err)
-		return Result{}, fmt.Errorf("add %s: %w", idOf(l.Name, l.Version), err)
+		return Result{}, notAdded(folder, idOf(l.Name, l.Version), err)
 	}
 	e, err := read(folder)
 	if err != nil {
@@ -125,12 +129,16 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems, LeftOut: append(report.LeftOut, from.LeftOut...)}, nil
 }
 
-// discard removes a library's folder if nothing was built in it. It does not remove
-// the folder if another process is building the library.
-func discard(folder string, err error) {
-	if f := fault.Of(err); (f == nil || f.Code != "locked") && building(folder) {
+// notAdded returns the error for a library that could not be built. It removes the library's
+// folder if nothing was built in it, unless another process is building the library.
+func notAdded(folder, id string, err error) error {
+	if f := fault.Of(err); f != nil && f.Code == "locked" {
+		return &fault.Fault{Code: f.Code, Message: "another process is adding " + id, Hint: "wait until it finishes, then retry", Retryable: true}
+	}
+	if building(folder) {
 		_ = os.RemoveAll(folder)
 	}
+	return fmt.Errorf("add %s: %w", id, err)
 }
 
 // fetching returns a progress function for a source whose pages are downloaded one
@@ -150,6 +158,9 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 	}
 	if !o.Texts {
 		build.Description = l.Name + " documentation"
+	}
+	if o.locked != nil {
+		build.Accept = func(i artifact.Index) error { return o.locked.hasIndex(l.Name, l.Version, i) }
 	}
 	if o.Made != nil {
 		return build
