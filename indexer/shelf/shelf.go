@@ -24,6 +24,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/text"
 )
 
 // Shelf is a folder of libraries. The folder need not exist.
@@ -258,15 +259,13 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 	if ok {
 		return found, nil
 	}
-	var similar []string
+	var ids, names []string
 	for _, e := range entries {
-		if strings.Contains(strings.ToLower(e.ID()), strings.ToLower(id)) || strings.Contains(strings.ToLower(id), strings.ToLower(e.Name)) {
-			similar = append(similar, e.ID())
-		}
+		ids, names = append(ids, e.ID()), append(names, e.Name)
 	}
 	next := "list the libraries with \"deskhand list\", or add it: deskhand add SOURCE --name " + id
-	if len(similar) > 0 {
-		next = "did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
+	if similar := text.Similar(id, ids, names); len(similar) > 0 {
+		next = "did you mean " + strings.Join(similar, ", ") + "?"
 	}
 	return Entry{}, fault.New("no_library", fmt.Sprintf("there is no library '%s' on the shelf", id), next)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/text"
 )
@@ -262,7 +263,12 @@ func folderIn(f *search.Federation, folder string) (search.Library, string, erro
 	if named := f.Named(strings.TrimSuffix(folder, ":")); named != nil {
 		return named[len(named)-1], "", nil
 	}
-	return f.Split(folder)
+	l, rest, err := f.Split(folder)
+	if unknown := fault.Of(err); unknown != nil && unknown.Code == "chunk_not_found" {
+		library, _, _ := strings.Cut(folder, ":")
+		err = fault.New(unknown.Code, f.Unknown(library), "")
+	}
+	return l, rest, err
 }
 
 // prefix puts the library before the paths of an outline.

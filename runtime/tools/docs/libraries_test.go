@@ -50,6 +50,13 @@ func call(t *testing.T, tool contract.Tool, arguments string) (text string, stru
 	return r.Text[0], structured
 }
 
+// refusal is the error of a call.
+func refusal(t *testing.T, tool contract.Tool, arguments string) error {
+	t.Helper()
+	_, err := tool.Call(t.Context(), contract.Caller{}, json.RawMessage(arguments))
+	return err
+}
+
 // A model sees what the libraries are about, as far as they say so, in a bounded text.
 func TestTheLibraryArgumentDescribesLibraries(t *testing.T) {
 	pages := t.TempDir()
@@ -129,6 +136,14 @@ func TestToolsOverAShelf(t *testing.T) {
 	}
 	if _, err := searching.Call(t.Context(), contract.Caller{}, json.RawMessage(`{"query":"x","library":"lib-0O"}`)); err == nil || !strings.Contains(err.Error(), "Did you mean lib-00@1.0") {
 		t.Errorf("a misspelt library of a few: %v", err)
+	}
+	for what, err := range map[string]error{
+		"a misspelt library of an ID": refusal(t, get, `{"chunk_id":"lib-1:start.md"}`), "a misspelt library of a folder": refusal(t, list, `{"folder":"lib-1:guides"}`),
+		"a misspelt library to list": refusal(t, list, `{"folder":"lib-1"}`),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "There is no library 'lib-1'. Did you mean lib-01@1.1, ") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 	text, doc := call(t, get, `{"chunk_id":"lib-01@1.1:start.md"}`)
 	if doc["library"] != "lib-01@1.1" || !strings.Contains(text, "--- Chunk: lib-01@1.1:start.md ") {
