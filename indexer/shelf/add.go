@@ -100,7 +100,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	defer from.Close()
 	l := artifact.Library{
 		Name: cmp.Or(o.Name, from.Name), Version: cmp.Or(o.Version, from.Version),
-		Source: cmp.Or(o.recorded, from.Address), Path: from.Path, Revision: from.Revision, Digest: from.Digest, Licence: from.Licence, Texts: o.Texts,
+		Source: cmp.Or(o.recorded, from.Address), Path: from.Path, Revision: from.Revision, Digest: from.Digest, Licence: from.Licence, Texts: o.Texts, NoGitIgnore: o.NoGitIgnore,
 	}
 	if o.Made != nil {
 		l.Source, l.Revision, l.Path = o.Made.Source, o.Made.Revision, "."
@@ -189,6 +189,7 @@ func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 		return o.Remake(ctx, s, e, o)
 	}
 	o.Source, o.Path, o.Name, o.Version, o.Texts, o.known = e.Source, e.Path, e.Name, e.Version, e.texts, e.Revision
+	o.NoGitIgnore = e.noGitIgnore
 	if o.Path == "." {
 		o.Path = ""
 	}

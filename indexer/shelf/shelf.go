@@ -61,8 +61,8 @@ type Entry struct {
 	// Folder is the folder that contains the index.
 	Folder string `json:"folder"`
 
-	texts     bool
-	described *artifact.Description
+	texts, noGitIgnore bool
+	described          *artifact.Description
 }
 
 // ID returns NAME or NAME@VERSION.
@@ -224,7 +224,7 @@ func entryOf(dir string, m *artifact.Metadata) (Entry, error) {
 	}
 	if l := m.Library; l != nil {
 		e.Name, e.Version, e.Source, e.Path, e.Revision, e.Digest, e.Licence = l.Name, l.Version, l.Source, l.Path, l.Revision, l.Digest, l.Licence
-		e.Origin, e.texts = l.Origin, l.Texts
+		e.Origin, e.texts, e.noGitIgnore = l.Origin, l.Texts, l.NoGitIgnore
 	}
 	info, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
 	if err != nil {

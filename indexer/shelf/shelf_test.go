@@ -144,6 +144,23 @@ func TestAFailedAddLeavesTheOldLibrary(t *testing.T) {
 	}
 }
 
+// An update indexes the files that the library was added with.
+func TestUpdateKeepsIgnoredFiles(t *testing.T) {
+	docs, s := t.TempDir(), Shelf{t.TempDir()}
+	write(t, docs, map[string]string{".git/HEAD": "", ".gitignore": "made.md\n", "a.md": "# Alpha\n", "made.md": "# Made\n"})
+	for _, all := range []bool{false, true} {
+		added := add(t, s, Options{Source: docs, Name: "lib", NoGitIgnore: all})
+		e, err := s.Find("lib")
+		if err != nil {
+			t.Fatal(err)
+		}
+		updated, err := s.Update(t.Context(), e, Options{})
+		if want := map[bool]int{false: 1, true: 2}[all]; err != nil || added.Pages != want || updated.Pages != want {
+			t.Errorf("with --no-gitignore %v: %d pages, after an update %d, %v; want %d", all, added.Pages, updated.Pages, err, want)
+		}
+	}
+}
+
 func TestUpdateOfARepository(t *testing.T) {
 	repo := t.TempDir()
 	git := func(args ...string) {
