@@ -97,6 +97,12 @@ func TestAttackSourcesGitRedirects(t *testing.T) {
 		first.Close()
 	}
 
+	for _, scheme := range []string{"http", "https"} {
+		if _, err := Open(t.Context(), scheme+"://127.0.0.1:1/x.git", Options{}); err == nil || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "502") {
+			t.Errorf("%s to a closed port: %v; want an error that says so", scheme, err)
+		}
+	}
+
 	renamed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if name, old := strings.CutPrefix(r.RequestURI, "/old"); old {
 			http.Redirect(w, r, name, http.StatusMovedPermanently)
@@ -139,8 +145,8 @@ func TestGitProxy(t *testing.T) {
 	if got, err := get(own, server.URL); err != nil || got != "200 OK reached" {
 		t.Errorf("through the proxy: %q, %v", got, err)
 	}
-	if _, err := get(own, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)); err == nil || p.refusal() == nil {
-		t.Errorf("another name of this machine: %v, refused %v", err, p.refusal())
+	if _, err := get(own, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)); err == nil || p.failure() == nil {
+		t.Errorf("another name of this machine: %v, refused %v", err, p.failure())
 	}
 	stranger := *own
 	stranger.User = url.UserPassword("deskhand", "guess")

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/netguard"
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
@@ -305,13 +306,16 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if refused := g.proxy.refusal(); refused != nil {
-		return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %v", args[0], g.shown, refused), "if the new address is correct, use it")
-	}
+	hint := "check the address, the revision and your access: git ls-remote " + g.shown
 	said := strings.TrimPrefix(strings.ReplaceAll(stderr.LastLine(), g.address, g.shown), "fatal: ")
 	said = text.Shorten(text.Plain(said), 300)
-	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())),
-		"check the address, the revision and your access: git ls-remote "+g.shown)
+	if failure := g.proxy.failure(); failure != nil {
+		said = failure.Error() // git saw only that its proxy has no connection
+		if refused := new(netguard.Refused); errors.As(failure, &refused) {
+			hint = "if the new address is correct, use it"
+		}
+	}
+	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())), hint)
 }
 
 // maxNames is a limit on the output of git: on the names of a revision's files.

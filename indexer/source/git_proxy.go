@@ -34,8 +34,8 @@ type gitProxy struct {
 	cancel  context.CancelFunc    // of all requests
 	work    sync.WaitGroup        // the listener and each connection of git
 
-	mu      sync.Mutex
-	refused error // the first address that was refused
+	mu     sync.Mutex
+	failed error // the first connection that failed or was refused
 }
 
 // startGitProxy starts a proxy for the repository at address. It returns nil if git uses no
@@ -100,14 +100,15 @@ func (p *gitProxy) environment(all []string) []string {
 	return append(kept, "http_proxy="+p.address, "https_proxy="+p.address, "GIT_HTTP_PROXY_AUTHMETHOD=basic")
 }
 
-// refusal returns the error for the first address that was refused, or nil. p may be nil.
-func (p *gitProxy) refusal() error {
+// failure returns the error of the first connection that failed, or nil. For an address that
+// git may not reach, this is a [netguard.Refused]. p may be nil.
+func (p *gitProxy) failure() error {
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.refused
+	return p.failed
 }
 
 // dial connects to an address if git may reach it: an address on the internet, or the
@@ -121,10 +122,14 @@ func (p *gitProxy) dial(ctx context.Context, _, address string) (net.Conn, error
 	own := strings.EqualFold(host, p.host) && (port == p.port || port == "443")
 	guard := netguard.Guard{Inside: own && !p.outside.Load()}
 	conn, err := guard.Dialer().DialContext(ctx, "tcp", address)
-	if refused := new(netguard.Refused); errors.As(err, &refused) {
+	if err != nil {
+		why := err
+		if refused := new(netguard.Refused); errors.As(err, &refused) {
+			why = fmt.Errorf("it redirects to %s: %w", address, refused)
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.refused = cmp.Or(p.refused, fmt.Errorf("it redirects to %s: %w", address, refused))
+		p.failed = cmp.Or(p.failed, why)
 	}
 	if err == nil && own && !netguard.IsInside("http://"+conn.RemoteAddr().String()) {
 		p.outside.Store(true)
