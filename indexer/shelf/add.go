@@ -108,8 +108,8 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if err := CheckName(l.Name, l.Version); err != nil {
 		return Result{}, err
 	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("create the shelf: %w", err)
+	if err := s.create(); err != nil {
+		return Result{}, err
 	}
 	if err := o.locked.hasDigest(l.Name, l.Version, from.Digest); err != nil {
 		return Result{}, err
@@ -120,7 +120,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	defer build.Formats.Close()
 	report, err := indexer.Build(ctx, build)
 	if err != nil {
-		return Result{}, notAdded(folder, idOf(l.Name, l.Version), err)
+		return Result{}, s.notAdded(folder, idOf(l.Name, l.Version), err)
 	}
 	e, err := read(folder)
 	if err != nil {
@@ -129,14 +129,29 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems, LeftOut: append(report.LeftOut, from.LeftOut...)}, nil
 }
 
+// create creates the shelf's folder if it does not exist.
+func (s Shelf) create() error {
+	err := os.MkdirAll(s.Dir, 0o755)
+	if denied := s.denied(err); denied != nil {
+		return denied
+	}
+	if err != nil {
+		return fmt.Errorf("create the shelf: %w", err)
+	}
+	return nil
+}
+
 // notAdded returns the error for a library that could not be built. It removes the library's
 // folder if nothing was built in it, unless another process is building the library.
-func notAdded(folder, id string, err error) error {
+func (s Shelf) notAdded(folder, id string, err error) error {
 	if f := fault.Of(err); f != nil && f.Code == "locked" {
 		return &fault.Fault{Code: f.Code, Message: "another process is adding " + id, Hint: "wait until it finishes, then retry", Retryable: true}
 	}
 	if building(folder) {
 		_ = os.RemoveAll(folder)
+	}
+	if denied := s.denied(err); denied != nil {
+		return denied
 	}
 	return fmt.Errorf("add %s: %w", id, err)
 }

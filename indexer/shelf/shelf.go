@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -275,6 +276,9 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 func (s Shelf) Remove(e Entry) error {
 	trash, err := os.MkdirTemp(s.Dir, ".removed-")
 	if err != nil {
+		if denied := s.denied(err); denied != nil {
+			return denied
+		}
 		return fmt.Errorf("remove %s: %w", e.ID(), err)
 	}
 	if err := os.Rename(e.Folder, filepath.Join(trash, "library")); err != nil {
@@ -283,6 +287,15 @@ func (s Shelf) Remove(e Entry) error {
 	}
 	s.sweep()
 	return nil
+}
+
+// denied returns a fault if err says that nobody, or not this user, may write to the shelf.
+// Otherwise, it returns nil.
+func (s Shelf) denied(err error) error {
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return fault.New("shelf_denied", fmt.Sprintf("cannot write to the shelf %s: permission denied", s.Dir), "pass another folder with --shelf, or check the folder's permissions")
 }
 
 // sweep deletes the files of removed libraries, including files left behind by

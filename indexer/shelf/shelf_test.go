@@ -1,11 +1,14 @@
 package shelf
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -140,6 +143,23 @@ func TestAFailedAddLeavesTheOldLibrary(t *testing.T) {
 	for _, name := range []string{"a b", "../x", "a:b", "a#b", "", "a//b", "-x", strings.Repeat("x", 200)} {
 		if err := CheckName(name, ""); err == nil {
 			t.Errorf("%q is a name", name)
+		}
+	}
+}
+
+// If nobody may write to a shelf, the error names it and says what to do.
+func TestAShelfThatCannotBeWritten(t *testing.T) {
+	s := Shelf{"/srv/shelf"}
+	for err, want := range map[error]bool{
+		&fs.PathError{Op: "mkdir", Path: "/srv/shelf/a", Err: syscall.EACCES}:                                             true,
+		fmt.Errorf("create index folder: %w", &fs.PathError{Op: "mkdir", Path: "/srv/shelf/a", Err: syscall.EROFS}):       true,
+		&os.LinkError{Op: "rename", Old: "/srv/shelf/a", New: "/srv/shelf/.removed-1/library", Err: syscall.EPERM}:        true,
+		fmt.Errorf("write data file: %w", &fs.PathError{Op: "write", Path: "/srv/shelf/a/.build-1", Err: syscall.ENOSPC}): false,
+		fault.New("no_documents", "no Markdown files", "add some"):                                                        false,
+	} {
+		f := fault.Of(s.notAdded(filepath.Join(t.TempDir(), "a"), "a", err))
+		if denied := f != nil && f.Code == "shelf_denied"; denied != want || want && (!strings.Contains(f.Message, s.Dir) || !strings.Contains(f.Hint, "--shelf")) {
+			t.Errorf("%v: %v; want shelf_denied = %v", err, f, want)
 		}
 	}
 }
