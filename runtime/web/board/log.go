@@ -53,6 +53,7 @@ type entry struct {
 	Images       []string // names of images in a person's message
 	Jump         string   // "fail" or "ask" if a keyboard shortcut can jump to this entry
 	At           moment
+	SameMinute   bool // whether the entry above has the same time of day, which is then not repeated
 }
 
 // todo is a step in a plan.
@@ -140,18 +141,32 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 			break
 		}
 	}
-	v.count()
+	v.finish()
 	return v, nil
 }
 
-// count counts the failures.
-func (v *logView) count() {
+// finish counts the failures and hides repeated times.
+func (v *logView) finish() {
+	quietTimes(v.Entries)
 	for _, e := range v.Entries {
 		if e.Jump == "fail" {
 			if v.Failures++; v.First == "" {
 				v.First = e.ID
 			}
 		}
+	}
+}
+
+// quietTimes marks the entries whose time is that of the entry above, to the
+// minute. A run begins with a time.
+func quietTimes(entries []entry) {
+	var last int64
+	for i, e := range entries {
+		minute := e.At.Unix() / 60
+		if e.At.IsZero() || e.Kind == "run" {
+			minute = 0
+		}
+		entries[i].SameMinute, last = minute == last, minute
 	}
 }
 
@@ -192,7 +207,7 @@ func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, wor
 			}
 		}
 	}
-	v.count()
+	v.finish()
 	return v, nil
 }
 
@@ -349,6 +364,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 		v.After = *found.NextAfter
 	}
 	entries := readLog(found, pathsOf(one.Attempt))
+	quietTimes(entries)
 	switch {
 	case len(entries) > 0:
 	case found.Newer != "": // this run has ended, and another run has begun

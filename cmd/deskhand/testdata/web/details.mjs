@@ -308,4 +308,30 @@ export const stories = {
     assert.deepEqual(await table.evaluate(e => [getComputedStyle(e).tabSize, getComputedStyle(e.querySelector('.n')).userSelect]), ['4', 'none'])
     clean(page)
   },
+
+  async 'defect B2: entries have their time, once a minute, where the browser is'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Talk', 'say one', 'say two', 'run true', 'say three')
+    const page = await desk.window(one.path, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' })
+    await completed(page)
+    await page.locator('#log').getByText('three', { exact: true }).last().waitFor()
+    const times = page.locator('#log .at')
+    assert.ok(await times.count() >= 4)
+    const told = await times.evaluateAll(all => all.map(t => [t.dateTime, t.textContent, t.title, t.checkVisibility()]))
+    for (const [at, clock, full] of told) {
+      const there = new Date(Date.parse(at) + 345 * 60000).toISOString()
+      assert.equal(clock, there.slice(11, 16))
+      assert.ok(full.includes(there.slice(0, 4)), full)
+    }
+    const shown = told.filter(t => t[3]).map(t => t[1])
+    assert.ok(shown.length >= 1 && shown.length === new Set(shown).size, `shown: ${shown}`) // no minute twice
+    await page.getByLabel('Message to the agent').fill('say four')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('#log').getByText('four', { exact: true }).last().waitFor()
+    await until('each run begins with its time', async () => await page.locator('#log .run + li .at').evaluateAll(all => all.length === 2 && all.every(t => t.checkVisibility())))
+    await accessible(page, 'times of a conversation')
+    const plain = await desk.window(one.path, { javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
+    assert.match(await plain.locator('#log .at:visible').first().innerText(), /^\d\d:\d\d$/)
+    clean(page)
+  },
 }

@@ -36,6 +36,18 @@
     }
   };
 
+  // stamp shows an entry's time where the browser is, unless the entry above has the
+  // same one.
+  const stamp = li => {
+    const time = li?.querySelector(':scope > .at');
+    if (!time) return;
+    const at = new Date(time.dateTime), above = time.closest('li').previousElementSibling?.querySelector(':scope > .at');
+    time.textContent = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+    time.title = at.toLocaleString([], { dateStyle: 'full', timeStyle: 'medium' });
+    time.classList.toggle('same', above?.textContent === time.textContent && Math.abs(at - new Date(above.dateTime)) < 60000);
+  };
+  for (const li of document.querySelectorAll('#log > li')) stamp(li);
+
   // The conversation grows at its end, in a box that scrolls from there: a reader at
   // the end stays there, and a reader further up is not moved.
   const log = $('#log[data-news]');
@@ -51,6 +63,7 @@
         for (const li of [...parsed(news.html).children]) {
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
+          stamp(li), stamp(li.nextElementSibling);
           if (li.matches('.fail') && !old?.matches('.fail')) failed++;
           $('#quiet')?.remove();
           if (li.classList.contains('tool')) lookAgain();
