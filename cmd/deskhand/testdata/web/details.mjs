@@ -334,4 +334,22 @@ export const stories = {
     assert.match(await plain.locator('#log .at:visible').first().innerText(), /^\d\d:\d\d$/)
     clean(page)
   },
+
+  async 'defect C7: keys of another script mean those of a Latin keyboard'(desk) {
+    const ids = []
+    for (let i = 1; i <= 3; i++) ids.push(await desk.ask(`Step ${i}?`))
+    const page = await desk.window('/inbox/' + ids[0])
+    const cdp = await page.context().newCDPSession(page)
+    const press = async (key, code, modifiers = 0) => { for (const type of ['keyDown', 'keyUp']) await cdp.send('Input.dispatchKeyEvent', { type, key, code, modifiers, text: type === 'keyDown' && !modifiers ? key : undefined }) }
+    await press('\u043e', 'KeyJ') // as on a Russian keyboard
+    await page.waitForURL('**/inbox/' + ids[1])
+    const own = page.getByRole('textbox', { name: 'Step 2?' })
+    await press('/', 'Slash')
+    await until('the field has the focus', () => own.evaluate(e => e === document.activeElement))
+    await press('\u043e', 'KeyJ')
+    assert.equal(await own.inputValue(), '\u043e') // it is typed
+    await press('\u043b', 'KeyK', 2)
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+    clean(page)
+  },
 }

@@ -98,6 +98,17 @@
     }));
     mark(0);
   };
+  // A keyboard with another script has no j: what its key would be on a Latin one
+  // counts, except where somebody types.
+  addEventListener('keydown', e => {
+    if (!e.isTrusted || e.isComposing || e.altKey || !/^Key[A-Z]$/.test(e.code) || !/^[^\x00-\x7f]$/u.test(e.key)) return;
+    if (!e.ctrlKey && !e.metaKey && e.target.matches('textarea, select, input:not([type=radio], [type=checkbox])')) return;
+    const { code, ctrlKey, metaKey, shiftKey } = e, letter = code.at(-1);
+    const latin = new KeyboardEvent('keydown', { key: shiftKey ? letter : letter.toLowerCase(), code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true });
+    if (!e.target.dispatchEvent(latin)) e.preventDefault();
+    e.stopImmediatePropagation();
+  }, true);
+
   // ---- the page's keys
   let help;
   document.addEventListener('keydown', e => {
