@@ -246,6 +246,29 @@ Object.assign(stories, {
   },
 })
 Object.assign(stories, {
+  async 'comments: one on removed lines is marked when what replaces them changes'(desk) {
+    const one = await reviewed(desk)
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    await page.locator('.file', { hasText: 'prices.txt' }).locator('td.n[data-at=o1]').click()
+    await page.getByLabel('Comment on line 1 before the change').fill('Why not as before?')
+    await page.getByText('Draft saved').waitFor()
+    await page.locator('.file', { hasText: 'price.go' }).first().locator('td.n[data-at=o5]').click()
+    await page.getByLabel('Comment on line 5 before the change').fill('This was right.')
+    await until('both are saved', async () => await page.getByText('Draft saved').count() === 2)
+    await page.reload()
+    assert.equal(await page.getByText('changed since').count(), 0)
+    await page.getByLabel('Message to the agent').fill(String.raw`write prices.txt   tea 1.30\ncoffee 2.50\nwater 0.90\n`)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await until('it has worked', async () => { await page.reload(); return await page.locator('#standing').getByText('completed').count() && await page.locator('tr.add', { hasText: '1.30' }).count() })
+    assert.equal(await page.locator('.remark', { hasText: 'Why not' }).getByText('changed since').count(), 1)
+    assert.equal(await page.locator('.remark', { hasText: 'This was right' }).getByText('changed since').count(), 0)
+    await page.getByLabel('ignore white space').check() // another comparison does not know it
+    await page.waitForURL(/space=off/)
+    clean(page)
+  },
+
   async 'conversation: all runs as one, newest in sight, with what failed and words to find'(desk) {
     await work(desk)
     const one = await attempt(desk, 'Talk', 'spam 80', 'say | a | b |', 'run false', 'say first needle')
