@@ -269,6 +269,34 @@ Object.assign(stories, {
     clean(page)
   },
 
+  async 'conversation: a question is answered beside it, or in the inbox'(desk) {
+    const one = await reviewed(desk, 'ask Which name?', 'say Thanks.')
+    const page = await desk.window(one.path, { viewport: { width: 1440, height: 900 } })
+    const pane = page.locator('#pane'), box = locator => locator.evaluate(e => { const r = e.getBoundingClientRect(); return { top: r.top, bottom: r.bottom, left: r.left, right: r.right } })
+    await page.getByRole('textbox', { name: 'Which name?' }).waitFor()
+    const [card, talk, send] = [await box(pane), await box(page.locator('.talkside')), await box(page.getByRole('button', { name: 'Queue until this run ends' }))]
+    assert.ok(card.left >= talk.right && Math.abs(card.top - talk.top) < 5, 'the question is not beside the conversation')
+    assert.ok(send.bottom <= 900, 'the question pushes the message box out of the window')
+    await accessible(page, 'a question beside its conversation')
+    const inbox = await desk.window('/')
+    await page.getByRole('textbox', { name: 'Which name?' }).fill('Half of a na')
+    await page.getByRole('link', { name: 'in the inbox' }).click()
+    await page.waitForURL(/\/inbox\//)
+    const field = page.getByRole('textbox', { name: 'Which name?' })
+    assert.equal(await field.inputValue(), 'Half of a na') // one draft
+    await page.goBack()
+    await inbox.getByRole('link', { name: /Which name/ }).first().click()
+    await inbox.getByRole('textbox', { name: 'Which name?' }).fill('Half of a name')
+    await until('the attempt shows it', async () => await page.getByRole('textbox', { name: 'Which name?' }).inputValue() === 'Half of a name')
+    const small = await desk.window(one.path, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false })
+    const [above, below] = [await box(small.locator('#pane')), await box(small.locator('.talkside'))]
+    assert.ok(above.bottom <= below.top, 'on a phone the question does not come first')
+    await small.getByRole('textbox', { name: 'Which name?' }).fill('A name')
+    await small.getByRole('button', { name: 'Send answer' }).click()
+    await page.locator('#log').getByText('Thanks.', { exact: true }).waitFor()
+    clean(page), clean(inbox)
+  },
+
   async 'conversation: all runs as one, newest in sight, with what failed and words to find'(desk) {
     await work(desk)
     const one = await attempt(desk, 'Talk', 'spam 80', 'say | a | b |', 'run false', 'say first needle')
