@@ -74,6 +74,7 @@
   const places = words => {
     const own = [...document.querySelectorAll('.bar nav a')].map(a => ({ name: a.firstChild.textContent.trim(), path: a.getAttribute('href'), kind: 'page' }));
     if (own.some(p => p.path === base + '/work')) own.push({ name: 'New task', path: base + '/work?new=1#new', kind: 'action' }, { name: 'Projects', path: base + '/work/projects', kind: 'page' });
+    own.push({ name: 'Open on a phone', path: base + '/phone', kind: 'page' });
     return own.filter(p => words.split(/\s+/).every(w => p.name.toLowerCase().includes(w.toLowerCase())));
   };
   const find = async () => {
