@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	// pageEntries is the number of log entries on a page.
+	// pageEntries and pageBytes are how many log entries a page has at most, and
+	// their size. Some agents' output comes in entries of 8 KiB.
 	pageEntries = 200
+	pageBytes   = 256 << 10
 	// newsWait is how long a window waits for news of an attempt. Proxies close
 	// a connection that is silent for 30 seconds.
 	newsWait = 20 * time.Second
@@ -108,13 +110,13 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 		return v, err
 	}
 	run, index, _ := strings.Cut(before, ":")
-	paths, room := pathsOf(a), pageEntries
+	paths, room, bytes := pathsOf(a), pageEntries, int64(pageBytes)
 	v.Part = before != ""
 	for i, p := range slices.Backward(processes) {
 		if run != "" && p.ID != run {
 			continue
 		}
-		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, Channel: channel}
+		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, MaxBytes: bytes, Channel: channel}
 		if n, err := strconv.ParseInt(index, 10, 64); err == nil && run != "" {
 			q.Before = &n
 		}
@@ -132,11 +134,14 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 			part = append([]entry{runEntry(p)}, part...)
 		}
 		v.Entries = append(part, v.Entries...)
+		for _, e := range found.Entries {
+			bytes -= int64(len(e.Entry))
+		}
 		if room -= len(found.Entries); found.Next != nil {
 			v.Older = p.ID + ":" + strconv.FormatInt(*found.Next, 10)
 			break
 		}
-		if room <= 0 && i > 0 {
+		if min(int64(room), bytes) <= 0 && i > 0 {
 			v.Older = processes[i-1].ID + ":"
 			break
 		}

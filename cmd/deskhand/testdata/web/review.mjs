@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { accessible, until } from './desk.mjs'
 import { attempt, work } from './board.mjs'
 
+const completed = page => page.locator('#standing').getByText('completed').waitFor()
 const clean = page => assert.deepEqual(page.errors, [])
 const go = `package price\n\n// Round rounds.\nfunc Round(euros float64) int {\n\treturn int(euros * 100)\n}\n\nvar table = []string{\n${Array.from({ length: 60 }, (_, i) => `\t"line ${i}",\n`).join('')}}\n`
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -295,6 +296,33 @@ Object.assign(stories, {
     await small.getByRole('button', { name: 'Send answer' }).click()
     await page.locator('#log').getByText('Thanks.', { exact: true }).waitFor()
     clean(page), clean(inbox)
+  },
+
+  async 'conversation: a long one is light, also after it was followed for long'(desk) {
+    const go = join(desk.dir, 'go')
+    desk.env.DESKHAND_CONFIG = join(desk.dir, 'deskhand.yaml')
+    writeFileSync(desk.env.DESKHAND_CONFIG, `tasks:\n  executors:\n    printer: {kind: shell, command: [awk, 'BEGIN { for (i = 1; i <= 20000; i++) printf "line %d of a log with lines of some length, as those of a build\\n", i }', '{{prompt}}']}\n`)
+    await work(desk)
+    const one = await attempt(desk, 'Talk', `run until test -e ${go}; do sleep 0.1; done`, 'spam 1500', 'say The end.')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('running').waitFor()
+    writeFileSync(go, '')
+    await page.locator('#log').getByText('The end.', { exact: true }).last().waitFor()
+    const count = await page.locator('#log > li').count()
+    assert.ok(count <= 500, `${count} entries are in the page`)
+    const first = Number((await page.locator('#log > li').first().textContent()).match(/line (\d+)/)[1])
+    await page.getByRole('link', { name: 'Older entries' }).click()
+    await page.waitForURL(/before=/)
+    await page.locator('#log').getByText(`line ${first - 1}`, { exact: true }).waitFor() // none is left out
+    const task = JSON.parse(await desk.run('tasks', 'add', 'Print', '--project', 'shop', '--json')).task_id
+    const long = JSON.parse(await desk.run('tasks', 'start', task, '--executor', 'printer', '--json')).attempt_id
+    const other = await desk.window('/work/attempts/' + long)
+    await completed(other)
+    await other.goto(desk.base + '/work/attempts/' + long)
+    await other.locator('#log').getByText('line 20000 of').waitFor() // 1.4 MB in entries of 8 KiB
+    const size = await other.evaluate(() => document.querySelector('#log').textContent.length)
+    assert.ok(size < 300 << 10, `the page has ${size} characters of the log`)
+    clean(page), clean(other)
   },
 
   async 'conversation: all runs as one, newest in sight, with what failed and words to find'(desk) {
