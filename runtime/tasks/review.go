@@ -50,7 +50,7 @@ func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err erro
 	if err != nil {
 		return r, err
 	}
-	seen, err := m.viewed(ctx, c.ID)
+	seen, err := m.Viewed(ctx, c.ID)
 	if err != nil {
 		return r, err
 	}
@@ -115,7 +115,9 @@ func (m *Manager) compared(ctx context.Context, q ReviewQuery) (c checkout, tree
 	return c, c.tree.Against(commits), nil
 }
 
-func (m *Manager) viewed(ctx context.Context, attemptID string) (seen map[string]string, err error) {
+// Viewed returns the files that people have viewed, with the mark of the content that
+// they saw.
+func (m *Manager) Viewed(ctx context.Context, attemptID string) (seen map[string]string, err error) {
 	seen = map[string]string{}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		rows, err := all(ctx, tx, func(row scanner) (one [2]string, err error) { return one, row.Scan(&one[0], &one[1]) },

@@ -386,6 +386,9 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	case !one.Live && found.Ended:
 		if v.Again = r.FormValue("live") != ""; !v.Again {
 			b.awaitEvent(ctx, m, id)
+			if one, err = b.standingOf(ctx, m, id); err != nil {
+				return err
+			}
 		}
 	}
 	v.Again = v.Again || q.ProcessID == "" && found.ProcessID != ""

@@ -249,6 +249,10 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	if err != nil {
 		return err
 	}
+	viewed, err := m.Viewed(r.Context(), id)
+	if err != nil {
+		return err
+	}
 	type one struct {
 		ID, Path, Body string
 		Rev            int64
@@ -258,7 +262,7 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	for _, c := range t.Remarks {
 		list = append(list, one{c.ID, c.Path, c.Body, c.Rev, !c.Sent.IsZero()})
 	}
-	return b.json(w, http.StatusOK, map[string]any{"seq": max(seq, 0), "drafts": t.Drafts(), "comments": list})
+	return b.json(w, http.StatusOK, map[string]any{"seq": max(seq, 0), "drafts": t.Drafts(), "comments": list, "viewed": viewed})
 }
 
 // withComments returns a message that includes a review's drafts, each with its

@@ -82,6 +82,42 @@ export const stories = {
     clean(page)
   },
 
+  async 'review: two people see the same, from viewing to landing'(desk) {
+    const one = await reviewed(desk)
+    const [ada, bob] = [await desk.window(one.path), await desk.window(one.path)]
+    for (const page of [ada, bob]) {
+      await page.locator('#standing').getByText('completed').waitFor()
+      await page.reload()
+      await page.getByText('0 of 4 viewed').waitFor()
+    }
+    const file = (page, name) => page.locator('.file', { has: page.locator('summary', { hasText: name }) })
+    await file(ada, 'price.go').getByRole('button', { name: 'Viewed' }).click()
+    await ada.getByText('1 of 4 viewed').waitFor()
+    await bob.getByText('1 of 4 viewed').waitFor()
+    assert.ok(await file(bob, 'price.go').locator('details').evaluate(d => d.open), 'a file is folded because somebody else has viewed it')
+    await file(bob, 'price.go').getByRole('button', { name: 'Viewed' }).click()
+    await ada.getByText('0 of 4 viewed').waitFor()
+
+    // Both comment at the same time, on the same line and on others.
+    const write = async (page, line, text) => {
+      await file(page, 'prices.txt').locator(`td.n[data-at=n${line}]`).first().click()
+      await page.locator('.file', { hasText: 'prices.txt' }).getByLabel(`Comment on line ${line}`, { exact: true }).last().fill(text)
+    }
+    await Promise.all([write(ada, 1, 'Ada on 1.'), write(bob, 1, 'Bob on 1.')])
+    await Promise.all([write(ada, 2, 'Ada on 2.'), write(bob, 3, 'Bob on 3.')])
+    for (const page of [ada, bob]) {
+      await page.getByText('with my comments on the changes (4)').waitFor()
+      await page.evaluate(() => document.activeElement.blur())
+    }
+    const plain = await desk.window(one.path, { javaScriptEnabled: false })
+    assert.deepEqual((await plain.locator('.comment textarea').evaluateAll(all => all.map(t => t.value))).sort(), ['Ada on 1.', 'Ada on 2.', 'Bob on 1.', 'Bob on 3.'])
+    const identity = ['GIT_AUTHOR_NAME', 'GIT_COMMITTER_NAME', 'GIT_AUTHOR_EMAIL', 'GIT_COMMITTER_EMAIL']
+    for (const name of identity) desk.env[name] = 'ada@example.org'
+    await desk.run('tasks', 'land', one.id, '--yes')
+    for (const page of [ada, bob]) await page.locator('#standing').getByText('landed').first().waitFor()
+    clean(ada), clean(bob)
+  },
+
   async 'review: what was viewed stays so until it changes'(desk) {
     const one = await reviewed(desk)
     const page = await desk.window(one.path)
