@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -273,9 +272,6 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 		}
 		return contract.Result{}, u.unreachable(err)
 	}
-	if name := access.Of(ctx).Name; name != "" { // the owner's list is published, which may have other tools
-		return contract.Result{Text: []string{u.Title + " is connected for " + name + ". Only tools that this server lists can be called."}}, nil
-	}
 	text := u.Title + " is connected. Its tools are now listed:"
 	for _, t := range u.offer() {
 		text += "\n- " + t.Name
@@ -301,6 +297,9 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	if renewed {
 		return
 	}
+	if c == nil && u.Scope == UserScope {
+		u.forgotten(ctx, v)
+	}
 	u.mu.Lock()
 	live := u.live
 	u.mu.Unlock()
@@ -320,6 +319,20 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	}
 	if err != nil {
 		u.g.log.Warn("cannot end the request to connect", "upstream", u.Name, "request_id", id, "error", err)
+	}
+}
+
+// forgotten drops the list that was read with a credential of a person who was removed.
+func (u *upstream) forgotten(ctx context.Context, v *vault) {
+	if _, known, err := v.remembered(ctx, u.Name, u.principal()); err != nil || known {
+		return
+	}
+	u.mu.Lock()
+	was := u.known
+	u.offered, u.known = offered{}, false
+	u.mu.Unlock()
+	if was {
+		u.g.changed()
 	}
 }
 
