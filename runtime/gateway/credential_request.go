@@ -288,6 +288,11 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	if err != nil {
 		return
 	}
+	// The event may be late: a credential that is read before a request is opened can be the
+	// one that was dropped because it no longer works, so the request is looked up first.
+	u.asking.Lock()
+	id := u.pending
+	u.asking.Unlock()
 	c, err := v.credential(ctx, u.Name, u.principal())
 	if err != nil {
 		u.g.log.Warn("cannot read the changed credential", "upstream", u.Name, "error", err)
@@ -307,9 +312,6 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 		u.retire(live)
 	}
 	u.wake()
-	u.asking.Lock()
-	id := u.pending
-	u.asking.Unlock()
 	if c == nil || id == "" {
 		return
 	}

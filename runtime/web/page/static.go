@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // asset is a file that pages refer to.
@@ -18,7 +19,7 @@ type asset struct {
 	version string // changes when the content changes
 	kind    string
 	plain   []byte
-	packed  []byte
+	packed  func() []byte // plain compressed, once a request asks for it
 }
 
 // StaticPath is the path at which to mount [Shell.Static].
@@ -40,7 +41,7 @@ func (s *Shell) Add(files fs.FS) {
 			panic("two files " + name)
 		}
 		sum := sha256.Sum256(data)
-		s.assets[name] = asset{hex.EncodeToString(sum[:6]), kindOf(name), data, pack(data)}
+		s.assets[name] = asset{hex.EncodeToString(sum[:6]), kindOf(name), data, sync.OnceValue(func() []byte { return pack(data) })}
 	}
 }
 
@@ -104,7 +105,7 @@ func (s *Shell) Static() http.Handler {
 		body := a.plain
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			h.Set("Content-Encoding", "gzip")
-			body = a.packed
+			body = a.packed()
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method == http.MethodGet {
