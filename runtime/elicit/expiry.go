@@ -3,6 +3,8 @@ package elicit
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,17 +27,20 @@ const (
 // sweeper is the state of the hub's one goroutine.
 type sweeper struct {
 	wake chan struct{} // holds one token
+	// leasing is a lock that is held while leases are claimed or released in the store. It is
+	// a channel because the store can be slow, and who waits for it can give up.
+	leasing chan struct{}
 
-	mu       sync.Mutex
-	next     time.Time // earliest known deadline, by the wall clock; zero if there is none
-	waiting  int       // number of callers of Ask and Wait
-	leased   bool      // whether the asker's lease is held
+	mu       sync.Mutex // never held while the store is used
+	next     time.Time  // earliest known deadline, by the wall clock; zero if there is none
+	waiting  int        // number of callers of Ask and Wait
+	leased   bool       // whether the asker's lease is held
 	stations map[string]store.Lease
 	pruned   time.Time // when the history was last pruned
 }
 
 func (k *sweeper) init() {
-	k.wake = make(chan struct{}, 1)
+	k.wake, k.leasing = make(chan struct{}, 1), make(chan struct{}, 1)
 	k.stations = map[string]store.Lease{}
 }
 
@@ -79,20 +84,50 @@ func (h *Hub) askerLease() store.Lease {
 
 const askerPrefix = "asker/"
 
+// lock acquires leasing.
+func (k *sweeper) lock(ctx context.Context) error {
+	select {
+	case k.leasing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (k *sweeper) unlock() { <-k.leasing }
+
 // wait records that a caller is waiting and makes sure that other processes can see
 // that this one is alive.
 func (k *sweeper) wait(ctx context.Context, h *Hub) error {
+	if k.join() {
+		return nil
+	}
+	if err := k.lock(ctx); err != nil {
+		return err
+	}
+	defer k.unlock()
+	if k.join() { // another caller was faster
+		return nil
+	}
+	if _, _, err := h.db.Claim(ctx, h.askerLease(), leaseTime); err != nil {
+		return err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.leased {
-		if _, _, err := h.db.Claim(ctx, h.askerLease(), leaseTime); err != nil {
-			return err
-		}
-		k.leased = true
-		k.ring()
-	}
+	k.leased = true
 	k.waiting++
+	k.ring()
 	return nil
+}
+
+// join counts one more caller, if the asker's lease is held.
+func (k *sweeper) join() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.leased {
+		k.waiting++
+	}
+	return k.leased
 }
 
 func (k *sweeper) done() {
@@ -160,17 +195,21 @@ func (k *sweeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 // renew shows other processes that this process is alive.
 func (h *Hub) renew() {
 	k := &h.sweeper
+	if k.lock(h.ctx) != nil {
+		return
+	}
+	defer k.unlock()
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.leased && k.waiting == 0 {
-		k.leased = false
+	leased, idle := k.leased, k.waiting == 0
+	k.leased = leased && !idle
+	stations := slices.Collect(maps.Values(k.stations))
+	k.mu.Unlock()
+	if leased && idle {
 		h.warn("release lease", h.db.Release(h.ctx, h.askerLease().Name, h.instance))
+	} else if leased {
+		stations = append(stations, h.askerLease())
 	}
-	if k.leased {
-		_, _, err := h.db.Claim(h.ctx, h.askerLease(), leaseTime)
-		h.warn("renew lease", err)
-	}
-	for _, l := range k.stations {
+	for _, l := range stations {
 		_, _, err := h.db.Claim(h.ctx, l, leaseTime)
 		h.warn("renew lease", err)
 	}
@@ -187,15 +226,17 @@ func (h *Hub) letGo() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	k := &h.sweeper
+	if err := k.lock(ctx); err != nil {
+		h.options.Log.Warn("cannot release leases", "error", err)
+		return
+	}
+	defer k.unlock()
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	names := []string{}
+	names := slices.Collect(maps.Keys(k.stations))
 	if k.leased {
 		names = append(names, h.askerLease().Name)
 	}
-	for name := range k.stations {
-		names = append(names, name)
-	}
+	k.mu.Unlock()
 	for _, name := range names {
 		if err := h.db.Release(ctx, name, h.instance); err != nil {
 			h.options.Log.Warn("cannot release a lease", "error", err)

@@ -64,7 +64,12 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 		k.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 		defer cancel()
-		h.warn("release station", h.db.Release(ctx, name, h.instance))
+		err := k.lock(ctx) // else a renewal that has begun could claim it again
+		if err == nil {
+			defer k.unlock()
+			err = h.db.Release(ctx, name, h.instance)
+		}
+		h.warn("release station", err)
 	}), nil
 }
 
