@@ -18,7 +18,7 @@ type asset struct {
 	version string // changes when the content changes
 	kind    string
 	plain   []byte
-	packed  func() []byte // compresses the file when it is first called
+	packed  func() []byte // plain compressed, once a request asks for it
 }
 
 // StaticPath is the path at which to mount [Shell.Static].
