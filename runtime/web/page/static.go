@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -26,7 +25,7 @@ type asset struct {
 const StaticPath = "/static/"
 
 // Add adds the files of a folder, without subfolders. It panics if a name is
-// already used.
+// already used, or if its extension is not one that pages refer to.
 func (s *Shell) Add(files fs.FS) {
 	names, err := fs.Glob(files, "*.*")
 	if err != nil {
@@ -64,12 +63,14 @@ func kindOf(name string) string {
 		return "text/javascript; charset=utf-8"
 	case ".css":
 		return "text/css; charset=utf-8"
+	case ".png":
+		return "image/png"
 	case ".svg":
 		return "image/svg+xml"
 	case ".webmanifest":
 		return "application/manifest+json"
 	}
-	return mime.TypeByExtension(path.Ext(name))
+	panic("no type for " + name)
 }
 
 func pack(data []byte) []byte {
