@@ -50,6 +50,37 @@ func reviewed(t *testing.T, repo, task string, f *forgetest.Forge) {
 	}
 }
 
+// An agent asks for a pull request over MCP: after a no, nothing is pushed, and after a
+// yes, it is open.
+func TestAnAgentOpensAPullRequestAfterAPersonsYes(t *testing.T) {
+	c, state, repo := landingServer(t)
+	hub := inboxOf(t, state)
+	f, bare := forgetest.New(t), remoteOf(t, repo)
+	done(t, repo, "tasks", "project", "set", "shop", "--forge", "gitea", "--forge-url", f.URL+"/gitea", "--state", state)
+	t.Setenv("DESKHAND_STATE", state)
+	if got := fed(t, repo, forgetest.Token, "connect", strings.TrimPrefix(f.URL, "http://")); got.code != 0 {
+		t.Fatalf("connect: %+v", got)
+	}
+	id := attempted(t, c, "write a.txt one")
+	for _, answer := range []string{"no", "yes"} {
+		status := map[string]string{"no": "refused", "yes": "done"}[answer]
+		asked := calls(t, c, "open_pull_request", map[string]any{"attempt_id": id, "draft": true})
+		r := oneOpen(t, hub)
+		if !strings.Contains(r.Message, "open a draft pull request for main") || !strings.Contains(r.Message, "Round prices") {
+			t.Errorf("the question says\n%s", r.Message)
+		}
+		before := len(f.Pulls())
+		answerWith(t, hub, r, answer)
+		out := parsedAnswer(t, come(t, asked))
+		if opened := len(f.Pulls()) > before; out["status"] != status || opened != (answer == "yes") {
+			t.Fatalf("after a %s: %v; the forge has %+v", answer, out, f.Pulls())
+		}
+	}
+	if refs := git(t, bare, "branch", "--list", "deskhand/*"); refs == "" {
+		t.Error("the branch was not pushed")
+	}
+}
+
 // From prompt to pull request, on each forge: pushed, opened, reviewed, pushed
 // again, merged.
 func TestAPullRequestFromPromptToMerge(t *testing.T) {

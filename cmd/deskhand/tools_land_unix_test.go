@@ -56,7 +56,7 @@ func attempted(t *testing.T, c *mcpserver.Client, prompt string) string {
 	task := told(t, c, "create_task", map[string]any{"project_id": project, "title": "Round prices", "description": prompt})["task_id"]
 	started := told(t, c, "start_task_attempt", map[string]any{"task_id": task, "executor": "fake", "repos": []any{map[string]any{"repo_id": repo}}})
 	id, _ := started["attempt_id"].(string)
-	if out := told(t, c, "wait_for_attempts", map[string]any{"attempt_ids": []any{id}, "timeout": 120000}); out["ended"] != true {
+	if out := told(t, c, "wait_for_attempts", map[string]any{"attempt_ids": []any{id}}); out["ended"] != true {
 		t.Fatalf("wait_for_attempts of %v = %v", started, out)
 	}
 	return id
@@ -70,7 +70,7 @@ func TestAnAgentLandsAfterAPersonsYes(t *testing.T) {
 
 	asked := calls(t, c, "land_attempt", map[string]any{"attempt_id": id})
 	r := oneOpen(t, hub)
-	for _, says := range []string{"Land attempt " + tasks.ShortID(id), `"Round prices"`, "main moves from " + before[:12], "1 files", "The commit message:"} {
+	for _, says := range []string{"Land attempt " + tasks.ShortID(id), `"Round prices"`, "main moves from " + before[:12], "1 file, 1 line added", "The commit message:"} {
 		if !strings.Contains(r.Message, says) {
 			t.Errorf("the question does not say %q:\n%s", says, r.Message)
 		}

@@ -13,23 +13,31 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// commit commits the work of a successful run. before is the state before the
-// run. If git refuses, for example in the middle of a merge, the work stays
-// uncommitted. Work that looks like a secret stays uncommitted until a person
-// allows the commit. In both cases, commit logs the reason.
-func (r *run) commit(e ending, message string, before priorState) ending {
+// commit commits the work of a successful run. m has the agent, if it did the work, and
+// what it said last. before is the state before the run. If git refuses, for example in
+// the middle of a merge, the work stays uncommitted. Work that looks like a secret stays
+// uncommitted until a person allows the commit. In both cases, commit logs the reason.
+func (r *run) commit(e ending, m CommitMessage, before priorState) ending {
 	r.logExposed(before)
 	if e.State != Completed || context.Cause(r.ctx) != nil {
 		return e
 	}
-	if message == "" {
-		message = r.task.Title
+	project, err := r.m.project(r.ctx, r.task.ProjectID)
+	if err != nil {
+		return failed("commit: " + err.Error())
 	}
-	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
-	err := r.m.allowing(r.ctx, &r.c, r.redactor.Finds, r.allowed, func(tree worktree.Tree, checks ...worktree.Check) error {
-		_, err := tree.Commit(r.ctx, message, checks...)
+	m.Title, m.Summary, m.Template = r.task.Title, r.redact(m.Summary), project.CommitTemplate
+	made := 0
+	err = r.m.allowing(r.ctx, &r.c, r.redactor.Finds, r.allowed, func(tree worktree.Tree, checks ...worktree.Check) error {
+		n, err := tree.Commit(r.ctx, m.ofRun(), checks...)
+		made += n
 		return err
 	})
+	if made > 0 {
+		if _, anonymous := r.c.tree.AuthorEnv(r.ctx); anonymous {
+			r.log.Append(logs.System(`the commit's author is "deskhand", because git has no name and email address for you: git config --global user.name "Your Name" && git config --global user.email you@example.com`))
+		}
+	}
 	switch f := fault.Of(err); {
 	case err == nil:
 	case f != nil && (f.Code == CommitHeld || f.Code == worktree.HeadMoved):

@@ -70,10 +70,7 @@ func (c CommitMessage) String() string {
 	if summary == title {
 		summary = ""
 	}
-	coauthor := ""
-	if c.Agent != "" {
-		coauthor = fmt.Sprintf("Co-authored-by: %s <%s@agents.deskhand.invalid>", c.Agent, c.Agent)
-	}
+	coauthor := c.coauthor()
 	full := strings.NewReplacer("{title}", title, "{summary}", summary, "{agent}", c.Agent, "{branch}", c.Branch,
 		"{attempt}", c.AttemptID, "{coauthor}", coauthor).Replace(template)
 	var lines []string
@@ -85,4 +82,26 @@ func (c CommitMessage) String() string {
 		lines = append(lines, line)
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+func (c CommitMessage) coauthor() string {
+	if c.Agent == "" {
+		return ""
+	}
+	return fmt.Sprintf("Co-authored-by: %s <%s@agents.deskhand.invalid>", c.Agent, c.Agent)
+}
+
+// ofRun returns the message of a commit on the attempt's own branch: the agent's
+// summary and, if the template has one, the Co-authored-by line. A landing by rebase or
+// fast-forward keeps this message.
+func (c CommitMessage) ofRun() string {
+	summary, _, _ := strings.Cut(strings.TrimSpace(c.Summary), "\n\n\n")
+	if summary == "" {
+		summary = c.Title
+	}
+	who := c.coauthor()
+	if c.Template != "" && !strings.Contains(c.Template, "{coauthor}") || strings.Contains(summary, who) {
+		return summary
+	}
+	return summary + "\n\n" + who
 }

@@ -29,6 +29,21 @@ func TestCommitMessages(t *testing.T) {
 	}
 }
 
+func TestMessagesOfRuns(t *testing.T) {
+	const coauthor = "Co-authored-by: codex <codex@agents.deskhand.invalid>"
+	for want, m := range map[string]CommitMessage{
+		"Rounded.\n\n" + coauthor:             {Title: "Round prices", Summary: " Rounded.\n\n\n\nDone.", Agent: "codex"},
+		"Round prices\n\n" + coauthor:         {Title: "Round prices", Agent: "codex", Template: "x {coauthor}"},
+		"Rounded":                             {Title: "Round prices", Summary: "Rounded", Agent: "codex", Template: "{title}"},
+		"Cleanup":                             {Title: "Round prices", Summary: "Cleanup"},
+		"I did it too.\n\n" + coauthor + "\n": {Summary: "I did it too.\n\n" + coauthor, Agent: "codex"},
+	} {
+		if got := m.ofRun(); got != strings.TrimSpace(want) {
+			t.Errorf("ofRun of %+v = %q, want %q", m, got, want)
+		}
+	}
+}
+
 func TestTemplatesAreChecked(t *testing.T) {
 	for template, says := range map[string]string{"": "", "{title}": "", "x {coauthor}": "", "{who}": "{who}", "{summary}": "empty", "\x00": "UTF-8"} {
 		err := checkTemplate(template)

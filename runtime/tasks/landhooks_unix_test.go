@@ -143,3 +143,39 @@ func TestHooksOfAnAgentDoNotRun(t *testing.T) {
 		t.Errorf("trusted hooks ran: %q", got)
 	}
 }
+
+// A run's commit names the agent as co-author, so that a landing that creates no new
+// message has it too. A rebase signs, even if the target has not moved; ff moves the branch
+// to the commits as they are.
+func TestLandingsWithoutANewMessage(t *testing.T) {
+	signer := filepath.Join(t.TempDir(), "gpg")
+	write(t, signer, "#!/bin/sh\ncat >/dev/null\nprintf -- '-----BEGIN PGP SIGNATURE-----\\n\\nx\\n-----END PGP SIGNATURE-----\\n'\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\n")
+	if err := os.Chmod(signer, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	write(t, config, "[user]\n\tname = Ada\n\temail = ada@example.com\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+signer+"\n")
+	for how, signed := range map[worktree.How]bool{worktree.Rebase: true, worktree.FastForward: false} {
+		t.Run(string(how), func(t *testing.T) {
+			d := openAs(t, settings{})
+			t.Setenv("GIT_CONFIG_GLOBAL", config)
+			started := d.start("write a.txt one", "say Wrote a.txt.")
+			d.ended(started.AttemptID)
+			s, err := d.Status(t.Context(), started.AttemptID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := git(t, d.repo.Path, "rev-parse", s.Branch)
+			if _, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: how}); err != nil {
+				t.Fatal(err)
+			}
+			commit := git(t, d.repo.Path, "cat-file", "commit", "main")
+			if strings.Contains(commit, "\ngpgsig ") != signed || (git(t, d.repo.Path, "rev-parse", "main") == head) == signed {
+				t.Errorf("signed and new should both be %v; the branch was at %s\n%s", signed, head, commit)
+			}
+			if !strings.Contains(commit, "author Ada <ada@example.com>") || !strings.HasSuffix(commit, "\n\nWrote a.txt.\n\nCo-authored-by: fake <fake@agents.deskhand.invalid>") {
+				t.Errorf("the commit on main is\n%s", commit)
+			}
+		})
+	}
+}

@@ -75,18 +75,18 @@ func (m *Manager) waitForStart(ctx context.Context) (waiting []process, err erro
 	return waiting, err
 }
 
-// busySlots counts the processes other than id that use a slot on a host, by executor:
-// running processes that are not waiting for a person, and processes that the host has
-// taken from the queue at since or later.
-func busySlots(ctx context.Context, tx *store.Tx, host, id string, since int64) (of map[string]int, err error) {
+// busySlots counts the processes that use a slot of this host, by executor: running
+// processes that are not waiting for a person, and, if reserved is true, processes that the
+// host has just taken from the queue.
+func (m *Manager) busySlots(ctx context.Context, tx *store.Tx, reserved bool) (of map[string]int, err error) {
 	of = map[string]int{}
 	_, err = all(ctx, tx, func(row scanner) (executor string, err error) {
 		n := 0
 		err = row.Scan(&executor, &n)
 		of[executor] = n
 		return executor, err
-	}, `SELECT executor, COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)
-		GROUP BY executor`, host, id, since)
+	}, `SELECT executor, COUNT(*) FROM processes WHERE host = ? AND (state = 'running' AND asking_since = 0 OR ? AND state = 'queued' AND launched_at >= ?)
+		GROUP BY executor`, m.host, reserved, millis(tx.Now.Add(-launchPatience)))
 	return of, err
 }
 

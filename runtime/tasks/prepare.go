@@ -138,7 +138,8 @@ func (r *run) serve() (stop func(), err error) {
 	env, secrets := executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
 	r.env = append(env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
 		"DESKHAND_PROJECT_ID="+c.Project.ID, "DESKHAND_PROJECT="+c.Project.Name, "DESKHAND_BRANCH="+r.c.attempt.Branch)
-	r.env = append(r.env, r.m.options.AttemptEnv...)
+	author, _ := r.c.tree.AuthorEnv(r.ctx)
+	r.env = append(append(r.env, author...), r.m.options.AttemptEnv...)
 	secrets = append(append(secrets, token), r.m.options.Agents.Secrets(r.p.Executor)...)
 	r.redactor = logs.NewRedactor(secrets)
 	r.url, r.token = url, token

@@ -268,7 +268,7 @@ func (m *Manager) assign(ctx context.Context, q waiting, places map[string]strin
 	by.slots = cmp.Or(slots, by.slots)
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		taken = nil
-		of, err := busySlots(ctx, tx, m.host, q.id, millis(tx.Now.Add(-launchPatience)))
+		of, err := m.busySlots(ctx, tx, true)
 		if err != nil {
 			return err
 		}

@@ -146,12 +146,12 @@ func (r *run) runProcess() (more bool, err error) {
 		e, next = r.setup(), Agent
 	case Cleanup:
 		e = r.boxed(func() ending { return r.scripts(func(repo Repo) string { return repo.Cleanup }) })
-		e = r.commit(e, "Cleanup", before)
+		e = r.commit(e, CommitMessage{Summary: "Cleanup"}, before)
 	default:
 		stop := r.shareMeanwhile()
 		e = r.boxed(r.agent)
 		stop()
-		e = r.commit(e, e.Summary, before)
+		e = r.commit(e, CommitMessage{Summary: e.Summary, Agent: r.p.Executor}, before)
 		if e.State == Completed && r.c.hasCleanup() && r.changed() {
 			next = Cleanup
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -222,7 +221,7 @@ func (k *runner) next(ctx context.Context, tx *store.Tx) (free []process, err er
 	if err != nil || len(line) == 0 {
 		return nil, err
 	}
-	of, err := busySlots(ctx, tx, k.m.host, "", math.MaxInt64)
+	of, err := k.m.busySlots(ctx, tx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -214,4 +215,38 @@ func TestAStopEndsOnlyItsAttempt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A runner that finds a hung run of its own gives it time to end. Its sweep, which also
+// watches everybody else's runs, does not wait for that.
+func TestASweepDoesNotWaitForItsOwnHungRun(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	id := d.start("hang").AttemptID
+	d.until(id, "runs", func(s AttemptStatus) bool { return s.SessionID != "" })
+	alive, err := HaveRun(t.Context(), d.Manager, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, alive, "")
+	var late atomic.Bool
+	SetWatch(d.Manager, func() time.Time {
+		if late.Load() {
+			return time.Now().Add(time.Hour)
+		}
+		return time.Now()
+	})
+	if err := d.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late.Store(true)
+	if err := d.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Status(t.Context(), id); err != nil || s.State != Running {
+		t.Errorf("when the sweep has returned, the hung run is %s (%s), %v; want it still running", s.State, s.Failure, err)
+	}
+	if err := os.Remove(alive); err != nil {
+		t.Fatal(err)
+	}
+	d.until(id, "is given up", func(s AttemptStatus) bool { return s.State == Failed && strings.Contains(s.Failure, "did not respond") })
 }

@@ -15,7 +15,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-const runnerDied = "lost: its runner died"
+const (
+	runnerDied = "lost: its runner died"
+	runnerHung = "lost: its runner did not respond"
+)
 
 // leaseObservations records which expired leases a manager has seen, and since
 // when.
@@ -93,7 +96,15 @@ func (m *Manager) reapDead(ctx context.Context) error {
 		problems = append(problems, m.giveUp(ctx, p, runnerDied))
 	}
 	for _, p := range late {
-		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not respond"))
+		if p.runner != m.self {
+			problems = append(problems, m.giveUp(ctx, p, runnerHung))
+			continue
+		}
+		m.background.Go(func() { // a run of this process has time to end, in which the sweep continues
+			if err := m.giveUp(ctx, p, runnerHung); err != nil {
+				m.options.Log.Warn("cannot end a hung run", "process_id", p.ID, "error", err)
+			}
+		})
 	}
 	return errors.Join(problems...)
 }

@@ -38,6 +38,20 @@ func (u Usage) Dollars() string {
 	return "at least " + Dollars(u.Cost)
 }
 
+// Short returns the cost for a column: "-" without a run, "?" if it is unknown, and with
+// a + if it is a minimum.
+func (u Usage) Short() string {
+	switch {
+	case u.Runs == 0:
+		return "-"
+	case u.Known():
+		return Dollars(u.Cost)
+	case u.Cost == 0:
+		return "?"
+	}
+	return Dollars(u.Cost) + "+"
+}
+
 // Dollars formats millionths of a US dollar. Amounts below a cent have more digits.
 func Dollars(micros int64) string {
 	if micros != 0 && micros < 10_000 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -72,6 +73,13 @@ func (b board) Board(ctx context.Context) ([]tasks.Project, []tasks.CardColumn, 
 		all = append(all, columns...)
 	}
 	return page.Projects, all, nil
+}
+
+func (b board) Costs(ctx context.Context) (spent terminal.Costs, err error) {
+	spent.Tasks = b.c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByTask})
+	y, m, d := time.Now().Date()
+	spent.Today, spent.Total, err = b.c.Manager.Usage(ctx, tasks.UsageQuery{By: tasks.UsageByAgent, Since: time.Date(y, m, d, 0, 0, 0, 0, time.Local)})
+	return spent, err
 }
 
 func (b board) Attempts(ctx context.Context, task string) ([]tasks.AttemptSummary, error) {

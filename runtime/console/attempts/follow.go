@@ -184,15 +184,15 @@ func (c *Command) followStatus(ctx context.Context, id string) error {
 // nil if it did not fail.
 func failedEnd(s work.Status) error {
 	if s.State == string(tasks.Failed) {
-		why := "failed"
+		why := "the attempt failed"
 		if s.Failure != nil {
-			why = *s.Failure
+			why += strings.TrimPrefix(": "+*s.Failure, ": failed") // most begin with "failed: " or "failed (exit_code=1)"
 		}
 		next := "continue with \"deskhand tasks say\""
 		if s.SessionID == nil { // the agent has not started
 			next = "start a new attempt with \"deskhand tasks start\""
 		}
-		return fault.New("attempt_failed", "the attempt failed: "+why, "see why with \"deskhand tasks logs "+brief(s.AttemptID)+"\", then "+next)
+		return fault.New("attempt_failed", why, "see why with \"deskhand tasks logs "+brief(s.AttemptID)+"\", then "+next)
 	}
 	return nil
 }

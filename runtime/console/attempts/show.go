@@ -96,7 +96,7 @@ func (c *Command) printTask(ctx context.Context, shown shownTask) error {
 	fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tCOST\tBRANCH")
 	costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByAttempt, TaskID: id})
 	for _, s := range shown.Attempts {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(s.AttemptID), stateWord(s), orDash(s.Executor), console.Age(s.Created.Time), costOf(costs[string(s.AttemptID)]), paint.Plain(s.Branch))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(s.AttemptID), stateWord(s), orDash(s.Executor), console.Age(s.Created.Time), costs[string(s.AttemptID)].Short(), paint.Plain(s.Branch))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -96,7 +96,7 @@ func (c *Command) listed(ctx context.Context, id string, out work.Tasks, cards m
 	fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tCOST\tTITLE")
 	costs := c.costs(ctx, tasks.UsageQuery{By: tasks.UsageByTask, ProjectID: id})
 	for _, t := range out.Tasks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), costOf(costs[string(t.ID)]), paint.Plain(planned(console.OneLine(t.Title), cards[string(t.ID)])))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), costs[string(t.ID)].Short(), paint.Plain(planned(console.OneLine(t.Title), cards[string(t.ID)])))
 	}
 	defer c.tellStranded(out.Tasks)
 	return w.Flush()

@@ -46,20 +46,6 @@ func (c *Command) costs(ctx context.Context, q tasks.UsageQuery) map[string]task
 	return found
 }
 
-// costOf returns a cost for a column: "-" without a run, "?" if it is unknown, and with
-// a + if it is a minimum.
-func costOf(u tasks.Usage) string {
-	switch {
-	case u.Runs == 0:
-		return "-"
-	case u.Known():
-		return tasks.Dollars(u.Cost)
-	case u.Cost == 0:
-		return "?"
-	}
-	return tasks.Dollars(u.Cost) + "+"
-}
-
 // usageJSON is the usage of a group as JSON.
 type usageJSON struct {
 	Key  string     `json:"key,omitempty"`
@@ -112,7 +98,7 @@ func (c *Command) Usage(ctx context.Context, by, project string, since time.Time
 	fmt.Fprintf(w, "%s\tRUNS\tREAD\tCACHED\tWRITTEN\tCOST\n", strings.ToUpper(by))
 	paint := console.PainterFor(c.Stdout)
 	row := func(name string, u tasks.Usage) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", paint.Plain(name), u.Runs, u.TokensIn, u.CacheRead, u.TokensOut, costOf(u))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", paint.Plain(name), u.Runs, u.TokensIn, u.CacheRead, u.TokensOut, u.Short())
 	}
 	for _, g := range groups {
 		row(groupName(q.By, g), g.Usage)

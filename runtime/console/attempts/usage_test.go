@@ -17,7 +17,7 @@ func TestCostsInWords(t *testing.T) {
 		{tasks.Usage{Runs: 3, TokensIn: 10, TokensOut: 1, Cost: 2200, Silent: 1, Unpriced: 1}, "$0.0022+", "10 tokens read, 1 written, at least $0.0022 (1 of 3 runs reported no tokens, 1 of 3 runs without a known price)"},
 		{tasks.Usage{Runs: 1, TokensIn: 10, Partial: 1}, "?", "10 tokens read, 0 written, cost unknown (1 of 1 run reported only some)"},
 	} {
-		if got := costOf(c.u); got != c.cell || c.u.Words() != c.words {
+		if got := c.u.Short(); got != c.cell || c.u.Words() != c.words {
 			t.Errorf("%+v: %q and %q, want %q and %q", c.u, got, c.u.Words(), c.cell, c.words)
 		}
 	}

@@ -42,6 +42,8 @@ type Order struct {
 type Work interface {
 	// Board returns the projects, and the tasks of all of them by status.
 	Board(ctx context.Context) ([]tasks.Project, []tasks.CardColumn, error)
+	// Costs returns what the agents have consumed.
+	Costs(ctx context.Context) (Costs, error)
 	// Attempts returns a task's attempts, newest first.
 	Attempts(ctx context.Context, task string) ([]tasks.AttemptSummary, error)
 	Status(ctx context.Context, attempt string) (tasks.AttemptStatus, error)
@@ -61,6 +63,14 @@ type Work interface {
 	Inbox(ctx context.Context, d *Device) error
 }
 
+// Costs is what agents have consumed: each task by its ID, and today's runs by agent and
+// in all.
+type Costs struct {
+	Tasks map[string]tasks.Usage
+	Today []tasks.UsageGroup
+	Total tasks.Usage
+}
+
 // board is a full-screen program. It shows all tasks, or one attempt.
 type board struct {
 	ctx           context.Context
@@ -71,6 +81,7 @@ type board struct {
 	now           time.Time
 
 	projects []tasks.Project
+	costs    Costs
 	columns  []tasks.CardColumn
 	shown    []tasks.Card // in the order of the screen
 	project  string       // ID of the shown project; empty: all
@@ -95,6 +106,7 @@ type (
 	boardLoaded  struct {
 		projects []tasks.Project
 		columns  []tasks.CardColumn
+		costs    *Costs // nil: unknown
 		err      error
 	}
 	orderDone struct {
@@ -152,7 +164,11 @@ func (b *board) load() tea.Cmd {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		defer cancel()
 		projects, columns, err := b.work.Board(ctx)
-		return boardLoaded{projects, columns, err}
+		msg := boardLoaded{projects: projects, columns: columns, err: err}
+		if costs, err := b.work.Costs(ctx); err == nil { // without it, the board is still of use
+			msg.costs = &costs
+		}
+		return msg
 	}
 }
 
@@ -217,6 +233,9 @@ func (b *board) took(msg boardLoaded) tea.Cmd {
 		b.note = reason(msg.err)
 	} else {
 		b.projects, b.columns, b.loaded = msg.projects, msg.columns, true
+		if msg.costs != nil {
+			b.costs = *msg.costs
+		}
 		if b.shownProject() == nil {
 			b.project = "" // it was removed
 		}

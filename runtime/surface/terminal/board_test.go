@@ -29,12 +29,21 @@ func (w *bench) Board(context.Context) ([]tasks.Project, []tasks.CardColumn, err
 	return []tasks.Project{{ID: "p1", Name: "shop"}, {ID: "p2", Name: "site"}}, w.columns, nil
 }
 
+func (w *bench) Costs(context.Context) (Costs, error) {
+	dear, unknown := tasks.Usage{Runs: 2, TokensIn: 1200, TokensOut: 30, Cost: 1_250_000}, tasks.Usage{Runs: 1, Silent: 1}
+	return Costs{
+		Tasks: map[string]tasks.Usage{"t3": dear},
+		Today: []tasks.UsageGroup{{Key: "claude", Usage: dear}, {Key: "shelly", Usage: unknown}},
+		Total: tasks.Usage{Runs: 3, TokensIn: 1200, TokensOut: 30, Cost: 1_250_000, Silent: 1},
+	}, nil
+}
+
 func (w *bench) Attempts(_ context.Context, task string) ([]tasks.AttemptSummary, error) {
 	return []tasks.AttemptSummary{{Attempt: tasks.Attempt{ID: "attempt-" + task}}}, nil
 }
 
 func (w *bench) Status(_ context.Context, id string) (tasks.AttemptStatus, error) {
-	return tasks.AttemptStatus{Attempt: tasks.Attempt{ID: id}, State: tasks.Completed, Executor: "fake"}, nil
+	return tasks.AttemptStatus{Attempt: tasks.Attempt{ID: id}, State: tasks.Completed, Executor: "fake", Usage: tasks.Usage{Runs: 1, TokensIn: 7}}, nil
 }
 
 func (w *bench) Undoable(_ context.Context, attempt string) error {
@@ -179,6 +188,9 @@ func TestBoardShowsWhatIsLookedFor(t *testing.T) {
 		{"d", []string{"diff --git a/x b/x", "+new �[31mline"}, []string{"I am done"}},
 		{"d d", []string{"I am done"}, []string{"diff --git"}},
 		{"?", []string{"leave; agents keep running"}, []string{"Round prices"}},
+		{"", []string{"$1.25+ today · ", "$1.25 "}, nil},
+		{"c", []string{"Today: 1200 tokens read, 30 written", "claude $1.25 in", "shelly ? in 1 run"}, nil},
+		{"enter", []string{"7 tokens read"}, nil},
 		{"down l", []string{"press r to start one"}, nil},
 	} {
 		b := boarded(someBoard(), 80, 24)

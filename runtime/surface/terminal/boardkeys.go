@@ -156,6 +156,8 @@ func (b *board) pressBoard(k key) (cmd tea.Cmd, ok bool) {
 		b.filter()
 	case "n":
 		b.newTask()
+	case "c":
+		b.note = b.costs.words()
 	case "i":
 		return b.inbox(), true
 	case "enter":

@@ -31,6 +31,7 @@ var boardHelp = [][2]string{
 	{"i", "inbox: answer the agents' questions"},
 	{"/", "search; f: filter; Esc: all tasks"},
 	{"a", "show or hide done and cancelled tasks"},
+	{"c", "show what today's runs have cost, by agent"},
 	{"Tab", "next project"},
 	{"[ ]", "older, newer attempt of the task"},
 	{"q", "leave; agents keep running"},
@@ -84,6 +85,9 @@ func (b *board) head(width int) string {
 		shown += " (" + flat(what) + ")"
 	}
 	right := b.now.Local().Format("15:04")
+	if b.costs.Total.Runs > 0 && width >= wideList {
+		right = b.costs.Total.Short() + " today · " + right
+	}
 	if queued > 0 {
 		right = fmt.Sprintf("%d queued · ", queued) + right
 	}
@@ -94,6 +98,18 @@ func (b *board) head(width int) string {
 		right = fmt.Sprintf("%d waiting for you · ", waiting) + right
 	}
 	return headLine(shown, right, width)
+}
+
+// words says what today's runs have cost, by agent.
+func (c Costs) words() string {
+	if c.Total.Runs == 0 {
+		return "No agent has run today."
+	}
+	text := "Today: " + c.Total.Words()
+	for _, g := range c.Today {
+		text += fmt.Sprintf(" · %s %s in %s", flat(g.Key), g.Short(), textutil.Count(g.Runs, "run"))
+	}
+	return text
 }
 
 // sieveWords describes a filter.
@@ -212,6 +228,7 @@ func (b *board) viewList(p *page) {
 const (
 	stateWidth = 22
 	agentWidth = 16
+	costWidth  = 9
 	narrowList = 40
 	wideList   = 76
 )
@@ -225,7 +242,7 @@ func (b *board) viewCard(p *page, i int, c *tasks.Card) {
 	state, tone := cardState(c)
 	right := ""
 	if p.width >= wideList {
-		right = pad(flat(c.Executor), agentWidth) + fmt.Sprintf("%4s", ago(b.now.Sub(c.Updated)))
+		right = pad(flat(c.Executor), agentWidth) + pad(b.costs.Tasks[c.ID].Short(), costWidth) + fmt.Sprintf("%4s", ago(b.now.Sub(c.Updated)))
 		if b.project == "" && len(b.projects) > 1 && p.width >= 100 {
 			right = pad(flat(c.Project), agentWidth) + right
 		}
@@ -317,6 +334,9 @@ func (p *attemptPane) heading(width int) []string {
 			if len(d.Conflicts) > 0 {
 				about += ", conflicts in " + flat(strings.Join(d.Conflicts, ", "))
 			}
+		}
+		if used := p.status.Usage; used.Runs > 0 {
+			about += " · " + used.Words()
 		}
 		if d := p.status.Dev; d != nil && d.Ended == "" {
 			about += " · " + d.URL()

@@ -105,8 +105,9 @@ func (c *client) line(line []byte, on io.Writer) {
 		ID     json.RawMessage `json:"id"`
 		Result json.RawMessage `json:"result"`
 		Params struct {
-			Update json.RawMessage `json:"update"`
-			Schema json.RawMessage `json:"requestedSchema"`
+			Update  json.RawMessage `json:"update"`
+			Schema  json.RawMessage `json:"requestedSchema"`
+			Message json.RawMessage `json:"message"`
 		} `json:"params"`
 	}
 	if json.Unmarshal(line, &m) != nil {
@@ -114,6 +115,15 @@ func (c *client) line(line []byte, on io.Writer) {
 	}
 	if m.Method == "session/update" && len(m.ID) == 0 {
 		c.update(m.Params.Update)
+		return
+	}
+	if m.Method == claudeNotice && len(m.ID) == 0 {
+		var retry claudeRetry
+		if json.Unmarshal(m.Params.Message, &retry) == nil && retry.Attempt > 0 {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.talk.failed(retry.String())
+		}
 		return
 	}
 	if len(m.Result) > 0 {
@@ -168,6 +178,19 @@ func (c *client) turn(quiet func()) error {
 	return c.ended(answer)
 }
 
+// claudeNotice is the notification by which Claude's adapter passes on what the program
+// behind it says, if the session asks for it. Without it, the adapter is silent for the
+// minutes in which a model does not respond.
+const claudeNotice = "_claude/sdkMessage"
+
+// extras returns what a session asks an agent for in addition to the protocol.
+func extras(can acp.AgentCapabilities) map[string]any {
+	if can.Meta["claudeCode"] == nil {
+		return nil
+	}
+	return map[string]any{"claudeCode": map[string]any{"emitRawSDKMessages": []map[string]string{{"type": "system", "subtype": "api_retry"}}}}
+}
+
 // open resumes a session or starts one.
 func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.SessionId, *acp.SessionModeState, error) {
 	s := &c.run.spec
@@ -183,22 +206,22 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 		err := errors.New("it does not support that")
 		if can.SessionCapabilities.Resume != nil {
 			var r acp.ResumeSessionResponse
-			r, err = c.conn.ResumeSession(ctx, acp.ResumeSessionRequest{Cwd: s.Dir, McpServers: servers, SessionId: id})
+			r, err = c.conn.ResumeSession(ctx, acp.ResumeSessionRequest{Meta: extras(can), Cwd: s.Dir, McpServers: servers, SessionId: id})
 			modes = r.Modes
 		} else if can.LoadSession {
 			c.setReplaying(true)
 			var r acp.LoadSessionResponse
-			r, err = c.conn.LoadSession(ctx, acp.LoadSessionRequest{Cwd: s.Dir, McpServers: servers, SessionId: id})
+			r, err = c.conn.LoadSession(ctx, acp.LoadSessionRequest{Meta: extras(can), Cwd: s.Dir, McpServers: servers, SessionId: id})
 			c.setReplaying(false)
 			modes = r.Modes
 		}
 		if err == nil {
 			return id, modes, nil
 		}
-		c.note(fmt.Sprintf("the agent cannot continue its session and starts a new one: %v", err))
+		c.note(wrapError("the agent cannot continue its session and starts a new one", err).Error())
 		s.Prompt = s.Before + s.Prompt
 	}
-	r, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: s.Dir, McpServers: servers})
+	r, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Meta: extras(can), Cwd: s.Dir, McpServers: servers})
 	if err != nil {
 		err = wrapError("the agent did not start a session", err)
 		var refused *acp.RequestError
@@ -246,7 +269,33 @@ func (c *client) setup(what string, err error) error {
 	return err
 }
 
-func wrapError(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
+func wrapError(what string, err error) error {
+	var sent *acp.RequestError
+	if errors.As(err, &sent) {
+		err = agentError{sent}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// agentError is an error that an agent sent. Its text is what the agent says, without the
+// JSON around it, which the raw log has.
+type agentError struct{ *acp.RequestError }
+
+func (e agentError) Unwrap() error { return e.RequestError }
+
+func (e agentError) Error() string {
+	text := e.Message
+	data, _ := e.Data.(map[string]any)
+	for _, name := range []string{"details", "message"} { // where agents put the reason
+		if more, _ := data[name].(string); more != "" && !strings.Contains(text, more) {
+			text += ": " + more
+		}
+	}
+	if text == "" {
+		return e.RequestError.Error()
+	}
+	return text
+}
 
 // ended returns the error for a turn that ended without success.
 func (c *client) ended(a acp.PromptResponse) error {

@@ -25,6 +25,8 @@ type double struct {
 	in     *bufio.Reader
 	out    io.Writer
 	record []recorded
+	// retries reports that the session wants to know when a model does not respond.
+	retries bool
 }
 
 type recorded struct {
@@ -130,12 +132,16 @@ func (d *double) answer(m message) int {
 		if os.Getenv("DOUBLE") == "forgetful" {
 			load = ""
 		}
+		if os.Getenv("DOUBLE") == "adapter" {
+			load += `"_meta":{"claudeCode":{}},`
+		}
 		reply(`{"protocolVersion":1,"agentCapabilities":{` + load + `"mcpCapabilities":{"http":true}},"authMethods":[]}`)
 	case "session/new":
 		if os.Getenv("DOUBLE") == "locked" {
 			d.send(message{ID: m.ID, Error: json.RawMessage(`{"code":-32000,"message":"Authentication required"}`)})
 			return -1
 		}
+		d.retries = strings.Contains(string(m.Params), `"emitRawSDKMessages":[{"subtype":"api_retry","type":"system"}]`)
 		reply(`{"sessionId":"s1","modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}}`)
 	case "session/load":
 		say("what was said before")
@@ -184,8 +190,15 @@ func (d *double) answer(m message) int {
 			for i := range 20_000 {
 				d.update(`{"sessionUpdate":"tool_call","toolCallId":"t%d","title":"x","kind":"other","status":"completed"}`, i)
 			}
+		case "retry":
+			if d.retries {
+				d.send(message{Method: "_claude/sdkMessage", Params: json.RawMessage(`{"sessionId":"s1","message":{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"error":"overloaded"}}`)})
+			}
 		case "stop":
 			stop = rest
+		case "error":
+			d.send(message{ID: m.ID, Error: json.RawMessage(rest)})
+			return -1
 		case "die":
 			say("bye")
 			fmt.Fprintln(os.Stderr, "out of memory")

@@ -15,7 +15,8 @@ import (
 func doubles(t testing.TB) *Table {
 	return table(t, map[string]Config{"double": {Kind: "acp", Command: []string{os.Args[0], "acp-double"}, Mode: "b", Variants: map[string]Variant{
 		"dumb": {Env: map[string]string{"DOUBLE": "dumb"}}, "locked": {Env: map[string]string{"DOUBLE": "locked"}}, "forgetful": {Env: map[string]string{"DOUBLE": "forgetful"}},
-		"claude": {Args: []string{"testdata/streams/acp-claude.jsonl"}}, "codex": {Args: []string{"testdata/streams/acp-codex.jsonl"}},
+		"adapter": {Env: map[string]string{"DOUBLE": "adapter"}},
+		"claude":  {Args: []string{"testdata/streams/acp-claude.jsonl"}}, "codex": {Args: []string{"testdata/streams/acp-codex.jsonl"}},
 		"gemini": {Args: []string{"testdata/streams/acp-gemini.jsonl"}}, "opencode": {Args: []string{"testdata/streams/acp-opencode.jsonl"}},
 	}}})
 }
@@ -117,13 +118,16 @@ func TestTurnsEndInManyWays(t *testing.T) {
 		"fresh":           {"forgetful", "s0", 0, "", `system_message "the agent cannot continue its session and starts a new one: it does not support that"`},
 		"stop refusal":    {"", "", 0, "the agent refuses to continue", ""},
 		"stop max_tokens": {"", "", 0, "the agent stopped before it was done: max_tokens", ""},
-		"die":             {"", "", 9, "exit status 9: out of memory", `bye`},
-		"dumb":            {"dumb", "", 7, "exit status 7: no licence", ""},
-		"locked":          {"locked", "", 0, "Authentication required", `sign in`},
-		"junk":            {"", "", 0, "", `system_message "brand_new"`},
-		"plan":            {"", "", 0, "", "plan \"\"\nthinking \"hm\"\n"},
-		"stay":            {"", "", 0, "", ""},
-		"flood":           {"", "", 0, "", `success`},
+		`error {"code":-32603,"message":"Internal error: API Error: 400 no credit","data":{"errorKind":"unknown"}}`: {"", "", 0, "the agent ended its turn with an error: Internal error: API Error: 400 no credit", ""},
+		`error {"code":-32603,"message":"Internal error","data":{"details":"quota exceeded"}}`:                      {"", "", 0, "the agent ended its turn with an error: Internal error: quota exceeded", ""},
+		"retry":  {"adapter", "", 0, "", `error_message "the model does not respond; try 2 of 10: overloaded"`},
+		"die":    {"", "", 9, "exit status 9: out of memory", `bye`},
+		"dumb":   {"dumb", "", 7, "exit status 7: no licence", ""},
+		"locked": {"locked", "", 0, "Authentication required", `sign in`},
+		"junk":   {"", "", 0, "", `system_message "brand_new"`},
+		"plan":   {"", "", 0, "", "plan \"\"\nthinking \"hm\"\n"},
+		"stay":   {"", "", 0, "", ""},
+		"flood":  {"", "", 0, "", `success`},
 	} {
 		t.Run(prompt, func(t *testing.T) {
 			t.Parallel()

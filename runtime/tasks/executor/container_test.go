@@ -69,7 +69,7 @@ func TestAContainerRunsAnotherExecutorsAgent(t *testing.T) {
 		t.Error("the agent's own kind does not apply")
 	}
 	for _, i := range tb.List() {
-		if i.ID == "boxed" && (i.Kind != "container" || !i.FollowUp || i.Missing != "neither docker nor podman is on the path" || !slices.Equal(i.Variants, []string{"opus"})) {
+		if i.ID == "boxed" && (i.Kind != "container" || !i.FollowUp || i.Missing != "neither docker nor podman is on the path" || !slices.Equal(i.Variants, []string{"full-access", "opus"})) {
 			t.Errorf("info %+v", i)
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/usage"
 )
 
@@ -25,20 +27,32 @@ type claudeEvent struct {
 		Content json.RawMessage `json:"content"`
 		Usage   *claudeUsage    `json:"usage"`
 	} `json:"message"`
-	Error      any             `json:"error"`
-	Attempt    int             `json:"attempt"`
-	MaxRetries int             `json:"max_retries"`
-	IsError    bool            `json:"is_error"`
-	Result     string          `json:"result"`
-	Errors     json.RawMessage `json:"errors"`
-	Cost       float64         `json:"total_cost_usd"`
-	Usage      claudeUsage     `json:"usage"`
-	Models     map[string]struct {
+	claudeRetry
+	Denials []struct {
+		Tool string `json:"tool_name"`
+	} `json:"permission_denials"`
+	IsError bool            `json:"is_error"`
+	Result  string          `json:"result"`
+	Errors  json.RawMessage `json:"errors"`
+	Cost    float64         `json:"total_cost_usd"`
+	Usage   claudeUsage     `json:"usage"`
+	Models  map[string]struct {
 		Input  int64 `json:"inputTokens"`
 		Output int64 `json:"outputTokens"`
 		Read   int64 `json:"cacheReadInputTokens"`
 		Create int64 `json:"cacheCreationInputTokens"`
 	} `json:"modelUsage"`
+}
+
+// claudeRetry is a call of the model that did not succeed and is repeated.
+type claudeRetry struct {
+	Error      any `json:"error"`
+	Attempt    int `json:"attempt"`
+	MaxRetries int `json:"max_retries"`
+}
+
+func (r claudeRetry) String() string {
+	return fmt.Sprintf("the model does not respond; try %d of %d: %v", r.Attempt, r.MaxRetries, r.Error)
 }
 
 type claudeBlock struct {
@@ -67,7 +81,7 @@ func (c *claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 			t.model = e.Model
 			t.system("model " + e.Model)
 		case "api_retry":
-			t.failed(fmt.Sprintf("the model does not respond; try %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
+			t.failed(e.claudeRetry.String())
 		default:
 			t.system("system: " + e.Subtype)
 		}
@@ -79,6 +93,9 @@ func (c *claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 	case "result":
 		t.endText()
 		t.usage(e.whole(t.model))
+		if denied := e.denied(); denied != "" {
+			t.failed(denied)
+		}
 		if e.IsError {
 			t.result.Failure = e.Result
 			if e.Result == "" {
@@ -91,6 +108,21 @@ func (c *claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 	default:
 		t.system(kind)
 	}
+}
+
+// denied names the tools that the agent was not allowed to use, because nobody could be
+// asked.
+func (e *claudeEvent) denied() string {
+	var tools []string
+	for _, d := range e.Denials {
+		tools = append(tools, d.Tool)
+	}
+	if len(tools) == 0 {
+		return ""
+	}
+	slices.Sort(tools)
+	return fmt.Sprintf("%s refused, because this executor cannot ask a person: %s; the executor claude asks, and the variant full-access allows everything",
+		text.Count(len(tools), "tool call"), strings.Join(slices.Compact(tools), ", "))
 }
 
 // call adds a model call. Its events repeat the usage, and give few of the output tokens,

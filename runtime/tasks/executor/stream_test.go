@@ -70,6 +70,15 @@ func TestFailuresOfStreamsAreSeen(t *testing.T) {
 	}
 }
 
+// An agent that could not ask anybody goes on without what it was refused, and calls its
+// run a success. The log must say so.
+func TestRefusedToolCallsAreSeen(t *testing.T) {
+	log, result := read(t, "claude", []byte(`{"type":"result","subtype":"success","result":"Done.","permission_denials":[{"tool_name":"WebFetch"},{"tool_name":"Bash","tool_input":{"command":"make"}},{"tool_name":"Bash"}]}`))
+	if result.Failure != "" || !strings.Contains(log.text(), `error_message "3 tool calls refused, because this executor cannot ask a person: Bash, WebFetch; `) {
+		t.Errorf("%+v\n%s", result, log.text())
+	}
+}
+
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	var got []string
 	eachLine(strings.NewReader("a\n"+strings.Repeat("x", maxLine+1)+"\n"+strings.Repeat("y", 100_000)+"\nlast"), func(line []byte) {

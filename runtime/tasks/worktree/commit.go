@@ -148,22 +148,54 @@ func staged(in gitIn, names []string) ([]string, error) {
 	return fields(out), err
 }
 
-// identity returns environment variables that name deskhand as the author. It
-// returns nil if the user has configured a name and an email address. Without
-// an author, git would refuse to commit.
-func identity(ctx context.Context, dir string) []string {
+// identity returns environment variables that name deskhand as the author or the
+// committer. It returns none for what git knows from the user's configuration or
+// environment. Without an author, git would refuse to commit.
+func identity(ctx context.Context, dir string) (env []string) {
 	set := map[string]bool{}
 	all, _ := configuration(ctx, dir)
 	for _, s := range all {
 		set[s.key] = true
 	}
 	if set["user.name"] && set["user.email"] {
-		return nil
+		return nil // the usual case, without starting git
 	}
-	return []string{
-		"GIT_AUTHOR_NAME=deskhand", "GIT_AUTHOR_EMAIL=deskhand@localhost",
-		"GIT_COMMITTER_NAME=deskhand", "GIT_COMMITTER_EMAIL=deskhand@localhost",
+	for _, who := range roles {
+		if requireNamed(ctx, dir, who) != nil {
+			env = append(env, "GIT_"+who+"_NAME=deskhand", "GIT_"+who+"_EMAIL=deskhand@localhost")
+		}
 	}
+	return env
+}
+
+// roles lists the two people that a commit names, as in git's variables.
+var roles = []string{"AUTHOR", "COMMITTER"}
+
+// requireNamed returns an error unless git knows a name and an email address.
+func requireNamed(ctx context.Context, dir, who string) error {
+	cmd := command(ctx, dir, "var", "GIT_"+who+"_IDENT")
+	cmd.with = []string{"user.useConfigOnly=true"} // git would otherwise guess from the host's name
+	_, err := run(cmd)
+	return err
+}
+
+// AuthorEnv returns environment variables with which the commits of other programs in
+// the worktrees, such as the agent, have the same author as those of [Tree.Commit].
+// anonymous reports that this is deskhand, because git does not know the user.
+func (t Tree) AuthorEnv(ctx context.Context) (env []string, anonymous bool) {
+	for _, who := range roles {
+		for _, name := range []string{"GIT_" + who + "_NAME", "GIT_" + who + "_EMAIL"} {
+			if value := os.Getenv(name); value != "" {
+				env = append(env, name+"="+value)
+			}
+		}
+	}
+	for _, r := range t.Repos {
+		if own := identity(ctx, r.Path); len(own) > 0 {
+			return append(env, own...), true
+		}
+	}
+	return env, false
 }
 
 // subject returns message in bytes that git accepts. The result is never empty.

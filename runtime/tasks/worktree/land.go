@@ -167,7 +167,8 @@ type Author struct {
 	// Message is the message of a merge or squash commit.
 	Message string
 	// Sign reports whether to sign the commits, which is the value of the
-	// user's commit.gpgSign.
+	// user's commit.gpgSign. A rebase then creates each commit again, even if
+	// the target has not moved, as "git rebase --force-rebase" does.
 	Sign bool
 	// Word returns the final message of a merge or squash. It gets the
 	// repository, a folder and the message. The folder is the one that has the
@@ -384,10 +385,8 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 // from its configuration or from its environment variables. Fault: no_identity.
 func (t Tree) Identity(ctx context.Context) error {
 	for _, r := range t.Repos {
-		for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-			cmd := command(ctx, r.Path, "var", who)
-			cmd.with = []string{"user.useConfigOnly=true"} // git would otherwise guess from the host's name
-			_, err := run(cmd)
+		for _, who := range roles {
+			err := requireNamed(ctx, r.Path, who)
 			if f := fault.Of(err); f != nil {
 				return f
 			}

@@ -36,7 +36,7 @@ func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (s
 		}
 		return "", fault.New(UnrelatedHistories, fmt.Sprintf("commit %.12s of %s has no parent, so it cannot be rebased", commit, r.Name), "land with merge or squash")
 	}
-	if parent == onto {
+	if parent == onto && !a.Sign {
 		return commit, nil
 	}
 	sides := []string{onto, commit}

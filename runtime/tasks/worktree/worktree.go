@@ -73,7 +73,8 @@ type Repo struct {
 func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }
 
 // marker is the name of a file that marks a folder as an attempt's folder. Only
-// a marked folder may be removed.
+// a marked folder may be removed. While [Tree.Recreate] checks a worktree out, the
+// file contains its name.
 const marker = ".deskhand-attempt"
 
 // Add creates the folder. In it, Add creates a worktree of each repository, on
@@ -105,15 +106,31 @@ func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 	}()
 	for _, r := range repos {
 		// --no-track prevents a change to the user's configuration.
-		err := r.alone(ctx, func() error {
-			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", "--no-track", "-b", t.Branch, t.path(r), r.Base)
-			return err
-		})
+		err := t.addWorktree(ctx, r, "--no-track", "-b", t.Branch, t.path(r), r.Base)
+		if err == nil {
+			err = t.populate(ctx, r)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("add worktree of %s: %w", r.Name, err)
 		}
 	}
 	return repos, nil
+}
+
+// addWorktree makes git record a locked worktree, which has no files yet.
+func (t Tree) addWorktree(ctx context.Context, r Repo, args ...string) error {
+	return r.alone(ctx, func() error {
+		_, err := git(ctx, r.Path, append([]string{"worktree", "add", "--quiet", "--lock", "--no-checkout"}, args...)...)
+		return err
+	})
+}
+
+// populate writes the files of a new worktree, as "git worktree add" itself does. It does
+// not hold the repository's lock, because this may take long: many attempts can check out
+// concurrently.
+func (t Tree) populate(ctx context.Context, r Repo) error {
+	_, err := git(ctx, t.path(r), "reset", "--hard", "--quiet", "--no-recurse-submodules")
+	return err
 }
 
 // check rejects names that would lead outside the folder.
@@ -145,9 +162,9 @@ func (t Tree) makeDir() error {
 	if err := os.Mkdir(t.Dir, 0o700); err != nil {
 		return fmt.Errorf("create the attempt's folder: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(t.Dir, marker), nil, 0o600); err != nil {
+	if err := t.mark(""); err != nil {
 		os.Remove(t.Dir)
-		return fmt.Errorf("mark the attempt's folder: %w", err)
+		return err
 	}
 	return nil
 }
@@ -185,6 +202,12 @@ func (t Tree) Recreate(ctx context.Context) error {
 		if err := r.requirePresent(); err != nil {
 			return err
 		}
+		if t.half(r) {
+			t.detach(ctx, r)
+			if err := removeAll(t.path(r)); err != nil {
+				return fmt.Errorf("remove a worktree of %s that was only partly created: %w", r.Name, err)
+			}
+		}
 		if _, err := os.Lstat(t.path(r)); err == nil {
 			return fault.New(WorktreeMissing, fmt.Sprintf("%s exists, but is not a worktree of %s", t.path(r), r.Path), "move it away")
 		}
@@ -195,21 +218,40 @@ func (t Tree) Recreate(ctx context.Context) error {
 		if err := os.MkdirAll(t.Dir, 0o700); err != nil {
 			return fmt.Errorf("create the attempt's folder: %w", err)
 		}
-		if err := os.WriteFile(filepath.Join(t.Dir, marker), nil, 0o600); err != nil {
-			return fmt.Errorf("mark the attempt's folder: %w", err)
-		}
-		err := r.alone(ctx, func() error {
-			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", t.path(r), t.Branch)
+		if err := t.mark(r.Name); err != nil {
 			return err
-		})
+		}
+		err := t.addWorktree(ctx, r, t.path(r), t.Branch)
+		if err != nil && strings.Contains(err.Error(), "already") {
+			return fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out elsewhere: %v", t.Branch, err), "switch that checkout to another branch")
+		}
+		if err == nil {
+			err = t.populate(ctx, r)
+		}
 		if err != nil {
-			if strings.Contains(err.Error(), "already") {
-				return fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out elsewhere: %v", t.Branch, err), "switch that checkout to another branch")
-			}
 			return fmt.Errorf("recreate worktree of %s: %w", r.Name, err)
+		}
+		if err := t.mark(""); err != nil {
+			return err
 		}
 	}
 	return t.Lock(ctx)
+}
+
+// mark writes the file that marks the folder. halfMade is the name of the worktree that is
+// about to be checked out.
+func (t Tree) mark(halfMade string) error {
+	if err := os.WriteFile(filepath.Join(t.Dir, marker), []byte(halfMade), 0o600); err != nil {
+		return fmt.Errorf("mark the attempt's folder: %w", err)
+	}
+	return nil
+}
+
+// half reports whether Recreate was interrupted while it checked the worktree out. Then
+// missing files are not deletions, and the folder contains no work.
+func (t Tree) half(r Repo) bool {
+	name, err := os.ReadFile(filepath.Join(t.Dir, marker))
+	return err == nil && string(name) == r.Name
 }
 
 // Lock prevents git from pruning the worktrees, even while their folder is not visible.
@@ -258,7 +300,7 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	if info, err := os.Lstat(t.path(r)); err != nil || !info.IsDir() {
 		return false
 	}
-	if info, err := os.Lstat(filepath.Join(t.path(r), ".git")); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Lstat(filepath.Join(t.path(r), ".git")); err != nil || !info.Mode().IsRegular() || t.half(r) {
 		return false
 	}
 	theirs, err := commonDir(ctx, r.Path)

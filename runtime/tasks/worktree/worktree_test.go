@@ -547,27 +547,39 @@ func TestCommitGoesToNoOtherBranch(t *testing.T) {
 	}
 }
 
+// If git's configuration names no author, the environment may. Otherwise, deskhand is the
+// author: git would refuse, and the work would stay uncommitted.
 func TestCommitWithoutAnAuthorAndWithALockOfADeadGit(t *testing.T) {
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
-	for _, v := range []string{"GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"} {
-		t.Setenv(v, "Test")
-	}
-	for _, v := range []string{"GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"} {
-		t.Setenv(v, "test@example.com")
-	}
-	tree := attempt(t, repository(t, "app"))
-	dir := filepath.Join(tree.Dir, "app")
-	put(t, filepath.Join(dir, "work.txt"), "w\n")
-	put(t, shell(t, dir, "rev-parse", "--git-path", "index.lock"), "")
-	if n, err := tree.Commit(t.Context(), "\x00 \xff\n\n# not a comment"); n != 1 || err != nil {
-		t.Fatalf("Commit = %d, %v; want 1", n, err)
-	}
-	if got, want := shell(t, dir, "log", "-1", "--format=%an <%ae> %B"), "deskhand <deskhand@localhost> \uFFFD\n\n# not a comment"; got != want {
-		t.Errorf("commit is %q, want %q", got, want)
-	}
-	if n, err := tree.Commit(t.Context(), "nothing"); n != 0 || err != nil {
-		t.Errorf("Commit of nothing = %d, %v; want 0", n, err)
+	for want, more := range map[string]map[string]string{
+		"deskhand <deskhand@localhost>":                 {},
+		"Env <env@example.com>":                         {"GIT_AUTHOR_NAME": "Env", "GIT_AUTHOR_EMAIL": "env@example.com"},
+		"deskhand <deskhand@localhost>, no address":     {"GIT_AUTHOR_NAME": "Env"},
+		"Env <env@example.com>, and its committer both": {"GIT_AUTHOR_NAME": "Env", "GIT_AUTHOR_EMAIL": "env@example.com", "GIT_COMMITTER_NAME": "Env", "GIT_COMMITTER_EMAIL": "env@example.com"},
+	} {
+		t.Run(want, func(t *testing.T) {
+			private(t)
+			tree := attempt(t, repository(t, "app"))
+			t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"} {
+				t.Setenv(name, more[name]) // restores the variable after the test
+				if more[name] == "" {
+					os.Unsetenv(name)
+				}
+			}
+			dir := filepath.Join(tree.Dir, "app")
+			put(t, filepath.Join(dir, "work.txt"), "w\n")
+			put(t, shell(t, dir, "rev-parse", "--git-path", "index.lock"), "")
+			if n, err := tree.Commit(t.Context(), "\x00 \xff\n\n# not a comment"); n != 1 || err != nil {
+				t.Fatalf("Commit = %d, %v; want 1", n, err)
+			}
+			author, _, _ := strings.Cut(want, ",")
+			if got, want := shell(t, dir, "log", "-1", "--format=%an <%ae> %B"), author+" \uFFFD\n\n# not a comment"; got != want {
+				t.Errorf("commit is %q, want %q", got, want)
+			}
+			if n, err := tree.Commit(t.Context(), "nothing"); n != 0 || err != nil {
+				t.Errorf("Commit of nothing = %d, %v; want 0", n, err)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -50,7 +51,7 @@ func (o Options) discardAttempt() contract.Tool {
 			facts := []string{"delete its folder, its logs and the branch " + would.Branch, "keep its commits under refs/deskhand/kept"}
 			if s, err := m.Status(ctx, would.AttemptID); err == nil {
 				for _, d := range s.Distances {
-					facts = append(facts, fmt.Sprintf("%s: at %.12s, with %d commits that %s does not have", d.Name, d.Head, d.Ahead, d.Target))
+					facts = append(facts, fmt.Sprintf("%s: at %.12s, with %s that %s does not have", d.Name, d.Head, text.Count(d.Ahead, "commit"), d.Target))
 				}
 			}
 			var ok bool

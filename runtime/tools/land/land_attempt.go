@@ -8,6 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	"github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -89,7 +90,7 @@ func landQuestion(ctx context.Context, m Manager, l tasks.Landed) question {
 	q := question{tool: "land_attempt", does: "Land", facts: factsOf(l, fmt.Sprintf("%s of %s into %s", l.How, l.Branch, l.Target)),
 		heading: "The commit message:", words: l.Message}
 	if c, err := m.Changes(ctx, l.AttemptID, true); err == nil && c.Blocked.Reason == "" {
-		q.facts = append(q.facts, fmt.Sprintf("%d files, %d lines added, %d deleted", c.Count, c.Added, c.Deleted))
+		q.facts = append(q.facts, fmt.Sprintf("%s, %s added, %d deleted", text.Count(c.Count, "file"), text.Count(c.Added, "line"), c.Deleted))
 	}
 	return q
 }

@@ -112,6 +112,8 @@ type room struct {
 	policy tasks.LandingPolicy
 	plan   string
 	did    []string
+	// running is what the attempt does until AwaitEnds is called.
+	running bool
 }
 
 func (r *room) MayLand(context.Context, string) (tasks.Context, bool, error) {
@@ -155,15 +157,22 @@ func (r *room) Changes(context.Context, string, bool) (tasks.Changes, error) {
 }
 
 func (r *room) Status(context.Context, string) (tasks.AttemptStatus, error) {
+	if r.running {
+		return tasks.AttemptStatus{Attempt: tasks.Attempt{ID: someID}, State: tasks.Running}, nil
+	}
 	return tasks.AttemptStatus{Attempt: tasks.Attempt{ID: someID}, State: tasks.Completed}, nil
 }
 
-func (r *room) AwaitEnds(context.Context, []string, bool) error { return nil }
+func (r *room) AwaitEnds(context.Context, []string, bool) error {
+	r.running = false
+	return nil
+}
 
 // desk is a person who always says the same.
 type desk struct {
 	verdict ask.Verdict
 	asked   []ask.Confirmation
+	held    []time.Duration // the longest times of held calls
 }
 
 func (d *desk) Confirm(_ context.Context, _ contract.Caller, c ask.Confirmation) (ask.Confirmed, error) {
@@ -171,7 +180,8 @@ func (d *desk) Confirm(_ context.Context, _ contract.Caller, c ask.Confirmation)
 	return ask.Confirmed{Verdict: d.verdict, RequestID: "elc_1", Note: "said", Reach: "Answer there"}, nil
 }
 
-func (d *desk) Held(ctx context.Context, _ contract.Caller, _ time.Duration, _ func() string, wait func(context.Context) error) (bool, error) {
+func (d *desk) Held(ctx context.Context, _ contract.Caller, most time.Duration, _ func() string, wait func(context.Context) error) (bool, error) {
+	d.held = append(d.held, most)
 	return true, wait(ctx)
 }
 
@@ -226,6 +236,19 @@ func TestAPersonDecides(t *testing.T) {
 			if c.asked > 0 && (d.asked[0].About.AttemptID != "" || !strings.Contains(d.asked[0].Message, "Round") || d.asked[0].Tool != tool) {
 				t.Errorf("%s asks %+v", tool, d.asked[0])
 			}
+		}
+	}
+}
+
+// Without a timeout, wait_for_attempts waits for the time that its schema tells. It once
+// did not wait at all.
+func TestWaitingWithoutATimeout(t *testing.T) {
+	for args, want := range map[string][]time.Duration{"": {5 * time.Minute}, `,"timeout":1000`: {time.Second}, `,"timeout":0`: nil} {
+		d := &desk{}
+		tools := Tools(Options{Desk: d, Open: func(context.Context) (Manager, error) { return &room{running: true}, nil }})
+		i := slices.IndexFunc(tools, func(one contract.Tool) bool { return one.Name == "wait_for_attempts" })
+		if _, err := tools[i].Call(t.Context(), contract.Caller{}, json.RawMessage(`{"attempt_ids":["`+someID+`"]`+args+`}`)); err != nil || !slices.Equal(d.held, want) {
+			t.Errorf("wait_for_attempts %s is held %v, %v; want %v", args, d.held, err, want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (o Options) openPullRequest() contract.Tool {
 		outcome := Outcome{Status: done}
 		if ask {
 			var ok bool
-			if outcome, ok, err = o.permitted(ctx, caller, about, pullQuestion(would)); err != nil || !ok {
+			if outcome, ok, err = o.permitted(ctx, caller, about, pullQuestion(would, in.Draft)); err != nil || !ok {
 				out.Outcome = outcome
 				return out, err
 			}
@@ -80,7 +80,11 @@ func (o Options) openPullRequest() contract.Tool {
 	})
 }
 
-func pullQuestion(p tasks.Pulled) question {
+func pullQuestion(p tasks.Pulled, draft bool) question {
+	kind := "pull request"
+	if draft {
+		kind = "draft pull request"
+	}
 	q := question{tool: "open_pull_request", does: "Push", heading: "The pull request's description:", words: p.Body}
 	for _, pr := range p.Requests {
 		q.facts = append(q.facts, fmt.Sprintf("%s: push %s at %.12s to %s", pr.Repo, pr.Branch, pr.Head, pr.Remote))
@@ -88,7 +92,7 @@ func pullQuestion(p tasks.Pulled) question {
 			q.facts = append(q.facts, fmt.Sprintf("update the open pull request #%d", pr.Pull.Number))
 			continue
 		}
-		q.facts = append(q.facts, fmt.Sprintf("open a pull request for %s: %q", pr.Target, pr.Title))
+		q.facts = append(q.facts, fmt.Sprintf("open a %s for %s: %q", kind, pr.Target, pr.Title))
 	}
 	return q
 }

@@ -2,19 +2,22 @@ package land
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
 type waitForAttemptsIn struct {
 	IDs     []contract.UUID `json:"attempt_ids" required:"true" min:"1" max:"50" doc:"IDs of 1 to 50 attempts to wait for, from start_task_attempt or list_task_attempts."`
 	Until   string          `json:"until" enum:"all,any" default:"\"all\"" doc:"all waits until every attempt has ended; any waits until one has ended. Default all."`
-	Timeout int64           `json:"timeout" min:"0" max:"1800000" default:"300000" doc:"How long to wait, in milliseconds: 0 to check without waiting, up to 1800000. Default 300000. Your client may end the call earlier."`
+	Timeout *int64          `json:"timeout" min:"0" max:"1800000" default:"300000" doc:"How long to wait, in milliseconds: 0 to check without waiting, up to 1800000. Default 300000. Your client may end the call earlier."`
 }
+
+// defaultWait is how long the call waits if it does not say, as its schema tells.
+const defaultWait = 5 * time.Minute
 
 // Waited is the result of wait_for_attempts.
 type Waited struct {
@@ -51,10 +54,13 @@ func (o Options) waitForAttempts() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		every := in.Until != "any"
-		if enough := ended == len(ids) || !every && ended > 0; !enough && in.Timeout > 0 {
-			says := func() string { return fmt.Sprintf("Waiting for %d attempts to end", len(ids)) }
-			_, err := o.Desk.Held(ctx, caller, time.Duration(in.Timeout)*time.Millisecond, says, func(ctx context.Context) error { return m.AwaitEnds(ctx, ids, every) })
+		every, wait := in.Until != "any", defaultWait
+		if in.Timeout != nil {
+			wait = time.Duration(*in.Timeout) * time.Millisecond
+		}
+		if enough := ended == len(ids) || !every && ended > 0; !enough && wait > 0 {
+			says := func() string { return "Waiting for the end of " + text.Count(len(ids), "attempt") }
+			_, err := o.Desk.Held(ctx, caller, wait, says, func(ctx context.Context) error { return m.AwaitEnds(ctx, ids, every) })
 			if err != nil {
 				return out, err
 			}

@@ -179,7 +179,11 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	}
 	switch source, ok := sources[field]; {
 	case ok && o.name(source) != tool:
-		return fmt.Sprintf("call %s to get a valid %s, then call %s again", o.named(source), field, tool)
+		valid := "a valid " + field
+		if strings.HasSuffix(field, "s") {
+			valid = "valid " + field
+		}
+		return fmt.Sprintf("call %s to get %s, then call %s again", o.named(source), valid, tool)
 	case field != "":
 		return fmt.Sprintf("fix %s and call %s again", field, tool)
 	}
