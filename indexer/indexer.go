@@ -57,6 +57,10 @@ type Options struct {
 	// .gitignore files above Dir in the same checkout. metadata.json can also turn
 	// GitIgnore on.
 	GitIgnore bool
+	// Accept is called with the finished index before it replaces the old one. If it
+	// returns an error, Build returns this error, and the old index stays. Nil accepts
+	// every index.
+	Accept func(artifact.Index) error
 	// Strict makes the build fail with fault "strict" if there is any problem.
 	Strict bool
 	// SearchDescription, GetDocDescription and Instructions override the values

@@ -26,6 +26,7 @@ func (b *build) write(ctx context.Context) error {
 	}
 	defer w.Abort()
 	w.Use(b.model())
+	w.Accept(b.options.Accept)
 	old := previous(w)
 	if err := b.groups(ctx, w, artifact.Plan(sources)); err != nil {
 		return err

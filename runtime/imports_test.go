@@ -66,6 +66,7 @@ var libraries = map[string][]string{
 	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/web/views", "deploy/release/validate"},
 	"github.com/prometheus/":                 {"runtime/web"},
+	"github.com/piglig/go-qr":                {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/ahp", "runtime/surface/slack/slacktest"},
 	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
 	"github.com/charmbracelet/":              {"runtime/console", "runtime/surface/terminal", "runtime/surface/notify", "deploy/recording"},

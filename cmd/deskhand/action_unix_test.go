@@ -99,6 +99,32 @@ func TestTheAction(t *testing.T) {
 	}
 }
 
+// Other systems read what the script prints, also from a file.
+func TestTheActionPrintsToAFile(t *testing.T) {
+	dir := actionCheckout(t, map[string]string{
+		"docs/leave.md": "# Leave\n\nAsk for leave two weeks before.\n", "cases.json": `[{"query": "ask for leave", "expected": [{"filepath": "leave.md"}]}]`,
+	})
+	script, err := filepath.Abs("../../deploy/action/run.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd := exec.Command("bash", script)
+	cmd.Dir, cmd.Stdout = dir, out
+	cmd.Env = append(os.Environ(), "GITHUB_OUTPUT=", "INPUT_SOURCE=docs", "INPUT_NAME=handbook", "INPUT_CASES=cases.json")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.ReadFile(out.Name())
+	if want := "added handbook: 1 page, 1 chunk, from " + filepath.Join(dir, "docs") + "\nlibrary=handbook\nindex=.deskhand/shelf/handbook\n"; err != nil || !strings.HasPrefix(string(said), want) || !strings.Contains(string(said), "0 failed") {
+		t.Errorf("the script printed %q, %v; want %q and the measurement", said, err, want)
+	}
+}
+
 // The cache has a key of what would be made: the tree of a folder, or the digests
 // of the lock file.
 func TestTheKeyOfTheAction(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/runtime/console/attempts"
 	"github.com/deskhand/deskhand/runtime/console/team"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
@@ -65,7 +66,8 @@ func (a *app) ofTeam(verbs []team.Verb) (all []*cobra.Command) {
 			all := a.installation(nil)
 			defer all.Close()
 			c.Console, c.Of = a.Console, all
-			return verb.Do(c, cmd.Context(), append(args, "")[0])
+			err := verb.Do(c, cmd.Context(), append(args, "")[0])
+			return attempts.New(&a.Console, attempts.Options{Hints: workHints}).Worded(err) // a former person's attempt may run
 		}}
 		for _, f := range verb.Flags {
 			cmd.Flags().Var(f.Of(c), f.Name, f.Usage)

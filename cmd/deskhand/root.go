@@ -78,7 +78,9 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	settings.Once(root.PersistentFlags())
-	completeFlags(root)
+	if settings.Completing() {
+		completeFlags(root)
+	}
 	return root
 }
 

@@ -16,12 +16,13 @@ import (
 
 type serveFlags struct {
 	settings.Listen
-	noToken   bool
-	watch     string
-	directory string
-	explain   bool
-	list      bool
-	asJSON    bool
+	noToken        bool
+	watch          string
+	watchLibraries bool
+	directory      string
+	explain        bool
+	list           bool
+	asJSON         bool
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -46,6 +47,7 @@ func serveCommand(a *app) *cobra.Command {
 	f.Declare(flags)
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
+	flags.BoolVar(&f.watchLibraries, "watch-libraries", false, "rebuild the shelf's libraries from local folders now and whenever these change")
 	flags.StringVar(&f.directory, directoryFlag, "", "use this working directory, for clients that start servers elsewhere")
 	flags.BoolVar(&f.list, "explain-tools", false, "print each tool as the model sees it, with its token count, and exit")
 	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools, print as JSON")
@@ -97,8 +99,8 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	}
 	return a.installation(log).Serve(ctx, installation.Service{
 		Alone: true, Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
-		Watch: installation.Watch{Dir: a.settings.BesideProject(f.watch), Embedder: func() (embed.Embedder, error) {
-			if err := a.settings.MayBuildInto(a.settings.Index()); err != nil {
+		Watch: installation.Watch{Dir: a.settings.BesideProject(f.watch), Libraries: f.watchLibraries, Embedder: func() (embed.Embedder, error) {
+			if err := a.settings.MayBuildInto(a.settings.Index()); err != nil && f.watch != "" {
 				return nil, err
 			}
 			return a.settings.Embedder()

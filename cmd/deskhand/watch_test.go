@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/shelf"
 )
 
 // A client that starts a server while the first index is being built connects,
@@ -97,5 +98,43 @@ func TestWatchWaitsForAnotherBuild(t *testing.T) {
 			t.Parallel()
 			byPipe(t, index, "--watch", corpus).succeed("search_docs", `{"query":"widget"}`)
 		})
+	}
+}
+
+// The libraries of local folders are rebuilt while they are served, and no others.
+func TestWatchRebuildsLibraries(t *testing.T) {
+	handbook, gone, dir := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, handbook, map[string]string{"docs/a.md": "# Alpha\n\nThe old word.\n", "other.md": "# Other\n"})
+	write(t, gone, map[string]string{"b.md": "# Beta\n\nThe word of beta.\n"})
+	of := shelf.Shelf{Dir: dir}
+	for _, o := range []shelf.Options{{Source: handbook, Path: "docs", Name: "handbook", Version: "1"}, {Source: gone, Name: "gone"}, {Source: filepath.Join(handbook, "other.md"), Name: "file"}} {
+		if _, err := of.Add(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(gone); err != nil {
+		t.Fatal(err)
+	}
+	write(t, handbook, map[string]string{"docs/new.md": "# New\n\nWritten while no server ran: earlyword.\n"})
+	p := overPipe(t, "--shelf", dir, "--watch-libraries", "--tools", "docs")
+	d := door{t, "stdio", p.ask}
+	found := func(word, library string) error {
+		hits := d.search(map[string]any{"query": word, "library": library}).Hits
+		if len(hits) == 0 || !strings.Contains(hits[0].Snippet, word) {
+			return fmt.Errorf("the library %s has no '%s': %+v", library, word, hits)
+		}
+		return nil
+	}
+	eventually(t, "the first build", func() error { return found("earlyword", "handbook") })
+	write(t, handbook, map[string]string{"docs/deep/c.md": "# Deep\n\nThe lateword.\n"})
+	eventually(t, "the rebuild", func() error { return found("lateword", "handbook") })
+	if err := found("beta", "gone"); err != nil {
+		t.Error(err)
+	}
+	if e, err := of.Find("handbook"); err != nil || e.ID() != "handbook@1" || e.Pages != 3 {
+		t.Errorf("the library is %+v, %v", e, err)
+	}
+	if log := p.stderr.String(); strings.Contains(log, "level=ERROR") || !strings.Contains(log, `msg="library built" library=handbook@1`) {
+		t.Errorf("the log is %s", log)
 	}
 }

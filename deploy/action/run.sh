@@ -17,7 +17,7 @@ fail() {
 # output NAME VALUE: a value of one line.
 output() {
 	case $2 in *$'\n'*) fail "the output $1 has several lines" ;; esac
-	echo "$1=$2" >>"${GITHUB_OUTPUT:-/dev/stdout}"
+	if [ -n "${GITHUB_OUTPUT:-}" ]; then echo "$1=$2" >>"$GITHUB_OUTPUT"; else echo "$1=$2"; fi
 }
 
 # field NAME: its value in JSON that deskhand printed, where it stands alone in a line.
@@ -45,7 +45,7 @@ install() {
 	fi
 	mkdir -p "$1"
 	(cd "$(dirname "$0")/../.." && CGO_ENABLED=0 go build -trimpath -o "$1/" ./cmd/deskhand)
-	echo "$1" >>"${GITHUB_PATH:-/dev/stdout}"
+	if [ -n "${GITHUB_PATH:-}" ]; then echo "$1" >>"$GITHUB_PATH"; else echo "$1"; fi
 }
 
 run() {

@@ -81,6 +81,8 @@ type Library struct {
 	// Texts reports whether the user trusts the tool descriptions, instructions
 	// and prompts that come with the library.
 	Texts bool `json:"texts,omitempty"`
+	// NoGitIgnore reports whether the library has files that a .gitignore file matches.
+	NoGitIgnore bool `json:"no_gitignore,omitempty"`
 	// Origin is the source that the library was built from if Source is a registry.
 	// In this case, Digest is the digest of the registry's manifest. If Origin is
 	// nil, the library was built from Source.

@@ -49,3 +49,13 @@ func forget(data []byte, from, to uint64) {
 		_ = unix.Madvise(data[from:to], unix.MADV_DONTNEED) // otherwise they stay
 	}
 }
+
+// separate makes data[from:to] a mapping of its own. When another part of data is read, the
+// system then does not map pages of this part along with it. data is a mapped file.
+func separate(data []byte, from, to uint64) {
+	page := uint64(os.Getpagesize())
+	from, to = (from+page-1)/page*page, to/page*page
+	if from < to {
+		_ = unix.Madvise(data[from:to], unix.MADV_RANDOM) // otherwise they are mapped along
+	}
+}

@@ -85,3 +85,12 @@ func (r *Reader) Forget() {
 	}
 	forget(r.data, from, uint64(len(r.data)))
 }
+
+// separateTexts keeps Markdown and texts, which make up half of the file, out of the mapped
+// memory that a search of the parts beside them needs. A search reads texts from the file.
+func (r *Reader) separateTexts() {
+	for i := range r.groups {
+		s := &r.groups[i].sections
+		separate(r.data, s[blockSection].offset, s[textSection].offset+uint64(s[textSection].bytes))
+	}
+}

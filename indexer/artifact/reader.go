@@ -217,7 +217,13 @@ func (r *Reader) load(file *os.File) (err error) {
 	}
 	r.file = newPooledFile(file, info, r.data)
 	r.at = r.file
-	return r.read()
+	if err := r.read(); err != nil {
+		return err
+	}
+	if r.later != nil {
+		r.separateTexts()
+	}
+	return nil
 }
 
 func (r *Reader) mapFile(file *os.File) (info os.FileInfo, err error) {

@@ -29,6 +29,7 @@ type Writer struct {
 	// have. An unchanged corpus therefore keeps its data file.
 	pending []int
 	model   Model
+	accept  func(Index) error
 	layout  layout
 	sized   bool // layout.dimensions has been set
 	file    *os.File
@@ -73,6 +74,11 @@ func Create(dir string) (*Writer, error) {
 // Use sets the embedder of the documents that are added later. Call it before Has,
 // Reuse and Add.
 func (w *Writer) Use(m Model) { w.model = m }
+
+// Accept sets a function that Commit calls with the new data file's description, before it
+// installs anything. If it returns an error, Commit returns this error, and the old
+// artifact stays.
+func (w *Writer) Accept(accept func(Index) error) { w.accept = accept }
 
 // Previous returns the previous artifact in the folder, or nil if there was none
 // or it was unusable.
@@ -231,6 +237,9 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	if w.unchanged() {
 		m.Index, m.Embedding = w.previous.meta.Index, w.previous.meta.Embedding
 		m.Stats.TotalChunks, m.Stats.TotalFiles = w.previous.chunks, w.previous.pages
+		if err := w.accepted(m.Index); err != nil {
+			return m, err
+		}
 	} else if err := w.finish(&m); err != nil {
 		return m, err
 	}
@@ -295,6 +304,9 @@ func (w *Writer) finish(m *Metadata) error {
 	if err := w.complete(m); err != nil {
 		return err
 	}
+	if err := w.accepted(m.Index); err != nil {
+		return err
+	}
 	if err := w.file.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("set the data file's mode: %w", err)
 	}
@@ -310,6 +322,13 @@ func (w *Writer) finish(m *Metadata) error {
 		return fmt.Errorf("rename data file: %w", err)
 	}
 	return nil
+}
+
+func (w *Writer) accepted(i Index) error {
+	if w.accept == nil {
+		return nil
+	}
+	return w.accept(i)
 }
 
 // complete writes the parts after the groups, and sets the fields of m that describe

@@ -44,6 +44,42 @@ func TestWorkspacesNeedTwoVersions(t *testing.T) {
 	}
 }
 
+// The version of a package from a repository or an archive is in no lock file of npm 1 or
+// pnpm: it is that on this disk.
+func TestPackagesByAddress(t *testing.T) {
+	installed := map[string]string{
+		"package.json":                      `{"dependencies":{"kit":"github:x/kit","own":"https://example.com/own@3.1.0.tgz","old-kit":"git+https://example.com/x/old.git"}}`,
+		"node_modules/kit/package.json":     `{"name":"kit","version":"2.0.0"}`,
+		"node_modules/own/package.json":     `{"name":"own","version":"3.1.0"}`,
+		"node_modules/old-kit/package.json": `{"name":"old-kit","version":"1.0.0"}`,
+	}
+	pnpm := func(kit, own, old string, keys ...string) map[string]string {
+		lock := "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n"
+		for _, d := range [][2]string{{"kit", kit}, {"own", own}, {"old-kit", old}} {
+			lock += "      " + d[0] + ":\n        specifier: any\n        version: " + d[1] + "\n"
+		}
+		lock += "packages:\n"
+		for _, key := range keys {
+			lock += "  '" + key + "':\n    resolution: {}\n"
+		}
+		return map[string]string{"pnpm-lock.yaml": lock}
+	}
+	commit := strings.Repeat("1a", 20)
+	for name, lock := range map[string]map[string]string{
+		"npm 1": {"package-lock.json": `{"lockfileVersion":1,"dependencies":{"kit":{"version":"github:x/kit#` + commit + `","from":"github:x/kit"},
+"own":{"version":"https://example.com/own@3.1.0.tgz","integrity":"sha512-x"},"old-kit":{"version":"git+https://example.com/x/old.git#` + commit + `"}}}`},
+		"pnpm 9": pnpm("https://codeload.github.com/x/kit/tar.gz/"+commit, "https://example.com/own@3.1.0.tgz", "git+https://git@example.com/x/old.git#"+commit,
+			"kit@https://codeload.github.com/x/kit/tar.gz/"+commit, "own@https://example.com/own@3.1.0.tgz", "old-kit@git+https://git@example.com/x/old.git#"+commit),
+		"pnpm 6": pnpm("github.com/x/kit/"+commit, "'@example.com/own-3.1.0.tgz'", "git@example.com+x/old/"+commit,
+			"github.com/x/kit/"+commit, "@example.com/own-3.1.0.tgz", "git@example.com+x/old/"+commit),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := put(t, put(t, project(t, nil), installed), lock)
+			wantTold(t, read(t, dir, false), "npm kit 2.0.0\nnpm old-kit 1.0.0\nnpm own 3.1.0")
+		})
+	}
+}
+
 const yarn4 = "__metadata:\n  version: 8\n\n\"core@npm:*, core@workspace:packages/core\":\n  version: 0.0.0-use.local\n\n\"low@npm:2.0.0\":\n  version: 2.0.0\n\n\"low@npm:2.1.3\":\n  version: 2.1.3\n\n\"old-mitt@npm:mitt@2.1.0\":\n  version: 2.1.0\n"
 
 func TestYarnStoresAndArchives(t *testing.T) {
@@ -131,10 +167,10 @@ func TestPythonEnvironments(t *testing.T) {
 
 func TestRequirementsByAddress(t *testing.T) {
 	dir := project(t, map[string]string{"requirements.txt": strings.Join([]string{
-		"-e ./local", "file:///srv/local", "-e git+https://example.com/x/gitty.git@v1#egg=gitty", "git+https://example.com/x/other.git@v2", "git+ssh://git@example.com/x/third@v2#egg=third&subdirectory=a",
+		"-e ./local", "file:///srv/local", "-e git+https://example.com/x/gitty.git@v1#egg=gitty", "git+https://example.com/x/other.git@v2", "git+ssh://git@example.com/x/branched.git@feature/v2", "git+https://me@example.com/plain", "git+ssh://git@example.com/x/third@v2#egg=third&subdirectory=a",
 		"https://example.com/url_pkg-3.1-py3-none-any.whl#sha256=00", "https://example.com/s-d-1.2.tar.gz", "",
 	}, "\n")})
-	wantTold(t, read(t, dir, false), "python gitty  ?\npython other  ?\npython s-d 1.2 ?\npython third  ?\npython url_pkg 3.1 ?")
+	wantTold(t, read(t, dir, false), "python branched  ?\npython gitty  ?\npython other  ?\npython plain  ?\npython s-d 1.2 ?\npython third  ?\npython url_pkg 3.1 ?")
 }
 
 func TestCrates(t *testing.T) {

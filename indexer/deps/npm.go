@@ -400,6 +400,9 @@ func withoutPeers(v string) string {
 // pnpmKey splits a key of the form "/name/1.2.3", "/name@1.2.3" or "name@1.2.3". If the
 // key has another form, the name is empty.
 func pnpmKey(key string) (name, version string) {
+	if strings.Contains(key, "://") {
+		return "", "" // an address, which may have an @ anywhere
+	}
 	old := strings.HasPrefix(key, "/")
 	key, _, _ = strings.Cut(strings.TrimPrefix(key, "/"), "(")
 	if i := strings.LastIndexByte(key, '@'); i > 0 && !strings.Contains(key[i:], "/") {

@@ -215,8 +215,22 @@ func ofAddress(text string) Dependency {
 	if strings.HasPrefix(address, "file:") {
 		return Dependency{}
 	}
-	name, _, _ := strings.Cut(path.Base(address), "@")
-	return Dependency{Name: strings.TrimSuffix(name, ".git"), Direct: true}
+	return Dependency{Name: strings.TrimSuffix(path.Base(withoutRevision(address)), ".git"), Direct: true}
+}
+
+// withoutRevision removes the revision after the last "@" in an address's path. A revision
+// may contain slashes. A user name before the host stays.
+func withoutRevision(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
+	at, _, _ := strings.Cut(address, "@")
+	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+		if i := strings.LastIndexByte(rest[slash:], '@'); i >= 0 {
+			at = address[:len(address)-len(rest)+slash+i]
+		} else {
+			at = address
+		}
+	}
+	return at
 }
 
 type requirements struct {

@@ -107,6 +107,10 @@ func OpenWith(spec string, o Options) (Embedder, error) {
 	if p := providerOf(spec); p != nil {
 		return p.open(spec, o)
 	}
+	if spec == "multilingual" {
+		return nil, fault.New("bad_embedder", "deskhand has no multilingual model",
+			"keep "+Default+", which finds pages in every language by their words, or use a provider's model, such as ollama:bge-m3")
+	}
 	var names []string
 	for _, p := range providers {
 		names = append(names, p.name)

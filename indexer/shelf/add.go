@@ -55,6 +55,8 @@ type Options struct {
 
 	known    string // the revision of the library on the shelf, or its digest if it is from a registry
 	recorded string // the source to record, or empty to record the actual source
+	// locked is what the library must match before it replaces that on the shelf, or nil.
+	locked *Locked
 }
 
 // Made identifies where a library's docs were generated from.
@@ -98,7 +100,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	defer from.Close()
 	l := artifact.Library{
 		Name: cmp.Or(o.Name, from.Name), Version: cmp.Or(o.Version, from.Version),
-		Source: cmp.Or(o.recorded, from.Address), Path: from.Path, Revision: from.Revision, Digest: from.Digest, Licence: from.Licence, Texts: o.Texts,
+		Source: cmp.Or(o.recorded, from.Address), Path: from.Path, Revision: from.Revision, Digest: from.Digest, Licence: from.Licence, Texts: o.Texts, NoGitIgnore: o.NoGitIgnore,
 	}
 	if o.Made != nil {
 		l.Source, l.Revision, l.Path = o.Made.Source, o.Made.Revision, "."
@@ -106,8 +108,11 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	if err := CheckName(l.Name, l.Version); err != nil {
 		return Result{}, err
 	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("create the shelf: %w", err)
+	if err := s.create(); err != nil {
+		return Result{}, err
+	}
+	if err := o.locked.hasDigest(l.Name, l.Version, from.Digest); err != nil {
+		return Result{}, err
 	}
 	folder := s.folderOf(idOf(l.Name, l.Version))
 	before, _ := read(folder) // if the library cannot be read, it is treated as new
@@ -115,8 +120,7 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	defer build.Formats.Close()
 	report, err := indexer.Build(ctx, build)
 	if err != nil {
-		discard(folder, err)
-		return Result{}, fmt.Errorf("add %s: %w", idOf(l.Name, l.Version), err)
+		return Result{}, s.notAdded(folder, idOf(l.Name, l.Version), err)
 	}
 	e, err := read(folder)
 	if err != nil {
@@ -125,12 +129,31 @@ func (s Shelf) Add(ctx context.Context, o Options) (Result, error) {
 	return Result{Entry: e, Unchanged: before.Index == e.Index && before.Revision == e.Revision && before.Digest == e.Digest, Problems: report.Problems, LeftOut: append(report.LeftOut, from.LeftOut...)}, nil
 }
 
-// discard removes a library's folder if nothing was built in it. It does not remove
-// the folder if another process is building the library.
-func discard(folder string, err error) {
-	if f := fault.Of(err); (f == nil || f.Code != "locked") && building(folder) {
+// create creates the shelf's folder if it does not exist.
+func (s Shelf) create() error {
+	err := os.MkdirAll(s.Dir, 0o755)
+	if denied := s.denied(err); denied != nil {
+		return denied
+	}
+	if err != nil {
+		return fmt.Errorf("create the shelf: %w", err)
+	}
+	return nil
+}
+
+// notAdded returns the error for a library that could not be built. It removes the library's
+// folder if nothing was built in it, unless another process is building the library.
+func (s Shelf) notAdded(folder, id string, err error) error {
+	if f := fault.Of(err); f != nil && f.Code == "locked" {
+		return &fault.Fault{Code: f.Code, Message: "another process is adding " + id, Hint: "wait until it finishes, then retry", Retryable: true}
+	}
+	if building(folder) {
 		_ = os.RemoveAll(folder)
 	}
+	if denied := s.denied(err); denied != nil {
+		return denied
+	}
+	return fmt.Errorf("add %s: %w", id, err)
 }
 
 // fetching returns a progress function for a source whose pages are downloaded one
@@ -150,6 +173,9 @@ func (o Options) build(from *source.Source, folder string, l *artifact.Library) 
 	}
 	if !o.Texts {
 		build.Description = l.Name + " documentation"
+	}
+	if o.locked != nil {
+		build.Accept = func(i artifact.Index) error { return o.locked.hasIndex(l.Name, l.Version, i) }
 	}
 	if o.Made != nil {
 		return build
@@ -178,6 +204,7 @@ func (s Shelf) Update(ctx context.Context, e Entry, o Options) (Result, error) {
 		return o.Remake(ctx, s, e, o)
 	}
 	o.Source, o.Path, o.Name, o.Version, o.Texts, o.known = e.Source, e.Path, e.Name, e.Version, e.texts, e.Revision
+	o.NoGitIgnore = e.noGitIgnore
 	if o.Path == "." {
 		o.Path = ""
 	}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -39,14 +37,16 @@ func (s Shelf) pull(ctx context.Context, o Options) (Result, error) {
 	if err := errors.Join(checkStrings(m), CheckName(m.Library.Name, m.Library.Version)); err != nil {
 		return Result{}, err
 	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return Result{}, fmt.Errorf("create the shelf: %w", err)
+	if err := s.create(); err != nil {
+		return Result{}, err
+	}
+	if err := o.locked.hasIndex(m.Library.Name, m.Library.Version, m.Index); err != nil {
+		return Result{}, err
 	}
 	folder := s.folderOf(idOf(m.Library.Name, m.Library.Version))
 	before, _ := read(folder) // if the library cannot be read, it is treated as new
 	if err := artifact.Receive(folder, m, func(w io.Writer) error { return l.Fetch(ctx, w) }); err != nil {
-		discard(folder, err)
-		return Result{}, fmt.Errorf("add %s: %w", idOf(m.Library.Name, m.Library.Version), err)
+		return Result{}, s.notAdded(folder, idOf(m.Library.Name, m.Library.Version), err)
 	}
 	if o.Verify {
 		if err := verify(folder); err != nil {

@@ -136,7 +136,7 @@ func TestSyncFromARegistry(t *testing.T) {
 	wrong.Libraries = []Locked{synced.Lock.Libraries[0]}
 	wrong.Libraries[0].Index = strings.Repeat("0", 64)
 	_, err = theirs.Sync(t.Context(), wanted, &wrong, true, Options{})
-	fails(t, err, "locked")
+	fails(t, err, "lock_mismatch")
 	wrong.Libraries[0].Digest = "sha256:" + strings.Repeat("0", 64)
 	_, err = theirs.Sync(t.Context(), wanted, &wrong, true, Options{})
 	fails(t, err, "registry_missing")
@@ -196,6 +196,9 @@ func TestASecondBuildLeavesTheFirst(t *testing.T) {
 	defer first.Abort()
 	_, err = s.Add(t.Context(), Options{Source: docs, Name: "alpha"})
 	fails(t, err, "locked")
+	if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "adding alpha") || strings.Contains(f.Hint, "-o")) {
+		t.Errorf("a busy library: %s\nhint: %s\nwant its name, and no flag that add does not have", f.Message, f.Hint)
+	}
 	if _, err := os.Stat(s.folderOf("alpha")); err != nil {
 		t.Errorf("the folder of the first build: %v", err)
 	}

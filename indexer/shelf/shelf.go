@@ -19,11 +19,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/text"
 )
 
 // Shelf is a folder of libraries. The folder need not exist.
@@ -60,8 +62,8 @@ type Entry struct {
 	// Folder is the folder that contains the index.
 	Folder string `json:"folder"`
 
-	texts     bool
-	described *artifact.Description
+	texts, noGitIgnore bool
+	described          *artifact.Description
 }
 
 // ID returns NAME or NAME@VERSION.
@@ -223,7 +225,7 @@ func entryOf(dir string, m *artifact.Metadata) (Entry, error) {
 	}
 	if l := m.Library; l != nil {
 		e.Name, e.Version, e.Source, e.Path, e.Revision, e.Digest, e.Licence = l.Name, l.Version, l.Source, l.Path, l.Revision, l.Digest, l.Licence
-		e.Origin, e.texts = l.Origin, l.Texts
+		e.Origin, e.texts, e.noGitIgnore = l.Origin, l.Texts, l.NoGitIgnore
 	}
 	info, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
 	if err != nil {
@@ -258,15 +260,13 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 	if ok {
 		return found, nil
 	}
-	var similar []string
+	var ids, names []string
 	for _, e := range entries {
-		if strings.Contains(strings.ToLower(e.ID()), strings.ToLower(id)) || strings.Contains(strings.ToLower(id), strings.ToLower(e.Name)) {
-			similar = append(similar, e.ID())
-		}
+		ids, names = append(ids, e.ID()), append(names, e.Name)
 	}
 	next := "list the libraries with \"deskhand list\", or add it: deskhand add SOURCE --name " + id
-	if len(similar) > 0 {
-		next = "did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
+	if similar := text.Similar(id, ids, names); len(similar) > 0 {
+		next = "did you mean " + strings.Join(similar, ", ") + "?"
 	}
 	return Entry{}, fault.New("no_library", fmt.Sprintf("there is no library '%s' on the shelf", id), next)
 }
@@ -276,6 +276,9 @@ func Among(entries []Entry, id string) (found Entry, err error) {
 func (s Shelf) Remove(e Entry) error {
 	trash, err := os.MkdirTemp(s.Dir, ".removed-")
 	if err != nil {
+		if denied := s.denied(err); denied != nil {
+			return denied
+		}
 		return fmt.Errorf("remove %s: %w", e.ID(), err)
 	}
 	if err := os.Rename(e.Folder, filepath.Join(trash, "library")); err != nil {
@@ -284,6 +287,15 @@ func (s Shelf) Remove(e Entry) error {
 	}
 	s.sweep()
 	return nil
+}
+
+// denied returns a fault if err says that nobody, or not this user, may write to the shelf.
+// Otherwise, it returns nil.
+func (s Shelf) denied(err error) error {
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return nil
+	}
+	return fault.New("shelf_denied", fmt.Sprintf("cannot write to the shelf %s: permission denied", s.Dir), "pass another folder with --shelf, or check the folder's permissions")
 }
 
 // sweep deletes the files of removed libraries, including files left behind by

@@ -1,11 +1,14 @@
 package shelf
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -140,6 +143,40 @@ func TestAFailedAddLeavesTheOldLibrary(t *testing.T) {
 	for _, name := range []string{"a b", "../x", "a:b", "a#b", "", "a//b", "-x", strings.Repeat("x", 200)} {
 		if err := CheckName(name, ""); err == nil {
 			t.Errorf("%q is a name", name)
+		}
+	}
+}
+
+// If nobody may write to a shelf, the error names it and says what to do.
+func TestAShelfThatCannotBeWritten(t *testing.T) {
+	s := Shelf{"/srv/shelf"}
+	for err, want := range map[error]bool{
+		&fs.PathError{Op: "mkdir", Path: "/srv/shelf/a", Err: syscall.EACCES}:                                             true,
+		fmt.Errorf("create index folder: %w", &fs.PathError{Op: "mkdir", Path: "/srv/shelf/a", Err: syscall.EROFS}):       true,
+		&os.LinkError{Op: "rename", Old: "/srv/shelf/a", New: "/srv/shelf/.removed-1/library", Err: syscall.EPERM}:        true,
+		fmt.Errorf("write data file: %w", &fs.PathError{Op: "write", Path: "/srv/shelf/a/.build-1", Err: syscall.ENOSPC}): false,
+		fault.New("no_documents", "no Markdown files", "add some"):                                                        false,
+	} {
+		f := fault.Of(s.notAdded(filepath.Join(t.TempDir(), "a"), "a", err))
+		if denied := f != nil && f.Code == "shelf_denied"; denied != want || want && (!strings.Contains(f.Message, s.Dir) || !strings.Contains(f.Hint, "--shelf")) {
+			t.Errorf("%v: %v; want shelf_denied = %v", err, f, want)
+		}
+	}
+}
+
+// An update indexes the files that the library was added with.
+func TestUpdateKeepsIgnoredFiles(t *testing.T) {
+	docs, s := t.TempDir(), Shelf{t.TempDir()}
+	write(t, docs, map[string]string{".git/HEAD": "", ".gitignore": "made.md\n", "a.md": "# Alpha\n", "made.md": "# Made\n"})
+	for _, all := range []bool{false, true} {
+		added := add(t, s, Options{Source: docs, Name: "lib", NoGitIgnore: all})
+		e, err := s.Find("lib")
+		if err != nil {
+			t.Fatal(err)
+		}
+		updated, err := s.Update(t.Context(), e, Options{})
+		if want := map[bool]int{false: 1, true: 2}[all]; err != nil || added.Pages != want || updated.Pages != want {
+			t.Errorf("with --no-gitignore %v: %d pages, after an update %d, %v; want %d", all, added.Pages, updated.Pages, err, want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/oci"
 	"github.com/deskhand/deskhand/indexer/source"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -104,6 +105,50 @@ func (l *Lock) of(w Wanted) (Locked, bool) {
 	return l.Libraries[i], true
 }
 
+// hasDigest returns fault "lock_mismatch" if the library's archive has another digest than
+// the locked one. It accepts any digest if k is nil or has none.
+func (k *Locked) hasDigest(name, version, digest string) error {
+	if k == nil || k.Digest == "" || k.Digest == digest {
+		return nil
+	}
+	return mismatch(fmt.Sprintf("%s does not match deskhand.lock: its archive has the digest %s instead of %s", idOf(name, version), digest, k.Digest))
+}
+
+// hasIndex returns fault "lock_mismatch" if the library's index is another than the locked
+// one. It accepts any index if k is nil.
+func (k *Locked) hasIndex(name, version string, i artifact.Index) error {
+	if k == nil || k.Index == i.SHA256 {
+		return nil
+	}
+	return mismatch(fmt.Sprintf("%s does not match deskhand.lock: its index has SHA-256 %s instead of %s", idOf(name, version), i.SHA256, k.Index))
+}
+
+func mismatch(message string) error {
+	return fault.New("lock_mismatch", message, "check the changes in its source; if they are correct, run \"deskhand sync\" and commit deskhand.lock")
+}
+
+// lists returns an error if the configuration lists a library twice or, if strict is true,
+// if the lock file has a library that the configuration does not list.
+func (l *Lock) lists(wanted []Wanted, strict bool) error {
+	seen := map[string]bool{}
+	for _, w := range wanted {
+		if id := idOf(w.Name, w.Version); seen[id] {
+			return fault.New("bad_library", fmt.Sprintf("the library '%s' is listed twice", id), "give each library another name or version")
+		} else {
+			seen[id] = true
+		}
+	}
+	if l == nil || !strict {
+		return nil
+	}
+	for _, k := range l.Libraries {
+		if id := idOf(k.Name, k.Version); !seen[id] {
+			return fault.New("lock_mismatch", fmt.Sprintf("deskhand.lock has the library %s, which deskhand.yaml does not list", id), "run \"deskhand sync\" and commit deskhand.lock")
+		}
+	}
+	return nil
+}
+
 // Synced is the result of Sync.
 type Synced struct {
 	Results []Result
@@ -115,25 +160,25 @@ type Synced struct {
 // others, and then removes the libraries that are not wanted. It keeps libraries that
 // were built from dependencies, because these are listed in the lock files of other
 // tools. If strict is true, each library must match lock. If a library cannot match, or
-// if lock lists other libraries, Sync returns fault "locked".
+// if lock lists other libraries, Sync returns fault "lock_mismatch", and the library on the
+// shelf does not change.
 func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict bool, o Options) (done Synced, err error) {
 	ids := map[string]bool{}
 	done.Lock.Libraries = []Locked{}
+	if err := lock.lists(wanted, strict); err != nil {
+		return done, err
+	}
 	for _, w := range wanted {
 		if err := w.check(); err != nil {
 			return done, err
 		}
 		known, isLocked := lock.of(w)
 		if strict && !isLocked {
-			return done, fault.New("locked", fmt.Sprintf("%s in deskhand.lock does not match deskhand.yaml", idOf(w.Name, w.Version)), "run \"deskhand sync\" and commit deskhand.lock")
+			return done, fault.New("lock_mismatch", fmt.Sprintf("%s in deskhand.lock does not match deskhand.yaml", idOf(w.Name, w.Version)), "run \"deskhand sync\" and commit deskhand.lock")
 		}
 		r, err := s.one(ctx, w, known, strict, o)
 		if err != nil {
 			return done, err
-		}
-		if strict && r.Index != known.Index {
-			return done, fault.New("locked", fmt.Sprintf("%s does not match deskhand.lock: its index has SHA-256 %s instead of %s", r.ID(), r.Index, known.Index),
-				"check the changes in its source; if they are correct, run \"deskhand sync\" and commit deskhand.lock")
 		}
 		ids[r.ID()] = true
 		done.Results = append(done.Results, r)
@@ -164,6 +209,9 @@ func (w Wanted) check() error {
 // one adds or updates a library.
 func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o Options) (Result, error) {
 	o.Source, o.Path, o.Name, o.Version = cmp.Or(w.At, w.Source), w.Path, w.Name, w.Version
+	if strict {
+		o.locked = &known
+	}
 	if strict && known.Revision != "" {
 		at, _, _ := strings.Cut(o.Source, "#")
 		o.Source, o.recorded = at+"#"+known.Revision, source.WithoutPassword(o.Source)

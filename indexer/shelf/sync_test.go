@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,11 +56,11 @@ func TestSyncMakesTheShelfWhatTheProjectSays(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(locked.Lock, first.Lock) {
 		t.Fatalf("locked %+v, %v", locked.Lock, err)
 	}
-	if _, err := s.Sync(t.Context(), wanted, nil, true, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "locked" {
+	if _, err := s.Sync(t.Context(), wanted, nil, true, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "lock_mismatch" {
 		t.Errorf("--locked without a lock: %v", err)
 	}
 	write(t, docs, map[string]string{"b.md": "# Beta 2\n"})
-	if _, err := s.Sync(t.Context(), wanted, lock, true, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "locked" {
+	if _, err := s.Sync(t.Context(), wanted, lock, true, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "lock_mismatch" {
 		t.Errorf("a folder that changed: %v", err)
 	}
 	second, err := s.Sync(t.Context(), wanted, lock, false, Options{})
@@ -75,6 +76,70 @@ func TestSyncMakesTheShelfWhatTheProjectSays(t *testing.T) {
 	}
 	if _, err := s.Sync(t.Context(), []Wanted{{Name: "x"}}, nil, false, Options{}); fault.Of(err) == nil {
 		t.Errorf("a library without a source: %v", err)
+	}
+}
+
+// A locked sync that fails leaves the shelf as it was: a server never serves what the lock file
+// refuses.
+func TestALockedSyncThatFailsChangesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "guide.md")
+	is := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is("# Alpha\n")
+	wanted := []Wanted{{Name: "guide", Source: file}}
+	s := Shelf{filepath.Join(t.TempDir(), "shelf")}
+	first, err := s.Sync(t.Context(), wanted, nil, false, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what, says string, s Shelf, wanted []Wanted, lock Lock, shelf string) {
+		t.Helper()
+		_, err := s.Sync(t.Context(), wanted, &lock, true, Options{})
+		if f := fault.Of(err); f == nil || f.Code != "lock_mismatch" || !strings.Contains(f.Message, says) {
+			t.Errorf("%s: %v; want lock_mismatch with %q", what, err, says)
+		}
+		if got := ids(t, s); got != shelf {
+			t.Errorf("%s: the shelf has %q, want %q", what, got, shelf)
+		}
+		if e, err := s.Find("guide"); shelf != "" && (err != nil || e.Index != first.Lock.Libraries[0].Index) {
+			t.Errorf("%s: the library is %+v, %v; want the old one", what, e, err)
+		}
+	}
+	lie := Lock{slices.Clone(first.Lock.Libraries)}
+	lie.Libraries[0].Digest = "sha256:" + strings.Repeat("0", 64)
+	refused("a lock file with another digest", "its archive has the digest", s, wanted, lie, "guide")
+	lie.Libraries[0] = first.Lock.Libraries[0]
+	lie.Libraries[0].Index = strings.Repeat("0", 64)
+	refused("a lock file with another index", "its index has SHA-256", s, wanted, lie, "guide")
+	lie.Libraries[0] = first.Lock.Libraries[0]
+	lie.Libraries = append(lie.Libraries, Locked{Wanted: Wanted{Name: "more", Source: file}})
+	refused("a lock file with more libraries", "the library more, which", s, wanted, lie, "guide")
+
+	is("# Beta\n")
+	refused("a file that changed", "its archive has the digest", s, wanted, first.Lock, "guide")
+	folder := []Wanted{{Name: "guide", Source: filepath.Dir(file)}}
+	lock := Lock{[]Locked{{Wanted: folder[0], Index: first.Lock.Libraries[0].Index}}}
+	refused("a folder that changed", "its index has SHA-256", s, folder, lock, "guide")
+	empty := Shelf{filepath.Join(t.TempDir(), "empty")}
+	refused("a folder that changed, on another machine", "its index has SHA-256", empty, folder, lock, "")
+	if left, _ := os.ReadDir(empty.Dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if files, err := os.ReadDir(s.folderOf("guide")); err != nil || len(files) != 3 {
+		t.Errorf("the library's folder has %v, %v; want the index, its metadata and the lock", files, err)
+	}
+}
+
+func TestALibraryIsListedOnce(t *testing.T) {
+	s, docs := Shelf{t.TempDir()}, t.TempDir()
+	write(t, docs, map[string]string{"a.md": "# Alpha\n"})
+	twice := []Wanted{{Name: "lib", Source: docs}, {Name: "lib", Source: docs, Path: "."}}
+	if _, err := s.Sync(t.Context(), twice, nil, false, Options{}); fault.Of(err) == nil || !strings.Contains(err.Error(), "'lib' is listed twice") {
+		t.Errorf("two libraries of one name: %v", err)
 	}
 }
 

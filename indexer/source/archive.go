@@ -290,7 +290,8 @@ func (u *unpacker) count() error {
 	return nil
 }
 
-// file writes an entry if it is a page, a licence, or a file that describes pages.
+// file writes an entry. It skips a path that is outside root, and a file that is too large
+// to be a page.
 func (u *unpacker) file(name string, content io.Reader) error {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {

@@ -1,10 +1,19 @@
 package source
 
 import (
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // Nothing that a repository has, and nothing that the person's own git would run
@@ -55,5 +64,109 @@ func TestAttackSourcesGitRunsNothing(t *testing.T) {
 	}
 	if made, err := os.ReadDir(marks); err != nil || len(made) > 0 {
 		t.Errorf("ran: %v, %v", made, err)
+	}
+}
+
+// publishedOverHTTP serves the repository in dir as git's own server does.
+func publishedOverHTTP(t *testing.T, dir string) http.Handler {
+	return &cgi.Handler{Path: filepath.Join(git(t, dir, "--exec-path"), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"}}
+}
+
+// A server redirects git, too, only to the internet or within its own host.
+func TestAttackSourcesGitRedirects(t *testing.T) {
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "config"))
+	dir := repository(t)
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		publishedOverHTTP(t, dir).ServeHTTP(w, r)
+	}))
+	defer inside.Close()
+	port := inside.URL[strings.LastIndexByte(inside.URL, ':'):]
+	for _, to := range []string{"http://localhost" + port, "http://[::ffff:127.0.0.1]" + port, "http://0x7f000001" + port, "http://169.254.169.254", "https://localhost" + port} {
+		first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, to+r.RequestURI, http.StatusFound)
+		}))
+		s, err := Open(t.Context(), first.URL+"/.git#v1.0.0", Options{})
+		if f := fault.Of(err); f == nil || f.Code != "source_failed" || asked.Load() != 0 {
+			t.Errorf("git followed a redirect to %s, %d requests: %v", to, asked.Load(), err)
+			s.Close()
+		} else if !strings.Contains(err.Error(), "it redirects to ") && !strings.Contains(to, "0x") { // which git's library may not take for an address
+			t.Errorf("a redirect to %s: %v; want an error that names it", to, err)
+		}
+		first.Close()
+	}
+
+	for _, scheme := range []string{"http", "https"} {
+		if _, err := Open(t.Context(), scheme+"://127.0.0.1:1/x.git", Options{}); err == nil || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "502") {
+			t.Errorf("%s to a closed port: %v; want an error that says so", scheme, err)
+		}
+	}
+
+	renamed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, old := strings.CutPrefix(r.RequestURI, "/old"); old {
+			http.Redirect(w, r, name, http.StatusMovedPermanently)
+			return
+		}
+		publishedOverHTTP(t, dir).ServeHTTP(w, r)
+	}))
+	defer renamed.Close()
+	s, err := Open(t.Context(), renamed.URL+"/old/.git#v1.0.0", Options{})
+	if err != nil {
+		t.Fatalf("a renamed repository: %v", err)
+	}
+	s.Close()
+}
+
+// What git sends over TLS passes the proxy, and nobody else can use it.
+func TestGitProxy(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "reached") }))
+	defer server.Close()
+	p, err := startGitProxy(t.Context(), server.URL)
+	if err != nil || p == nil {
+		t.Fatalf("startGitProxy = %v, %v", p, err)
+	}
+	own, err := url.Parse(p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(through *url.URL, at string) (string, error) {
+		transport := server.Client().Transport.(*http.Transport).Clone()
+		transport.Proxy = http.ProxyURL(through)
+		defer transport.CloseIdleConnections()
+		answer, err := (&http.Client{Transport: transport}).Get(at)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		b, err := io.ReadAll(answer.Body)
+		return answer.Status + " " + string(b), err
+	}
+	if got, err := get(own, server.URL); err != nil || got != "200 OK reached" {
+		t.Errorf("through the proxy: %q, %v", got, err)
+	}
+	if _, err := get(own, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)); err == nil || p.failure() == nil {
+		t.Errorf("another name of this machine: %v, refused %v", err, p.failure())
+	}
+	stranger := *own
+	stranger.User = url.UserPassword("deskhand", "guess")
+	if got, err := get(&stranger, server.URL); err == nil {
+		t.Errorf("with another password: %q", got)
+	}
+	transport := server.Client().Transport.(*http.Transport).Clone()
+	transport.Proxy = http.ProxyURL(own)
+	held, err := (&http.Client{Transport: transport}).Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Body.Close()
+	p.Close() // ends the open connection and returns
+	if _, err := get(own, server.URL); err == nil {
+		t.Error("the proxy works after Close")
+	}
+	for _, address := range []string{"ssh://git@example.com/x.git", "git://example.com/x.git", "/srv/x"} {
+		if p, err := startGitProxy(t.Context(), address); p != nil || err != nil {
+			t.Errorf("a proxy for %s: %v, %v", address, p, err)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/netguard"
 	"github.com/deskhand/deskhand/runtime/text"
 )
 
@@ -59,6 +60,10 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 		s.Address += "#" + ref
 	}
 	g := gitCalls{address: at, shown: WithoutPassword(at), local: local || strings.HasPrefix(at, "file://"), mostFiles: maxCheckoutFiles, mostBytes: maxCheckout}
+	if err := g.connectThroughProxy(ctx); err != nil {
+		return nil, err
+	}
+	defer g.proxy.Close()
 	if o.Known != "" {
 		if commit, err := g.remote(ctx, cmp.Or(ref, "HEAD")); err == nil && commit == o.Known {
 			s.Revision = commit
@@ -100,6 +105,22 @@ type gitCalls struct {
 	local               bool
 	mostFiles           int // in dir
 	mostBytes           int64
+	proxy               *gitProxy // nil if git connects itself
+}
+
+// connectThroughProxy starts the proxy for an address with http. The user's git
+// configuration may replace the address, and then names the host.
+func (g *gitCalls) connectThroughProxy(ctx context.Context) error {
+	if g.local || !strings.Contains(g.address, "://") {
+		return nil
+	}
+	at := g.address
+	if out, err := g.run(ctx, "", "ls-remote", "--get-url", "--", g.address); err == nil {
+		at = strings.TrimSpace(string(out))
+	}
+	var err error
+	g.proxy, err = startGitProxy(ctx, at)
+	return err
 }
 
 // remote returns the commit of a branch or tag in the remote repository. If ref
@@ -268,7 +289,7 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 	if g.local {
 		protocols += ":file"
 	}
-	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL="+protocols, "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ASKPASS=", "LC_ALL=C")
+	cmd.Env = append(g.proxy.environment(cmd.Env), "GIT_ALLOW_PROTOCOL="+protocols, "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ASKPASS=", "LC_ALL=C")
 	if os.Getenv("GIT_SSH_COMMAND") == "" {
 		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes")
 	}
@@ -285,10 +306,16 @@ func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	hint := "check the address, the revision and your access: git ls-remote " + g.shown
 	said := strings.TrimPrefix(strings.ReplaceAll(stderr.LastLine(), g.address, g.shown), "fatal: ")
 	said = text.Shorten(text.Plain(said), 300)
-	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())),
-		"check the address, the revision and your access: git ls-remote "+g.shown)
+	if failure := g.proxy.failure(); failure != nil {
+		said = failure.Error() // git saw only that its proxy has no connection
+		if refused := new(netguard.Refused); errors.As(failure, &refused) {
+			hint = "if the new address is correct, use it"
+		}
+	}
+	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())), hint)
 }
 
 // maxNames is a limit on the output of git: on the names of a revision's files.

@@ -55,6 +55,14 @@ func visible(ctx context.Context) (where string, args []any) {
 	return "owner = ?", []any{c.Name}
 }
 
+// Retire gives up a name that another person gets: see [elicit.Hub.Retire].
+func Retire(ctx context.Context, tx *store.Tx, name, former string) error {
+	if _, err := tx.Exec(ctx, "UPDATE a2a_tasks SET owner = ? WHERE owner = ?", former, name); err != nil {
+		return fmt.Errorf("retire the name of a person: %w", err)
+	}
+	return nil
+}
+
 // load reads a task. It returns [a2a.ErrTaskNotFound] if the task does not
 // exist, or belongs to another caller.
 func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {

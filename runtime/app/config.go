@@ -186,6 +186,9 @@ type SignIn struct {
 
 // Watch names a docs folder that is rebuilt into the index while the server runs.
 type Watch struct {
-	Dir      string // if empty, no folder is watched
-	Embedder func() (embed.Embedder, error)
+	Dir string // if empty, no folder is watched
+	// Libraries also rebuilds the libraries on the served shelf whose source is a local
+	// folder.
+	Libraries bool
+	Embedder  func() (embed.Embedder, error)
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
-	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gaps"
@@ -94,6 +93,9 @@ func (l *docsServer) serve(o mcpserver.Options) error {
 	if err == nil {
 		o.Expected = Expected
 		l.server, err = mcpserver.New(o, catalog)
+		if l.door != nil && err == nil {
+			l.door.relist = l.server.PersonalChanged
+		}
 	}
 	return err
 }
@@ -143,13 +145,13 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 		return c, err
 	}
 	for _, t := range l.door.Tools() {
-		t.Scope = access.Ask
 		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
 			l.log.Warn("skipped an upstream's tool because its name is taken: set a prefix for the upstream", "tool", t.Name)
 			continue
 		}
 		c.Tools = append(c.Tools, t)
 	}
+	c.ToolsOf = l.door.toolsOf
 	c.Elsewhere = l.door.Elsewhere(
 		func(name string) bool {
 			return slices.ContainsFunc(c.Prompts, func(own contract.Prompt) bool { return own.Name == name })

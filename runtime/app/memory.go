@@ -15,6 +15,9 @@ const (
 	// leastMemory is the lowest soft memory limit of a server, in bytes. A server that
 	// uses less memory collects garbage at the usual rate.
 	leastMemory = 48 << 20
+	// leastMemoryOfShelf replaces leastMemory if a shelf is served. Its heap is larger, and
+	// the indexes that are mapped beside it count as memory of the server too.
+	leastMemoryOfShelf = 40 << 20
 	// memoryEvery is the interval at which the limit is adjusted to the memory that the
 	// server keeps. This memory is the minimum of the last memoryLooks samples.
 	memoryEvery = 2 * time.Second
@@ -24,9 +27,9 @@ const (
 // boundGarbage keeps a server's memory from growing with the garbage of a large call:
 // an answer of 15 MB is copied about 15 times on its way from an upstream to a client,
 // and [gcPercent] suits a heap of a few megabytes. Memory that stays in use may still
-// double. If the environment sets GOMEMLIMIT, boundGarbage does nothing. It returns
-// when ctx ends.
-func boundGarbage(ctx context.Context) {
+// double. The limit is at least least. If the environment sets GOMEMLIMIT, boundGarbage
+// does nothing. It returns when ctx ends.
+func boundGarbage(ctx context.Context, least uint64) {
 	if strings.TrimSpace(os.Getenv("GOMEMLIMIT")) != "" {
 		return
 	}
@@ -37,7 +40,7 @@ func boundGarbage(ctx context.Context) {
 	for i := 0; ; i++ {
 		now := live()
 		looks[i%memoryLooks] = now
-		debug.SetMemoryLimit(memoryFor(slices.Min(looks), now, beside()))
+		debug.SetMemoryLimit(memoryFor(least, slices.Min(looks), now, beside()))
 		select {
 		case <-ctx.Done():
 			return
@@ -51,9 +54,9 @@ func boundGarbage(ctx context.Context) {
 // that, the server would do little else than collect garbage (with 75 MiB in use and a limit
 // of 48 MiB, allocating takes five times as long as with 128 MiB). Collecting does not free
 // what is beside the heap, so the limit is for both: 700 open streams have 20 MiB of stacks.
-func memoryFor(kept, now, beside uint64) int64 {
+func memoryFor(least, kept, now, beside uint64) int64 {
 	kept, now, beside = min(kept, math.MaxInt64/8), min(now, math.MaxInt64/8), min(beside, math.MaxInt64/8)
-	return int64(max(leastMemory, max(kept*2, now+now/2)+leastMemory/4+beside))
+	return int64(max(least, max(kept*2, now+now/2)+least/4+beside))
 }
 
 // besides are the parts of the memory that the limit counts, but that are not garbage collected.

@@ -6,16 +6,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/a2a"
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/outbox"
 	"github.com/deskhand/deskhand/runtime/people"
 	"github.com/deskhand/deskhand/runtime/rota"
 	"github.com/deskhand/deskhand/runtime/routing"
 	"github.com/deskhand/deskhand/runtime/rules"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/webpush"
 )
 
 // Register returns the people of this installation's store.
@@ -38,9 +41,37 @@ func (a *App) sendsMail() bool {
 	return err == nil && n.Mail != nil
 }
 
-// ForgetCredentials deletes the upstream credentials of a person.
-func (a *App) ForgetCredentials(ctx context.Context, tx *store.Tx, name string) error {
-	return gateway.Forget(ctx, tx, name)
+// Forget deletes what serves only a person who is removed: the credentials for upstreams, the
+// browsers to notify, and links in mails.
+func (a *App) Forget(ctx context.Context, tx *store.Tx, name string) error {
+	for _, forget := range []func(context.Context, *store.Tx, string) error{gateway.Forget, webpush.Forget, outbox.EndLinks} {
+		if err := forget(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndBrowsers deletes the browsers to notify of a person who is signed out in all of them.
+func (a *App) EndBrowsers(ctx context.Context, tx *store.Tx, name string) error {
+	return webpush.Forget(ctx, tx, name)
+}
+
+// Retire returns the function that gives up a name which another person gets: what is kept of
+// its former person is kept under a name that nobody can have.
+func (a *App) Retire(ctx context.Context) (func(ctx context.Context, tx *store.Tx, name, former string) error, error) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *store.Tx, name, former string) error {
+		for _, retire := range []func(context.Context, *store.Tx, string, string) error{tasks.Retire, a2a.Retire, hub.Retire} {
+			if err := retire(ctx, tx, name, former); err != nil {
+				return err
+			}
+		}
+		return a.Forget(ctx, tx, name)
+	}, nil
 }
 
 // members implements [elicit.Options.People].

@@ -11,8 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/netguard"
+	"github.com/deskhand/deskhand/runtime/people"
+	"github.com/deskhand/deskhand/runtime/signin"
 	"github.com/deskhand/deskhand/runtime/surface/notify"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/waittest"
@@ -105,6 +109,58 @@ func TestASessionThatEndsIsNotPushedTo(t *testing.T) {
 }
 
 // The runner of this attempt ends at once, so the attempt fails.
+// A person who is signed out in all browsers, by the owner or because no group of the person
+// allows anything any more, has none that is pushed to; nor has one who is removed.
+func TestBrowsersOfAPersonWhoIsSignedOutAreNotPushedTo(t *testing.T) {
+	a := Open(house(t))
+	defer a.Close()
+	service := webpushtest.New(t)
+	all, err := a.subscriptions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.Register(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := &SignIn{}
+	settings.Groups = map[string]signin.Grant{"dev": {Grant: people.Grant{Scopes: people.Standard}}}
+	arrive := func(groups ...string) error {
+		_, _, err := a.arrive(t.Context(), settings, signin.Identity{Issuer: "https://id.example", Subject: "7", Name: "ada", Groups: groups})
+		return err
+	}
+	if err := arrive("dev"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Add(t.Context(), "bob", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		end  func() error
+		code string
+	}{
+		{"signed out", func() error { return r.SignOut(t.Context(), "Ada", a.EndBrowsers) }, ""},
+		{"without a group", func() error { return arrive() }, people.NotAllowed},
+		{"removed", func() error { return r.Remove(t.Context(), "Ada", a.Forget) }, ""},
+	} {
+		for _, name := range []string{"ada", "bob"} {
+			var one webpush.Subscription
+			one.Endpoint, one.Keys.P256DH, one.Keys.Auth = service.Endpoint+"/"+name, service.Key, service.Auth
+			if err := all.Put(access.With(t.Context(), access.Caller{Name: name}), one, "session of "+name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := c.end()
+		if f := fault.Of(err); f == nil && err != nil || f != nil && f.Code != c.code {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if left, err := all.All(t.Context()); err != nil || len(left) != 1 || left[0].Person != "bob" {
+			t.Errorf("%s: the browsers are %+v, %v; want bob's", c.what, left, err)
+		}
+	}
+}
+
 func TestTheEndOfAnAttemptIsPushed(t *testing.T) {
 	a := Open(house(t))
 	defer a.Close()

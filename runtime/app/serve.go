@@ -92,7 +92,11 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 		return err
 	}
 	if o.Alone {
-		s.background.Go(func() { boundGarbage(ctx) })
+		least := uint64(leastMemory)
+		if s.lib.libraries.Load() != nil {
+			least = leastMemoryOfShelf
+		}
+		s.background.Go(func() { boundGarbage(ctx, least) })
 	}
 	if o.Addr != "" {
 		return s.serveHTTP(ctx)
@@ -214,14 +218,21 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 		}
 		d.Start(upstreamPatience)
 	}
-	run := func(context.Context) {}
-	if s.Watch.Dir != "" {
-		if run, err = s.watch(); err != nil {
+	var runs []func(context.Context)
+	if s.Watch.Libraries {
+		if runs, err = s.watchLibraries(); err != nil {
 			return nil, err
 		}
 	}
+	if s.Watch.Dir != "" {
+		run, err := s.watch()
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
 	if !s.has("docs") {
-		s.background.Go(func() { run(ctx) })
+		s.inBackground(ctx, runs)
 		return stdin, s.lib.serve(s.options)
 	}
 	if s.lib.later == nil {
@@ -233,9 +244,15 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 	if s.Watch.Dir == "" && s.lib.opened == (folderState{}) && s.lib.libraries.Load() == nil {
 		s.log.Warn("serving without docs for now", "reason", s.lib.missing(), "hint", fault.Of(s.lib.missing()).Hint)
 	}
-	s.background.Go(func() { run(ctx) })
+	s.inBackground(ctx, runs)
 	s.background.Go(func() { s.lib.follow(ctx) })
 	return stdin, nil
+}
+
+func (s *server) inBackground(ctx context.Context, runs []func(context.Context)) {
+	for _, run := range runs {
+		s.background.Go(func() { run(ctx) })
+	}
 }
 
 // watch returns a function that builds the index immediately and whenever the folder

@@ -46,6 +46,7 @@ func (s *server) serveHTTP(ctx context.Context) error {
 	}
 	o.Ready = s.ready
 	o.OnListen = func(at net.Addr) { h.listening(ctx, &o, at) }
+	o.Public = s.config.PublicURL
 	if at, err := url.Parse(s.config.PublicURL); err == nil && at.Scheme == "https" && o.Shell != nil {
 		o.Shell.TLSHost = at.Hostname()
 	}

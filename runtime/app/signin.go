@@ -52,7 +52,7 @@ func (a *App) arrive(ctx context.Context, settings *SignIn, who signin.Identity)
 	if err != nil {
 		return "", 0, err
 	}
-	return r.Arrive(ctx, arrival)
+	return r.Arrive(ctx, arrival, a.EndBrowsers)
 }
 
 // projectIDs returns the IDs of projects. Names of projects that do not exist yet count from

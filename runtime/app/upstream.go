@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	callroom "github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -41,14 +42,21 @@ type upstreamDoor struct {
 	// are called with a person's credential. personal holds their options.
 	persons  sync.Mutex
 	closed   bool
-	people   map[string]*gateway.Gateway
+	people   map[string]*personal
 	personal gateway.Options
+	relist   func() // tells clients that a person's tools have changed; nil until they are served
 
 	mu    sync.Mutex
 	base  string // the pages' base URL; empty while they are not served
 	own   bool   // this process has no other HTTP server
 	stop  func()
 	ended sync.WaitGroup
+}
+
+// personal is the gateway of a person with a name.
+type personal struct {
+	*gateway.Gateway
+	settled chan struct{} // closed when its lists are known, or after upstreamPatience
 }
 
 // door creates the gateway without connecting to any upstream. It returns nil if no
@@ -82,7 +90,7 @@ func (a *App) door(in elicit.Context, own bool, person string, changed func(), l
 	if d.Gateway, err = gateway.New(o); err != nil {
 		return nil, err
 	}
-	o.Upstreams, o.Many, o.Changed, o.Disclosure = personalOf(c.All), "", nil, gateway.DiscloseAll
+	o.Upstreams, o.Many, o.Changed, o.Disclosure = personalOf(c.All), "", d.personalChanged, gateway.DiscloseAll
 	d.personal = o
 	return d, nil
 }
@@ -132,13 +140,21 @@ func personalOf(all []gateway.Upstream) (personal []gateway.Upstream) {
 // of returns the gateway of a person with a name, and creates it on first use. Nothing of
 // it is shared with another person's: neither credentials nor connections.
 func (d *upstreamDoor) of(person string) (*gateway.Gateway, error) {
+	p, err := d.personOf(person)
+	if err != nil {
+		return nil, err
+	}
+	return p.Gateway, nil
+}
+
+func (d *upstreamDoor) personOf(person string) (*personal, error) {
 	d.persons.Lock()
 	defer d.persons.Unlock()
 	if d.closed {
 		return nil, elicit.ErrClosed
 	}
-	if g := d.people[person]; g != nil {
-		return g, nil
+	if p := d.people[person]; p != nil {
+		return p, nil
 	}
 	o := d.personal
 	o.Principal = person
@@ -147,23 +163,61 @@ func (d *upstreamDoor) of(person string) (*gateway.Gateway, error) {
 		return nil, err
 	}
 	if d.people == nil {
-		d.people = map[string]*gateway.Gateway{}
+		d.people = map[string]*personal{}
 	}
-	d.people[person] = g
+	p := &personal{g, make(chan struct{})}
+	d.people[person] = p
 	g.Start(0)
-	return g, nil
+	d.ended.Go(func() {
+		defer close(p.settled)
+		g.Settle(upstreamPatience)
+	})
+	return p, nil
 }
 
-// met passes a client's capabilities to the upstreams before the client gets a list.
+// toolsOf implements [contract.Catalog.ToolsOf]: the tools that a person's own credentials
+// give. If the model searches for tools, it finds these too, and none are listed.
+func (d *upstreamDoor) toolsOf(ctx context.Context, person string) []contract.Tool {
+	if len(d.personal.Upstreams) == 0 || d.Searches() {
+		return nil
+	}
+	p, err := d.personOf(person)
+	if err != nil {
+		return nil // the server is closing
+	}
+	select {
+	case <-p.settled:
+	case <-ctx.Done():
+	}
+	return d.callable(p.Tools())
+}
+
+// personalChanged is called when the tools of a person have changed.
+func (d *upstreamDoor) personalChanged() {
+	if d.relist != nil {
+		d.relist()
+	}
+}
+
+// met passes a client's capabilities to the upstreams before the client gets a list, and waits
+// for the tools of its person.
 func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
 	d.Met(ctx, l, upstreamPatience)
+	if name := access.Of(ctx).Name; name != "" {
+		d.toolsOf(ctx, name)
+	}
 }
 
 // Tools returns the gateway's tools. Their calls can outlive their requests.
 func (d *upstreamDoor) Tools() []contract.Tool {
-	tools := d.Gateway.Tools()
+	return d.callable(d.Gateway.Tools())
+}
+
+// callable lets calls of tools outlive their requests, and opens the tools to who may ask.
+func (d *upstreamDoor) callable(tools []contract.Tool) []contract.Tool {
 	for i := range tools {
 		tools[i] = d.calls.Later(tools[i])
+		tools[i].Scope = access.Ask
 	}
 	return tools
 }

@@ -22,7 +22,9 @@ import (
 
 // watcher builds an index from a folder whenever something in the folder changes.
 type watcher struct {
-	options  indexer.Options
+	options indexer.Options
+	// make builds the index into options.Out.
+	make     func(context.Context) (indexer.Report, error)
 	events   *fsnotify.Watcher
 	log      *slog.Logger
 	failed   string            // the last failure logged, so it is logged only once
@@ -66,7 +68,9 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", dir, err)
 	}
-	return &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log, built: make(chan struct{})}, nil
+	w := &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log, built: make(chan struct{})}
+	w.make = func(ctx context.Context) (indexer.Report, error) { return indexer.Build(ctx, w.options) }
+	return w, nil
 }
 
 // run builds the index, and rebuilds it on every change until ctx ends. It closes

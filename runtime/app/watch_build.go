@@ -31,7 +31,7 @@ func (w *watcher) build(ctx context.Context) error {
 func (w *watcher) inTurn(ctx context.Context) (indexer.Report, error) {
 	last := time.Now().Add(lockWait)
 	for pause := settle; ; pause = min(2*pause, 5*time.Second) {
-		report, err := indexer.Build(ctx, w.options)
+		report, err := w.make(ctx)
 		if !locked(err) || time.Now().After(last) {
 			return report, err
 		}

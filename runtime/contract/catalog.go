@@ -15,6 +15,9 @@ type Catalog struct {
 	// Elsewhere holds everything that other servers publish besides tools; nil if
 	// there is nothing.
 	Elsewhere *Elsewhere
+	// ToolsOf returns the tools that were listed with the credential of a person with a
+	// name. It may wait for them the first time. It is nil if there are none.
+	ToolsOf func(ctx context.Context, person string) []Tool
 	// Instructions tells the model how to use the tools together. It may be empty.
 	Instructions string
 }

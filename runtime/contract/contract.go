@@ -41,6 +41,9 @@ type Tool struct {
 	// Unannounced reports that clients are not notified when the tool is added or
 	// removed. They find it by listing the tools.
 	Unannounced bool
+	// Personal reports that the tool was listed with one person's credential. Callers with
+	// names see those of [Catalog.ToolsOf] instead.
+	Personal bool
 	// Published is the tool in the form in which another server publishes it, an
 	// MCP Tool in JSON. Members that the fields above do not cover, such as
 	// annotations and icons, are published unchanged. It is nil for our own

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/deskhand/deskhand/runtime/access"
@@ -69,12 +68,13 @@ func (h *Hub) lookUp(ctx context.Context, id string) (stored, error) {
 		return s, nil
 	}
 	var data []byte
-	if err := h.db.ReadRow(ctx, "SELECT data FROM requests WHERE id = ?", []any{id}, &data); err != nil {
+	var person string
+	if err := h.db.ReadRow(ctx, "SELECT data, person FROM requests WHERE id = ?", []any{id}, &data, &person); err != nil {
 		return stored{}, err
 	}
-	var r Request
-	if err := json.Unmarshal(data, &r); err != nil {
-		return stored{}, fmt.Errorf("decode request: %w", err)
+	r, err := decodeRequest(data, person)
+	if err != nil {
+		return stored{}, err
 	}
 	s := stored{&r, rowDigest(data)}
 	h.recent.put(id, s)

@@ -49,6 +49,15 @@ func (r *Request) To() string {
 	return r.Audience.to()
 }
 
+// Rerouted says why the request is not with whom it was meant for, and whom is asked instead,
+// or "".
+func (r *Request) Rerouted() string {
+	if r.Routing == nil {
+		return ""
+	}
+	return r.Routing.Note
+}
+
 // Takes returns what happens to an open request's routing, for people, or "".
 func (r *Request) Takes(zone *time.Location) string {
 	s := r.Routing

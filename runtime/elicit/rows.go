@@ -34,7 +34,7 @@ func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error)
 
 // queryRequests reads the requests that the clauses select.
 func queryRequests(ctx context.Context, tx *store.Tx, clauses string, args ...any) ([]Request, error) {
-	rows, err := tx.Query(ctx, "SELECT data FROM requests "+clauses, args...)
+	rows, err := tx.Query(ctx, "SELECT data, person FROM requests "+clauses, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read requests: %w", err)
 	}
@@ -42,16 +42,32 @@ func queryRequests(ctx context.Context, tx *store.Tx, clauses string, args ...an
 	var requests []Request
 	for rows.Next() {
 		var data []byte
-		if err := rows.Scan(&data); err != nil {
+		var person string
+		if err := rows.Scan(&data, &person); err != nil {
 			return nil, fmt.Errorf("read request: %w", err)
 		}
-		var r Request
-		if err := json.Unmarshal(data, &r); err != nil {
-			return nil, fmt.Errorf("decode request: %w", err)
+		r, err := decodeRequest(data, person)
+		if err != nil {
+			return nil, err
 		}
 		requests = append(requests, r)
 	}
 	return requests, rows.Err()
+}
+
+// decodeRequest decodes a row. person is its column, which changes when the name is given to
+// another person: see [Hub.Retire].
+func decodeRequest(data []byte, person string) (r Request, err error) {
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("decode request: %w", err)
+	}
+	if was := r.Source.Person; was != person && was != "" {
+		if before, ok := strings.CutSuffix(r.Source.Owner, was); ok { // the caller's principal, which has the name
+			r.Source.Owner = before + person
+		}
+		r.Source.Person = person
+	}
+	return r, nil
 }
 
 // writeRequest replaces old with next. Either may be nil.

@@ -38,7 +38,7 @@ func (g *Gateway) callTool() contract.Tool {
 // callByName calls a tool by name. The effect is the same as calling the listed
 // tool. A refusal says what to change.
 func (g *Gateway) callByName(ctx context.Context, caller contract.Caller, name string, args json.RawMessage) (contract.Result, error) {
-	s, done, err := g.shelf()
+	s, done, err := g.shelf(ctx)
 	if err != nil {
 		return contract.Result{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -273,9 +272,6 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 		}
 		return contract.Result{}, u.unreachable(err)
 	}
-	if name := access.Of(ctx).Name; name != "" { // the owner's list is published, which may have other tools
-		return contract.Result{Text: []string{u.Title + " is connected for " + name + ". Only tools that this server lists can be called."}}, nil
-	}
 	text := u.Title + " is connected. Its tools are now listed:"
 	for _, t := range u.offer() {
 		text += "\n- " + t.Name
@@ -292,6 +288,11 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	if err != nil {
 		return
 	}
+	// The event may be late: a credential that is read before a request is opened can be the
+	// one that was dropped because it no longer works, so the request is looked up first.
+	u.asking.Lock()
+	id := u.pending
+	u.asking.Unlock()
 	c, err := v.credential(ctx, u.Name, u.principal())
 	if err != nil {
 		u.g.log.Warn("cannot read the changed credential", "upstream", u.Name, "error", err)
@@ -301,6 +302,9 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	if renewed {
 		return
 	}
+	if c == nil && u.Scope == UserScope {
+		u.forgotten(ctx, v)
+	}
 	u.mu.Lock()
 	live := u.live
 	u.mu.Unlock()
@@ -308,9 +312,6 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 		u.retire(live)
 	}
 	u.wake()
-	u.asking.Lock()
-	id := u.pending
-	u.asking.Unlock()
 	if c == nil || id == "" {
 		return
 	}
@@ -320,6 +321,20 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	}
 	if err != nil {
 		u.g.log.Warn("cannot end the request to connect", "upstream", u.Name, "request_id", id, "error", err)
+	}
+}
+
+// forgotten drops the list that was read with a credential of a person who was removed.
+func (u *upstream) forgotten(ctx context.Context, v *vault) {
+	if _, known, err := v.remembered(ctx, u.Name, u.principal()); err != nil || known {
+		return
+	}
+	u.mu.Lock()
+	was := u.known
+	u.offered, u.known = offered{}, false
+	u.mu.Unlock()
+	if was {
+		u.g.changed()
 	}
 }
 

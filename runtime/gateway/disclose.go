@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
@@ -75,14 +76,34 @@ type toolShelf struct {
 	checks map[string]*contract.Checker // by name, created when first needed; nil if deskhand cannot check the arguments
 }
 
-// shelf returns the shelf with the current tools. The shelf is created when it is
-// first needed after a change. When done, the caller must call the returned
-// function.
-func (g *Gateway) shelf() (*toolShelf, func(), error) {
+// shelf returns the shelf with the current tools of ctx's caller. The shelf is created when it
+// is first needed after a change. When done, the caller must call the returned
+// function. The shelf of a person with a name is that of the person's own gateway.
+func (g *Gateway) shelf(ctx context.Context) (*toolShelf, func(), error) {
+	person := access.Of(ctx).Name
+	if person == "" || person == g.options.Principal || g.options.For == nil {
+		return g.shelfOf(g.version.Load(), g.offered)
+	}
+	own, err := g.options.For(person)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []*upstream
+	for _, u := range g.upstreams {
+		if theirs := own.named(u.Name); u.Scope == UserScope && theirs != nil {
+			u = theirs
+		}
+		all = append(all, u)
+	}
+	return own.shelfOf(g.version.Load()+own.version.Load(), func() []offeredTool { return g.offeredBy(all) })
+}
+
+// shelfOf returns the shelf of a version of the lists, with the tools that offered returns.
+func (g *Gateway) shelfOf(version int64, offered func() []offeredTool) (*toolShelf, func(), error) {
 	g.shelving.Lock()
 	defer g.shelving.Unlock()
-	if version := g.version.Load(); g.current == nil || g.current.version != version {
-		next, err := g.newShelf(version)
+	if g.current == nil || g.current.version != version {
+		next, err := g.newShelf(version, offered())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -109,10 +130,10 @@ func (g *Gateway) dropShelf() {
 	})
 }
 
-func (g *Gateway) newShelf(version int64) (*toolShelf, error) {
+func (g *Gateway) newShelf(version int64, offered []offeredTool) (*toolShelf, error) {
 	s := &toolShelf{version: version, byName: map[string]offeredTool{}, checks: map[string]*contract.Checker{}}
 	var all []Described
-	for _, t := range g.offered() {
+	for _, t := range offered {
 		s.byName[t.Name] = t
 		d := Described{Name: t.Name, Upstream: t.from.Name, Tool: t.remote, Title: t.Title, Description: t.Description}
 		if t.remote == "" {

@@ -226,9 +226,9 @@ func TestShelfIsClosedWhenNobodyUsesIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, done, _ := g.shelf()
+		first, done, _ := g.shelf(t.Context())
 		g.version.Add(1)
-		second, doneToo, _ := g.shelf()
+		second, doneToo, _ := g.shelf(t.Context())
 		synctest.Wait()
 		if first == second || made[0].closed {
 			t.Errorf("after a change the shelf is new %v, and the finder in use closed %v", first != second, made[0].closed)

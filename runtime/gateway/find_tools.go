@@ -58,7 +58,7 @@ func listed(names []string) string {
 }
 
 func (g *Gateway) find(ctx context.Context, query, upstream string, limit int) (contract.Result, error) {
-	s, done, err := g.shelf()
+	s, done, err := g.shelf(ctx)
 	if err != nil {
 		return contract.Result{}, err
 	}

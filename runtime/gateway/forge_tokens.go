@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -34,12 +35,14 @@ func NewForgeTokens(db *store.DB, stateDir string, log *slog.Logger) *ForgeToken
 // localhost:3000. An upstream's name has no dot and no colon.
 func NamesForge(name string) bool { return strings.ContainsAny(name, ".:") }
 
-var forgeHost = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+var forgeHost = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+})
 
 // forgeAt returns a host in the form in which its token is stored. The error is a fault.
 func forgeAt(name string) (string, error) {
 	host := strings.TrimSuffix(strings.ToLower(name), ":443")
-	if !NamesForge(host) || !forgeHost.MatchString(host) {
+	if !NamesForge(host) || !forgeHost().MatchString(host) {
 		return "", fault.New("misuse", fmt.Sprintf("%q is not a forge's host", name), "pass its host and port, for example github.com or git.example.com:8443")
 	}
 	return host, nil

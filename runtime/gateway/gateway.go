@@ -143,6 +143,11 @@ func (g *Gateway) Start(patience time.Duration) {
 	if slices.ContainsFunc(g.upstreams, func(u *upstream) bool { return u.Scope != NoScope }) {
 		g.running.Go(func() { g.follow(g.ctx) })
 	}
+	g.Settle(patience)
+}
+
+// Settle waits as Start does, after Start.
+func (g *Gateway) Settle(patience time.Duration) {
 	over := time.After(patience)
 	for _, u := range g.upstreams {
 		select {
@@ -182,9 +187,19 @@ func (g *Gateway) Tools() []contract.Tool {
 
 // offered returns the tools of all upstreams, in configuration order. If two have
 // the same name, the first is kept.
-func (g *Gateway) offered() (all []offeredTool) {
+func (g *Gateway) offered() []offeredTool {
+	all := g.offeredBy(g.upstreams)
+	if g.searched(len(all)) {
+		for i := range all {
+			all[i].Tool = g.counted(all[i].Tool)
+		}
+	}
+	return all
+}
+
+func (g *Gateway) offeredBy(upstreams []*upstream) (all []offeredTool) {
 	taken := map[string]bool{}
-	for _, u := range g.upstreams {
+	for _, u := range upstreams {
 		for _, t := range u.offer() {
 			if taken[t.Name] {
 				g.log.Warn("skipped a tool because its name is taken: use another prefix for the upstream", "upstream", u.Name, "tool", t.Name)
@@ -194,13 +209,11 @@ func (g *Gateway) offered() (all []offeredTool) {
 			all = append(all, t)
 		}
 	}
-	if g.searched(len(all)) {
-		for i := range all {
-			all[i].Tool = g.counted(all[i].Tool)
-		}
-	}
 	return all
 }
+
+// Searches reports whether the model gets find_tools instead of the tools.
+func (g *Gateway) Searches() bool { return g.searched(len(g.offeredBy(g.upstreams))) }
 
 func (g *Gateway) changed() {
 	g.version.Add(1)

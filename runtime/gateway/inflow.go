@@ -129,7 +129,7 @@ func (in *inflow) notes(ctx context.Context, message jsonrpc.Message) {
 // its ID.
 const endBytes = 512
 
-var idMember = regexp.MustCompile(`"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")`)
+var idMember = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")`) })
 
 // idIn finds the ID of a message from its first and last bytes. The ID comes before
 // or after the result.
@@ -137,10 +137,10 @@ func idIn(head, tail []byte) []byte {
 	if i := bytes.Index(head, []byte(`"result"`)); i >= 0 {
 		head = head[:i]
 	}
-	if m := idMember.FindSubmatch(head); m != nil {
+	if m := idMember().FindSubmatch(head); m != nil {
 		return m[1]
 	}
-	if all := idMember.FindAllSubmatch(tail, -1); all != nil {
+	if all := idMember().FindAllSubmatch(tail, -1); all != nil {
 		return all[len(all)-1][1]
 	}
 	return nil

@@ -31,7 +31,7 @@ func (u *upstream) offer() (tools []offeredTool) {
 
 // tool returns one of the upstream's tools as agents see it.
 func (u *upstream) tool(r remote) contract.Tool {
-	t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: objectSchema(r.Input), Output: r.Output, Published: r.Published}
+	t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: objectSchema(r.Input), Output: r.Output, Published: r.Published, Personal: u.Scope == UserScope}
 	t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
 		result, err := u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args, asTask: r.OnlyTask})
 		return delivered(caller.Name, t.Output, result), err
@@ -81,7 +81,7 @@ func (u *upstream) connectTool() contract.Tool {
 		Name: u.named("connect"), Title: "Connect " + u.Title,
 		Description: fmt.Sprintf("Ask the user to connect their %s account. After that, its tools are listed and can be used. Call it before anything that needs %s.", u.Title, u.Title),
 		Input:       json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
-		Additive:    true, Idempotent: true,
+		Additive:    true, Idempotent: true, Personal: u.Scope == UserScope,
 	}
 	t.Call = func(ctx context.Context, caller contract.Caller, _ json.RawMessage) (contract.Result, error) {
 		u, err := u.of(ctx)

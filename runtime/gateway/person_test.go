@@ -100,26 +100,6 @@ func TestAnAgentUsesTheCredentialOfItsPerson(t *testing.T) {
 	}
 }
 
-// The tools of a person's own sign-in are not published, so the agent is not told that they are.
-func TestConnectingAPersonPromisesNoTools(t *testing.T) {
-	g := newGuard(t)
-	g.valid["key-of-bob"] = true
-	u := userScoped(g)
-	u.Auth = Auth{Kind: Key}
-	d := at(t, t.TempDir(), func(o *Options) { o.Principal = "bob" }, u)
-	if err := d.Connect(t.Context(), "linear", "key-of-bob"); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"": "linear_echo", "bob": "connected for bob"} {
-		ctx := access.With(t.Context(), access.Caller{Level: access.Agents, Name: name})
-		result, err := d.upstreams[0].connectTool().Call(ctx, contract.Caller{Name: "agent"}, json.RawMessage("{}"))
-		text := outcome{result, err}.text()
-		if !strings.Contains(text, want) || name != "" && strings.Contains(text, "linear_echo") {
-			t.Errorf("connecting for %q says %q, want %q", name, text, want)
-		}
-	}
-}
-
 // Another person may get the name of one who was removed.
 func TestCredentialsOfARemovedPersonAreForgotten(t *testing.T) {
 	d, _, persons := shared(t, nil)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -109,7 +110,7 @@ const (
 	Key    AuthKind = "header" // a key that the person pastes
 )
 
-var upstreamName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+var upstreamName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`) })
 
 // Check sets defaults and refuses invalid settings, with a fault with code
 // "bad_upstream". Checking a checked Upstream changes nothing.
@@ -117,7 +118,7 @@ func Check(u Upstream) (Upstream, error) {
 	bad := func(format string, args ...any) (Upstream, error) {
 		return u, fault.New("bad_upstream", fmt.Sprintf("upstream %q: ", u.Name)+fmt.Sprintf(format, args...), "fix it under upstreams in the configuration file")
 	}
-	if !upstreamName.MatchString(u.Name) {
+	if !upstreamName().MatchString(u.Name) {
 		return bad("a name consists of 1 to 32 characters from a-z, 0-9, _ and -")
 	}
 	if (len(u.Command) == 0) == (u.URL == "") {

@@ -348,23 +348,22 @@ func Forget(ctx context.Context, tx *store.Tx, principal string) error {
 }
 
 func forget(ctx context.Context, tx *store.Tx, principal string) error {
-	rows, err := tx.Query(ctx, "DELETE FROM credentials WHERE principal = ? RETURNING upstream", principal)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var upstream string
-		if err := rows.Scan(&upstream); err != nil {
+	for _, table := range []string{"credentials", "upstream_tools"} {
+		rows, err := tx.Query(ctx, "DELETE FROM "+table+" WHERE principal = ? RETURNING upstream", principal)
+		if err != nil {
 			return err
 		}
-		tx.Append(topic, upstream, []byte(eventChanged))
-	}
-	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	if _, err = tx.Exec(ctx, "DELETE FROM upstream_tools WHERE principal = ?", principal); err != nil {
-		return err
+		defer rows.Close()
+		for rows.Next() {
+			var upstream string
+			if err := rows.Scan(&upstream); err != nil {
+				return err
+			}
+			tx.Append(topic, upstream, []byte(eventChanged))
+		}
+		if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
 	}
 	return tx.Audit(store.Record{Action: "credential.removed", Detail: "all of " + principal})
 }

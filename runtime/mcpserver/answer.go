@@ -160,7 +160,7 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if name, ok := ctx.Value(calledKey{}).(string); ok {
 		req = renamed(req, name)
 	}
-	tool := s.current.Load().tools[req.Params.Name]
+	tool := s.current.Load().toolFor(ctx, req.Params.Name)
 	if tool == nil || tool.OnlyViews && !showsViews(req) { // or it was removed after the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
@@ -394,7 +394,7 @@ func (s *Server) shaped(ctx context.Context, req mcp.Request, result mcp.Result)
 		}
 		order := current.toolOrder
 		slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
-		r.Tools = s.openTools(ctx, s.toolsFor(req, r.Tools))
+		r.Tools = current.personal(ctx, s.openTools(ctx, s.toolsFor(req, r.Tools)), r.NextCursor == "")
 	case *mcp.ListResourcesResult:
 		r.Resources = s.openResources(ctx, s.resourcesFor(req, r.Resources))
 		return s.listedElsewhere(req, result)

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type published struct {
 	standIn      string      // a tool that the SDK knows; empty if there is none
 	elsewhere    *elsewhere
 	later        []*contract.Later // one per kind
+	toolsOf      func(ctx context.Context, person string) []contract.Tool
 	instructions string
 }
 
@@ -36,6 +38,7 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		resources:    make(map[string]*contract.Resource, len(c.Resources)),
 		toolOrder:    make(map[string]int, len(c.Tools)),
 		instructions: c.Instructions,
+		toolsOf:      c.ToolsOf,
 	}
 	for i, t := range c.Tools {
 		err := contract.Publishable(&t)

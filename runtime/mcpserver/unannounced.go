@@ -16,14 +16,14 @@ func (p *published) announced(name string) bool {
 	return t != nil && !t.Unannounced
 }
 
-// calledKey is the context key for the name of an unannounced tool that is being
+// calledKey is the context key for the name of an unannounced or a person's tool that is being
 // called. The SDK passes only the context to a handler.
 type calledKey struct{}
 
 // known returns the call in a form for which the SDK finds a handler.
 func (p *published) known(ctx context.Context, req *mcp.CallToolRequest) (context.Context, *mcp.CallToolRequest) {
 	name := req.Params.Name
-	if t := p.tools[name]; t == nil || !t.Unannounced || p.standIn == "" {
+	if t := p.toolFor(ctx, name); t == nil || p.announced(name) || p.standIn == "" {
 		return ctx, req
 	}
 	return context.WithValue(ctx, calledKey{}, name), renamed(req, p.standIn)

@@ -91,6 +91,14 @@ func (b *Box) Link(ctx context.Context, secret string) (l Link, err error) {
 	return l, nil
 }
 
+// EndLinks deletes a person's links, in a transaction of the store.
+func EndLinks(ctx context.Context, tx *store.Tx, person string) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM outbox_links WHERE person = ?", person); err != nil {
+		return fmt.Errorf("delete links: %w", err)
+	}
+	return nil
+}
+
 // Use records that a link was used.
 func (b *Box) Use(ctx context.Context, secret string) error {
 	return b.db.Update(ctx, func(tx *store.Tx) error {

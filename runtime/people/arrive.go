@@ -44,8 +44,8 @@ type Arrival struct {
 // Arrive records a sign-in. At the first one it adds the person; at each one it sets what the
 // groups allow. It returns what [Register.Session] needs. Fails with code [NotAllowed],
 // [Removed], [NameTaken] or [BadName]. Sessions and invitations of a person whose groups
-// allow nothing any more end.
-func (r *Register) Arrive(ctx context.Context, a Arrival) (name string, turn int64, err error) {
+// allow nothing any more end; it then calls also, as [Register.SignOut] does.
+func (r *Register) Arrive(ctx context.Context, a Arrival, also ...Also) (name string, turn int64, err error) {
 	var refusal error
 	ctx = access.With(ctx, access.Caller{How: access.ByOIDC, Address: access.Of(ctx).Address}) // in the audit log
 	err = r.db.Update(ctx, func(tx *store.Tx) error {
@@ -55,7 +55,7 @@ func (r *Register) Arrive(ctx context.Context, a Arrival) (name string, turn int
 		}
 		if p != nil && !ended && p.removed == 0 && a.Grant == nil {
 			refusal = notAllowed(p.Name)
-			return signOut(ctx, tx, p.Name)
+			return signOut(ctx, tx, p.Name, also)
 		}
 		if p, err = a.person(ctx, tx, p, ended); err != nil {
 			return err

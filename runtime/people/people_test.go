@@ -45,6 +45,47 @@ func added(t *testing.T, r *Register, name string) {
 	}
 }
 
+// Who gets the name of a removed person is another person. What others keep of the former one
+// goes to a name that nobody can have, in the same transaction.
+func TestANameIsRetiredWhenItIsUsedAgain(t *testing.T) {
+	each(t, func(t *testing.T, r *Register, _ *store.DB) {
+		added(t, r, "ada")
+		if _, _, err := r.CreateToken(t.Context(), "ada", []access.Scope{access.Ask}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Remove(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		refuse := errors.New("an agent still runs")
+		var retired [][2]string
+		again := func(fail error) error {
+			return r.Admit(t.Context(), Newcomer{Name: "Ada"}, func(_ context.Context, _ *store.Tx, name, former string) error {
+				retired = append(retired, [2]string{name, former})
+				return fail
+			})
+		}
+		if err := again(refuse); !errors.Is(err, refuse) {
+			t.Errorf("Admit = %v, want %v", err, refuse)
+		}
+		if _, err := r.Person(t.Context(), "ada"); code(err) != NoPerson {
+			t.Errorf("after a refusal, the person exists: %v", err)
+		}
+		if err := again(nil); err != nil {
+			t.Fatal(err)
+		}
+		former := "ada (removed " + time.Now().UTC().Format(time.DateOnly) + ")"
+		if want := [2]string{"ada", former}; len(retired) != 2 || retired[1] != want || CheckName(former) == nil {
+			t.Errorf("retired %q, want %q twice", retired, want)
+		}
+		if all, err := r.Tokens(t.Context()); err != nil || len(all) != 1 || all[0].For != former {
+			t.Errorf("the tokens are %+v, %v, want one of %s", all, err, former)
+		}
+		if err := r.Admit(t.Context(), Newcomer{Name: "eve"}, func(context.Context, *store.Tx, string, string) error { return refuse }); err != nil {
+			t.Errorf("a new name is retired: %v", err)
+		}
+	})
+}
+
 func TestNamesOfPeople(t *testing.T) {
 	for name, want := range map[string]string{
 		"ada": "", "Ada.Lovelace": "", "ada@example.com": "", "a_b-c": "", "7": "",

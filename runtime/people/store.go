@@ -89,14 +89,17 @@ type Newcomer struct {
 }
 
 // Add adds a person who is a member of no project. scopes may be nil for [Standard]. A
-// person who was removed can be added again; the old tokens, sessions, invitations,
-// identities and memberships stay ended. Fails with code [BadName] or [Exists].
+// person who was removed can be added again, and is then another person; the old tokens,
+// sessions, invitations, identities and memberships stay ended. Fails with code [BadName] or [Exists].
 func (r *Register) Add(ctx context.Context, name string, scopes []access.Scope) error {
 	return r.Admit(ctx, Newcomer{Name: name, Scopes: scopes})
 }
 
-// Admit adds a person, as Add does, and makes the person a member of projects.
-func (r *Register) Admit(ctx context.Context, n Newcomer) error {
+// Admit adds a person, as Add does, and makes the person a member of projects. If a person
+// who was removed had the name, it calls also in the same transaction, for what others keep
+// of that person, with that person's exact name and the name to keep it under: one that
+// nobody can have.
+func (r *Register) Admit(ctx context.Context, n Newcomer, also ...func(ctx context.Context, tx *store.Tx, name, former string) error) error {
 	if err := CheckName(n.Name); err != nil {
 		return err
 	}
@@ -106,7 +109,30 @@ func (r *Register) Admit(ctx context.Context, n Newcomer) error {
 	if err := checkMail(n.Mail); err != nil {
 		return err
 	}
-	return r.db.Update(ctx, func(tx *store.Tx) error { return admit(ctx, tx, n) })
+	return r.db.Update(ctx, func(tx *store.Tx) error {
+		old, err := find(ctx, tx, n.Name)
+		if err == nil && old != nil && old.removed != 0 {
+			former := old.former()
+			if _, err := tx.Exec(ctx, "UPDATE people_tokens SET person = ? WHERE person = ?", former, old.Name); err != nil {
+				return fmt.Errorf("retire the name of a person: %w", err)
+			}
+			for _, f := range also {
+				if err := f(ctx, tx, old.Name, former); err != nil {
+					return err
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return admit(ctx, tx, n)
+	})
+}
+
+// former returns the name of a removed person after another person has got it. No person can
+// have it: see [CheckName].
+func (p *row) former() string {
+	return p.Name + " (removed " + time.UnixMilli(p.removed).UTC().Format(time.DateOnly) + ")"
 }
 
 func checkRoles(roles []string) error {
@@ -275,7 +301,7 @@ func (r *Register) Here(ctx context.Context, name string) error {
 // Remove ends a person's sessions, tokens, invitations and identities, and hides the
 // name. The history keeps it. In the same transaction, it calls also with the person's exact
 // name, for what others keep of a person. Fails with code [NoPerson].
-func (r *Register) Remove(ctx context.Context, name string, also ...func(ctx context.Context, tx *store.Tx, name string) error) error {
+func (r *Register) Remove(ctx context.Context, name string, also ...Also) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
@@ -294,33 +320,47 @@ func (r *Register) Remove(ctx context.Context, name string, also ...func(ctx con
 		if err := errors.Join(endInvitations(ctx, tx, p.Name), vacate(ctx, tx, p.Name)); err != nil {
 			return err
 		}
-		for _, f := range also {
-			if err := f(ctx, tx, p.Name); err != nil {
-				return err
-			}
+		if err := callAll(ctx, tx, p.Name, also); err != nil {
+			return err
 		}
 		return tell(tx, p.Name, Event{Type: "removed"})
 	})
 }
 
-// SignOut ends a person's sessions and invitations. Tokens stay valid. Fails with code
-// [NoPerson].
-func (r *Register) SignOut(ctx context.Context, name string) error {
+// SignOut ends a person's sessions and invitations. Tokens stay valid. In the same
+// transaction, it calls also with the person's exact name, for what others keep of sessions.
+// Fails with code [NoPerson].
+func (r *Register) SignOut(ctx context.Context, name string, also ...Also) error {
 	return r.db.Update(ctx, func(tx *store.Tx) error {
 		p, err := must(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		return signOut(ctx, tx, p.Name)
+		return signOut(ctx, tx, p.Name, also)
 	})
 }
 
+// Also is a change that others make in the transaction of a change to a person.
+type Also = func(ctx context.Context, tx *store.Tx, name string) error
+
+func callAll(ctx context.Context, tx *store.Tx, name string, all []Also) error {
+	for _, f := range all {
+		if err := f(ctx, tx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // signOut also ends invitations: who holds one would otherwise sign in again.
-func signOut(ctx context.Context, tx *store.Tx, name string) error {
+func signOut(ctx context.Context, tx *store.Tx, name string, also []Also) error {
 	if _, err := tx.Exec(ctx, "UPDATE people SET turn = turn + 1 WHERE name = ?", name); err != nil {
 		return fmt.Errorf("sign out person: %w", err)
 	}
 	if err := endInvitations(ctx, tx, name); err != nil {
+		return err
+	}
+	if err := callAll(ctx, tx, name, also); err != nil {
 		return err
 	}
 	return tell(tx, name, Event{Type: "signedOut"})

@@ -112,6 +112,9 @@ func (f *Federation) Split(id string) (Library, string, error) {
 	case 1:
 		return having[0], id, nil
 	case 0:
+		if library, _, ok := strings.Cut(id, ":"); ok {
+			return Library{}, "", fault.New("chunk_not_found", f.Unknown(library), "")
+		}
 		return Library{}, "", fault.New("chunk_not_found", fmt.Sprintf("Chunk ID '%s' not found. Use search_docs to discover valid chunk IDs.", shorten(id)), "")
 	}
 	ids := make([]string, 0, 5)
@@ -188,14 +191,12 @@ func (f *Federation) Unknown(library string) string {
 // similar returns advice for an unknown library name: libraries with a similar
 // name, or how to list them all.
 func (f *Federation) similar(name string) string {
-	var ids []string
+	var ids, names []string
 	for _, l := range f.libraries {
-		if strings.Contains(strings.ToLower(l.ID), strings.ToLower(name)) || strings.Contains(strings.ToLower(name), strings.ToLower(l.Name)) || text.Edits(l.Name, name) <= 2 {
-			ids = append(ids, l.ID)
-		}
+		ids, names = append(ids, l.ID), append(names, l.Name)
 	}
-	if len(ids) == 0 {
+	if ids = text.Similar(name, ids, names); len(ids) == 0 {
 		return " Call list_docs to see the libraries."
 	}
-	return " Did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
+	return " Did you mean " + strings.Join(ids, ", ") + "?"
 }

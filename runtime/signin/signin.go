@@ -165,6 +165,9 @@ func (p *Provider) Finish(ctx context.Context, redirect string, f Flow, r Return
 	if err != nil {
 		return who, err
 	}
+	if r.Issuer == "" && namesItself(found) {
+		return who, refused("it does not say from which issuer it comes")
+	}
 	token, err := p.config(found, redirect).Exchange(p.with(ctx), r.Code, oauth2.VerifierOption(f.Verifier))
 	if err != nil {
 		return who, refused("the code was not accepted")
@@ -175,6 +178,15 @@ func (p *Provider) Finish(ctx context.Context, redirect string, f Flow, r Return
 		return who, refused("%v", err)
 	}
 	return p.identity(ctx, found, id, token, f)
+}
+
+// namesItself reports whether a provider announces that its answers name it (RFC 9207,
+// section 2.4). An answer without its name then comes from elsewhere.
+func namesItself(found *oidc.Provider) bool {
+	var metadata struct {
+		Names bool `json:"authorization_response_iss_parameter_supported"`
+	}
+	return found.Claims(&metadata) == nil && metadata.Names
 }
 
 // identity checks what the library leaves to its caller, and reads the claims.

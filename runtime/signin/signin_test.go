@@ -109,10 +109,12 @@ func TestWrongAnswersOfAProvider(t *testing.T) {
 		"another state":                {browser: func(_ *Flow, r *Returned) { r.State += "x" }},
 		"no state on either side":      {browser: func(f *Flow, r *Returned) { f.State, r.State = "", "" }},
 		"another issuer in the answer": {browser: func(_ *Flow, r *Returned) { r.Issuer = "https://issuer.example" }},
-		"no code":                      {browser: func(_ *Flow, r *Returned) { r.Code = "" }},
-		"another code":                 {browser: func(_ *Flow, r *Returned) { r.Code += "x" }},
-		"an error":                     {browser: func(_ *Flow, r *Returned) { r.Error = "access_denied" }},
-		"another verifier":             {browser: func(f *Flow, _ *Returned) { f.Verifier += "x" }},
+		"no issuer in the answer of a provider that names itself": {
+			provider: func(p *signintest.Provider) { p.NamesItself = true }, browser: func(_ *Flow, r *Returned) { r.Issuer = "" }},
+		"no code":          {browser: func(_ *Flow, r *Returned) { r.Code = "" }},
+		"another code":     {browser: func(_ *Flow, r *Returned) { r.Code += "x" }},
+		"an error":         {browser: func(_ *Flow, r *Returned) { r.Error = "access_denied" }},
+		"another verifier": {browser: func(f *Flow, _ *Returned) { f.Verifier += "x" }},
 	} {
 		t.Run(what, func(t *testing.T) {
 			p := signintest.New(t)

@@ -34,7 +34,7 @@ func (m *Manager) Logs(ctx context.Context, q LogQuery) (page LogPage, err error
 		return page, err
 	}
 	found, err := logs.Tail(ctx, m.db, p.ID, logs.Channel(q.Channel),
-		logs.Query{Limit: q.Limit, Before: q.Before, After: q.After, AfterRevision: q.AfterRevision}, q.Wait)
+		logs.Query{Limit: q.Limit, MaxBytes: q.MaxBytes, Before: q.Before, After: q.After, AfterRevision: q.AfterRevision}, q.Wait)
 	if err != nil {
 		return LogPage{}, err
 	}

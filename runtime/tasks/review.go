@@ -50,7 +50,7 @@ func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err erro
 	if err != nil {
 		return r, err
 	}
-	seen, err := m.viewed(ctx, c.ID)
+	seen, err := m.Viewed(ctx, c.ID)
 	if err != nil {
 		return r, err
 	}
@@ -115,7 +115,9 @@ func (m *Manager) compared(ctx context.Context, q ReviewQuery) (c checkout, tree
 	return c, c.tree.Against(commits), nil
 }
 
-func (m *Manager) viewed(ctx context.Context, attemptID string) (seen map[string]string, err error) {
+// Viewed returns the files that people have viewed, with the mark of the content that
+// they saw.
+func (m *Manager) Viewed(ctx context.Context, attemptID string) (seen map[string]string, err error) {
 	seen = map[string]string{}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		rows, err := all(ctx, tx, func(row scanner) (one [2]string, err error) { return one, row.Scan(&one[0], &one[1]) },
@@ -150,6 +152,7 @@ type Comment struct {
 	Old           bool   // the lines are those of the old file
 	First, Last   int    // lines, counted from 1, inclusive; 0 means the whole file
 	Quote         string // the lines' text when the comment was written
+	Opposite      string // digest of the new lines that replaced old ones when the comment was written; empty if unknown
 	Body          string
 	Rev           int64     // incremented by each change; 0 for a new comment
 	Sent          time.Time // zero for a draft
@@ -171,12 +174,12 @@ func (m *Manager) Comments(ctx context.Context, attemptID string) (found []Comme
 	return found, nil
 }
 
-const commentColumns = "id, attempt_id, path, old_side, first_line, last_line, quote, body, rev, sent_at, created_at"
+const commentColumns = "id, attempt_id, path, old_side, first_line, last_line, quote, opposite, body, rev, sent_at, created_at"
 
 func scanComment(row scanner) (c Comment, err error) {
 	var old int
 	var sent, created int64
-	err = row.Scan(&c.ID, &c.AttemptID, &c.Path, &old, &c.First, &c.Last, &c.Quote, &c.Body, &c.Rev, &sent, &created)
+	err = row.Scan(&c.ID, &c.AttemptID, &c.Path, &old, &c.First, &c.Last, &c.Quote, &c.Opposite, &c.Body, &c.Rev, &sent, &created)
 	c.Old, c.Created = old == 1, at(created)
 	if sent != 0 {
 		c.Sent = at(sent)
@@ -186,6 +189,9 @@ func scanComment(row scanner) (c Comment, err error) {
 
 // maxComment is the maximum length of a comment in bytes. A longer quote is truncated.
 const maxComment = 32 << 10
+
+// maxOpposite is the maximum length of a comment's Opposite in bytes.
+const maxOpposite = 64
 
 // PutComment stores a draft. If the ID is new or empty, PutComment creates the
 // draft; otherwise it replaces the draft's body. If c.Rev is not 0, it is the
@@ -203,6 +209,7 @@ func (m *Manager) PutComment(ctx context.Context, c Comment) (now Comment, err e
 		return now, err
 	}
 	c.Quote = strings.ToValidUTF8(c.Quote[:min(len(c.Quote), maxComment)], "")
+	c.Opposite = strings.ToValidUTF8(c.Opposite[:min(len(c.Opposite), maxOpposite)], "")
 	err = m.reviewing(ctx, c.AttemptID, func(tx *store.Tx) error {
 		before, err := all(ctx, tx, scanComment, "SELECT "+commentColumns+" FROM comments WHERE id = ? AND attempt_id = ?", c.ID, c.AttemptID)
 		if err != nil {
@@ -211,8 +218,8 @@ func (m *Manager) PutComment(ctx context.Context, c Comment) (now Comment, err e
 		if len(before) == 0 {
 			c.Rev, c.Created, now = 1, tx.Now, c
 			now.Rev, now.Created = 1, tx.Now
-			_, err = tx.Exec(ctx, "INSERT INTO comments ("+commentColumns+", updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?)",
-				c.ID, c.AttemptID, c.Path, flag(c.Old), c.First, c.Last, c.Quote, c.Body, millis(tx.Now), millis(tx.Now))
+			_, err = tx.Exec(ctx, "INSERT INTO comments ("+commentColumns+", updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?)",
+				c.ID, c.AttemptID, c.Path, flag(c.Old), c.First, c.Last, c.Quote, c.Opposite, c.Body, millis(tx.Now), millis(tx.Now))
 			return err
 		}
 		now = before[0]

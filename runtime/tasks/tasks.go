@@ -435,9 +435,12 @@ type LogQuery struct {
 	Channel   Channel // empty means Normalized
 	// Limit is the maximum number of entries. 0 means 20, or 200 in the raw
 	// channel; the maximum is 1,000.
-	Limit  int
-	Before *int64 // selects the newest entries that are older than this index
-	After  *int64 // selects the oldest entries that are newer than this index
+	Limit int
+	// MaxBytes limits the total size of the entries. 0 means 1 MiB. At least one entry
+	// is returned.
+	MaxBytes int64
+	Before   *int64 // selects the newest entries that are older than this index
+	After    *int64 // selects the oldest entries that are newer than this index
 	// AfterRevision selects the oldest entries that were added or changed after
 	// that revision.
 	AfterRevision *int64

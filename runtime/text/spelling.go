@@ -1,7 +1,9 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +33,48 @@ func Nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+const (
+	// maxSimilar is the maximum number of IDs that Similar returns.
+	maxSimilar = 5
+	// maxSimilarBytes is the maximum length of a word that Similar compares. Longer ones are
+	// no misspelled names, and would take long.
+	maxSimilarBytes = 256
+)
+
+// Similar returns the IDs that word may be meant to be, nearest first, at most five. An ID is
+// NAME or NAME@VERSION, and names has their names. An ID is similar if it or its name is part of word, has
+// word as a part, or differs from word in at most two edits. Case is ignored.
+func Similar(word string, ids, names []string) []string {
+	type near struct {
+		id    string
+		edits int
+	}
+	if len(word) > maxSimilarBytes {
+		return nil
+	}
+	var found []near
+	word = strings.ToLower(word)
+	name := word[:cmp.Or(max(0, strings.LastIndexByte(word, '@')), len(word))]
+	for i, id := range ids {
+		least := -1
+		for form, word := range map[string]string{strings.ToLower(names[i]): name, strings.ToLower(id): word} {
+			n := Edits(form, word)
+			if (n <= 2 || strings.Contains(form, word) || strings.Contains(word, form)) && (least < 0 || n < least) {
+				least = n
+			}
+		}
+		if least >= 0 {
+			found = append(found, near{id, least})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return a.edits - b.edits })
+	var nearest []string
+	for _, f := range found[:min(len(found), maxSimilar)] {
+		nearest = append(nearest, f.id)
+	}
+	return nearest
 }
 
 // Edits returns the number of bytes that must be added, removed, changed or

@@ -1,6 +1,9 @@
 package text
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	known := []string{"index", "log_level", "max_answer_bytes", "name", "tools"}
@@ -18,6 +21,27 @@ func TestNearest(t *testing.T) {
 	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"same", "same", 0}, {"ask", "aks", 1}, {"index", "idnex", 1}, {"ca", "abc", 3}} {
 		if got := Edits(c.a, c.b); got != c.want {
 			t.Errorf("Edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestSimilarNamesTheNearestFirst(t *testing.T) {
+	var ids, names []string
+	for _, id := range []string{"widget-1@1.0", "widget-10@1.10", "widget-12@1.12", "widget-7@2", "github.com/BurntSushi/toml@1.2", "next@15", "next@16"} {
+		name, _, _ := strings.Cut(id, "@")
+		ids, names = append(ids, id), append(names, name)
+	}
+	for word, want := range map[string]string{
+		"wigdet-12":              "widget-12@1.12 widget-1@1.0 widget-10@1.10",
+		"WIDGET-12":              "widget-12@1.12 widget-1@1.0 widget-10@1.10 widget-7@2",
+		"widget-12@2.0":          "widget-12@1.12 widget-1@1.0 widget-10@1.10 widget-7@2",
+		"toml":                   "github.com/BurntSushi/toml@1.2",
+		"next@17":                "next@15 next@16",
+		"react":                  "",
+		strings.Repeat("x", 300): "",
+	} {
+		if got := strings.Join(Similar(word, ids, names), " "); got != want {
+			t.Errorf("Similar(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -62,6 +62,10 @@ type Options struct {
 	// of a host.
 	Base *url.URL
 
+	// Public is the address at which other devices reach the pages. If it is empty, it
+	// is the request's.
+	Public string
+
 	// Mounts holds the handlers by path: "/mcp" matches only that path, "/inbox/"
 	// everything below it. Handlers check methods themselves.
 	Mounts map[string]http.Handler
@@ -249,6 +253,9 @@ func (s *Server) mounted() map[string]http.Handler {
 	if s.opts.Shell != nil {
 		all[page.StaticPath], all[loginPath], all["POST "+logoutPath] = s.opts.Shell.Static(), s.login(), s.logout()
 	}
+	if s.opts.Shell != nil {
+		all["GET "+phonePath] = s.phone()
+	}
 	if s.opts.Shell != nil && s.opts.Directory != nil {
 		all[joinPath] = s.join()
 	}
@@ -277,6 +284,7 @@ var Own = map[string]access.Rule{
 	"GET " + oidcPath: {}, "GET " + callbackPath: {},
 	"/metrics":           {Level: access.Agents, Scope: access.Admin},
 	"POST " + logoutPath: {Level: access.People}, // whoever is signed in
+	"GET " + phonePath:   {Level: access.People},
 }
 
 // ruleOf returns what a route requires.

@@ -61,6 +61,14 @@ func (s Subscriptions) DropSession(ctx context.Context, session string) error {
 	return s.drop(ctx, "session", session)
 }
 
+// Forget removes a person's browsers, in a transaction of the store.
+func Forget(ctx context.Context, tx *store.Tx, person string) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM push_subscriptions WHERE person = ?", person); err != nil {
+		return fmt.Errorf("delete subscriptions: %w", err)
+	}
+	return nil
+}
+
 // DropAll removes all browsers.
 func (s Subscriptions) DropAll(ctx context.Context) error { return s.drop(ctx, "1", 1) }
 

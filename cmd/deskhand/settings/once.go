@@ -22,16 +22,16 @@ var errTwice = errors.New("given twice")
 
 // Set implements [pflag.Value].
 func (o *once) Set(text string) error {
-	if o.given && !completing() {
+	if o.given && !Completing() {
 		return errTwice
 	}
 	o.given = true
 	return o.Value.Set(text)
 }
 
-// completing reports whether this process completes a command line for a shell. For that,
+// Completing reports whether this process completes a command line for a shell. For that,
 // all flags are parsed twice.
-func completing() bool {
+func Completing() bool {
 	return len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__complete")
 }
 

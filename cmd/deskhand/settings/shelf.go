@@ -171,22 +171,32 @@ func (s *Settings) Libraries() (wanted []shelf.Wanted, dir string, err error) {
 		return nil, "", fault.Misuse("there are no libraries in the configuration", "list them in deskhand.yaml, for example as libraries: [{name: cobra, source: 'https://github.com/spf13/cobra.git#v1.9.1'}]")
 	}
 	dir = s.projectDir()
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("find the project: %w", err)
+	}
 	for i, w := range wanted {
 		at, _, _ := strings.Cut(w.Source, "#")
 		if strings.Contains(at, "://") {
 			continue
 		}
-		if filepath.IsLocal(at) {
-			if _, err := os.Stat(filepath.Join(dir, at)); err == nil {
-				wanted[i].At = filepath.Join(dir, w.Source)
-			}
+		local := filepath.IsLocal(at)
+		file := at
+		if local {
+			file = filepath.Join(dir, at)
+		}
+		if _, err := os.Stat(file); err != nil {
 			continue
 		}
 		// The list may come from an untrusted person, so it may read only files
-		// within the project.
-		if _, err := os.Stat(at); err == nil {
-			return nil, "", fault.Misuse(fmt.Sprintf("the source '%s' is outside the project", w.Source), "use a folder inside the project, or add the library yourself: deskhand add "+w.Source)
+		// within the project, also through links.
+		if !local || leadsOut(real, file) || leadsOut(real, filepath.Join(file, filepath.FromSlash(w.Path))) {
+			return nil, "", fault.Misuse(fmt.Sprintf("the source '%s' is outside the project", filepath.Join(w.Source, w.Path)), "use a folder inside the project, or add the library yourself: deskhand add "+w.Source)
 		}
+		wanted[i].At = filepath.Join(dir, w.Source)
 	}
 	return wanted, dir, nil
 }

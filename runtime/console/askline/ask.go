@@ -190,9 +190,17 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 // id prints the ID of an opened question.
 func (q *quest) id(r elicit.Request, err error) error {
 	if err == nil {
+		q.place.rerouted(r)
 		_, err = fmt.Fprintln(q.Stdout, r.ID)
 	}
 	return err
+}
+
+// rerouted says whom a new question is for if not for whom it was meant.
+func (p Place) rerouted(r elicit.Request) {
+	if why := r.Rerouted(); why != "" {
+		p.Tell(why)
+	}
 }
 
 // ask puts a question to a person and waits until the question ends.
@@ -227,6 +235,7 @@ func (q *quest) askThrough(ctx context.Context, r elicit.Request, assumed map[st
 	ways := askdoor.Ways{NoInbox: q.way.NoInbox, Patient: q.way.Unreachable == "wait", Detach: detach, Assumed: assumed}
 	asked, err := q.place.Attempt.Ask(ctx, r, ways, func(r elicit.Request) {
 		if !detach {
+			q.place.rerouted(r)
 			q.Tell("asked as " + r.ID + "; a person answers it in \"deskhand inbox\"")
 		}
 	})
@@ -257,6 +266,7 @@ func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	if link := a.Link(ctx, h, "/inbox/"+r.ID); link != "" {
 		where += " or " + link
 	}
+	a.rerouted(r)
 	a.Tell("asked as " + r.ID + "; answer it in " + where)
 	<-ctx.Done()
 }

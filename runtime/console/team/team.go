@@ -27,9 +27,13 @@ type Installation interface {
 	// InviteLink returns the address at which a browser uses an invitation, and whether
 	// only this machine reaches it.
 	InviteLink(ctx context.Context, secret string) (link string, here bool, err error)
-	// ForgetCredentials deletes the upstream credentials of a person who is removed:
-	// another person may get the name later.
-	ForgetCredentials(ctx context.Context, tx *store.Tx, name string) error
+	// Forget deletes what serves only a person who is removed.
+	Forget(ctx context.Context, tx *store.Tx, name string) error
+	// EndBrowsers deletes the browsers to notify of a person who is signed out.
+	EndBrowsers(ctx context.Context, tx *store.Tx, name string) error
+	// Retire returns the function for [people.Register.Admit] that gives up the name of a
+	// person who was removed.
+	Retire(context.Context) (func(ctx context.Context, tx *store.Tx, name, former string) error, error)
 	// Outbox returns the messages that are to be sent.
 	Outbox(context.Context) (*outbox.Box, error)
 	// ProjectID returns the ID of the project with a name.
@@ -106,7 +110,11 @@ func (c *Command) add(ctx context.Context, name string) error {
 	if n.Projects, err = c.projectIDs(ctx); err != nil {
 		return err
 	}
-	err = c.register.Admit(ctx, n)
+	retire, err := c.Of.Retire(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.register.Admit(ctx, n, retire)
 	if f := fault.Of(err); f != nil && f.Code == people.Exists && len(n.Projects) > 0 && c.scopes == "" && c.guest == nil && c.mail == nil && len(c.roles) == 0 {
 		if err := c.register.Join(ctx, name, n.Projects...); err != nil {
 			return err
@@ -182,7 +190,7 @@ func (c *Command) remove(ctx context.Context, name string) error {
 	if len(ids) > 0 {
 		return nil
 	}
-	if err := c.register.Remove(ctx, name, c.Of.ForgetCredentials); err != nil {
+	if err := c.register.Remove(ctx, name, c.Of.Forget); err != nil {
 		return err
 	}
 	c.Tell(name + " is removed: the person's sessions, tokens and invitations have ended, and the person's credentials for upstreams are deleted")
@@ -204,7 +212,7 @@ func (c *Command) orphans(ctx context.Context) error {
 
 // signOut ends a person's sessions.
 func (c *Command) signOut(ctx context.Context, name string) error {
-	if err := c.register.SignOut(ctx, name); err != nil {
+	if err := c.register.SignOut(ctx, name, c.Of.EndBrowsers); err != nil {
 		return err
 	}
 	c.Tell("all browsers of " + name + " are signed out, and unused invitations have ended")

@@ -36,6 +36,8 @@ type Provider struct {
 	Unsigned, Foreign bool
 	// Info are the claims that only the page about the user has.
 	Info map[string]any
+	// NamesItself announces that answers contain the issuer.
+	NamesItself bool
 	// KeyReads is how often the keys were read.
 	KeyReads int
 
@@ -82,7 +84,8 @@ func reply(w http.ResponseWriter, v any) {
 
 func (p *Provider) configuration(w http.ResponseWriter, _ *http.Request) {
 	reply(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"userinfo_endpoint": p.URL + "/userinfo", "id_token_signing_alg_values_supported": []string{"RS256", "none"}})
+		"userinfo_endpoint": p.URL + "/userinfo", "id_token_signing_alg_values_supported": []string{"RS256", "none"},
+		"authorization_response_iss_parameter_supported": p.NamesItself})
 }
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {

@@ -5,14 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/text"
 )
@@ -31,6 +35,12 @@ const (
 	// argument's schema in characters, and maxDescriptions that of all in bytes.
 	maxLibraryDescription = 120
 	maxDescriptions       = 4 << 10
+	// maxStrangeValue and maxStrangeWords limit a facet value of a library whose texts the
+	// user does not trust, in characters and in words. maxStrangeFacets limits the values of
+	// all its facets in bytes.
+	maxStrangeValue  = 40
+	maxStrangeWords  = 4
+	maxStrangeFacets = 4 << 10
 )
 
 // ShelfCatalog returns everything that the libraries offer. Call it again when they
@@ -85,13 +95,41 @@ func searchLibraries(f *search.Federation, o Options) contract.Tool {
 func facetsOf(f *search.Federation) map[string]artifact.Facet {
 	all := map[string]artifact.Facet{}
 	for _, l := range f.Libraries() {
-		for key, facet := range l.Engine.Metadata().Taxonomy {
+		m := l.Engine.Metadata()
+		facets := m.Taxonomy
+		if m.Library != nil && !m.Library.Texts {
+			facets = named(facets)
+		}
+		for key, facet := range facets {
 			values := append(slices.Clone(all[key].Values), facet.Values...)
 			slices.Sort(values)
 			all[key] = artifact.Facet{Values: slices.Compact(values)}
 		}
 	}
 	return all
+}
+
+// named returns the facets of a library whose texts the user does not trust, without values
+// that may be sentences, because a model reads the schema as instructions. It also limits
+// their total size.
+func named(facets map[string]artifact.Facet) map[string]artifact.Facet {
+	kept, size := map[string]artifact.Facet{}, 0
+	for _, key := range slices.Sorted(maps.Keys(facets)) {
+		var values []string
+		for _, v := range facets[key].Values {
+			if utf8.RuneCountInString(v) > maxStrangeValue || len(strings.Fields(v)) > maxStrangeWords || strings.ContainsFunc(v, unicode.IsControl) {
+				continue
+			}
+			if size += len(v); size > maxStrangeFacets {
+				return kept
+			}
+			values = append(values, v)
+		}
+		if len(values) > 0 {
+			kept[key] = artifact.Facet{Values: values}
+		}
+	}
+	return kept
 }
 
 // libraryArgument returns the schema of the argument library.
@@ -225,7 +263,12 @@ func folderIn(f *search.Federation, folder string) (search.Library, string, erro
 	if named := f.Named(strings.TrimSuffix(folder, ":")); named != nil {
 		return named[len(named)-1], "", nil
 	}
-	return f.Split(folder)
+	l, rest, err := f.Split(folder)
+	if unknown := fault.Of(err); unknown != nil && unknown.Code == "chunk_not_found" {
+		library, _, _ := strings.Cut(folder, ":")
+		err = fault.New(unknown.Code, f.Unknown(library), "")
+	}
+	return l, rest, err
 }
 
 // prefix puts the library before the paths of an outline.

@@ -95,7 +95,7 @@ func bodyFrom(f *reviewFile, d worktree.Diff, s shown) *fileBody {
 		}
 		body.Rows = append(body.Rows, r)
 	}
-	body.place(diff.Lines(d.Old), diff.Lines(d.New), s.At)
+	body.place(d.Patch, diff.Lines(d.Old), diff.Lines(d.New), s.At)
 	return body
 }
 

@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	// pageEntries is the number of log entries on a page.
+	// pageEntries and pageBytes are how many log entries a page has at most, and
+	// their size. Some agents' output comes in entries of 8 KiB.
 	pageEntries = 200
+	pageBytes   = 256 << 10
 	// newsWait is how long a window waits for news of an attempt. Proxies close
 	// a connection that is silent for 30 seconds.
 	newsWait = 20 * time.Second
@@ -53,6 +55,7 @@ type entry struct {
 	Images       []string // names of images in a person's message
 	Jump         string   // "fail" or "ask" if a keyboard shortcut can jump to this entry
 	At           moment
+	SameMinute   bool // whether the entry above has the same time of day, which is then not repeated
 }
 
 // todo is a step in a plan.
@@ -107,13 +110,13 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 		return v, err
 	}
 	run, index, _ := strings.Cut(before, ":")
-	paths, room := pathsOf(a), pageEntries
+	paths, room, bytes := pathsOf(a), pageEntries, int64(pageBytes)
 	v.Part = before != ""
 	for i, p := range slices.Backward(processes) {
 		if run != "" && p.ID != run {
 			continue
 		}
-		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, Channel: channel}
+		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, MaxBytes: bytes, Channel: channel}
 		if n, err := strconv.ParseInt(index, 10, 64); err == nil && run != "" {
 			q.Before = &n
 		}
@@ -131,27 +134,44 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 			part = append([]entry{runEntry(p)}, part...)
 		}
 		v.Entries = append(part, v.Entries...)
+		for _, e := range found.Entries {
+			bytes -= int64(len(e.Entry))
+		}
 		if room -= len(found.Entries); found.Next != nil {
 			v.Older = p.ID + ":" + strconv.FormatInt(*found.Next, 10)
 			break
 		}
-		if room <= 0 && i > 0 {
+		if min(int64(room), bytes) <= 0 && i > 0 {
 			v.Older = processes[i-1].ID + ":"
 			break
 		}
 	}
-	v.count()
+	v.finish()
 	return v, nil
 }
 
-// count counts the failures.
-func (v *logView) count() {
+// finish counts the failures and hides repeated times.
+func (v *logView) finish() {
+	quietTimes(v.Entries)
 	for _, e := range v.Entries {
 		if e.Jump == "fail" {
 			if v.Failures++; v.First == "" {
 				v.First = e.ID
 			}
 		}
+	}
+}
+
+// quietTimes marks the entries whose time is that of the entry above, to the
+// minute. A run begins with a time.
+func quietTimes(entries []entry) {
+	var last int64
+	for i, e := range entries {
+		minute := e.At.Unix() / 60
+		if e.At.IsZero() || e.Kind == "run" {
+			minute = 0
+		}
+		entries[i].SameMinute, last = minute == last, minute
 	}
 }
 
@@ -192,7 +212,7 @@ func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, wor
 			}
 		}
 	}
-	v.count()
+	v.finish()
 	return v, nil
 }
 
@@ -349,6 +369,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 		v.After = *found.NextAfter
 	}
 	entries := readLog(found, pathsOf(one.Attempt))
+	quietTimes(entries)
 	switch {
 	case len(entries) > 0:
 	case found.Newer != "": // this run has ended, and another run has begun
@@ -365,6 +386,9 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	case !one.Live && found.Ended:
 		if v.Again = r.FormValue("live") != ""; !v.Again {
 			b.awaitEvent(ctx, m, id)
+			if one, err = b.standingOf(ctx, m, id); err != nil {
+				return err
+			}
 		}
 	}
 	v.Again = v.Again || q.ProcessID == "" && found.ProcessID != ""

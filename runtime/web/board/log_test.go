@@ -3,7 +3,9 @@ package board
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -19,5 +21,26 @@ func TestEntriesOfAnyVersionAreShown(t *testing.T) {
 		if got := readEntry(tasks.LogEntry{Entry: json.RawMessage(raw)}); !reflect.DeepEqual(got, want) {
 			t.Errorf("readEntry(%s) = %+v, want %+v", raw, got, want)
 		}
+	}
+}
+
+func TestATimeIsShownOnceAMinuteAndAtTheStartOfARun(t *testing.T) {
+	at := func(clock string) moment {
+		when, err := time.Parse(time.DateTime, "2026-11-29 "+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return moment{when}
+	}
+	entries := []entry{{At: at("10:00:58")}, {At: at("10:00:59")}, {At: at("10:01:00")}, {Kind: "raw"}, {At: at("10:01:10")}, {Kind: "run", At: at("10:01:20")}, {At: at("10:01:21")}, {At: at("10:01:22")}}
+	quietTimes(entries)
+	var same []bool
+	for _, e := range entries {
+		same = append(same, e.SameMinute)
+	}
+	// An entry without a time has none to show, whatever its mark is.
+	want := []bool{false, true, false, false, false, false, false, true}
+	if !slices.Equal(same, want) {
+		t.Errorf("quietTimes marked %v, want %v", same, want)
 	}
 }

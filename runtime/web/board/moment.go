@@ -11,6 +11,13 @@ type moment struct{ time.Time }
 // Machine returns the time for an attribute that scripts read.
 func (m moment) Machine() string { return m.UTC().Format(time.RFC3339) }
 
+// Clock returns the hour and minute where the server is. The script replaces it
+// with those where the browser is.
+func (m moment) Clock() string { return m.Local().Format("15:04") }
+
+// Full returns the date and time where the server is.
+func (m moment) Full() string { return m.Local().Format("Monday, 2 January 2006, 15:04:05 MST") }
+
 // Ago returns roughly how long ago the time was.
 func (m moment) Ago() string {
 	switch d := time.Since(m.Time); {

@@ -52,8 +52,8 @@ func anchorOf(given []string) (a anchor) {
 type remark struct {
 	tasks.Comment
 	look
-	// Touched reports whether the lines have changed or have been removed since
-	// the comment was written.
+	// Touched reports whether the lines, or the lines that replace them, have
+	// changed or have been removed since the comment was written.
 	Touched bool
 	New     bool // whether the comment is not written yet
 }
@@ -128,7 +128,15 @@ func (v reviewView) Elsewhere() (left []*remark) {
 
 // place attaches the comments to their current lines. If a comment's lines were
 // not found, the comment comes first.
-func (body *fileBody) place(old, now []string, at anchor) {
+func (body *fileBody) place(patch string, old, now []string, at anchor) {
+	// opposite identifies what replaces old lines. Other comparisons have other
+	// patches, so it is unknown there.
+	opposite := func(c tasks.Comment, first int) string {
+		if !c.Old || body.With != "" || body.NoSpace {
+			return ""
+		}
+		return diff.Opposite(patch, first, first+c.Last-c.First)
+	}
 	remarks := body.Talk.Remarks
 	if at.First > 0 {
 		lines := now
@@ -137,7 +145,7 @@ func (body *fileBody) place(old, now []string, at anchor) {
 		}
 		c := tasks.Comment{ID: tasks.NewID(), AttemptID: body.Attempt, Path: body.Path, Old: at.Old, First: at.First, Last: min(at.Last, len(lines))}
 		if c.First <= c.Last {
-			c.Quote = strings.Join(lines[c.First-1:c.Last], "\n")
+			c.Quote, c.Opposite = strings.Join(lines[c.First-1:c.Last], "\n"), opposite(c, c.First)
 			remarks = append(remarks, &remark{Comment: c, look: body.look, New: true})
 		}
 	}
@@ -149,6 +157,11 @@ func (body *fileBody) place(old, now []string, at anchor) {
 		quote := strings.Split(r.Quote, "\n")
 		line := diff.Find(lines, quote, r.First)
 		r.Touched = line == 0 && r.First > 0
+		if line > 0 && r.Opposite != "" {
+			if now := opposite(r.Comment, line); now != "" {
+				r.Touched = now != r.Opposite
+			}
+		}
 		if line == 0 || !body.attach(r, line+len(quote)-1) {
 			body.Outdated = append(body.Outdated, r)
 		}
@@ -174,7 +187,7 @@ func (b *Board) comment(w http.ResponseWriter, r *http.Request, m *tasks.Manager
 		return n
 	}
 	c := tasks.Comment{ID: r.PostFormValue("comment"), AttemptID: id, Path: name, Old: r.PostFormValue("side") == "old",
-		First: number("first"), Last: number("last"), Quote: strings.ReplaceAll(r.PostFormValue("quote"), "\r\n", "\n"),
+		First: number("first"), Last: number("last"), Quote: strings.ReplaceAll(r.PostFormValue("quote"), "\r\n", "\n"), Opposite: r.PostFormValue("opposite"),
 		Body: strings.ReplaceAll(r.PostFormValue("body"), "\r\n", "\n"), Rev: int64(number("rev"))}
 	part := r.Header.Get("Deskhand-Part") != ""
 	var err error
@@ -236,6 +249,10 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	if err != nil {
 		return err
 	}
+	viewed, err := m.Viewed(r.Context(), id)
+	if err != nil {
+		return err
+	}
 	type one struct {
 		ID, Path, Body string
 		Rev            int64
@@ -245,7 +262,7 @@ func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manage
 	for _, c := range t.Remarks {
 		list = append(list, one{c.ID, c.Path, c.Body, c.Rev, !c.Sent.IsZero()})
 	}
-	return b.json(w, http.StatusOK, map[string]any{"seq": max(seq, 0), "drafts": t.Drafts(), "comments": list})
+	return b.json(w, http.StatusOK, map[string]any{"seq": max(seq, 0), "drafts": t.Drafts(), "comments": list, "viewed": viewed})
 }
 
 // withComments returns a message that includes a review's drafts, each with its

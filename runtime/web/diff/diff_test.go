@@ -182,3 +182,29 @@ func TestRowsCutLongLines(t *testing.T) {
 		t.Errorf("Rows with All shows %d bytes of the line, want all %d", len(is), len(now)-1)
 	}
 }
+
+func TestTheOppositeOfOldLinesIsWhatReplacesThem(t *testing.T) {
+	patch := func(a, b string) string {
+		return "@@ -1,3 +1,3 @@\n-one\n+" + a + "\n same\n-two\n-three\n+" + b + "\n+more\n"
+	}
+	before := patch("1", "2")
+	for _, c := range []struct {
+		what, patch string
+		first, last int
+		same        bool
+	}{
+		{"nothing changes", before, 1, 1, true},
+		{"its replacement changes", patch("I", "2"), 1, 1, false},
+		{"another replacement changes", patch("1", "II"), 1, 1, true},
+		{"a neighbour in the same change", patch("1", "II"), 4, 4, false},
+		{"one of several", patch("1", "II"), 1, 3, false},
+		{"an unchanged line", patch("I", "II"), 2, 2, true},
+	} {
+		if got := Opposite(c.patch, c.first, c.last) == Opposite(before, c.first, c.last); got != c.same {
+			t.Errorf("%s: Opposite(lines %d to %d) is the same: %v, want %v", c.what, c.first, c.last, got, c.same)
+		}
+	}
+	if Opposite(before, 1, 1) == Opposite(before, 2, 2) {
+		t.Error("a replaced line and an unchanged one have the same opposite")
+	}
+}

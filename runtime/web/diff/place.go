@@ -1,6 +1,10 @@
 package diff
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
 
 // Find returns the number of the line, counted from 1, at which a quote now
 // begins. If the quote occurs more than once, Find returns the occurrence
@@ -17,6 +21,31 @@ func Find(lines, quote []string, near int) int {
 		}
 	}
 	return found
+}
+
+// Opposite returns a digest of the new lines that replace the old lines from first
+// to last, both inclusive. Lines that are only next to them in the same change count
+// too, because a patch does not say which line replaces which.
+func Opposite(patch string, first, last int) string {
+	sum := sha256.New()
+	for _, h := range hunks(patch) {
+		var come []string
+		hit := false
+		for i, l := range h.lines {
+			hit = hit || l.op == Deleted && l.old >= first && l.old <= last
+			if l.op == Added {
+				come = append(come, l.text)
+			}
+			if l.op != Same && i < len(h.lines)-1 {
+				continue
+			}
+			for n := 0; hit && n < len(come); n++ {
+				sum.Write([]byte(come[n] + "\n"))
+			}
+			come, hit = nil, false
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -226,4 +227,34 @@ func TestAFormWithAFileIsRead(t *testing.T) {
 	if err := ReadForm(large); !errors.As(err, new(*http.MaxBytesError)) {
 		t.Errorf("a form that is too big: %v", err)
 	}
+}
+
+// A server creates a shell at its start, and few servers are asked for a file.
+func TestAFileIsCompressedWhenItIsAskedFor(t *testing.T) {
+	s := New([]byte("key"))
+	get := func() {
+		r := httptest.NewRequest(http.MethodGet, StaticPath+"deskhand.css", nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		s.Static().ServeHTTP(w, r)
+		if w.Header().Get("Content-Encoding") != "gzip" {
+			t.Error("the file is not compressed")
+		}
+	}
+	const oneWriter = 500 << 10 // a compressor allocates more
+	if n := allocated(get); n < oneWriter {
+		t.Errorf("the first request for a file allocates %d bytes: it was compressed before", n)
+	}
+	if n := allocated(get); n > oneWriter {
+		t.Errorf("the second request for a file allocates %d bytes: it was compressed again", n)
+	}
+}
+
+// allocated returns the number of bytes that do allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // asset is a file that pages refer to.
@@ -18,14 +18,14 @@ type asset struct {
 	version string // changes when the content changes
 	kind    string
 	plain   []byte
-	packed  []byte
+	packed  func() []byte // plain compressed, once a request asks for it
 }
 
 // StaticPath is the path at which to mount [Shell.Static].
 const StaticPath = "/static/"
 
 // Add adds the files of a folder, without subfolders. It panics if a name is
-// already used.
+// already used, or if its extension is not one that pages refer to.
 func (s *Shell) Add(files fs.FS) {
 	names, err := fs.Glob(files, "*.*")
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Shell) Add(files fs.FS) {
 			panic("two files " + name)
 		}
 		sum := sha256.Sum256(data)
-		s.assets[name] = asset{hex.EncodeToString(sum[:6]), kindOf(name), data, pack(data)}
+		s.assets[name] = asset{hex.EncodeToString(sum[:6]), kindOf(name), data, sync.OnceValue(func() []byte { return pack(data) })}
 	}
 }
 
@@ -63,12 +63,14 @@ func kindOf(name string) string {
 		return "text/javascript; charset=utf-8"
 	case ".css":
 		return "text/css; charset=utf-8"
+	case ".png":
+		return "image/png"
 	case ".svg":
 		return "image/svg+xml"
 	case ".webmanifest":
 		return "application/manifest+json"
 	}
-	return mime.TypeByExtension(path.Ext(name))
+	panic("no type for " + name)
 }
 
 func pack(data []byte) []byte {
@@ -104,7 +106,7 @@ func (s *Shell) Static() http.Handler {
 		body := a.plain
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			h.Set("Content-Encoding", "gzip")
-			body = a.packed
+			body = a.packed()
 		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.Method == http.MethodGet {

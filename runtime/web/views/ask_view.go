@@ -215,7 +215,7 @@ func (v *Views) request(ctx context.Context, method, path, kind, accept, body st
 		}
 	}
 	a := &answer{header: http.Header{}}
-	v.options.Form.ServeHTTP(a, r)
+	v.made().form.ServeHTTP(a, r)
 	a.WriteHeader(http.StatusOK)
 	return a, nil
 }

@@ -2,14 +2,16 @@ package views
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
 	"io/fs"
+	"net/http"
 	"strings"
+
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 //go:embed templates/*.html
@@ -17,9 +19,6 @@ var templates embed.FS
 
 //go:embed static/*
 var static embed.FS
-
-// pages holds the layout of views and the content of each view.
-var pages = template.Must(template.ParseFS(templates, "templates/*.html"))
 
 // document is a view's HTML. It is the same for all readers, except at one
 // place, which [document.with] fills in.
@@ -33,32 +32,43 @@ type parts struct {
 	tools           map[string]string // tools that the page calls; the keys are the page's names for them
 }
 
+// documents holds what a server needs once a client shows a view.
+type documents struct {
+	ask, search, attempt document
+	form                 http.Handler
+}
+
 // make creates the documents of the three views.
-func (v *Views) make() {
+func (v *Views) make() documents {
+	var d documents
+	var shell *page.Shell
+	shell, d.form = v.options.Pages()
 	files, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(err)
 	}
-	v.options.Shell.Add(files)
-	if v.options.Form != nil {
-		v.ask = v.document(parts{name: "ask", title: "A question for you",
+	shell.Add(files)
+	pages := template.Must(template.ParseFS(templates, "templates/*.html")) // the layout of views and the content of each view
+	if v.options.Hub != nil {
+		d.ask = documentOf(shell, pages, parts{name: "ask", title: "A question for you",
 			styles: []string{"answer.css"}, scripts: []string{"ask-view.js", "answer.js"},
 			tools: map[string]string{"form": v.askViewName}})
 	}
-	v.search = v.document(parts{name: "search", title: "The documentation", scripts: []string{"search-view.js"},
+	d.search = documentOf(shell, pages, parts{name: "search", title: "The documentation", scripts: []string{"search-view.js"},
 		tools: map[string]string{"search": v.searchName, "read": v.name("get_doc")}})
-	v.attempt = v.document(parts{name: "attempt", title: "An attempt", scripts: []string{"attempt-view.js"},
+	d.attempt = documentOf(shell, pages, parts{name: "attempt", title: "An attempt", scripts: []string{"attempt-view.js"},
 		tools: map[string]string{"status": v.statusName, "logs": v.name("tail_attempt_logs"), "changes": v.name("get_attempt_changes")}})
+	return d
 }
 
 // proofMark stands in a page for a proof. [document.with] replaces it with the
 // proof that the reader has read the page.
 const proofMark = "-proof-"
 
-// document returns a page's HTML. The page's policy identifies the allowed
+// documentOf returns a page's HTML. The page's policy identifies the allowed
 // styles and scripts by their digests. It allows nothing else: no addresses and
 // no inline handlers. The host adds its own policy.
-func (v *Views) document(p parts) document {
+func documentOf(shell *page.Shell, pages *template.Template, p parts) document {
 	tools, err := json.Marshal(p.tools)
 	if err != nil {
 		panic(err) // cannot happen: strings can always be encoded
@@ -69,10 +79,10 @@ func (v *Views) document(p parts) document {
 	}{Name: p.name, Title: p.title, Tools: string(tools), Proof: proofMark}
 	var styles, scripts []string
 	for _, name := range append([]string{"deskhand.css"}, append(p.styles, "view.css")...) {
-		styles = append(styles, v.options.Shell.File(name))
+		styles = append(styles, shell.File(name))
 	}
 	for _, name := range append([]string{"host.js"}, p.scripts...) {
-		scripts = append(scripts, v.options.Shell.File(name))
+		scripts = append(scripts, shell.File(name))
 	}
 	style, script := strings.Join(styles, "\n"), strings.Join(scripts, "\n")
 	if strings.Contains(style, "</style") || strings.Contains(script, "</script") {
@@ -93,8 +103,6 @@ func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
-
-func (d document) read(context.Context) (string, error) { return d.with(""), nil }
 
 // with returns the page for one reader. proof is the proof for that reader.
 func (d document) with(proof string) string { return strings.Replace(string(d), proofMark, proof, 1) }

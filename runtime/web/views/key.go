@@ -51,5 +51,5 @@ func (v *Views) readAsk(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return v.ask.with(proof), nil
+	return v.made().ask.with(proof), nil
 }

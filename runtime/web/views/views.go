@@ -21,21 +21,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Options configure Views. Shell is required.
+// Options configure Views. Pages is required.
 type Options struct {
-	// Shell holds the form's files, and the files that all pages share. [New]
-	// adds the views' files.
-	Shell *page.Shell
+	// Pages returns a shell that holds the form's files and the files that all
+	// pages share, and the handler of a question's requests; see the inbox. It
+	// is called once, when a client first reads a view or calls the form's tool.
+	// The views' files are then added to the shell.
+	Pages func() (shell *page.Shell, form http.Handler)
 	// Prefix is put before the tools' names, joined by "_". If it is empty,
 	// there is no prefix.
 	Prefix string
-	// Form handles a question's requests; see the inbox. If it is nil, there is
-	// no view of questions, and the four fields below are not needed.
-	Form http.Handler
+	// Hub opens the hub, or returns the open one. If it is nil, there is no view
+	// of questions, and the three fields below are not needed.
+	Hub func(ctx context.Context) (*elicit.Hub, error)
 	// Channel names the form in the record of who saw a question.
 	Channel string
-	// Hub opens the hub, or returns the open one.
-	Hub func(ctx context.Context) (*elicit.Hub, error)
 	// Key returns the store's secret, which all servers that use the store
 	// share.
 	Key func(ctx context.Context) ([]byte, error)
@@ -49,7 +49,7 @@ type Options struct {
 // Views holds the views of one server. Use New to create one.
 type Views struct {
 	options                 Options
-	ask, search, attempt    document
+	made                    func() documents
 	polls                   chan struct{} // contains one entry for each held request
 	opening                 sync.Mutex    // locked so that two views do not find the same question
 	askName, searchName     string
@@ -69,7 +69,7 @@ func New(o Options) *Views {
 	v := &Views{options: o, polls: make(chan struct{}, mostPolls)}
 	v.askName, v.searchName, v.askViewName = v.name("ask_user"), v.name("search_docs"), v.name("ask_view")
 	v.startName, v.statusName, v.followName = v.name("start_task_attempt"), v.name("get_attempt_status"), v.name("follow_up")
-	v.make()
+	v.made = sync.OnceValue(v.make)
 	return v
 }
 
@@ -92,7 +92,7 @@ func (v *Views) Enter(c *contract.Catalog) {
 		}
 		switch t.Name {
 		case v.askName:
-			if v.options.Form != nil {
+			if v.options.Hub != nil {
 				t.View = askURI
 			}
 		case v.searchName:
@@ -109,10 +109,10 @@ func (v *Views) Enter(c *contract.Catalog) {
 	}
 	if linked[searchURI] {
 		c.Resources = append(c.Resources, contract.Resource{URI: searchURI, Name: "search", Title: "The documentation", View: true,
-			Description: "The hits of a search, to read and to search further.", Read: v.search.read})
+			Description: "The hits of a search, to read and to search further.", Read: func(context.Context) (string, error) { return v.made().search.with(""), nil }})
 	}
 	if linked[attemptURI] {
 		c.Resources = append(c.Resources, contract.Resource{URI: attemptURI, Name: "attempt", Title: "An attempt", View: true,
-			Description: "An attempt's state, log and changes.", Read: v.attempt.read})
+			Description: "An attempt's state, log and changes.", Read: func(context.Context) (string, error) { return v.made().attempt.with(""), nil }})
 	}
 }

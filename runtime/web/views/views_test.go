@@ -25,6 +25,7 @@ type desk struct {
 	*Views
 	hub   *elicit.Hub
 	found string // result of Find
+	pages int    // calls of Pages
 }
 
 var me = contract.Caller{Name: "host", Views: true}
@@ -36,15 +37,19 @@ func open(t testing.TB, prefix string) *desk {
 		t.Fatal(err)
 	}
 	d := &desk{TB: t, hub: elicit.New(db, elicit.Options{})}
-	shell := page.New([]byte("key"))
-	o := Options{Shell: shell, Prefix: prefix, Channel: inbox.ViewChannel,
+	o := Options{Prefix: prefix, Channel: inbox.ViewChannel,
 		Hub:  func(context.Context) (*elicit.Hub, error) { return d.hub, nil },
 		Key:  func(context.Context) ([]byte, error) { return []byte("secret"), nil },
 		Find: func(context.Context, contract.Caller, json.RawMessage, bool) (string, error) { return d.found, nil }}
-	form := inbox.New(inbox.Options{Shell: shell, View: true, Hub: o.Hub})
-	o.Form = form.InView()
+	o.Pages = func() (*page.Shell, http.Handler) {
+		d.pages++
+		shell := page.New([]byte("key"))
+		form := inbox.New(inbox.Options{Shell: shell, View: true, Hub: o.Hub})
+		t.Cleanup(form.Stop)
+		return shell, form.InView()
+	}
 	d.Views = New(o)
-	t.Cleanup(func() { form.Stop(); d.hub.Close(); db.Close() })
+	t.Cleanup(func() { d.hub.Close(); db.Close() })
 	return d
 }
 
@@ -182,7 +187,7 @@ func TestOnlyTheFormCanAnswer(t *testing.T) {
 // their digests, and the page contains no address.
 func TestPagesLoadNothing(t *testing.T) {
 	d := open(t, "")
-	for name, page := range map[string]document{"ask": d.ask, "search": d.search, "attempt": d.attempt} {
+	for name, page := range map[string]document{"ask": d.made().ask, "search": d.made().search, "attempt": d.made().attempt} {
 		html := page.with("PROOF")
 		policy := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(html)
 		if policy == nil {
@@ -212,7 +217,7 @@ func TestPagesLoadNothing(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes", name, len(html))
 	}
-	if html := d.ask.with("PROOF"); strings.Contains(html, proofMark) || strings.Count(html, "PROOF") != 1 {
+	if html := d.made().ask.with("PROOF"); strings.Contains(html, proofMark) || strings.Count(html, "PROOF") != 1 {
 		t.Error("the page of the form does not have its proof in one place")
 	}
 }
@@ -242,8 +247,14 @@ func TestToolsHaveTheirViewsUnderAnyPrefix(t *testing.T) {
 	if len(c.Resources) != 3 || len(got) != len(want) {
 		t.Errorf("%d pages and %d tools, want 3 and %d", len(c.Resources), len(got), len(want))
 	}
+	if d.pages != 0 {
+		t.Error("the pages exist before a client reads one")
+	}
 	if html, err := c.Resources[1].Read(t.Context()); err != nil || !strings.Contains(html, "acme_search_docs") {
 		t.Errorf("the page of the search does not call acme_search_docs: %v", err)
+	}
+	if _, err := c.Resources[0].Read(t.Context()); err != nil || d.pages != 1 {
+		t.Errorf("after two reads, the pages were made %d times, want once; %v", d.pages, err)
 	}
 	docs := tools("acme_search_docs")
 	d.Enter(&docs)

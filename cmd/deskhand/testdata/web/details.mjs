@@ -308,4 +308,48 @@ export const stories = {
     assert.deepEqual(await table.evaluate(e => [getComputedStyle(e).tabSize, getComputedStyle(e.querySelector('.n')).userSelect]), ['4', 'none'])
     clean(page)
   },
+
+  async 'defect B2: entries have their time, once a minute, where the browser is'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Talk', 'say one', 'say two', 'run true', 'say three')
+    const page = await desk.window(one.path, { timezoneId: 'Asia/Kathmandu', locale: 'en-GB' })
+    await completed(page)
+    await page.locator('#log').getByText('three', { exact: true }).last().waitFor()
+    const times = page.locator('#log .at')
+    assert.ok(await times.count() >= 4)
+    const told = await times.evaluateAll(all => all.map(t => [t.dateTime, t.textContent, t.title, t.checkVisibility()]))
+    for (const [at, clock, full] of told) {
+      const there = new Date(Date.parse(at) + 345 * 60000).toISOString()
+      assert.equal(clock, there.slice(11, 16))
+      assert.ok(full.includes(there.slice(0, 4)), full)
+    }
+    const shown = told.filter(t => t[3]).map(t => t[1])
+    assert.ok(shown.length >= 1 && shown.length === new Set(shown).size, `shown: ${shown}`) // no minute twice
+    await page.getByLabel('Message to the agent').fill('say four')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('#log').getByText('four', { exact: true }).last().waitFor()
+    await until('each run begins with its time', async () => await page.locator('#log .run + li .at').evaluateAll(all => all.length === 2 && all.every(t => t.checkVisibility())))
+    await accessible(page, 'times of a conversation')
+    const plain = await desk.window(one.path, { javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
+    assert.match(await plain.locator('#log .at:visible').first().innerText(), /^\d\d:\d\d$/)
+    clean(page)
+  },
+
+  async 'defect C7: keys of another script mean those of a Latin keyboard'(desk) {
+    const ids = []
+    for (let i = 1; i <= 3; i++) ids.push(await desk.ask(`Step ${i}?`))
+    const page = await desk.window('/inbox/' + ids[0])
+    const cdp = await page.context().newCDPSession(page)
+    const press = async (key, code, modifiers = 0) => { for (const type of ['keyDown', 'keyUp']) await cdp.send('Input.dispatchKeyEvent', { type, key, code, modifiers, text: type === 'keyDown' && !modifiers ? key : undefined }) }
+    await press('\u043e', 'KeyJ') // as on a Russian keyboard
+    await page.waitForURL('**/inbox/' + ids[1])
+    const own = page.getByRole('textbox', { name: 'Step 2?' })
+    await press('/', 'Slash')
+    await until('the field has the focus', () => own.evaluate(e => e === document.activeElement))
+    await press('\u043e', 'KeyJ')
+    assert.equal(await own.inputValue(), '\u043e') // it is typed
+    await press('\u043b', 'KeyK', 2)
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor()
+    clean(page)
+  },
 }

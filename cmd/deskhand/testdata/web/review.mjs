@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { accessible, until } from './desk.mjs'
 import { attempt, work } from './board.mjs'
 
+const completed = page => page.locator('#standing').getByText('completed').waitFor()
 const clean = page => assert.deepEqual(page.errors, [])
 const go = `package price\n\n// Round rounds.\nfunc Round(euros float64) int {\n\treturn int(euros * 100)\n}\n\nvar table = []string{\n${Array.from({ length: 60 }, (_, i) => `\t"line ${i}",\n`).join('')}}\n`
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -79,6 +80,42 @@ export const stories = {
     await page.waitForURL(/with=/)
     await file('extra.txt').locator('tr.del', { hasText: 'hi' }).waitFor() // the other has it
     clean(page)
+  },
+
+  async 'review: two people see the same, from viewing to landing'(desk) {
+    const one = await reviewed(desk)
+    const [ada, bob] = [await desk.window(one.path), await desk.window(one.path)]
+    for (const page of [ada, bob]) {
+      await page.locator('#standing').getByText('completed').waitFor()
+      await page.reload()
+      await page.getByText('0 of 4 viewed').waitFor()
+    }
+    const file = (page, name) => page.locator('.file', { has: page.locator('summary', { hasText: name }) })
+    await file(ada, 'price.go').getByRole('button', { name: 'Viewed' }).click()
+    await ada.getByText('1 of 4 viewed').waitFor()
+    await bob.getByText('1 of 4 viewed').waitFor()
+    assert.ok(await file(bob, 'price.go').locator('details').evaluate(d => d.open), 'a file is folded because somebody else has viewed it')
+    await file(bob, 'price.go').getByRole('button', { name: 'Viewed' }).click()
+    await ada.getByText('0 of 4 viewed').waitFor()
+
+    // Both comment at the same time, on the same line and on others.
+    const write = async (page, line, text) => {
+      await file(page, 'prices.txt').locator(`td.n[data-at=n${line}]`).first().click()
+      await page.locator('.file', { hasText: 'prices.txt' }).getByLabel(`Comment on line ${line}`, { exact: true }).last().fill(text)
+    }
+    await Promise.all([write(ada, 1, 'Ada on 1.'), write(bob, 1, 'Bob on 1.')])
+    await Promise.all([write(ada, 2, 'Ada on 2.'), write(bob, 3, 'Bob on 3.')])
+    for (const page of [ada, bob]) {
+      await page.getByText('with my comments on the changes (4)').waitFor()
+      await page.evaluate(() => document.activeElement.blur())
+    }
+    const plain = await desk.window(one.path, { javaScriptEnabled: false })
+    assert.deepEqual((await plain.locator('.comment textarea').evaluateAll(all => all.map(t => t.value))).sort(), ['Ada on 1.', 'Ada on 2.', 'Bob on 1.', 'Bob on 3.'])
+    const identity = ['GIT_AUTHOR_NAME', 'GIT_COMMITTER_NAME', 'GIT_AUTHOR_EMAIL', 'GIT_COMMITTER_EMAIL']
+    for (const name of identity) desk.env[name] = 'ada@example.org'
+    await desk.run('tasks', 'land', one.id, '--yes')
+    for (const page of [ada, bob]) await page.locator('#standing').getByText('landed').first().waitFor()
+    clean(ada), clean(bob)
   },
 
   async 'review: what was viewed stays so until it changes'(desk) {
@@ -246,6 +283,84 @@ Object.assign(stories, {
   },
 })
 Object.assign(stories, {
+  async 'comments: one on removed lines is marked when what replaces them changes'(desk) {
+    const one = await reviewed(desk)
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    await page.locator('.file', { hasText: 'prices.txt' }).locator('td.n[data-at=o1]').click()
+    await page.getByLabel('Comment on line 1 before the change').fill('Why not as before?')
+    await page.getByText('Draft saved').waitFor()
+    await page.locator('.file', { hasText: 'price.go' }).first().locator('td.n[data-at=o5]').click()
+    await page.getByLabel('Comment on line 5 before the change').fill('This was right.')
+    await until('both are saved', async () => await page.getByText('Draft saved').count() === 2)
+    await page.reload()
+    assert.equal(await page.getByText('changed since').count(), 0)
+    await page.getByLabel('Message to the agent').fill(String.raw`write prices.txt   tea 1.30\ncoffee 2.50\nwater 0.90\n`)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await until('it has worked', async () => { await page.reload(); return await page.locator('#standing').getByText('completed').count() && await page.locator('tr.add', { hasText: '1.30' }).count() })
+    assert.equal(await page.locator('.remark', { hasText: 'Why not' }).getByText('changed since').count(), 1)
+    assert.equal(await page.locator('.remark', { hasText: 'This was right' }).getByText('changed since').count(), 0)
+    await page.getByLabel('ignore white space').check() // another comparison does not know it
+    await page.waitForURL(/space=off/)
+    clean(page)
+  },
+
+  async 'conversation: a question is answered beside it, or in the inbox'(desk) {
+    const one = await reviewed(desk, 'ask Which name?', 'say Thanks.')
+    const page = await desk.window(one.path, { viewport: { width: 1440, height: 900 } })
+    const pane = page.locator('#pane'), box = locator => locator.evaluate(e => { const r = e.getBoundingClientRect(); return { top: r.top, bottom: r.bottom, left: r.left, right: r.right } })
+    await page.getByRole('textbox', { name: 'Which name?' }).waitFor()
+    const [card, talk, send] = [await box(pane), await box(page.locator('.talkside')), await box(page.getByRole('button', { name: 'Queue until this run ends' }))]
+    assert.ok(card.left >= talk.right && Math.abs(card.top - talk.top) < 5, 'the question is not beside the conversation')
+    assert.ok(send.bottom <= 900, 'the question pushes the message box out of the window')
+    await accessible(page, 'a question beside its conversation')
+    const inbox = await desk.window('/')
+    await page.getByRole('textbox', { name: 'Which name?' }).fill('Half of a na')
+    await page.getByRole('link', { name: 'in the inbox' }).click()
+    await page.waitForURL(/\/inbox\//)
+    const field = page.getByRole('textbox', { name: 'Which name?' })
+    assert.equal(await field.inputValue(), 'Half of a na') // one draft
+    await page.goBack()
+    await inbox.getByRole('link', { name: /Which name/ }).first().click()
+    await inbox.getByRole('textbox', { name: 'Which name?' }).fill('Half of a name')
+    await until('the attempt shows it', async () => await page.getByRole('textbox', { name: 'Which name?' }).inputValue() === 'Half of a name')
+    const small = await desk.window(one.path, { viewport: { width: 320, height: 640 }, javaScriptEnabled: false })
+    const [above, below] = [await box(small.locator('#pane')), await box(small.locator('.talkside'))]
+    assert.ok(above.bottom <= below.top, 'on a phone the question does not come first')
+    await small.getByRole('textbox', { name: 'Which name?' }).fill('A name')
+    await small.getByRole('button', { name: 'Send answer' }).click()
+    await page.locator('#log').getByText('Thanks.', { exact: true }).waitFor()
+    clean(page), clean(inbox)
+  },
+
+  async 'conversation: a long one is light, also after it was followed for long'(desk) {
+    const go = join(desk.dir, 'go')
+    desk.env.DESKHAND_CONFIG = join(desk.dir, 'deskhand.yaml')
+    writeFileSync(desk.env.DESKHAND_CONFIG, `tasks:\n  executors:\n    printer: {kind: shell, command: [awk, 'BEGIN { for (i = 1; i <= 20000; i++) printf "line %d of a log with lines of some length, as those of a build\\n", i }', '{{prompt}}']}\n`)
+    await work(desk)
+    const one = await attempt(desk, 'Talk', `run until test -e ${go}; do sleep 0.1; done`, 'spam 1500', 'say The end.')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('running').waitFor()
+    writeFileSync(go, '')
+    await page.locator('#log').getByText('The end.', { exact: true }).last().waitFor()
+    const count = await page.locator('#log > li').count()
+    assert.ok(count <= 500, `${count} entries are in the page`)
+    const first = Number((await page.locator('#log > li').first().textContent()).match(/line (\d+)/)[1])
+    await page.getByRole('link', { name: 'Older entries' }).click()
+    await page.waitForURL(/before=/)
+    await page.locator('#log').getByText(`line ${first - 1}`, { exact: true }).waitFor() // none is left out
+    const task = JSON.parse(await desk.run('tasks', 'add', 'Print', '--project', 'shop', '--json')).task_id
+    const long = JSON.parse(await desk.run('tasks', 'start', task, '--executor', 'printer', '--json')).attempt_id
+    const other = await desk.window('/work/attempts/' + long)
+    await completed(other)
+    await other.goto(desk.base + '/work/attempts/' + long)
+    await other.locator('#log').getByText('line 20000 of').waitFor() // 1.4 MB in entries of 8 KiB
+    const size = await other.evaluate(() => document.querySelector('#log').textContent.length)
+    assert.ok(size < 300 << 10, `the page has ${size} characters of the log`)
+    clean(page), clean(other)
+  },
+
   async 'conversation: all runs as one, newest in sight, with what failed and words to find'(desk) {
     await work(desk)
     const one = await attempt(desk, 'Talk', 'spam 80', 'say | a | b |', 'run false', 'say first needle')

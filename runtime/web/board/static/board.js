@@ -3,7 +3,7 @@
 // the same.
 'use strict';
 (() => {
-  const $ = selector => document.querySelector(selector);
+  const $ = (selector, at = document) => at.querySelector(selector);
   const sleep = ms => new Promise(done => setTimeout(done, ms));
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
 
@@ -36,6 +36,36 @@
     }
   };
 
+  // stamp shows an entry's time where the browser is, unless the entry above has the
+  // same one.
+  const stamp = li => {
+    const time = li?.querySelector(':scope > .at');
+    if (!time) return;
+    const at = new Date(time.dateTime), above = time.closest('li').previousElementSibling?.querySelector(':scope > .at');
+    time.textContent = at.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+    time.title = at.toLocaleString([], { dateStyle: 'full', timeStyle: 'medium' });
+    time.classList.toggle('same', above?.textContent === time.textContent && Math.abs(at - new Date(above.dateTime)) < 60000);
+  };
+  for (const li of document.querySelectorAll('#log > li')) stamp(li);
+
+  // forget removes the oldest entries of a page that has followed a run for long, as
+  // long as the reader is at the end, and leads to them by a link.
+  const kept = 400;
+  const forget = (process, page) => {
+    const scroller = $('#scroller');
+    if (log.children.length <= kept * 1.25 || scroller.scrollTop < -100) return;
+    while (log.children.length > kept) log.firstElementChild.remove();
+    const index = $('li[id^=e-]', log).id.match(/\d+$/);
+    let older = $('#older');
+    if (!older) {
+      older = document.createElement('p');
+      older.id = 'older';
+      older.innerHTML = '<a class="button small">Older entries</a>';
+      log.before(older);
+    }
+    $('a', older).href = `${page}?before=${process}:${index}#log-title`;
+  };
+
   // The conversation grows at its end, in a box that scrolls from there: a reader at
   // the end stays there, and a reader further up is not moved.
   const log = $('#log[data-news]');
@@ -51,12 +81,14 @@
         for (const li of [...parsed(news.html).children]) {
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
+          stamp(li), stamp(li.nextElementSibling);
           if (li.matches('.fail') && !old?.matches('.fail')) failed++;
           $('#quiet')?.remove();
           if (li.classList.contains('tool')) lookAgain();
         }
         jumps(failed);
         failed = 0;
+        forget(news.process, log.dataset.news.replace(/\/news$/, ''));
         const head = $('#standing');
         if (head.innerHTML !== news.head && !head.contains(document.activeElement)) {
           head.innerHTML = news.head;

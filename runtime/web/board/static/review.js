@@ -60,12 +60,14 @@
       if (e.submitter?.value === 'drop') drop(form); else save(form);
     }
   });
-  const mark = (file, on) => {
+  const mark = (file, on, fold = true) => {
     const button = $('.seenform button', file), details = $('details', file);
     button.value = on ? 'unviewed' : 'viewed';
     button.setAttribute('aria-pressed', on);
     file.classList.toggle('viewed', on);
-    if (details) details.open = !on;
+    if (details && fold) details.open = !on;
+    const all = $$('.files > .file'), seen = $('#seen');
+    if (seen) seen.textContent = `${all.filter(f => f.matches('.viewed')).length} of ${all.length} viewed`;
     const link = $(`.tree a[href="#${file.id}"]`);
     link?.classList.toggle('seen', on);
   };
@@ -182,6 +184,10 @@
         pause = 500;
         const drafts = $('#drafts');
         if (drafts) { drafts.textContent = news.drafts; $('#withcomments').hidden = !news.drafts; }
+        for (const file of $$('.files > .file')) { // what somebody else has viewed stays unfolded here
+          const on = news.viewed[file.dataset.path] === $('details', file).dataset.mark;
+          if (on !== file.matches('.viewed')) mark(file, on, false);
+        }
         const stale = new Set();
         for (const c of news.comments) {
           const form = $(`form.comment[data-comment="${CSS.escape(c.ID)}"]`), s = form && state.get(form);

@@ -74,6 +74,7 @@
   const places = words => {
     const own = [...document.querySelectorAll('.bar nav a')].map(a => ({ name: a.firstChild.textContent.trim(), path: a.getAttribute('href'), kind: 'page' }));
     if (own.some(p => p.path === base + '/work')) own.push({ name: 'New task', path: base + '/work?new=1#new', kind: 'action' }, { name: 'Projects', path: base + '/work/projects', kind: 'page' });
+    own.push({ name: 'Open on a phone', path: base + '/phone', kind: 'page' });
     return own.filter(p => words.split(/\s+/).every(w => p.name.toLowerCase().includes(w.toLowerCase())));
   };
   const find = async () => {
@@ -98,6 +99,17 @@
     }));
     mark(0);
   };
+  // A keyboard with another script has no j: what its key would be on a Latin one
+  // counts, except where somebody types.
+  addEventListener('keydown', e => {
+    if (!e.isTrusted || e.isComposing || e.altKey || !/^Key[A-Z]$/.test(e.code) || !/^[^\x00-\x7f]$/u.test(e.key)) return;
+    if (!e.ctrlKey && !e.metaKey && e.target.matches('textarea, select, input:not([type=radio], [type=checkbox])')) return;
+    const { code, ctrlKey, metaKey, shiftKey } = e, letter = code.at(-1);
+    const latin = new KeyboardEvent('keydown', { key: shiftKey ? letter : letter.toLowerCase(), code, ctrlKey, metaKey, shiftKey, bubbles: true, cancelable: true });
+    if (!e.target.dispatchEvent(latin)) e.preventDefault();
+    e.stopImmediatePropagation();
+  }, true);
+
   // ---- the page's keys
   let help;
   document.addEventListener('keydown', e => {
