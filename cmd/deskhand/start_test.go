@@ -46,7 +46,7 @@ func TestPackagesPrepareLittleAtTheStart(t *testing.T) {
 // Many scripted agents may wait at the same time.
 func TestTheScriptedAgentBeginsBeforeOtherPackages(t *testing.T) {
 	all, agent := allocatedAtStart(t, "", "version"), allocatedAtStart(t, "", "tasks", "fake-agent")
-	if agent > all/2 {
-		t.Errorf("before the agent begins, packages allocate %d bytes, want at most half of a command's %d", agent, all)
+	if agent > all*6/10 { // half; a little more since a command allocates less itself
+		t.Errorf("before the agent begins, packages allocate %d bytes, want at most six tenths of a command's %d", agent, all)
 	}
 }
