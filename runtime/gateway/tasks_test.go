@@ -23,6 +23,7 @@ import (
 // oldTasks is an upstream of 2025-11-25 with one tool, which can only be called as
 // a task.
 type oldTasks struct {
+	asked     chan struct{} // holds one token after somebody asked for a result
 	release   chan struct{}
 	cancelled chan string
 }
@@ -53,6 +54,10 @@ func (o *oldTasks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "tasks/result":
 		select {
+		case o.asked <- struct{}{}:
+		default:
+		}
+		select {
 		case <-o.release:
 		case <-r.Context().Done():
 			return
@@ -72,7 +77,7 @@ func (o *oldTasks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestToolsThatWantTasksCanBeCalledAtOldUpstreams(t *testing.T) {
-	old := &oldTasks{release: make(chan struct{}), cancelled: make(chan string, 1)}
+	old := &oldTasks{asked: make(chan struct{}, 1), release: make(chan struct{}), cancelled: make(chan string, 1)}
 	server := httptest.NewServer(old)
 	t.Cleanup(server.Close)
 	d := at(t, t.TempDir(), nil, Upstream{Name: "old", URL: server.URL})
@@ -86,8 +91,10 @@ func TestToolsThatWantTasksCanBeCalledAtOldUpstreams(t *testing.T) {
 	t.Run("a call that is cancelled cancels its task", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		tool := d.tool("old_research")
+		<-old.asked // by the call above
 		go func() { _, _ = tool.Call(ctx, contract.Caller{}, nil) }()
-		time.AfterFunc(50*time.Millisecond, cancel)
+		<-old.asked
+		cancel()
 		select {
 		case id := <-old.cancelled:
 			if id != "t1" {
@@ -106,8 +113,9 @@ func TestToolsThatWantTasksCanBeCalledAtOldUpstreams(t *testing.T) {
 }
 
 // newTasks starts an upstream of 2026-07-28 whose tool can only be called as a
-// task. The tool asks before it becomes a task or during the task.
-func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
+// task. The tool asks before it becomes a task or during the task. looked counts how often
+// a client looked at a task.
+func newTasks(t *testing.T) (url string, looked, cancelled *atomic.Int32) {
 	t.Helper()
 	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema(), callroom.Schema())
 	if err != nil {
@@ -115,7 +123,7 @@ func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 	}
 	hub := elicit.New(db, elicit.Options{})
 	runner := callroom.New(callroom.Options{Patience: time.Millisecond, Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return hub, db, nil }})
-	cancelled = new(atomic.Int32)
+	looked, cancelled = new(atomic.Int32), new(atomic.Int32)
 	handed := make(chan struct{}, 10) // one for each call that has become a task
 	tool := contract.Tool{Name: "job", Input: json.RawMessage(`{"type":"object"}`), Later: &contract.Later{Only: true}}
 	tool.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
@@ -146,7 +154,13 @@ func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(s.Handler())
+	handler := s.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "tasks/get" {
+			looked.Add(1)
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		_ = s.Close(context.Background())
 		server.CloseClientConnections()
@@ -155,11 +169,11 @@ func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 		hub.Close()
 		db.Close()
 	})
-	return server.URL, cancelled
+	return server.URL, looked, cancelled
 }
 
 func TestToolsThatWantTasksCanBeCalledAtNewUpstreams(t *testing.T) {
-	url, cancelled := newTasks(t)
+	url, looked, cancelled := newTasks(t)
 	d := at(t, t.TempDir(), nil, Upstream{Name: "new", URL: url})
 	t.Run("a question of the task is one of ours", func(t *testing.T) {
 		ended := d.call("new_job", contract.Caller{Name: "agent"}, `{}`)
@@ -179,9 +193,10 @@ func TestToolsThatWantTasksCanBeCalledAtNewUpstreams(t *testing.T) {
 	t.Run("a call that is cancelled cancels its task", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		tool := d.tool("new_job")
-		ended := make(chan error, 1)
+		ended, before := make(chan error, 1), looked.Load()
 		go func() { _, err := tool.Call(ctx, contract.Caller{}, json.RawMessage(`{"wait":true}`)); ended <- err }()
-		time.AfterFunc(100*time.Millisecond, cancel)
+		waittest.Until(t, "the call has become a task", func() (bool, any) { return looked.Load() > before, nil })
+		cancel()
 		<-ended
 		waittest.Until(t, "the upstream is told", func() (bool, any) { return cancelled.Load() > 0, nil })
 	})
