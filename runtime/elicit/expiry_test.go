@@ -207,16 +207,24 @@ func TestAWaiterWhoseLeaseLapsedIsNotGone(t *testing.T) {
 	h, other := peer(t, place, attended), peer(t, place, Options{})
 	done := asking(t, t.Context(), h, greeting())
 	id := asked(t, other).ID
-	lapse(t, place) // as after the machine slept
-	if err := other.Sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	waittest.Until(t, "after the sweep the asker comes back", func() (bool, any) {
+	get := func() Request {
 		r, err := other.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Rev >= 3 && !r.AskerGone, r // the asker left and returned
+		return r
+	}
+	waittest.Until(t, "a sweep sees the lapsed lease before the asker renews it", func() (bool, any) {
+		lapse(t, place) // as after the machine slept
+		if err := other.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := get()
+		return r.Rev >= 3, r
+	})
+	waittest.Until(t, "after the sweep the asker comes back", func() (bool, any) {
+		r := get()
+		return !r.AskerGone, r
 	})
 	must(t, other, accept(id, "Ada"))
 	if got := <-done; !got.r.Accepted() {
