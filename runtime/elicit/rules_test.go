@@ -396,7 +396,8 @@ func TestARuleExpires(t *testing.T) {
 	if id := w.by("p", "go test"); id != "" {
 		t.Errorf("the expired rule %s allowed a call", id)
 	}
-	w.rule(t.Context(), brief)
+	second := w.rule(t.Context(), brief)
+	waittest.Until(t, "the second rule to expire", func() (bool, any) { return second.State(time.Now()) == "expired", second })
 	if err := h.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}

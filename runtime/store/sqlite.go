@@ -141,10 +141,11 @@ func openFile(file string, connections int, settings ...string) (*sql.DB, error)
 		path = "/" + path // C:/state becomes file:///C:/state
 	}
 	u := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
-	pool, err := sql.Open("sqlite", u.String())
+	connector, err := sqlite.NewConnector(u.String())
 	if err != nil {
 		return nil, err
 	}
+	pool := sql.OpenDB(preparing{connector})
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return pool, nil
