@@ -38,7 +38,7 @@ func (c countingConn) PrepareContext(ctx context.Context, query string) (driver.
 // keeping opens an empty database with one connection.
 func keeping(t *testing.T) (pool *sql.DB, prepared *int) {
 	t.Helper()
-	connector, err := sqlite.NewConnector("file://" + filepath.ToSlash(filepath.Join(t.TempDir(), "x.db")))
+	connector, err := sqlite.NewConnector(addressOf(filepath.Join(t.TempDir(), "x.db")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,12 +136,7 @@ func private(file string) error {
 }
 
 func openFile(file string, connections int, settings ...string) (*sql.DB, error) {
-	path := filepath.ToSlash(file)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/state becomes file:///C:/state
-	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
-	connector, err := sqlite.NewConnector(u.String())
+	connector, err := sqlite.NewConnector(addressOf(file, settings...))
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +144,16 @@ func openFile(file string, connections int, settings ...string) (*sql.DB, error)
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return pool, nil
+}
+
+// addressOf returns a file and settings in the form that SQLite's driver reads.
+func addressOf(file string, settings ...string) string {
+	path := filepath.ToSlash(file)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/state becomes file:///C:/state
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: strings.Join(settings, "&")}
+	return u.String()
 }
 
 func (s *sqliteStore) goose() gooseDialect { return goose.DialectSQLite3 }
