@@ -31,13 +31,13 @@ func TestMain(m *testing.M) {
 func TestAKilledWriterLeavesAWholeFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ranker.json")
-	if err := os.WriteFile(path, shipped, 0o644); err != nil {
+	if err := os.WriteFile(path, defaultJSON(t), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	check := func() {
 		t.Helper()
-		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, shipped) {
-			t.Fatalf("the file has %d bytes, %v; want the ranker's %d", len(b), err, len(shipped))
+		if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, defaultJSON(t)) {
+			t.Fatalf("the file has %d bytes, %v; want the ranker's %d", len(b), err, len(defaultJSON(t)))
 		}
 	}
 	for i := range 10 {
@@ -60,7 +60,7 @@ func TestAKilledWriterLeavesAWholeFile(t *testing.T) {
 		check()
 	}
 	begun := filepath.Join(dir, ".ranker-1")
-	if err := os.WriteFile(begun, shipped[:100], 0o600); err != nil {
+	if err := os.WriteFile(begun, defaultJSON(t)[:100], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, unfinished))

@@ -7,7 +7,6 @@
 package ranker
 
 import (
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -95,18 +93,6 @@ type Set struct {
 	Digest string `json:"digest"`
 }
 
-//go:embed default.json
-var shipped []byte
-
-// Default is the model that deskhand ships.
-var Default = sync.OnceValue(func() *Model {
-	m, err := Parse(shipped)
-	if err != nil {
-		panic("the ranker in this program: " + err.Error()) // a test reads it
-	}
-	return m
-})
-
 // Parse reads a model. The error is fault "bad_ranker".
 func Parse(data []byte) (*Model, error) {
 	if len(data) > maxBytes {
@@ -116,29 +102,34 @@ func Parse(data []byte) (*Model, error) {
 	if err := json.Unmarshal(data, &m.file); err != nil {
 		return nil, bad(err.Error())
 	}
+	return m, m.prepare()
+}
+
+// prepare checks the file, and readies its numbers for Rank.
+func (m *Model) prepare() error {
 	f := &m.file
 	m.inputs = inputsOfNet()
 	switch {
 	case f.Format != format:
-		return nil, bad(fmt.Sprintf("it has format %d, this deskhand reads %d", f.Format, format))
+		return bad(fmt.Sprintf("it has format %d, this deskhand reads %d", f.Format, format))
 	case !slices.Equal(f.Inputs, Inputs()):
-		return nil, bad("it was trained on other inputs than this deskhand measures")
+		return bad("it was trained on other inputs than this deskhand measures")
 	case len(f.Mean) != m.inputs || len(f.Scale) != m.inputs:
-		return nil, bad(fmt.Sprintf("it has %d means and %d scales for %d inputs", len(f.Mean), len(f.Scale), m.inputs))
+		return bad(fmt.Sprintf("it has %d means and %d scales for %d inputs", len(f.Mean), len(f.Scale), m.inputs))
 	case len(f.Nets) == 0 || len(f.Nets) > MaxNets:
-		return nil, bad(fmt.Sprintf("it has %d nets, 1 to %d are allowed", len(f.Nets), MaxNets))
+		return bad(fmt.Sprintf("it has %d nets, 1 to %d are allowed", len(f.Nets), MaxNets))
 	case !(f.Base > 0):
-		return nil, bad(fmt.Sprintf("its base is %g, it must be above 0", f.Base))
+		return bad(fmt.Sprintf("its base is %g, it must be above 0", f.Base))
 	}
 	m.mean, m.scale, m.base = f.Mean, f.Scale, f.Base
 	for i, n := range f.Nets {
 		parsed, err := n.parse(m.inputs)
 		if err != nil {
-			return nil, bad(fmt.Sprintf("net %d: %v", i+1, err))
+			return bad(fmt.Sprintf("net %d: %v", i+1, err))
 		}
 		m.nets = append(m.nets, parsed)
 	}
-	return m, nil
+	return nil
 }
 
 // New is a model of trained nets. The error is that of Parse.

@@ -4,18 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/goldentest"
 )
 
 func TestTheShippedRankerIsRead(t *testing.T) {
 	m := Default()
-	if n := len(shipped); n > maxBytes {
-		t.Errorf("it has %d bytes, want at most %d", n, maxBytes)
-	}
 	if len(names) != Count {
 		t.Errorf("%d names for %d inputs", len(names), Count)
 	}
@@ -29,9 +28,55 @@ func TestTheShippedRankerIsRead(t *testing.T) {
 		}
 	}
 	again, err := m.Encode()
-	if err != nil || !bytes.Equal(again, shipped) {
+	if err != nil || !bytes.Equal(again, defaultJSON(t)) {
 		t.Errorf("written again it is otherwise: %v", err)
 	}
+}
+
+// The program contains the ranker in default.json, in another form.
+func TestThePackedRankerGolden(t *testing.T) {
+	m, err := Parse(defaultJSON(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := m.pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goldentest.Compare(t, "default.bin", string(packed))
+}
+
+func TestAPackedRankerThatIsCutOffIsRefused(t *testing.T) {
+	for _, n := range []int{0, 100, bytes.IndexByte(shipped, '\n') + 1, len(shipped) - 1} {
+		if _, err := unpack(shipped[:n]); fault.Of(err) == nil || fault.Of(err).Code != "bad_ranker" {
+			t.Errorf("unpack of %d of %d bytes: %v, want bad_ranker", n, len(shipped), err)
+		}
+	}
+}
+
+func BenchmarkShipped(b *testing.B) {
+	text := defaultJSON(b)
+	for name, read := range map[string]func() (*Model, error){
+		"packed": func() (*Model, error) { return unpack(shipped) },
+		"JSON":   func() (*Model, error) { return Parse(text) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func defaultJSON(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile("default.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // one is a model of a single net with one weight: input at counts by weight.
