@@ -25,35 +25,37 @@ var DataFile = regexp.MustCompile(`^index-[0-9a-f]{16}\.idx$`)
 // ReadMetadata reads and checks the metadata of the artifact in dir without opening its
 // data file. It returns the errors of Open.
 func ReadMetadata(dir string) (Metadata, error) {
-	m, _, err := readMetadata(dir)
-	return m, err
+	d := Description{dir: dir}
+	err := d.read()
+	return d.meta, err
 }
 
-// readMetadata reads and checks the metadata of the artifact in dir.
-func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) {
-	path := filepath.Join(dir, MetadataFile)
-	f, err := os.Open(path)
+// read reads and checks metadata.json.
+func (d *Description) read() error {
+	dir := d.dir
+	f, err := os.Open(filepath.Join(dir, MetadataFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return m, digest, noArtifact(dir)
+		return noArtifact(dir)
 	}
 	if err != nil {
-		return m, digest, fmt.Errorf("open metadata: %w", err)
+		return fmt.Errorf("open metadata: %w", err)
 	}
 	defer f.Close()
+	if d.file, err = f.Stat(); err != nil {
+		return fmt.Errorf("read metadata: %w", err)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxMetadataBytes+1))
 	if err != nil {
-		return m, digest, fmt.Errorf("read metadata: %w", err)
+		return fmt.Errorf("read metadata: %w", err)
 	}
 	if len(text) > MaxMetadataBytes {
-		return m, digest, damaged(dir, fmt.Sprintf("metadata.json is larger than %d bytes", MaxMetadataBytes))
+		return damaged(dir, fmt.Sprintf("metadata.json is larger than %d bytes", MaxMetadataBytes))
 	}
-	if m, err = Decode(text, dir); err != nil {
-		if HoldsPages(dir) && !holdsData(dir) { // the metadata.json is that of a corpus
-			err = noArtifact(dir)
-		}
-		return m, digest, err
+	d.digest = sha256.Sum256(text)
+	if d.meta, err = Decode(text, dir); err != nil && HoldsPages(dir) && !holdsData(dir) {
+		return noArtifact(dir) // the metadata.json is that of a corpus
 	}
-	return m, sha256.Sum256(text), nil
+	return err
 }
 
 // noArtifact returns the fault for a folder without an index. Many people first name the
@@ -107,30 +109,44 @@ func Decode(text []byte, where string) (m Metadata, err error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, damaged(where, "metadata.json: "+err.Error())
 	}
-	for _, facet := range m.Taxonomy {
-		slices.Sort(facet.Values) // lookups need sorted values, and metadata without a digest may have been edited
-	}
-	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
-	case m.Index.Engine != engineName:
-		return m, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s does not belong to a deskhand index (engine %q)", where, m.Index.Engine),
-			"pass an index folder, or build an index: deskhand index DIR -o OUT")
-	case major != "1" || m.Index.FormatVersion > LanguagesVersion:
-		return m, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
-			where, m.Index.FormatVersion, m.MetadataVersion, LanguagesVersion), "use a newer deskhand, or rebuild the index with this one")
-	case m.Index.FormatVersion < FormatVersion:
-		return m, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", where, m.Index.FormatVersion, FormatVersion),
-			"rebuild it: deskhand index DIR -o "+where)
+	if err := m.checkFormat(where); err != nil {
+		return m, err
 	}
 	if err := checkDigest(m, text); err != nil {
 		return m, changed(where, err)
 	}
+	return m, m.checkContent(where)
+}
+
+// checkFormat returns a fault if this program cannot read the index.
+func (m *Metadata) checkFormat(where string) error {
+	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
+	case m.Index.Engine != engineName:
+		return fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s does not belong to a deskhand index (engine %q)", where, m.Index.Engine),
+			"pass an index folder, or build an index: deskhand index DIR -o OUT")
+	case major != "1" || m.Index.FormatVersion > LanguagesVersion:
+		return fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
+			where, m.Index.FormatVersion, m.MetadataVersion, LanguagesVersion), "use a newer deskhand, or rebuild the index with this one")
+	case m.Index.FormatVersion < FormatVersion:
+		return fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", where, m.Index.FormatVersion, FormatVersion),
+			"rebuild it: deskhand index DIR -o "+where)
+	}
+	return nil
+}
+
+// checkContent returns a fault if a build cannot have written the metadata, and sorts the
+// values of facets.
+func (m *Metadata) checkContent(where string) error {
+	for _, facet := range m.Taxonomy {
+		slices.Sort(facet.Values) // lookups need sorted values, and metadata without a digest may have been edited
+	}
 	if err := checkTaxonomy(m.Taxonomy); err != nil {
-		return m, damaged(where, "metadata.json: "+err.Error())
+		return damaged(where, "metadata.json: "+err.Error())
 	}
 	if !DataFile.MatchString(m.Index.Path) {
-		return m, damaged(where, fmt.Sprintf("metadata.json has the invalid data file name %q", m.Index.Path))
+		return damaged(where, fmt.Sprintf("metadata.json has the invalid data file name %q", m.Index.Path))
 	}
-	return m, nil
+	return nil
 }
 
 func damaged(dir, why string) *fault.Fault {

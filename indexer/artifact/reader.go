@@ -138,16 +138,18 @@ type Description struct {
 	dir    string
 	meta   Metadata
 	digest [sha256.Size]byte // of metadata.json
+	file   os.FileInfo       // of metadata.json
 }
 
 // Describe reads and checks the metadata of the artifact in dir. It returns the errors of
 // Open that concern metadata.
 func Describe(dir string) (*Description, error) {
-	m, digest, err := readMetadata(dir)
+	d := &Description{dir: dir}
+	err := d.read()
 	if err != nil {
 		return nil, err
 	}
-	return &Description{dir, m, digest}, nil
+	return d, nil
 }
 
 // Metadata returns the metadata. The caller must not modify it.

@@ -124,17 +124,27 @@ func (s Shelf) folderOf(id string) string {
 func (s Shelf) List() ([]Entry, []Problem, error) { return s.list(read) }
 
 // Look works like List, but does not open the indexes, which takes most of its time. So it
-// does not notice a damaged index.
+// does not notice a damaged index. It reads metadata only if it has changed since it was
+// last read: see [known].
 func (s Shelf) Look() ([]Entry, []Problem, error) {
-	return s.list(func(dir string) (Entry, error) {
-		d, err := artifact.Describe(dir)
+	before := s.readKnown()
+	entries, problems, err := s.list(func(dir string) (Entry, error) {
+		d, err := artifact.DescribeKnown(dir, before[filepath.Base(dir)])
 		if err != nil {
 			return Entry{}, err
 		}
-		e, err := entryOf(dir, d.Metadata())
-		e.described = d
-		return e, err
+		return describedEntry(d, dir), nil
 	})
+	if err == nil {
+		s.keepKnown(before, entries)
+	}
+	return entries, problems, err
+}
+
+func describedEntry(d *artifact.Description, dir string) Entry {
+	e := entryOf(dir, d.Metadata(), d.File())
+	e.described = d
+	return e
 }
 
 // Described returns the library's metadata as Look read it. It is nil in a list of
@@ -148,9 +158,9 @@ func Unlisted(dir, name string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	e, err := entryOf(dir, d.Metadata())
-	e.Name, e.Version, e.described = name, "", d
-	return e, err
+	e := describedEntry(d, dir)
+	e.Name, e.Version = name, ""
+	return e, nil
 }
 
 func (s Shelf) list(read func(dir string) (Entry, error)) ([]Entry, []Problem, error) {
@@ -215,10 +225,15 @@ func read(dir string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer r.Close()
-	return entryOf(dir, r.Metadata())
+	info, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
+	if err != nil {
+		return Entry{}, fmt.Errorf("read library: %w", err)
+	}
+	return entryOf(dir, r.Metadata(), info), nil
 }
 
-func entryOf(dir string, m *artifact.Metadata) (Entry, error) {
+// entryOf returns the entry for the index in dir. info is of its metadata.json.
+func entryOf(dir string, m *artifact.Metadata, info fs.FileInfo) Entry {
 	e := Entry{
 		Description: m.CorpusDescription, Pages: m.Stats.TotalFiles, Chunks: m.Stats.TotalChunks,
 		Bytes: m.Index.Bytes, Index: m.Index.SHA256, Embedding: m.Embedding, Folder: dir,
@@ -227,12 +242,8 @@ func entryOf(dir string, m *artifact.Metadata) (Entry, error) {
 		e.Name, e.Version, e.Source, e.Path, e.Revision, e.Digest, e.Licence = l.Name, l.Version, l.Source, l.Path, l.Revision, l.Digest, l.Licence
 		e.Origin, e.texts, e.noGitIgnore = l.Origin, l.Texts, l.NoGitIgnore
 	}
-	info, err := os.Stat(filepath.Join(dir, artifact.MetadataFile))
-	if err != nil {
-		return Entry{}, fmt.Errorf("read library: %w", err)
-	}
 	e.Built, e.Bytes = info.ModTime().UTC().Truncate(time.Second), e.Bytes+info.Size()
-	return e, nil
+	return e
 }
 
 // Find returns the library with the given NAME or NAME@VERSION. If id has no version
