@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/firstgc"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -82,7 +82,7 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.end()
 	if o.Alone && os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+		defer firstgc.SetPercent(firstgc.SetPercent(gcPercent))
 	}
 	if err := s.prepare(ctx, o.Addr == ""); err != nil {
 		return err
