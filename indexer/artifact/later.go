@@ -77,6 +77,7 @@ func (r *Reader) Forget() {
 	if r.file == nil {
 		return
 	}
+	r.separated.Do(r.separateTexts)
 	from := uint64(0)
 	for i := range r.groups {
 		s := r.groups[i].sections[vectorSection]
@@ -88,6 +89,7 @@ func (r *Reader) Forget() {
 
 // separateTexts keeps Markdown and texts, which make up half of the file, out of the mapped
 // memory that a search of the parts beside them needs. A search reads texts from the file.
+// It takes longer than opening the file, so only the first Forget calls it.
 func (r *Reader) separateTexts() {
 	for i := range r.groups {
 		s := &r.groups[i].sections

@@ -37,7 +37,8 @@ type Reader struct {
 	blocks  *blockReader
 	// later is nil if all sections were compared with their checksums when the
 	// artifact was opened.
-	later *laterChecks
+	later     *laterChecks
+	separated sync.Once // see separateTexts
 	// embedded opens the vectors once.
 	embedded func() (*vectors, error)
 }
@@ -219,13 +220,7 @@ func (r *Reader) load(file *os.File) (err error) {
 	}
 	r.file = newPooledFile(file, info, r.data)
 	r.at = r.file
-	if err := r.read(); err != nil {
-		return err
-	}
-	if r.later != nil {
-		r.separateTexts()
-	}
-	return nil
+	return r.read()
 }
 
 func (r *Reader) mapFile(file *os.File) (info os.FileInfo, err error) {
@@ -291,6 +286,13 @@ func (r *Reader) openVectors(layout *layout) (*vectors, error) {
 		return nil, errors.New("duplicate vectors: it does not match its checksum")
 	}
 	return openVectors(r.groups, layout.dimensions, twins)
+}
+
+// OpenVectors opens the vectors, if there are any. Otherwise, the first search by meaning
+// does.
+func (r *Reader) OpenVectors() error {
+	_, err := r.embedded()
+	return err
 }
 
 // vectors returns the vectors. It panics if they are damaged, like [group.bytes].

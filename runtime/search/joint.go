@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/chunker"
@@ -74,6 +76,11 @@ func (f *Federation) searchIn(ctx context.Context, library, text string, limit i
 	if err := joint.open(ctx, f, in); err != nil {
 		return page, err
 	}
+	if f.searches.Load() == 0 {
+		var ahead sync.WaitGroup
+		ahead.Go(joint.openVectors)
+		defer ahead.Wait()
+	}
 	if err := joint.read(ctx); err != nil {
 		return page, err
 	}
@@ -114,22 +121,23 @@ const (
 	forgetAfter = 2 * time.Second
 )
 
+// forget gives back memory in the background, so that no answer waits for it.
 func (f *Federation) forget(j *joint) {
-	if len(j.parts) <= fewIndexes {
+	searches := f.searches.Add(1)
+	if len(j.parts) <= fewIndexes && searches > 1 {
 		return
 	}
-	if f.searches.Add(1)%forgetEvery == 1 {
-		for _, p := range j.parts {
-			p.run.reader.Forget()
-		}
+	after := forgetAfter
+	if searches%forgetEvery == 1 {
+		after = 0
 	}
 	f.idle.Lock()
 	defer f.idle.Unlock()
 	if f.timer == nil {
-		f.timer = time.AfterFunc(forgetAfter, f.forgetAll)
+		f.timer = time.AfterFunc(after, f.forgetAll)
 		return
 	}
-	f.timer.Reset(forgetAfter)
+	f.timer.Reset(after)
 }
 
 // forgetAll gives back the mapped memory of all libraries that are still open.
@@ -233,6 +241,14 @@ type jointHit struct {
 func (j *joint) release() {
 	for _, release := range slices.Backward(j.releases) {
 		release()
+	}
+}
+
+// openVectors opens the vectors of all parts, which a search by keyword does not wait for.
+func (j *joint) openVectors() {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	for _, p := range j.parts {
+		_ = p.run.guarded(p.run.reader.OpenVectors) // the search by meaning returns the error
 	}
 }
 

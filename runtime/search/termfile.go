@@ -98,28 +98,41 @@ func checkTerms(file *os.File, indexes int) (size int64, terms, places int, ok b
 		return 0, 0, 0, false
 	}
 	in, sum, buf := io.NewSectionReader(file, int64(termHead), size), crc32.Update(0, castagnoli, head), make([]byte, 128<<10)
-	part := func(n, width int, fits func(uint32) bool) bool {
-		for left := n * width; left > 0; {
+	part := func(n int, fits func(b []byte) bool) bool {
+		for left := n; left > 0; {
 			b := buf[:min(left, len(buf))]
-			if _, err := io.ReadFull(in, b); err != nil {
+			if _, err := io.ReadFull(in, b); err != nil || !fits(b) {
 				return false
 			}
 			sum = crc32.Update(sum, castagnoli, b)
 			left -= len(b)
-			for ; fits != nil && len(b) > 0; b = b[width:] {
-				if width == 4 && !fits(u32(b, 0)) || width == 2 && !fits(uint32(u16(b, 0))) {
+		}
+		return true
+	}
+	all := func([]byte) bool { return true }
+	ascending := func(most uint32) func(b []byte) bool {
+		before := uint32(0)
+		return func(b []byte) bool {
+			for ; len(b) >= 4; b = b[4:] {
+				x := binary.LittleEndian.Uint32(b)
+				if x < before || x > most {
 					return false
 				}
+				before = x
+			}
+			return true
+		}
+	}
+	inside := func(b []byte) bool {
+		for ; len(b) >= 2; b = b[2:] {
+			if int(binary.LittleEndian.Uint16(b)) >= indexes {
+				return false
 			}
 		}
 		return true
 	}
-	ascending := func(most uint32) func(uint32) bool {
-		before := uint32(0)
-		return func(x uint32) bool { ok := before <= x && x <= most; before = x; return ok }
-	}
-	if !part(buckets+1, 4, ascending(t)) || !part(int(t), 4, nil) || !part(int(t), 4, ascending(p)) ||
-		!part(int(p), 2, func(place uint32) bool { return int(place) < indexes }) || !part(int(p), 2, nil) || !part(int(p), 1, nil) {
+	if !part(4*(buckets+1), ascending(t)) || !part(4*int(t), all) || !part(4*int(t), ascending(p)) ||
+		!part(2*int(p), inside) || !part(2*int(p), all) || !part(int(p), all) {
 		return 0, 0, 0, false
 	}
 	last := make([]byte, 4)
