@@ -109,17 +109,16 @@ func (b *kBest) add(score float32) bool {
 
 // NearestOver returns the k chunks of all shares that are nearest to query, as Nearest
 // does, and the spread of all cosines. Shares without vectors are left out. The vectors
-// of the others must be of one model.
-func NearestOver(shares []Share, query []float32, k int) ([]SharedHit, Spread, error) {
-	scan := sharedScan{near: nearest{k: k + margin, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}}
+// of the others must be of one model. distinct is from ShareVectors for the same indexes, or
+// nil; the result is the same.
+func NearestOver(shares []Share, query []float32, k int, distinct *SharedVectors) ([]SharedHit, Spread, error) {
+	scan := sharedScan{shares: shares, bases: basesOf(shares), distinct: distinct, near: nearest{k: k + margin, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}}
 	for i, s := range shares {
-		scan.bases = append(scan.bases, scan.chunks)
 		if s.Dimensions() > 0 {
-			if err := shares[i].guarded(func() error { return scan.add(&shares[i], query) }); err != nil {
+			if err := shares[i].guarded(func() error { return scan.add(i, query) }); err != nil {
 				return nil, Spread{}, err
 			}
 		}
-		scan.chunks += s.chunks
 	}
 	if scan.near.best < 0 {
 		return nil, Spread{}, nil
@@ -148,15 +147,26 @@ func NearestOver(shares []Share, query []float32, k int) ([]SharedHit, Spread, e
 	return found[:min(k, len(found))], spread, nil
 }
 
+// basesOf returns the number of each share's first chunk if the chunks of all are numbered.
+func basesOf(shares []Share) []int {
+	bases, chunks := make([]int, len(shares)), 0
+	for i, s := range shares {
+		bases[i] = chunks
+		chunks += s.chunks
+	}
+	return bases
+}
+
 // sharedScan scans the vectors of several indexes. It numbers the chunks of all.
 type sharedScan struct {
-	near   nearest
-	bases  []int // by share, the number of its first chunk
-	chunks int
-	unit   []float32
-	query  []int16
-	sum    float64 // of the cosines of all chunks with a vector
-	n      int     // the number of these chunks
+	shares   []Share
+	bases    []int // by share, the number of its first chunk
+	distinct *SharedVectors
+	near     nearest
+	unit     []float32
+	query    []int16
+	sum      float64 // of the cosines of all chunks with a vector
+	n        int     // the number of these chunks
 }
 
 func (s *sharedScan) cosine(share *Share, chunk int) (cosine float64, err error) {
@@ -167,8 +177,9 @@ func (s *sharedScan) cosine(share *Share, chunk int) (cosine float64, err error)
 	return cosine, err
 }
 
-// add scans the vectors of the next share.
-func (s *sharedScan) add(share *Share, query []float32) (err error) {
+// add scans the vectors of a share.
+func (s *sharedScan) add(i int, query []float32) (err error) {
+	share := &s.shares[i]
 	v := share.vectors()
 	if s.unit == nil || len(s.unit) != v.dimensions {
 		if s.unit, err = v.unit(query); err != nil || s.unit == nil {
@@ -178,13 +189,18 @@ func (s *sharedScan) add(share *Share, query []float32) (err error) {
 	}
 	s.sum += float64(v.n) * dot(s.unit, v.mean)
 	s.n += v.n
-	base := s.chunks
+	base := s.bases[i]
+	if s.distinct != nil {
+		s.near.keep = s.keeps
+		s.near.scan(s.distinct.runs[i], s.distinct.next, s.query, 0)
+		return nil
+	}
 	s.near.keep = nil
 	if share.Keep != nil {
 		s.near.keep = func(chunk int) bool { return share.Keep(chunk - base) }
 	}
 	if v.chromem == nil {
-		v.scanInto(&s.near, s.query, base)
+		s.near.scan(v.runs, v.next, s.query, base)
 		return nil
 	}
 	found, _, err := v.ask(s.unit, s.near.k, share.Keep)
@@ -192,6 +208,12 @@ func (s *sharedScan) add(share *Share, query []float32) (err error) {
 		s.near.add(base+f.Chunk, float32(f.Score))
 	}
 	return err
+}
+
+// keeps reports whether its share keeps a numbered chunk.
+func (s *sharedScan) keeps(chunk int) bool {
+	i := s.shareOf(chunk)
+	return s.shares[i].Keep == nil || s.shares[i].Keep(chunk-s.bases[i])
 }
 
 // shareOf returns the share that a numbered chunk belongs to.

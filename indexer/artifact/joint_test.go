@@ -9,12 +9,14 @@ import (
 	"testing"
 )
 
-// shelf is several indexes with some of the documents of corpus each, and with vectors.
+// shelf is several indexes with some of the documents of corpus each, and with vectors, of
+// which some are the same in several.
 func shelf(t *testing.T, n int) []*Reader {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, 8))
 	docs := corpus(2 * n)
 	var all []*Reader
+	var vectors []Vector
 	for i := range n {
 		own := docs[2*i : 2*i+1+i%2]
 		for d := range own {
@@ -22,6 +24,9 @@ func shelf(t *testing.T, n int) []*Reader {
 				v := make(Vector, 64)
 				for x := range v {
 					v[x] = int8(random.IntN(255) - 127)
+				}
+				if vectors = append(vectors, v); random.IntN(3) == 0 {
+					v = vectors[random.IntN(len(vectors))]
 				}
 				own[d].Vectors = append(own[d].Vectors, v)
 			}
@@ -76,14 +81,44 @@ func TestSharesAreSearchedAsOne(t *testing.T) {
 		if got, err := LexicalOver(shares, k); err != nil || !slices.Equal(got, lexical[:min(k, len(lexical))]) {
 			t.Errorf("the best %d by words are %v, %v; want %v", k, got, err, lexical[:min(k, len(lexical))])
 		}
-		got, spread, err := NearestOver(shares, query, k)
+		got, spread, err := NearestOver(shares, query, k, nil)
 		if err != nil || !slices.Equal(got, near[:min(k, len(near))]) {
 			t.Errorf("the nearest %d are %v, %v; want %v", k, got, err, near[:min(k, len(near))])
+		}
+		if again, same, err := NearestOver(shares, query, k, distinctOf(t, shares)); err != nil || !slices.Equal(again, got) || same != spread {
+			t.Errorf("each distinct row once: the nearest %d are %v, %+v, %v; want %v, %+v", k, again, same, err, got, spread)
 		}
 		if _, one, _ := readers[0].Nearest(query, 1, nil); spread.Max < one.Max || math.Abs(spread.Mean) > 0.1 {
 			t.Errorf("spread %+v; one index has %+v", spread, one)
 		}
 	}
+}
+
+func distinctOf(t *testing.T, shares []Share) *SharedVectors {
+	t.Helper()
+	var twins SharedTwins
+	rows := 0
+	for _, s := range shares {
+		if err := twins.Add(s.Reader); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.vectors().runs {
+			rows += len(r.rows)
+		}
+	}
+	distinct, err := ShareVectors(shares, twins.Bytes())
+	if err != nil || distinct == nil {
+		t.Fatalf("%v, %v", distinct, err)
+	}
+	for _, runs := range distinct.runs {
+		for _, r := range runs {
+			rows -= len(r.rows)
+		}
+	}
+	if rows <= 0 {
+		t.Error("the indexes have rows in common, but as many are scanned as without knowing")
+	}
+	return distinct
 }
 
 // EachTerm visits the terms that the dictionary has, with the best that a chunk scores for

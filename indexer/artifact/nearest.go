@@ -174,33 +174,35 @@ var products = sync.Pool{New: func() any { return new([blockRows]int32) }}
 // scan implements search. It reads all rows without copying them.
 func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scored, best int) {
 	near := nearest{k: k, keep: keep, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}
-	v.scanInto(&near, v.rounded(unit), 0)
+	near.scan(v.runs, v.next, v.rounded(unit), 0)
 	return near.heap, near.best
 }
 
-// scanInto adds the chunks to near, each with base added to its ordinal.
-func (v *vectors) scanInto(near *nearest, query []int16, base int) {
+// scan adds the chunks of runs and their twins, each with base added to its number. A row is
+// as long as query.
+func (n *nearest) scan(runs []run, next []byte, query []int16, base int) {
 	out := products.Get().(*[blockRows]int32)
 	defer products.Put(out)
-	for i := range v.runs {
-		r := &v.runs[i]
+	stride := len(query)
+	for i := range runs {
+		r := &runs[i]
 		for rows, first := r.rows, 0; len(rows) > 0; {
-			n := min(blockRows, len(rows)/v.stride)
-			dots(out[:n], query, rows[:n*v.stride])
-			for i, p := range out[:n] {
+			count := min(blockRows, len(rows)/stride)
+			dots(out[:count], query, rows[:count*stride])
+			for i, p := range out[:count] {
 				scale := scaleAt(r.scales, first+i)
 				// The best chunk always passes this test, because its score is at
 				// least the heap's minimum.
-				if s := float32(p) * scale; s >= near.least && scale != 0 {
+				if s := float32(p) * scale; s >= n.least && scale != 0 {
 					for c := r.first + first + i; ; {
-						near.add(base+c, s)
-						if c = v.after(c); c == 0 {
+						n.add(base+c, s)
+						if c = after(next, c); c == 0 {
 							break
 						}
 					}
 				}
 			}
-			rows, first = rows[n*v.stride:], first+n
+			rows, first = rows[count*stride:], first+count
 		}
 	}
 }

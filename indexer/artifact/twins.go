@@ -65,36 +65,51 @@ type run struct {
 // ascending order or contains a chunk twice. A scan of such a list could be
 // endless or count chunks twice.
 func (v *vectors) readTwins(next []byte) error {
-	v.next = next
-	again := make([]bool, len(next)/4)
-	for c := range again {
-		n := v.after(c)
-		if n == 0 {
-			continue
-		}
-		if n <= c || n >= len(again) || again[n] {
-			return errors.New("its list of duplicate vectors is not sorted")
-		}
-		again[n] = true
+	again, err := repeated(next)
+	if err != nil {
+		return err
 	}
+	v.next = next
 	for i := range v.groups {
-		g := &v.groups[i]
-		for from := 0; from < g.chunks; {
-			to := from
-			for to < g.chunks && !again[g.first+to] {
-				to++
-			}
-			if to > from {
-				v.runs = append(v.runs, run{g.first + from, g.rows[from*v.stride : to*v.stride], g.scales[4*from : 4*to]})
-			}
-			from = to + 1
-		}
+		v.runs = v.groups[i].split(v.runs, again, v.groups[i].first, v.stride)
 	}
 	return nil
 }
 
+// repeated returns, by chunk, whether an earlier one has the same row.
+func repeated(next []byte) ([]bool, error) {
+	again := make([]bool, len(next)/4)
+	for c := range again {
+		n := after(next, c)
+		if n == 0 {
+			continue
+		}
+		if n <= c || n >= len(again) || again[n] {
+			return nil, errors.New("its list of duplicate vectors is not sorted")
+		}
+		again[n] = true
+	}
+	return again, nil
+}
+
+// split appends the group's runs to the buffer into. first is the number of the group's first
+// chunk in again and in the runs.
+func (g *vectorGroup) split(into []run, again []bool, first, stride int) []run {
+	for from := 0; from < g.chunks; {
+		to := from
+		for to < g.chunks && !again[first+to] {
+			to++
+		}
+		if to > from {
+			into = append(into, run{first + from, g.rows[from*stride : to*stride], g.scales[4*from : 4*to]})
+		}
+		from = to + 1
+	}
+	return into
+}
+
 // after returns the next chunk that has the same row as the given chunk, or 0 if
 // there is none.
-func (v *vectors) after(chunk int) int {
-	return int(binary.LittleEndian.Uint32(v.next[4*chunk:]))
+func after(next []byte, chunk int) int {
+	return int(binary.LittleEndian.Uint32(next[4*chunk:]))
 }

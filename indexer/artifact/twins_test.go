@@ -34,8 +34,8 @@ func TestTwinsAreFoundAcrossGroups(t *testing.T) {
 	for c, v := range all {
 		key := string(rowOf(v))
 		if before, ok := first[key]; ok {
-			if r.vectors().after(before) != c {
-				t.Fatalf("after(%d) = %d, want %d", before, r.vectors().after(before), c)
+			if after(r.vectors().next, before) != c {
+				t.Fatalf("after(%d) = %d, want %d", before, after(r.vectors().next, before), c)
 			}
 		}
 		first[key] = c

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -134,7 +135,12 @@ func (j *joint) addMeaningOf(key meaningKey, vector []float32, own, others []art
 				shares, parts = append(shares, s), append(parts, p)
 			}
 		}
-		found, of, err := artifact.NearestOver(shares, vector, byMeaning)
+		var distinct *artifact.SharedVectors
+		if t := j.all.index; t != nil && len(shares) == len(t.of) {
+			defer runtime.KeepAlive(t) // distinct is in its mapping
+			distinct = t.vectors(shares)
+		}
+		found, of, err := artifact.NearestOver(shares, vector, byMeaning, distinct)
 		if err != nil {
 			return err
 		}

@@ -20,14 +20,14 @@ import (
 // changed, only created by renaming. It has these parts:
 //
 //	16 bytes  termMagic
-//	u32, u32  the number of terms, and of places
-//	          starts, hashes, ends, places, counts, peaks, see termIndex
+//	3 u32     the number of terms, of places, and of chunks with twins
+//	          starts, hashes, ends, places, counts, peaks, twins, see termIndex
 //	u32       the CRC-32C of all that
 type termFile struct{ dir, name string }
 
 const (
-	termMagic  = "deskhand terms 2"
-	termHead   = len(termMagic) + 8
+	termMagic  = "deskhand terms 3"
+	termHead   = len(termMagic) + 12
 	termPrefix = ".terms-"
 	// keptTerms is the maximum number of such files in a folder: projects select other
 	// versions of the same libraries.
@@ -62,7 +62,7 @@ func (f termFile) read(of []*snapshot) *termIndex {
 		return nil
 	}
 	defer file.Close()
-	size, terms, places, ok := checkTerms(file, len(of))
+	size, terms, places, chunks, ok := checkTerms(file, len(of))
 	if !ok {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (f termFile) read(of []*snapshot) *termIndex {
 		b, rest = rest[:n:n], rest[n:]
 		return b
 	}
-	t := &termIndex{of: of, mapped: true, starts: part(4 * (buckets + 1)), hashes: part(4 * terms), ends: part(4 * terms), places: part(2 * places), counts: part(2 * places), peaks: part(places)}
+	t := &termIndex{of: of, mapped: true, starts: part(4 * (buckets + 1)), hashes: part(4 * terms), ends: part(4 * terms), places: part(2 * places), counts: part(2 * places), peaks: part(places), twins: part(4 * chunks)}
 	runtime.AddCleanup(t, func(unmap func()) { unmap() }, unmap) // searches may use it until then
 	return t
 }
@@ -83,19 +83,19 @@ func (f termFile) read(of []*snapshot) *termIndex {
 // checkTerms compares a file with its checksum, and checks all numbers on which the bounds of
 // later reads depend. It reads the file and not a mapping, because all of it would then
 // count as memory of this process.
-func checkTerms(file *os.File, indexes int) (size int64, terms, places int, ok bool) {
+func checkTerms(file *os.File, indexes int) (size int64, terms, places, chunks int, ok bool) {
 	head := make([]byte, termHead)
 	info, err := file.Stat()
 	if err != nil {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
 	if _, err := file.ReadAt(head, 0); err != nil || string(head[:len(termMagic)]) != termMagic {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
-	t, p := binary.LittleEndian.Uint32(head[len(termMagic):]), binary.LittleEndian.Uint32(head[len(termMagic)+4:])
-	size = int64(termHead) + 4*(buckets+1) + 8*int64(t) + 5*int64(p) + 4
+	t, p, c := u32(head[len(termMagic):], 0), u32(head[len(termMagic):], 1), u32(head[len(termMagic):], 2)
+	size = int64(termHead) + 4*(buckets+1) + 8*int64(t) + 5*int64(p) + 4*int64(c) + 4
 	if info.Size() != size {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
 	in, sum, buf := io.NewSectionReader(file, int64(termHead), size), crc32.Update(0, castagnoli, head), make([]byte, 128<<10)
 	part := func(n int, fits func(b []byte) bool) bool {
@@ -132,14 +132,14 @@ func checkTerms(file *os.File, indexes int) (size int64, terms, places int, ok b
 		return true
 	}
 	if !part(4*(buckets+1), ascending(t)) || !part(4*int(t), all) || !part(4*int(t), ascending(p)) ||
-		!part(2*int(p), inside) || !part(2*int(p), all) || !part(int(p), all) {
-		return 0, 0, 0, false
+		!part(2*int(p), inside) || !part(2*int(p), all) || !part(int(p), all) || !part(4*int(c), all) {
+		return 0, 0, 0, 0, false
 	}
 	last := make([]byte, 4)
 	if _, err := file.ReadAt(last, size-4); err != nil || binary.LittleEndian.Uint32(last) != sum {
-		return 0, 0, 0, false
+		return 0, 0, 0, 0, false
 	}
-	return size, int(t), int(p), true
+	return size, int(t), int(p), int(c), true
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -159,7 +159,8 @@ func (f termFile) write(t *termIndex) bool {
 	out := io.MultiWriter(temp, sum)
 	head := binary.LittleEndian.AppendUint32([]byte(termMagic), uint32(len(t.hashes)/4))
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(t.places)/2))
-	for _, part := range [][]byte{head, t.starts, t.hashes, t.ends, t.places, t.counts, t.peaks} {
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(t.twins)/4))
+	for _, part := range [][]byte{head, t.starts, t.hashes, t.ends, t.places, t.counts, t.peaks, t.twins} {
 		if _, err = out.Write(part); err != nil {
 			break
 		}

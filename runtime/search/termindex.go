@@ -6,13 +6,15 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 // termIndex tells which of several indexes have a term, how often, and how high a chunk can
-// score for it, so that the others need not be read. It takes 5 bytes for each term of each
-// index, and 8 more for each distinct term. Its numbers are little-endian, as in its file.
+// score for it, so that the others need not be read, and which chunks have the same vector. It
+// takes 5 bytes for each term of each index, 8 more for each distinct term, and 4 for each
+// chunk. Its numbers are little-endian, as in its file.
 type termIndex struct {
 	of     []*snapshot
 	starts []byte // u32 by the first 16 bits of a hash: the number of the first term
@@ -21,7 +23,20 @@ type termIndex struct {
 	places []byte // u16, of the indexes, ascending for each term
 	counts []byte // u16, the number of chunks; at math.MaxUint16, more
 	peaks  []byte // u8, see [artifact.Reader.EachTerm]
+	twins  []byte // u32 by chunk of all indexes, see [artifact.SharedTwins]; empty if there are none
 	mapped bool   // whether it is a mapped file
+
+	share    sync.Once
+	distinct *artifact.SharedVectors
+}
+
+// vectors returns the vectors of the indexes for a scan of all of them, or nil. shares are all
+// of them, in order.
+func (t *termIndex) vectors(shares []artifact.Share) *artifact.SharedVectors {
+	t.share.Do(func() {
+		t.distinct, _ = artifact.ShareVectors(shares, t.twins) // without, each index is scanned for itself
+	})
+	return t.distinct
 }
 
 // buckets is the number of values of a hash's first 16 bits.
@@ -104,7 +119,13 @@ func buildTermIndex(of []*snapshot) (*termIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &termIndex{of: of, starts: make([]byte, 4, 4*(buckets+1))}
+	var twins artifact.SharedTwins
+	for _, ed := range of {
+		if err := ed.guarded(func() error { return twins.Add(ed.reader) }); err != nil {
+			return nil, err
+		}
+	}
+	t := &termIndex{of: of, starts: make([]byte, 4, 4*(buckets+1)), twins: twins.Bytes()}
 	from := uint32(0)
 	for _, to := range at[:buckets] {
 		slices.SortStableFunc(sorted[from:to], func(x, y termIn) int { return cmp.Compare(x.hash, y.hash) })

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // many is a federation of more than fewIndexes libraries.
@@ -118,6 +121,42 @@ func TestTheIndexOfTermsFindsTheSame(t *testing.T) {
 	f.buildIndex()
 	if files, _ := os.ReadDir(dir); len(files) != keptTerms || other.file(of).read(of) == nil {
 		t.Errorf("%d files are kept, want %d with the new one", len(files), keptTerms)
+	}
+}
+
+// Many libraries of which each has the same sections: a scan reads their vectors once, and
+// finds the same, also from the file.
+func TestEqualVectorsOfLibrariesAreScannedOnce(t *testing.T) {
+	e, err := embed.Open(embed.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []Library
+	for i := range fewIndexes + 4 {
+		dir := t.TempDir()
+		embedIndex(t, dir, e, strings.TrimPrefix(e.Name(), "static:"), nil)
+		engine, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close()
+		name := fmt.Sprintf("lib-%02d", i)
+		all = append(all, Library{ID: name, Name: name, Engine: engine})
+	}
+	f, dir := Federate(all), t.TempDir()
+	f.building.Store(true) // so that no index of terms is built meanwhile
+	query := Query{Text: "try failed red requests again", Limit: 30, Explain: true}
+	_, without := found(t, f, "", query)
+	f.KeepIn(dir)
+	f.buildIndex()
+	if index := f.words.Load(); index == nil || !index.mapped || len(index.twins) != 4*2*len(all) {
+		t.Fatalf("the index of terms is %+v, want one with the twins of %d chunks", index, 2*len(all))
+	}
+	if _, with := found(t, f, "", query); len(with.Hits) == 0 || !reflect.DeepEqual(with, without) {
+		t.Errorf("found\n%+v\nwith each distinct vector once, and otherwise\n%+v", with.Hits, without.Hits)
+	}
+	if f.words.Load().distinct == nil {
+		t.Error("each index was scanned for itself")
 	}
 }
 
