@@ -52,6 +52,7 @@ type unit struct {
 // closeText is one candidate. Its tokens stand in closeup.sequence from base on.
 type closeText struct {
 	*reading
+	from        *run
 	base, level int
 	// of is the candidate that has this text, itself or one before.
 	of     int
@@ -128,9 +129,9 @@ func (c *closeup) span(t *closeText, s tokenSpan) []int32 {
 	return c.sequence[t.base+int(s.from) : t.base+int(s.to)]
 }
 
-// readText takes a candidate's text apart, unless that was done for a question before.
-func (c *closeup) readText(candidate int) error {
-	r := c.run
+// readText takes apart the text of a candidate of r, unless that was done for a question
+// before. r is c.run or has the same question, model and vector.
+func (c *closeup) readText(r *run, candidate int) error {
 	chunk, err := r.reader.Chunk(candidate)
 	if err != nil {
 		return err
@@ -145,7 +146,7 @@ func (c *closeup) readText(candidate int) error {
 	name := [3]string{chunk.Heading, page.Title, chunk.Breadcrumb}
 	// Versions of a section mostly have the same text, which is compared once.
 	for i := range c.texts {
-		if same := &c.texts[i]; same.of == i && same.is(c.model, name, c.packed) {
+		if same := &c.texts[i]; same.of == i && (same.from == r || same.level == chunk.Level) && same.is(c.model, name, c.packed) {
 			c.texts = append(c.texts, closeText{of: i})
 			return nil
 		}
@@ -158,7 +159,7 @@ func (c *closeup) readText(candidate int) error {
 		text = c.take(name, r.text)
 		readings.put(text)
 	}
-	c.texts = append(c.texts, closeText{reading: text, base: len(c.sequence), level: chunk.Level, of: len(c.texts)})
+	c.texts = append(c.texts, closeText{reading: text, from: r, base: len(c.sequence), level: chunk.Level, of: len(c.texts)})
 	c.number(text.tokens)
 	return nil
 }

@@ -22,13 +22,20 @@ func (j *joint) rerank(hits []*jointHit) error {
 	if len(first) == 0 {
 		return nil
 	}
-	of := map[*part][]int{}
+	of := map[closeKey][]*jointHit{}
+	at := map[*jointHit]int{}
 	for i, h := range first {
-		of[h.part] = append(of[h.part], i)
+		at[h] = i
+		of[h.part.closeKey()] = append(of[h.part.closeKey()], h)
 	}
 	all, pages := make([]ranker.Candidate, len(first)), make([]int, len(first))
-	if err := j.each(func(p *part) error { return p.examine(first, of[p], all, pages) }); err != nil {
-		return err
+	for _, together := range of {
+		err := j.examine(together, func(h *jointHit, c ranker.Candidate) {
+			all[at[h]], pages[at[h]] = c, h.part.place<<32|h.part.run.reader.PageOf(h.chunk)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	evidence := make([]Evidence, len(first))
 	for i, h := range first {
@@ -65,21 +72,45 @@ func place(hits, ordered []*jointHit) {
 	}
 }
 
-// examine fills in what the ranker sees of the hits at places, which are the
-// part's, and a number for the page of each.
-func (p *part) examine(hits []*jointHit, places []int, all []ranker.Candidate, pages []int) error {
-	if len(places) == 0 {
-		return nil
+// closeKey is equal for parts whose texts are read together: those in English have the same
+// question, and with one model the same vector. place is 0 for them, and otherwise the part's
+// place and 1.
+type closeKey struct {
+	model string
+	place int
+}
+
+func (p *part) closeKey() closeKey {
+	if p.run.spoken == nil {
+		return closeKey{p.run.name, 0}
 	}
-	p.pool = p.pool[:0]
-	for _, i := range places {
-		p.pool = append(p.pool, hits[i].ranked)
+	return closeKey{p.run.name, p.place + 1}
+}
+
+// examine calls visit with what the ranker sees of each of the hits, whose parts have the same
+// closeKey, and sets their best rows. A token that several texts have is compared once.
+func (j *joint) examine(hits []*jointHit, visit func(*jointHit, ranker.Candidate)) error {
+	var c *closeup
+	first := hits[0].part
+	if err := first.do(func() error { c = first.run.closeup(first.run.teachable()); return nil }); err != nil {
+		return err
 	}
-	seen, err := p.run.examine(p.pool)
-	for n, c := range seen {
-		i := places[n]
-		hits[i].ranked, all[i] = p.pool[n], c
-		pages[i] = p.place<<32 | p.run.reader.PageOf(hits[i].chunk)
+	defer c.giveBack()
+	for _, h := range hits {
+		if err := h.part.do(func() error { return c.readText(h.part.run, h.chunk) }); err != nil {
+			return err
+		}
 	}
-	return err
+	c.compare()
+	for i, h := range hits {
+		err := h.part.do(func() error {
+			seen, err := c.candidate(h.part.run, &h.ranked, i)
+			visit(h, seen)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -31,28 +31,37 @@ func (r *run) examine(pool []ranked) ([]ranker.Candidate, error) {
 	c := r.closeup(r.teachable())
 	defer c.giveBack()
 	for i := range pool {
-		if err := c.readText(pool[i].chunk); err != nil {
+		if err := c.readText(r, pool[i].chunk); err != nil {
 			return nil, err
 		}
 	}
 	c.compare()
 	out := make([]ranker.Candidate, len(pool))
 	for i := range pool {
-		t := &c.texts[c.texts[i].of]
-		in, row := c.inputs(&pool[i], t)
-		path, err := r.reader.PagePath(r.reader.PageOf(pool[i].chunk))
-		if err != nil {
+		var err error
+		if out[i], err = c.candidate(r, &pool[i], i); err != nil {
 			return nil, err
 		}
-		kindInputs(in, path)
-		if row >= 0 {
-			pool[i].row = textSpan{int(t.rows[row].from), int(t.rows[row].to)}
-		}
-		pool[i].evidence.Row = max(0, min(1, float64(in[ranker.InRowScaled])))
-		pool[i].evidence.Each = float64(in[ranker.InText])
-		out[i] = ranker.Candidate{Sum: pool[i].score, Inputs: in}
 	}
 	return out, nil
+}
+
+// candidate returns what the ranker sees of p, whose text r has read as the given one. It
+// sets the best row of p.
+func (c *closeup) candidate(r *run, p *ranked, text int) (ranker.Candidate, error) {
+	t := &c.texts[c.texts[text].of]
+	in, row := c.inputs(p, t)
+	path, err := r.reader.PagePath(r.reader.PageOf(p.chunk))
+	if err != nil {
+		return ranker.Candidate{}, err
+	}
+	kindInputs(in, path)
+	if row >= 0 {
+		p.row = textSpan{int(t.rows[row].from), int(t.rows[row].to)}
+	}
+	p.evidence.Row = max(0, min(1, float64(in[ranker.InRowScaled])))
+	p.evidence.Each = float64(in[ranker.InText])
+	return ranker.Candidate{Sum: p.score, Inputs: in}, nil
 }
 
 // textSpan is a part of a text; empty: none.
