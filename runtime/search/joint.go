@@ -78,7 +78,7 @@ func (f *Federation) searchIn(ctx context.Context, library, text string, limit i
 	}
 	if f.searches.Load() == 0 {
 		var ahead sync.WaitGroup
-		ahead.Go(joint.openVectors)
+		ahead.Go(func() { openVectors(joint.all.of) })
 		defer ahead.Wait()
 	}
 	if err := joint.read(ctx); err != nil {
@@ -244,11 +244,11 @@ func (j *joint) release() {
 	}
 }
 
-// openVectors opens the vectors of all parts, which a search by keyword does not wait for.
-func (j *joint) openVectors() {
+// openVectors opens the vectors of indexes, which a search by keyword does not wait for.
+func openVectors(of []*snapshot) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	for _, p := range j.parts {
-		_ = p.run.guarded(p.run.reader.OpenVectors) // the search by meaning returns the error
+	for _, ed := range of {
+		_ = ed.guarded(ed.reader.OpenVectors) // the search by meaning returns the error
 	}
 }
 

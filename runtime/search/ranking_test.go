@@ -16,13 +16,7 @@ func TestOneKindOfEvidenceAloneRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	embedIndex(t, dir, e, strings.TrimPrefix(e.Name(), "static:"), nil)
-	engine, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine := retries(t, e)
 	const question = "try failed red requests once more"
 	for by, want := range map[By][]string{
 		Words:   {"a.md#retries/colours"},                   // "red" stands in it alone

@@ -47,6 +47,19 @@ func embedIndex(t *testing.T, dir string, e embed.Embedder, name string, weights
 	}
 }
 
+// retries is an engine over the index of embedIndex with the built-in model e.
+func retries(t *testing.T, e embed.Embedder) *Engine {
+	t.Helper()
+	dir := t.TempDir()
+	embedIndex(t, dir, e, strings.TrimPrefix(e.Name(), "static:"), nil)
+	engine, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	return engine
+}
+
 func TestEngineFindsTheEmbedderOfItsIndex(t *testing.T) {
 	e, err := embed.Open(embed.Default)
 	if err != nil {

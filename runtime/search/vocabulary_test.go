@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer/embed"
@@ -133,15 +132,8 @@ func TestEqualVectorsOfLibrariesAreScannedOnce(t *testing.T) {
 	}
 	var all []Library
 	for i := range fewIndexes + 4 {
-		dir := t.TempDir()
-		embedIndex(t, dir, e, strings.TrimPrefix(e.Name(), "static:"), nil)
-		engine, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer engine.Close()
 		name := fmt.Sprintf("lib-%02d", i)
-		all = append(all, Library{ID: name, Name: name, Engine: engine})
+		all = append(all, Library{ID: name, Name: name, Engine: retries(t, e)})
 	}
 	f, dir := Federate(all), t.TempDir()
 	f.building.Store(true) // so that no index of terms is built meanwhile
