@@ -93,6 +93,7 @@ var workHints = fault.Hints{
 	worktree.NoIdentity:      asSaid,
 	worktree.ObjectsMissing:  asSaid,
 	worktree.OutputTooLarge:  asSaid,
+	worktree.RepoBusy:        asSaid,
 	worktree.RepoNotTrusted:  asSaid,
 	worktree.ShareRefused:    asSaid,
 	worktree.WorktreeDirty:   asSaid,

@@ -359,46 +359,6 @@ func (s *shape) checkRest(args json.RawMessage) *Refusal {
 	return nil
 }
 
-// reworded extracts the innermost field and the reason from the schema library's
-// chain of locations.
-func reworded(err error) (field, message string) {
-	reason := err.Error()
-	for {
-		rest, ok := strings.CutPrefix(reason, "validating ")
-		if !ok {
-			break
-		}
-		place, tail, ok := strings.Cut(rest, ": ")
-		if !ok {
-			break
-		}
-		if path := dotted(place); path != "" {
-			field = path
-		}
-		reason = tail
-	}
-	reason, _, _ = strings.Cut(reason, "\n")
-	if i := strings.LastIndex(reason, " has type "); i >= 0 && strings.HasPrefix(reason, "type: ") {
-		reason = reason[i+1:] // drop the value in Go syntax that precedes the reason
-	}
-	if field == "" {
-		return "", "Invalid arguments: " + textutil.Excerpt(reason, maxQuoted)
-	}
-	return field, "Invalid value for " + quote(field) + ": " + textutil.Excerpt(reason, maxQuoted)
-}
-
-// dotted converts /properties/a/items/properties/b to a.b.
-func dotted(pointer string) string {
-	var names []string
-	parts := strings.Split(pointer, "/")
-	for i := 1; i < len(parts); i++ {
-		if parts[i-1] == "properties" {
-			names = append(names, parts[i])
-		}
-	}
-	return strings.Join(names, ".")
-}
-
 // misfit returns the refusal for arguments that pass the checks but do not decode,
 // for example a number that is too large for the Go type.
 func misfit(err error) *Refusal {

@@ -14,9 +14,9 @@ func TestCheckerSaysWhatAForeignSchemaRefuses(t *testing.T) {
 		"another type":                 {`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"a":"5"}`, `a must be an integer: write 5, without quotes`},
 		"another value":                {`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]}}}`, `{"a":"z"}`, `Invalid value for 'a': 'z'. Allowed values: x, y`},
 		"a name in other letters":      {`{"type":"object","properties":{"a":{"type":"string"}}}`, `{"A":1}`, ``},
-		"required without a property":  {`{"type":"object","properties":{"a":{}},"required":["b"]}`, `{"a":1}`, `Invalid arguments: required: missing properties: ["b"]`},
+		"required without a property":  {`{"type":"object","properties":{"a":{}},"required":["b"]}`, `{"a":1}`, `b is required`},
 		"a default that does not fit":  {`{"type":"object","properties":{"a":{"type":"string","default":5}}}`, `{"a":"x"}`, ``},
-		"draft 7, with its definition": {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/n"}},"definitions":{"n":{"type":"number"}}}`, `{"a":"x"}`, `Invalid value for 'a': has type "string", want "number"`},
+		"draft 7, with its definition": {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/n"}},"definitions":{"n":{"type":"number"}}}`, `{"a":"x"}`, `a must be a number, not a string`},
 		"a meaning that is plain":      {`{"type":"object","properties":{"a":{"type":"boolean"}}}`, `{"a":"true"}`, `a must be true or false: write true, without quotes`},
 		"a list":                       {`{"type":"object"}`, `[1]`, `Arguments must be a JSON object`},
 	} {

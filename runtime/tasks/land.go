@@ -542,30 +542,34 @@ const forecastPatience = 2 * time.Second
 // distances compares an attempt's branch with its target, in the order of its
 // repositories. If off is set, the conflicts are those of all work, also of work
 // that is not on the branch. It returns nil if they cannot be compared, for
-// example because the branch was deleted.
-func (m *Manager) distances(ctx context.Context, attemptID string, off bool) []worktree.Distance {
+// example because the branch was deleted. Its only error is that a repository is no
+// longer at its path.
+func (m *Manager) distances(ctx context.Context, attemptID string, off bool) ([]worktree.Distance, error) {
 	c, err := m.reachQuickly(ctx, attemptID)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	all, err := c.tree.Distances(ctx, "")
+	if f := fault.Of(err); f != nil && f.Case == worktree.RepoMoved {
+		return nil, f
+	}
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	if !off || !c.tree.Present(ctx) {
-		return all
+		return all, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, forecastPatience)
 	defer cancel()
 	planned, done, err := c.tree.Foresee(ctx)
 	defer done()
 	if err != nil {
-		return all
+		return all, nil
 	}
 	if would, err := planned.Distances(ctx, ""); err == nil {
 		for i := range all {
 			all[i].Conflicts = would[i].Conflicts
 		}
 	}
-	return all
+	return all, nil
 }

@@ -29,6 +29,21 @@ func openAs(t testing.TB, s settings) *desk {
 	return d
 }
 
+func TestAMovedRepositoryIsNamed(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one")
+	d.ended(started.AttemptID)
+	if err := os.Rename(d.repo.Path, d.repo.Path+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge})
+	refused(t, "Land", err, "not_found")
+	s, err := d.Status(t.Context(), started.AttemptID)
+	if err != nil || !strings.Contains(strings.Join(s.Work.Notes, "; "), "is no longer at "+d.repo.Path) {
+		t.Errorf("Status notes %q, %v; want the old path of the repository", s.Work.Notes, err)
+	}
+}
+
 func TestLandIsShownAndCanBeUndone(t *testing.T) {
 	for _, how := range []worktree.How{worktree.Merge, worktree.Squash, worktree.Rebase, worktree.FastForward} {
 		t.Run(string(how), func(t *testing.T) {

@@ -29,7 +29,9 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 		s.Work = m.refreshWork(ctx, attemptID, s.Work)
 	}
 	if s.State != Running && s.State != Idle {
-		s.Distances = m.distances(ctx, attemptID, s.Work.State == OffBranch)
+		if s.Distances, err = m.distances(ctx, attemptID, s.Work.State == OffBranch); err != nil {
+			s.Work.Notes = append(s.Work.Notes, errorText(err))
+		}
 	}
 	if err := m.noteAway(ctx, &s); err != nil {
 		return AttemptStatus{}, err

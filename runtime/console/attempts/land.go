@@ -48,6 +48,9 @@ func (c *Command) Land(ctx context.Context, prefix string, q tasks.LandRequest) 
 	if err != nil {
 		return err
 	}
+	if q.Message != "" && done.Message == "" {
+		c.Tell(fmt.Sprintf("the message is not used: --%s keeps the messages of the attempt's commits", q.How))
+	}
 	return c.landing(done, q.DryRun, "landed", nil)
 }
 

@@ -31,17 +31,24 @@ type claudeEvent struct {
 	Denials []struct {
 		Tool string `json:"tool_name"`
 	} `json:"permission_denials"`
-	IsError bool            `json:"is_error"`
-	Result  string          `json:"result"`
-	Errors  json.RawMessage `json:"errors"`
-	Cost    float64         `json:"total_cost_usd"`
-	Usage   claudeUsage     `json:"usage"`
-	Models  map[string]struct {
-		Input  int64 `json:"inputTokens"`
-		Output int64 `json:"outputTokens"`
-		Read   int64 `json:"cacheReadInputTokens"`
-		Create int64 `json:"cacheCreationInputTokens"`
-	} `json:"modelUsage"`
+	IsError bool                   `json:"is_error"`
+	Result  string                 `json:"result"`
+	Errors  json.RawMessage        `json:"errors"`
+	Cost    float64                `json:"total_cost_usd"`
+	Usage   claudeUsage            `json:"usage"`
+	Models  map[string]claudeModel `json:"modelUsage"`
+	// Recent is what newer versions report besides Models, which there includes the
+	// earlier runs of a resumed session, as does Cost.
+	Recent map[string]claudeModel `json:"model_usage_since_last_result"`
+}
+
+// claudeModel is the usage of one model.
+type claudeModel struct {
+	Input  int64   `json:"inputTokens"`
+	Output int64   `json:"outputTokens"`
+	Read   int64   `json:"cacheReadInputTokens"`
+	Create int64   `json:"cacheCreationInputTokens"`
+	Cost   float64 `json:"costUSD"`
 }
 
 // claudeRetry is a call of the model that did not succeed and is repeated.
@@ -152,13 +159,20 @@ const mostCalls = 10_000
 // whole returns the usage of the run, which has ended.
 func (e *claudeEvent) whole(model string) usage.Report {
 	sums := map[string]usage.Tokens{}
-	for name, m := range e.Models {
+	all, cost := e.Models, e.Cost
+	if e.Recent != nil {
+		all, cost = e.Recent, 0
+	}
+	for name, m := range all {
+		if e.Recent != nil {
+			cost += m.Cost
+		}
 		sums[name] = usage.Tokens{In: m.Input + m.Read + m.Create, Out: m.Output, CacheRead: m.Read, CacheWrite: m.Create}
 	}
 	if len(sums) == 0 {
 		sums[model] = e.Usage.tokens()
 	}
-	return usage.Report{Models: models(sums), Cost: usage.Micros(e.Cost), Coverage: usage.Full}
+	return usage.Report{Models: models(sums), Cost: usage.Micros(cost), Coverage: usage.Full}
 }
 
 // models returns sums sorted by name.

@@ -76,7 +76,9 @@ type object = map[string]any
 func (l *launch) bearer() object { return object{"Authorization": "Bearer " + l.spec.MCP.Token} }
 
 func mcpClaude(l *launch) error {
-	path, err := l.private("mcp.json", object{"mcpServers": object{"deskhand": object{"type": "http", "url": l.spec.MCP.URL, "headers": l.bearer()}}})
+	// With alwaysLoad, newer versions list the tools at the start, instead of hiding them
+	// behind a search.
+	path, err := l.private("mcp.json", object{"mcpServers": object{"deskhand": object{"type": "http", "url": l.spec.MCP.URL, "headers": l.bearer(), "alwaysLoad": true}}})
 	l.insert([]string{"--mcp-config", path, "--strict-mcp-config", "--allowedTools", "mcp__deskhand"})
 	return err
 }

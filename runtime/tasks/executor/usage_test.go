@@ -43,6 +43,15 @@ func TestClaudeReportsEachCall(t *testing.T) {
 	}
 }
 
+func TestAResumedClaudeReportsOnlyItsOwnRun(t *testing.T) {
+	talk := &talk{log: &memory{}, session: func(string) {}, tools: map[string]*tool{}, report: func(usage.Report) {}}
+	m := &claudeEvents{}
+	talk.line(m, []byte(`{"type":"result","total_cost_usd":0.5,"modelUsage":{"m":{"inputTokens":960,"outputTokens":160,"costUSD":0.5}},"model_usage_since_last_result":{"m":{"inputTokens":480,"outputTokens":80,"costUSD":0.25}}}`))
+	if got, want := talk.result.Usage, (usage.Tokens{In: 480, Out: 80}); got.Tokens() != want || got.Cost != 250_000 {
+		t.Errorf("usage = %+v, want %+v for 0.25 dollars", got, want)
+	}
+}
+
 func TestWhetherTheCacheIsPartOfTheInput(t *testing.T) {
 	read, thought := 100, 7
 	for name, c := range map[string]struct {

@@ -31,6 +31,7 @@ const (
 	OutputTooLarge     = "output_too_large"
 	PushRefused        = "push_refused"
 	RemoteMissing      = "remote_missing"
+	RepoBusy           = "repo_busy" // another git process holds a lock
 	RepoNotTrusted     = "repo_not_trusted"
 	ShareRefused       = "share_refused" // commits from another machine are not acceptable
 	TargetDirty        = "target_dirty"
@@ -58,7 +59,7 @@ var Codes = []string{
 	Conflicts, DiskFull, FilterFailed, FilterRefused, GitMissing, GitTooOld, HeadMoved,
 	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
 	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
-	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoNotTrusted, ShareRefused, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
+	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoBusy, RepoNotTrusted, ShareRefused, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
 	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
 }
 

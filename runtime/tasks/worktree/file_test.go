@@ -212,3 +212,24 @@ func FuzzInside(f *testing.F) {
 		}
 	})
 }
+
+func TestQuoteKeepsANameOnOneLine(t *testing.T) {
+	for path, want := range map[string]string{
+		"shop/a b.txt":      "shop/a b.txt",
+		"shop/grün":         "shop/grün",
+		`shop/a"b`:          `shop/a"b`,
+		"shop/a\n- b":       `"shop/a\012- b"`,
+		"shop/\x1b[31mred":  `"shop/\033[31mred"`,
+		"shop/\xff":         `"shop/\377"`,
+		"\"shop\"/a":        `"\"shop\"/a"`,
+		"shop/tab\tand\x7f": `"shop/tab\011and\177"`,
+	} {
+		got := quote(path)
+		if got != want {
+			t.Errorf("quote(%q) = %s, want %s", path, got, want)
+		}
+		if back, err := unquote(got); err != nil || back != path {
+			t.Errorf("unquote(%s) = %q, %v; want %q", got, back, err, path)
+		}
+	}
+}

@@ -143,6 +143,9 @@ func stream(cmd gitCommand) error {
 	case strings.Contains(said.String(), "from promisor remote"):
 		return fault.New(ObjectsMissing, "the repository is a partial clone and lacks required objects: "+said.line(),
 			"fetch them first: check the branch out once in "+cmd.Dir+", or run git fetch --refetch --no-filter there")
+	case lockHeld.Match(said.Bytes()):
+		return fault.New(RepoBusy, fmt.Sprintf("another git process holds %s", lockHeld.FindSubmatch(said.Bytes())[1]),
+			"retry when that process has finished; if git crashed there, remove the file")
 	case strings.Contains(said.String(), "No space left on device"):
 		return fault.New(DiskFull, "the disk is full: "+said.line(), "free some space, for example by removing the folders of old attempts")
 	case said.Len() > 0:
@@ -159,6 +162,9 @@ var filterFailed = regexp.MustCompile(`(?:clean|smudge) filter '?(.+?)'? failed`
 // largeMissing matches the shell's message that git-lfs is not installed. Git
 // itself only reports that the remote end hung up.
 var largeMissing = regexp.MustCompile(`(?m)^git-lfs .*not found$`)
+
+// lockHeld matches git's message that the lock file it names exists.
+var lockHeld = regexp.MustCompile(`Unable to create '(.+?)': File exists`)
 
 // head holds the beginning of a program's output.
 type head struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -371,7 +372,7 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	cmd.Stdin = strings.NewReader(strings.TrimSpace(message) + "\n")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := run(cmd)
-	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
+	if err != nil && sign && fault.Of(err) == nil && ctx.Err() == nil { // git words a missing key in many ways
 		return "", fault.New(NotSigned, fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
 			"find out why with: echo test | git -C "+textutil.ShellWord(r.Path)+" commit-tree -S HEAD^{tree}; signing programs are used only if your own git configuration names them")
 	}
@@ -382,9 +383,13 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 }
 
 // Identity checks that git knows the user's name and email address in each repository,
-// from its configuration or from its environment variables. Fault: no_identity.
+// from its configuration or from its environment variables. Faults: no_identity,
+// not_found for a repository that is no longer at its path.
 func (t Tree) Identity(ctx context.Context) error {
 	for _, r := range t.Repos {
+		if err := r.requirePresent(); err != nil {
+			return err
+		}
 		for _, who := range roles {
 			err := requireNamed(ctx, r.Path, who)
 			if f := fault.Of(err); f != nil {
@@ -432,10 +437,35 @@ func checkedOut(ctx context.Context, path, branch string) (string, error) {
 		if p, ok := strings.CutPrefix(line, "worktree "); ok {
 			dir = p
 		} else if line == "branch refs/heads/"+branch {
+			if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+				return "", fault.New(TargetDirty, fmt.Sprintf("branch %s is checked out in %s, which does not exist", branch, dir),
+					"make the folder available again; or, if you deleted it: git -C "+textutil.ShellWord(path)+" worktree prune")
+			}
 			return worksIn(ctx, path, dir)
 		}
 	}
 	return "", nil
+}
+
+// notRebased returns a fault if a rebase of the branch is in progress in one of the
+// repository's folders. Until the rebase ends, HEAD is detached there, so git does not
+// report the branch as checked out; a rebase that is aborted then moves the branch back.
+func notRebased(ctx context.Context, path, branch string) error {
+	common, err := commonDir(ctx, path)
+	if err != nil {
+		return fmt.Errorf("look up the git directory of %s: %w", path, err)
+	}
+	linked, _ := filepath.Glob(filepath.Join(common, "worktrees", "*")) // only fails for a bad pattern
+	for _, own := range append(linked, common) {
+		for _, name := range []string{"rebase-merge/head-name", "rebase-merge/update-refs", "rebase-apply/head-name"} {
+			text, err := os.ReadFile(filepath.Join(own, filepath.FromSlash(name)))
+			if err != nil || !slices.Contains(strings.Fields(string(text)), "refs/heads/"+branch) {
+				continue
+			}
+			return fault.New(TargetDirty, fmt.Sprintf("a rebase of %s is in progress in repository %s", branch, path), "finish it, or cancel it with git rebase --abort")
+		}
+	}
+	return nil
 }
 
 // worksIn returns the folder with the working files for an entry of "git

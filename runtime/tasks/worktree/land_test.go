@@ -163,8 +163,18 @@ func TestLandRefuses(t *testing.T) {
 			shell(t, other, "checkout", "-q", "readme.md")
 			put(t, filepath.Join(other, ".git", "MERGE_HEAD"), shell(t, other, "rev-parse", "HEAD")+"\n")
 		}},
-		{"a conflict", "conflicts", Squash, "", func() {
+		{"a rebase of the target in progress", "target_dirty", Merge, "", func() {
 			os.Remove(filepath.Join(other, ".git", "MERGE_HEAD"))
+			shell(t, other, "-c", "sequence.editor=sed -i.old s/^pick/edit/", "rebase", "-q", "-i", "HEAD~1")
+		}},
+		{"a target whose folder is gone", "target_dirty", Merge, "next", func() {
+			shell(t, other, "rebase", "--abort")
+			gone := filepath.Join(t.TempDir(), "gone")
+			shell(t, repo, "branch", "next")
+			shell(t, other, "worktree", "add", "-q", "-b", "next", gone)
+			os.RemoveAll(gone)
+		}},
+		{"a conflict", "conflicts", Squash, "", func() {
 			put(t, filepath.Join(other, "src", "a.go"), "package b\n")
 			shell(t, other, "commit", "-q", "-a", "-m", "of the user too")
 		}},
@@ -201,6 +211,44 @@ func TestDoMovesAllOrNone(t *testing.T) {
 	if after := state(t, repo); after != before {
 		t.Errorf("the first repository was\n%s\nand is\n%s", before, after)
 	}
+}
+
+func TestARebaseThatIsAbortedDoesNotTakeALandingBack(t *testing.T) {
+	private(t)
+	repo := repository(t, "shop")
+	tree := diverged(t, repo)
+	shell(t, repo, "-c", "sequence.editor=sed -i.old s/^pick/edit/", "rebase", "-q", "-i", "HEAD~1")
+	_, err := tree.Land(t.Context(), Merge, "", Author{Message: "m"})
+	wantFault(t, "Land", err, "target_dirty")
+	if err == nil || !strings.Contains(err.Error(), "a rebase of main is in progress") {
+		t.Errorf("Land = %v, want the rebase named", err)
+	}
+	shell(t, repo, "rebase", "--abort")
+	l, err := tree.Land(t.Context(), Merge, "", Author{Message: "m"})
+	must(t, err)
+	must(t, Do(t.Context(), l.Moves, "land"))
+}
+
+func TestALockOfAnotherGitIsNamed(t *testing.T) {
+	private(t)
+	repo := repository(t, "shop")
+	l, err := diverged(t, repo).Land(t.Context(), Merge, "", Author{Message: "m"})
+	must(t, err)
+	for _, lock := range []string{"index.lock", "refs/heads/main.lock"} {
+		file := filepath.Join(repo, ".git", filepath.FromSlash(lock))
+		put(t, file, "")
+		before := state(t, repo)
+		err := Do(t.Context(), l.Moves, "land")
+		wantFault(t, "Do", err, "repo_busy")
+		if !strings.HasSuffix(fault.Of(err).Message, lock) {
+			t.Errorf("Do = %v, want %s named at the end", err, lock)
+		}
+		os.Remove(file)
+		if after := state(t, repo); after != before {
+			t.Errorf("with %s, the repository was\n%s\nand is\n%s", lock, before, after)
+		}
+	}
+	must(t, Do(t.Context(), l.Moves, "land"))
 }
 
 func TestFinishCompletesWhatAKilledProgramBegan(t *testing.T) {

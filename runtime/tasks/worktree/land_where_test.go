@@ -94,4 +94,8 @@ func TestLandSaysThatGitCouldNotSign(t *testing.T) {
 	shell(t, tree.Repos[0].Path, "config", "--file", config, "gpg.program", "false")
 	_, err := tree.Land(t.Context(), Merge, "", Author{Message: "Fix it", Sign: true})
 	wantFault(t, "Land", err, "not_signed")
+	shell(t, tree.Repos[0].Path, "config", "--file", config, "gpg.format", "ssh")
+	shell(t, tree.Repos[0].Path, "config", "--file", config, "user.signingKey", filepath.Join(t.TempDir(), "gone.pub"))
+	_, err = tree.Land(t.Context(), Merge, "", Author{Message: "Fix it", Sign: true})
+	wantFault(t, "Land", err, "not_signed")
 }

@@ -20,9 +20,12 @@ import (
 // reverted.
 
 // Ready returns a fault if a folder has changes and its checked-out branch
-// would move.
+// would move, or if a rebase of the branch is in progress.
 func Ready(ctx context.Context, moves []Move) error {
 	for _, m := range moves {
+		if err := notRebased(ctx, m.Path, m.Branch); err != nil {
+			return err
+		}
 		if m.Dir == "" {
 			continue
 		}

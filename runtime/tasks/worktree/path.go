@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
-// quote returns path in a form that can be shown in JSON and passed back. If
-// the path is not UTF-8 or starts with a double quote, quote puts it in double
-// quotes with octal escapes, the way git quotes it. Otherwise it returns the
-// path unchanged.
+// quote returns path in a form that can be shown on one line and passed back. If
+// the path is not UTF-8, contains a control character or starts with a double quote,
+// quote puts it in double quotes with octal escapes, the way git quotes it. Otherwise it
+// returns the path unchanged.
 func quote(path string) string {
-	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
+	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) && !strings.ContainsFunc(path, unicode.IsControl) {
 		return path
 	}
 	var b strings.Builder

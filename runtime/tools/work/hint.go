@@ -101,6 +101,7 @@ var hints = fault.Hints{
 	worktree.NoIdentity:      again,
 	worktree.ObjectsMissing:  again,
 	worktree.OutputTooLarge:  again,
+	worktree.RepoBusy:        again,
 	worktree.RepoNotTrusted:  again,
 	worktree.WorktreeDirty:   again,
 	worktree.BranchMissing:   again,
