@@ -129,7 +129,7 @@ const board = async () => {
   await until('all have ended', async () => JSON.parse(await desk.run('tasks', 'ls', '--json')).tasks.every(t => !t.has_in_progress_attempt), 600000)
   const page = await desk.window('/work')
   console.log(`500 attempts, ${await page.locator('.card').count()} cards: ${await usable(page)}`)
-  await page.goto(desk.base + '/work?state=completed')
+  await page.goto(desk.base + '/work?agent=fake')
   console.log(`  all ${await page.locator('.card').count()} of a filter: ${await usable(page)}`)
   const found = await took(async i => { await page.getByRole('searchbox').fill(`task ${10 + i}`); await page.keyboard.press('Enter') }, i => page.locator('.card a', { hasText: `Task ${10 + i}` }).first().waitFor())
   console.log(`  found in ${found}`)
