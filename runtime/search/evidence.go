@@ -39,6 +39,10 @@ type Evidence struct {
 	// as the average candidate, -1 e times less likely. It is nil if the ranker did not
 	// order the hit, or no explanation was asked for.
 	Learnt map[string]float64
+	// Weights holds the weight of each part of the score, by its name: words, meaning,
+	// near, path and verbatim. It is nil if the score is not their sum, as for a hit that
+	// the ranker ordered, or if no explanation was asked for.
+	Weights map[string]float64
 }
 
 // rounded returns e rounded to six decimals, like scores.
@@ -117,6 +121,22 @@ func (w weights) doubt(found, ahead float64) weights {
 	sum := 1 - lost/2
 	w.words, w.meaning, w.near, w.path = w.words/sum, w.meaning/sum, w.near/sum, w.path/sum
 	return w
+}
+
+// weightsOf returns the weights of a hit's evidence by the names of its parts, or nil if
+// the hit's score is not their weighted sum.
+func (r *run) weightsOf(p *ranked) map[string]float64 {
+	if p.evidence.Learnt != nil || math.Abs(min(1, r.scoreOf(p))-min(1, p.score)) > 1e-6 {
+		return nil
+	}
+	w, all := r.weigh, map[string]float64{}
+	for name, x := range map[string]float64{"words": w.words, "meaning": w.meaning, "near": w.near, "path": w.path, "verbatim": verbatimWeight} {
+		if r.isForeign(p.chunk) {
+			x *= foreign
+		}
+		all[name] = math.Round(x*1e4) / 1e4
+	}
+	return all
 }
 
 func (w weights) score(e Evidence) float64 {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,32 @@ func TestByIsRefused(t *testing.T) {
 		c.query.Text = "widget"
 		if _, err := e.Search(t.Context(), c.query); fault.Of(err) == nil || fault.Of(err).Code != c.code {
 			t.Errorf("%s: Search(%+v) = %v, want fault %s", name, c.query, err, c.code)
+		}
+	}
+}
+
+func TestAScoreIsTheSumOfItsPartsByTheirWeights(t *testing.T) {
+	e := embedded(t, flagPages)
+	for _, text := range []string{"server address", "--listen", "`--retention` days", "server backups are encrypted"} {
+		page, err := e.Search(t.Context(), Query{Text: text, Explain: true})
+		if err != nil || len(page.Hits) == 0 {
+			t.Fatalf("%q: %+v, %v", text, page, err)
+		}
+		for _, h := range page.Hits {
+			why := h.Evidence
+			if (why.Weights == nil) != (why.Learnt != nil) {
+				t.Errorf("%q: the weights of %s are %v, and the ranker moved it by %v", text, h.ID, why.Weights, why.Learnt)
+			}
+			if why.Weights == nil {
+				continue
+			}
+			sum := 0.0
+			for name, share := range map[string]float64{"words": why.Words, "meaning": why.Meaning, "near": why.Near, "path": why.Path, "verbatim": why.Verbatim} {
+				sum += why.Weights[name] * share
+			}
+			if math.Abs(min(1, sum)-h.Score) > 0.001 {
+				t.Errorf("%q: %s has the score %v, its parts sum to %v: %+v", text, h.ID, h.Score, sum, why)
+			}
 		}
 	}
 }

@@ -267,6 +267,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 	var why *Evidence
 	if r.explain {
 		e := s.evidence.rounded()
+		e.Weights = r.weightsOf(&s)
 		why = &e
 	}
 	return Hit{

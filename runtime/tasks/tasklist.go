@@ -16,7 +16,8 @@ import (
 const summary = taskColumns + `, a.id, a.branch, a.work, a.removed, s.id, s.executor,
 	(SELECT MIN(CASE WHEN p.state = 'queued' THEN 3 WHEN p.asking_since > 0 THEN 1 ELSE 2 END) FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
 	q.host, q.origin, q.launched_at,
-	(SELECT p.state FROM processes p WHERE p.task_id = t.id ORDER BY p.ordinal DESC LIMIT 1)
+	(SELECT p.state FROM processes p WHERE p.task_id = t.id ORDER BY p.ordinal DESC LIMIT 1),
+	(SELECT COUNT(*) FROM attempts n WHERE n.task_id = t.id)
 	FROM tasks t
 	LEFT JOIN attempts a ON a.id = (SELECT n.id FROM attempts n WHERE n.task_id = t.id ORDER BY n.created_at DESC, n.id LIMIT 1)
 	LEFT JOIN sessions s ON s.id = (SELECT n.id FROM sessions n WHERE n.attempt_id = a.id ORDER BY n.created_at DESC, n.id LIMIT 1)
@@ -29,7 +30,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	var host, origin *string
 	var launched *int64
 	err = row.Scan(&t.ID, &t.ProjectID, &t.Title, &t.Description, &t.Status, &created, &updated,
-		&attempt, &branch, &work, &removed, &session, &executor, &doing, &host, &origin, &launched, &last)
+		&attempt, &branch, &work, &removed, &session, &executor, &doing, &host, &origin, &launched, &last, &t.Attempts)
 	t.Created, t.Updated = at(created), at(updated)
 	t.AttemptID, t.Branch, t.SessionID, t.Executor = value(attempt), value(branch), value(session), value(executor)
 	switch t.InProgress = doing != nil; {

@@ -134,6 +134,8 @@ type TaskSummary struct {
 	// AttemptID, Branch, SessionID and Executor belong to the newest attempt and its
 	// newest session. They are empty if there is none.
 	AttemptID, Branch, SessionID, Executor string
+	// Attempts is the number of attempts.
+	Attempts int
 	// InProgress reports whether a process of any attempt is queued or running.
 	InProgress bool
 	// WaitsFor is ForPerson if a process of any attempt is waiting for a

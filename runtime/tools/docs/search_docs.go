@@ -100,6 +100,8 @@ type Why struct {
 	Each     float64 `json:"each"`
 	// Learnt is how much each kind of evidence moved the hit, not from 0 to 1.
 	Learnt map[string]float64 `json:"learnt,omitempty"`
+	// Weights holds the weight of each part if the score is their weighted sum.
+	Weights map[string]float64 `json:"weights,omitempty"`
 }
 
 // Hint suggests what to do if there are no good hits.

@@ -84,20 +84,27 @@ func (w *wire) hits(hits []Hit) {
 				w.key(part.name)
 				w.number(part.share)
 			}
-			if len(why.Learnt) > 0 {
-				w.key("learnt")
-				w.open('{')
-				for _, k := range slices.Sorted(maps.Keys(why.Learnt)) {
-					w.named(k)
-					w.number(why.Learnt[k])
-				}
-				w.close('}')
-			}
+			w.numbers("learnt", why.Learnt)
+			w.numbers("weights", why.Weights)
 			w.close('}')
 		}
 		w.close('}')
 	}
 	w.close(']')
+}
+
+// numbers writes a member with numbers by name, if there are any.
+func (w *wire) numbers(name string, all map[string]float64) {
+	if len(all) == 0 {
+		return
+	}
+	w.key(name)
+	w.open('{')
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		w.named(k)
+		w.number(all[k])
+	}
+	w.close('}')
 }
 
 func (w *wire) hint(h *Hint) {

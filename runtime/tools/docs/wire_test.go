@@ -27,8 +27,8 @@ func TestAppendResultWritesWhatJSONDoes(t *testing.T) {
 		{Hits: []Hit{{Metadata: map[string]string{}}, {Metadata: map[string]string{"b": "1", "a": "\"2\""}}}, NextCursor: &cursor},
 		{Hits: []Hit{}, Hint: &Hint{Message: "none", SuggestedFilters: map[string][]string{}}, Note: "a\nb"},
 		{Hits: []Hit{}, Hint: &Hint{SuggestedFilters: map[string][]string{"y": {"1", "<2>"}, "x": {}}}},
-		{Hits: []Hit{{Metadata: map[string]string{}, Variants: map[string][]string{"v": {"1", "2"}, "l\n": {"go"}}, Why: &Why{1, 0, 0.5, 0.000001, 0, 0.25, 0.75, map[string]float64{"words": -1.5, "rows": 0.25}}}}},
-		{Hits: []Hit{{Metadata: map[string]string{}, Why: &Why{Words: 1, Verbatim: 0.5}}}},
+		{Hits: []Hit{{Metadata: map[string]string{}, Variants: map[string][]string{"v": {"1", "2"}, "l\n": {"go"}}, Why: &Why{1, 0, 0.5, 0.000001, 0, 0.25, 0.75, map[string]float64{"words": -1.5, "rows": 0.25}, nil}}}},
+		{Hits: []Hit{{Metadata: map[string]string{}, Why: &Why{Words: 1, Verbatim: 0.5, Weights: map[string]float64{"words": 0.48, "path": 0.085}}}}},
 		{Hits: []Hit{{Score: 0.000001, Metadata: map[string]string{}}, {Score: 123456.789012, Metadata: map[string]string{}}}},
 	} {
 		checkAppendResult(t, &r)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -26,6 +27,7 @@ type boardView struct {
 	Name     string
 	All      bool // all projects are shown
 	New      bool // the form for a new task is open
+	Open     bool // tasks that are done or cancelled are hidden
 	// Templates are texts that a new task can begin with; Begin is the chosen one.
 	Templates []tasks.Template
 	Begin     tasks.Template
@@ -59,7 +61,10 @@ type column struct {
 }
 
 // card is a task on the board.
-type card struct{ *tasks.Card }
+type card struct {
+	*tasks.Card
+	Question string // what it asks a person; empty if it asks nothing
+}
 
 // Live reports whether one of the task's processes is running or queued.
 func (c card) Live() bool { return c.InProgress }
@@ -79,6 +84,14 @@ func (b *Board) index(w http.ResponseWriter, r *http.Request, m *tasks.Manager) 
 func (b *Board) showBoard(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	v, err := b.boardOf(r.Context(), m, r.FormValue("project"), sieveOf(r))
 	if err != nil {
+		return err
+	}
+	if v.Open = r.FormValue("open") != ""; v.Open {
+		v.Columns = slices.DeleteFunc(v.Columns, func(c column) bool {
+			return c.Status == string(tasks.Done) || c.Status == string(tasks.Cancelled)
+		})
+	}
+	if err := b.questions(r.Context(), v.Columns); err != nil {
 		return err
 	}
 	v.Filled, v.New = f, r.FormValue("new") != ""
@@ -143,6 +156,31 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string, s
 	return v, nil
 }
 
+// askingCards is the maximum number of cards with their question.
+const askingCards = 20
+
+// questions adds what cards ask a person.
+func (b *Board) questions(ctx context.Context, columns []column) error {
+	left := askingCards
+	for _, c := range columns {
+		for i := range c.Tasks {
+			one := &c.Tasks[i]
+			if one.WaitsFor != tasks.ForPerson || left == 0 {
+				continue
+			}
+			left--
+			asked, err := b.options.Questions(ctx, one.AttemptID)
+			if err != nil {
+				return err
+			}
+			if len(asked) > 0 {
+				one.Question = asked[0].Text
+			}
+		}
+	}
+	return nil
+}
+
 // addProject adds a project's tasks to the columns.
 func (v *boardView) addProject(ctx context.Context, m *tasks.Manager, p tasks.Project) error {
 	most := columnTasks
@@ -170,7 +208,7 @@ func (v *boardView) sift() {
 				v.ReadyCount++
 			}
 			if v.Sieve.Match(one) {
-				c.Tasks = append(c.Tasks, card{one})
+				c.Tasks = append(c.Tasks, card{Card: one})
 			}
 		}
 	}

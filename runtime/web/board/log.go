@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ type logView struct {
 	Failures  int
 	First     string // ID of the first failure's element
 	Searched  string // words for which the entries were searched
+	Newest    bool   // whether these are only the newest of the matches
 	Part      bool   // whether there are newer entries on another page
 }
 
@@ -110,13 +112,13 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 		return v, err
 	}
 	run, index, _ := strings.Cut(before, ":")
-	paths, room, bytes := pathsOf(a), pageEntries, int64(pageBytes)
+	paths, room, most := pathsOf(a), pageEntries, int64(pageBytes)
 	v.Part = before != ""
 	for i, p := range slices.Backward(processes) {
 		if run != "" && p.ID != run {
 			continue
 		}
-		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, MaxBytes: bytes, Channel: channel}
+		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, MaxBytes: most, Channel: channel}
 		if n, err := strconv.ParseInt(index, 10, 64); err == nil && run != "" {
 			q.Before = &n
 		}
@@ -135,13 +137,13 @@ func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Atte
 		}
 		v.Entries = append(part, v.Entries...)
 		for _, e := range found.Entries {
-			bytes -= int64(len(e.Entry))
+			most -= int64(len(e.Entry))
 		}
 		if room -= len(found.Entries); found.Next != nil {
 			v.Older = p.ID + ":" + strconv.FormatInt(*found.Next, 10)
 			break
 		}
-		if min(int64(room), bytes) <= 0 && i > 0 {
+		if min(int64(room), most) <= 0 && i > 0 {
 			v.Older = processes[i-1].ID + ":"
 			break
 		}
@@ -177,11 +179,30 @@ func quietTimes(entries []entry) {
 
 const (
 	// searchedEntries is the number of a log's newest entries that are
-	// searched. foundEntries is the maximum number of matches that are shown.
+	// searched. foundEntries is the maximum number of matches that are shown; they
+	// are also at most about pageBytes long.
 	searchedEntries = 20_000
 	foundEntries    = 200
 	searchPage      = 1000
 )
+
+// plainWord matches a word that stands in an entry's JSON as it stands on the page.
+var plainWord = regexp.MustCompile(`^[a-z0-9_./:-]+$`)
+
+// mayHave returns a function that reports whether an entry's JSON may contain the
+// words. To read the JSON of each entry of a long log would take much longer.
+func mayHave(words string) func(entry []byte) bool {
+	var plain [][]byte
+	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+		if plainWord.MatchString(word) {
+			plain = append(plain, []byte(word))
+		}
+	}
+	return func(entry []byte) bool {
+		entry = bytes.ToLower(entry)
+		return !slices.ContainsFunc(plain, func(word []byte) bool { return !bytes.Contains(entry, word) })
+	}
+}
 
 // find returns the entries of all runs that contain the search words, oldest
 // first.
@@ -191,22 +212,25 @@ func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, wor
 		return v, err
 	}
 	v.Searched, v.Part = words, true
-	paths, left := pathsOf(a), searchedEntries
+	paths, left, room, may := pathsOf(a), searchedEntries, pageBytes, mayHave(words)
 	for _, p := range slices.Backward(processes) {
 		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: searchPage}
-		for left > 0 && len(v.Entries) < foundEntries {
+		for {
+			if v.Newest = left <= 0 || len(v.Entries) >= foundEntries || room <= 0; v.Newest {
+				break
+			}
 			found, err := m.Logs(ctx, q)
 			if err != nil {
 				return v, err
 			}
 			left -= max(1, len(found.Entries))
-			var part []entry
-			for _, e := range readLog(found, paths) {
-				if e.has(words) {
-					part = append(part, e)
-				}
+			found.Entries = slices.DeleteFunc(found.Entries, func(e tasks.LogEntry) bool { return !may(e.Entry) })
+			part := slices.DeleteFunc(readLog(found, paths), func(e entry) bool { return !e.has(words) })
+			from := len(part)
+			for ; from > 0 && room > 0; from-- {
+				room -= len(part[from-1].Text) + len(part[from-1].Detail)
 			}
-			v.Entries = append(part, v.Entries...)
+			v.Newest, v.Entries = from > 0, append(part[from:], v.Entries...)
 			if q.Before = found.Next; q.Before == nil {
 				break
 			}

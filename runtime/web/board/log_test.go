@@ -44,3 +44,16 @@ func TestATimeIsShownOnceAMinuteAndAtTheStartOfARun(t *testing.T) {
 		t.Errorf("quietTimes marked %v, want %v", same, want)
 	}
 }
+
+// What the quick look at an entry's JSON leaves out must not be on the page.
+func TestASearchLooksQuicklyWithoutMissing(t *testing.T) {
+	raw := `{"type":"NORMALIZED_ENTRY","content":{"entry_type":{"type":"tool_use","tool_name":"Read"},"content":"See /w/shop/src/Main.go <b> \"quoted\" ünï"}}`
+	for words, want := range map[string]bool{
+		"main.go": true, "SEE src/main": true, "src/main.go <b>": true, `"quoted"`: true, "ÜNÏ": true, "<b>": true,
+		"absent": false, "see absent": false, "mainego": false,
+	} {
+		if got := mayHave(words)([]byte(raw)); got != want {
+			t.Errorf("mayHave(%q) = %v, want %v", words, got, want)
+		}
+	}
+}

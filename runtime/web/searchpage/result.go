@@ -36,22 +36,29 @@ type hit struct {
 	Variants                                     []link
 	Read                                         string // address for reading the section
 	Here                                         bool   // whether the section is being read
+	Same                                         bool   // whether the hit above is of the same page
+	Ranked                                       bool   // whether the ranker ordered it, so that its score is not a sum
 }
 
 // Above returns the headings above the section, which tell apart sections that are
 // all called "Usage".
 func (h hit) Above() []string {
 	parts := strings.Split(h.Breadcrumb, " > ")
-	if n := len(parts) - 1; parts[n] == h.Heading {
-		return parts[:n]
+	n := len(parts) - 1
+	if parts[n] != h.Heading {
+		return nil
 	}
-	return nil
+	if h.Same {
+		return parts[min(1, n):n] // the hit above names the page
+	}
+	return parts[:n]
 }
 
 // reason is one component of a hit's score, from 0 to 1.
 type reason struct {
 	Name, Help string
 	Value      string
+	Weight     string // by which the value counts in the score; empty if the score is not a sum
 }
 
 // found is the structured answer of search_docs.
@@ -70,6 +77,7 @@ type found struct {
 		Variants map[string][]string `json:"variants"`
 		Why      *struct {
 			Words, Meaning, Near, Path, Verbatim, Row, Each float64
+			Weights                                         map[string]float64
 		} `json:"why"`
 	} `json:"hits"`
 	NextCursor string `json:"next_cursor"`
@@ -113,17 +121,23 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		}
 		if w := h.Why; w != nil {
 			one.Why = []reason{
-				{"words", "how well the keywords match, relative to the best section", share(w.Words)},
-				{"meaning", "how similar the meaning is: 1 is the most similar section", share(w.Meaning)},
-				{"near", "how much of the question occurs close together in the section", share(w.Near)},
-				{"path", "how much of the question occurs in its page's path", share(w.Path)},
+				{Name: "words", Help: "how well the keywords match, relative to the best section", Value: share(w.Words)},
+				{Name: "meaning", Help: "how similar the meaning is: 1 is the most similar section", Value: share(w.Meaning)},
+				{Name: "near", Help: "how much of the question occurs close together in the section", Value: share(w.Near)},
+				{Name: "path", Help: "how much of the question occurs in its page's path", Value: share(w.Path)},
 			}
 			if w.Verbatim > 0 {
-				one.Why = append(one.Why, reason{"verbatim", "how much of the question the section has word for word", share(w.Verbatim)})
+				one.Why = append(one.Why, reason{Name: "verbatim", Help: "how much of the question the section has word for word", Value: share(w.Verbatim)})
 			}
 			if w.Row > 0 || w.Each > 0 {
-				one.Why = append(one.Why, reason{"row", "how near its best row is in meaning, as above", share(w.Row)},
-					reason{"each", "how near its words are to the question's, one by one", share(w.Each)})
+				one.Why = append(one.Why, reason{Name: "row", Help: "how near its best row is in meaning, as above", Value: share(w.Row)},
+					reason{Name: "each", Help: "how near its words are to the question's, one by one", Value: share(w.Each)})
+			}
+			one.Ranked = w.Weights == nil
+			for i := range one.Why {
+				if x := w.Weights[one.Why[i].Name]; x > 0 {
+					one.Why[i].Weight = strconv.FormatFloat(x, 'g', 2, 64)
+				}
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(h.Variants)) {
@@ -133,6 +147,7 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		}
 		r.Hits = append(r.Hits, one)
 	}
+	r.Hits = byPage(r.Hits)
 	fresh := with(asked, "read", "")
 	if f.NextCursor != "" {
 		r.More = paged(fresh, f.NextCursor, before+len(f.Hits))
@@ -141,7 +156,9 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		r.First = paged(fresh, "", 0)
 	}
 	if f.Hint != nil {
-		r.Hint = strings.TrimPrefix(f.Hint.Message, "0 results found. ") // the heading says so
+		if r.Hint = f.Hint.Message; strings.HasPrefix(r.Hint, "0 results found. ") { // the heading says so
+			r.Hint = "No section has these words, or is near to them in meaning. Try other words, or fewer."
+		}
 		for _, key := range slices.Sorted(maps.Keys(f.Hint.SuggestedFilters)) {
 			for _, value := range f.Hint.SuggestedFilters[key] {
 				r.Suggestions = append(r.Suggestions, link{key + ": " + value, with(asked, key, value)})
@@ -149,6 +166,22 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		}
 	}
 	return r, nil
+}
+
+// byPage puts hits of the same page below the first of them. Their ranks stay.
+func byPage(hits []hit) (all []hit) {
+	pages := map[string][]hit{}
+	for _, h := range hits {
+		page, _, _ := strings.Cut(h.ID, "#")
+		h.Same = pages[page] != nil
+		pages[page] = append(pages[page], h)
+	}
+	for _, h := range hits {
+		page, _, _ := strings.Cut(h.ID, "#")
+		all = append(all, pages[page]...)
+		pages[page] = nil
+	}
+	return all
 }
 
 func share(x float64) string { return fmt.Sprintf("%.2f", x) }

@@ -6,7 +6,8 @@
 // The page does not use the search engine directly. It calls the tools as an
 // agent does and therefore shows the same results. Its menus come from the
 // tool's schema. The page is one GET form. Each state has its own address, and
-// works without the script, which only copies text.
+// works without the script, which searches while a person types, goes from hit to hit
+// by keys, keeps the last questions in the browser, and copies text.
 package searchpage
 
 import (
@@ -39,8 +40,11 @@ type Options struct {
 	// Shell renders the page. [New] adds files and a navigation link to it.
 	Shell *page.Shell
 	// Tools returns the current search_docs and get_doc tools. The search_docs tool must
-	// explain its hits.
-	Tools func() (search, read contract.Tool)
+	// explain its hits. If half is set, the question is half typed, and must not be
+	// recorded as one that the docs do not answer.
+	Tools func(half bool) (search, read contract.Tool)
+	// Corpus describes what is searched. It may be nil.
+	Corpus func() Corpus
 	// Libraries returns the names of the libraries that are searched. It may be nil.
 	Libraries func() []string
 	// Name is the server's name in client configurations. If it is empty, the
@@ -50,6 +54,13 @@ type Options struct {
 	NoToken bool
 	// Log receives errors. If it is nil, they are discarded.
 	Log *slog.Logger
+}
+
+// Corpus describes what is searched.
+type Corpus struct {
+	Size  string   // for example "992 pages, 1,774 sections"
+	Date  string   // when it was built, for example "22 November 2026"; empty if it is unknown
+	Terms []string // terms of the docs, as first questions
 }
 
 // Page is an [http.Handler] for GET. Use New to create one.
@@ -79,6 +90,8 @@ func New(o Options) *Page {
 type view struct {
 	Query      string
 	About      string // the tool's description for agents
+	Corpus     Corpus
+	Examples   []link // shown if there was no question
 	Limits     []choice
 	Facets     []facet
 	Trouble    *trouble
@@ -86,6 +99,7 @@ type view struct {
 	SearchCall *copied // nil if there was no search
 	Reading    *reading
 	ReadCall   *copied // nil if Reading is nil
+	Case       *copied // the section as the answer, for deskhand eval; nil without both
 	Setups     []setup
 }
 
@@ -102,11 +116,18 @@ type choice struct {
 type trouble struct{ Message, Hint string }
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	search, read := p.options.Tools()
+	half := r.Header.Get("Deskhand-Part") != ""
+	search, read := p.options.Tools(half)
 	asked := r.URL.Query()
 	v := view{Query: strings.TrimSpace(asked.Get("q")), About: search.Description, Setups: p.setups(r)}
 	v.Limits = menu([]string{"5", "10", "20", "50"}, asked.Get("limit"), "10")
 	v.Facets = facets(search, p.libraries(), asked)
+	if v.Query == "" && p.options.Corpus != nil {
+		v.Corpus = p.options.Corpus()
+		for _, term := range v.Corpus.Terms[:min(5, len(v.Corpus.Terms))] {
+			v.Examples = append(v.Examples, link{term, with(asked, "q", term)})
+		}
+	}
 	status := http.StatusOK
 	fail := func(err error) {
 		f := fault.Of(err)
@@ -132,13 +153,19 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fail(err)
 		} else if v.Reading, err = readDoc(answer, asked); err != nil {
 			fail(err)
+		} else if v.Query != "" {
+			v.Case = &copied{Text: caseOf(v, id)}
 		}
 	}
 	title := "Search"
 	if v.Query != "" {
 		title = v.Query + " · Search"
 	}
-	p.options.Shell.Write(w, r, status, p.page, "", page.Page{Title: title, Here: Path, Class: "searching", Data: v})
+	part := ""
+	if half {
+		part = "found"
+	}
+	p.options.Shell.Write(w, r, status, p.page, part, page.Page{Title: title, Here: Path, Class: "searching", Data: v})
 }
 
 func (p *Page) libraries() []string {
@@ -173,12 +200,12 @@ func (a arguments) json() json.RawMessage {
 	return json.RawMessage(b.String())
 }
 
-// quote encodes a string or a number as JSON.
+// quote encodes a string, a number or parts of JSON as JSON.
 func quote(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
+	_ = e.Encode(v) // no error: strings, numbers and valid JSON
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -212,6 +239,25 @@ func readArguments(id string, asked url.Values) arguments {
 		args = append(args, argument{"context", around})
 	}
 	return args
+}
+
+// caseOf returns a case for deskhand eval, in which what is read answers the question.
+func caseOf(v view, id string) string {
+	key := "chunk_id"
+	if !strings.Contains(id, "#") {
+		key = "filepath"
+	}
+	c := arguments{{"query", v.Query}}
+	var filters arguments
+	for _, f := range v.Facets {
+		if f.Chosen != "" {
+			filters = append(filters, argument{f.Name, f.Chosen})
+		}
+	}
+	if filters != nil {
+		c = append(c, argument{"filters", filters.json()})
+	}
+	return string(append(c, argument{"expected", []json.RawMessage{arguments{{key, id}, {"grade", 3}}.json()}}).json())
 }
 
 // call returns a tool call in the form in which an agent's client sends it.

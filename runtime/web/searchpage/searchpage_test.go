@@ -3,13 +3,18 @@ package searchpage
 import (
 	"context"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
@@ -21,6 +26,7 @@ type desk struct {
 	// The tools' answers.
 	search, text, doc string
 	refusal           error
+	half              bool // whether the last question was half typed
 }
 
 const input = `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"cursor":{"type":"string"},
@@ -35,7 +41,8 @@ func newDesk() *desk {
 				return answer(), d.refusal
 			}}
 	}
-	d.page = New(Options{Shell: page.New([]byte("key")), Name: "acme", Tools: func() (search, read contract.Tool) {
+	d.page = New(Options{Shell: page.New([]byte("key")), Name: "acme", Tools: func(half bool) (search, read contract.Tool) {
+		d.half = half
 		return tool("search_docs", func() contract.Result { return contract.Result{Structured: json.RawMessage(d.search)} }),
 			tool("get_doc", func() contract.Result {
 				return contract.Result{Text: []string{d.text}, Structured: json.RawMessage(d.doc)}
@@ -60,7 +67,7 @@ func wants(t *testing.T, what, body string, phrases ...string) {
 }
 
 const oneHit = `{"hits":[{"chunk_id":"a.md#x/y","score":0.5,"heading":"How <b>it</b> works","breadcrumb":"A > X","snippet":"a **copy** of <script>","filepath":"a.md",
-	"metadata":{"part":"guide"},"title":"A","lines":"3-9","variants":{"part":["reference"]},"why":{"words":1,"meaning":0.25,"near":0,"path":0.5}}],"next_cursor":"abc","hint":null}`
+	"metadata":{"part":"guide"},"title":"A","lines":"3-9","variants":{"part":["reference"]},"why":{"words":1,"meaning":0.25,"near":0,"path":0.5,"weights":{"words":0.48,"meaning":0.35,"near":0.085,"path":0.085,"verbatim":0.2}}}],"next_cursor":"abc","hint":null}`
 
 func TestAnEmptyPageOffersTheMenusAndTheSetups(t *testing.T) {
 	d := newDesk()
@@ -102,7 +109,7 @@ func TestHitsSayWhyAndAreShownAsText(t *testing.T) {
 	body := d.get("?q=copy&part=guide").Body.String()
 	wants(t, "the page", body,
 		"How &lt;b&gt;it&lt;/b&gt; works", "<strong>copy</strong> of &lt;script&gt;", "a.md:3-9", "part: guide", "0.500",
-		`<meter min="0" max="1" value="0.25" aria-label="meaning">`, "part: reference", `<option selected>guide</option>`,
+		`<meter min="0" max="1" value="0.25" aria-label="meaning">0.25</meter> 0.25 × 0.35`, "The score is the sum of the parts", "part: reference", `<option selected>guide</option>`,
 		"/search?part=guide&amp;q=copy&amp;read=a.md%23x%2Fy#reading", "cursor=abc", "after=1",
 		"&#34;name&#34;: &#34;search_docs&#34;", "&#34;query&#34;: &#34;copy&#34;")
 	if strings.Contains(body, "<script>") || strings.Contains(body, " style=") {
@@ -143,6 +150,79 @@ func TestNothingFoundLeadsOn(t *testing.T) {
 	wants(t, "the page", d.get("?q=copy&part=guide").Body.String(), "Nothing found", "No results with part=guide.", "/search?part=reference&amp;q=copy")
 }
 
+// What was half typed is no question yet: only the hits are sent, and nothing is recorded.
+func TestAQuestionThatIsHalfTypedGetsOnlyTheHits(t *testing.T) {
+	d := newDesk()
+	d.search = oneHit
+	r := httptest.NewRequest(http.MethodGet, "/search?q=cop&part=guide", nil)
+	r.Header.Set("Deskhand-Part", "1")
+	w := httptest.NewRecorder()
+	d.page.ServeHTTP(w, r)
+	wants(t, "the part", w.Body.String(), "1 hit", "a.md:3-9", "&#34;query&#34;: &#34;cop&#34;")
+	if body := w.Body.String(); strings.Contains(body, "<form") || strings.Contains(body, "<html") || !d.half {
+		t.Errorf("more than the hits, or recorded (%v):\n%s", !d.half, body)
+	}
+	if d.get("?q=copy"); d.half {
+		t.Error("a whole question counts as half typed")
+	}
+}
+
+func TestHitsOfOnePageStandTogether(t *testing.T) {
+	d := newDesk()
+	d.search = `{"hits":[{"chunk_id":"a.md#x","heading":"Usage","breadcrumb":"Volumes > Usage","filepath":"a.md"},{"chunk_id":"b.md#y","heading":"Other","breadcrumb":"B > Other","filepath":"b.md"},
+		{"chunk_id":"a.md#z","heading":"Usage","breadcrumb":"Volumes > Resize > Usage","filepath":"a.md","why":{"words":1}}]}`
+	body := d.get("?q=copy").Body.String()
+	first, second, third := strings.Index(body, `class="sheet hit" value="1"`), strings.Index(body, `class="sheet hit same" value="3"`), strings.Index(body, `class="sheet hit" value="2"`)
+	if first < 0 || second < first || third < second {
+		t.Errorf("the hits are at %d, %d and %d", first, second, third)
+	}
+	wants(t, "the page", body, `<span class="above">Volumes</span> › Usage</a>`, `<span class="above">Resize</span> › Usage</a>`)
+	if strings.Contains(body, `<span class="above">Volumes</span> › <span class="above">Resize`) {
+		t.Error("the page is named again")
+	}
+}
+
+func TestTheEmptyPageTellsOfTheCorpus(t *testing.T) {
+	d := newDesk()
+	d.page.options.Corpus = func() Corpus {
+		return Corpus{"992 pages, 1,774 sections", "22 November 2026", []string{"pay & go", "b", "c", "d", "e", "f"}}
+	}
+	body := d.get("").Body.String()
+	wants(t, "the page", body, "992 pages, 1,774 sections, indexed 22 November 2026.", `href="/search?q=pay&#43;%26&#43;go" dir="auto">pay &amp; go</a>`)
+	if strings.Contains(body, "/search?q=f") {
+		t.Error("more than five examples")
+	}
+	if strings.Contains(d.get("?q=copy").Body.String(), "992 pages") {
+		t.Error("the corpus is told beside hits")
+	}
+}
+
+// Who finds the answer at a place far down copies a case for deskhand eval, which reads it.
+func TestAnAnswerThatIsReadIsACaseForEval(t *testing.T) {
+	d := newDesk()
+	d.doc = `{"filepath":"a.md","title":"A","chunks":[]}`
+	for read, want := range map[string]eval.Entry{"a.md#x": {ChunkID: "a.md#x", Grade: 3}, "a.md": {Filepath: "a.md", Grade: 3}} {
+		body := d.get("?q=" + url.QueryEscape(`how to "copy"`) + "&part=guide&read=" + url.QueryEscape(read)).Body.String()
+		_, after, _ := strings.Cut(body, "deskhand eval</code>")
+		_, after, _ = strings.Cut(after, "<code>")
+		text, _, _ := strings.Cut(after, "</code>")
+		file := filepath.Join(t.TempDir(), "cases.json")
+		if err := os.WriteFile(file, []byte("["+html.UnescapeString(text)+"]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cases, warnings, err := eval.Load(file)
+		if err != nil || len(warnings) > 0 || len(cases) != 1 {
+			t.Fatalf("%s: %v, %v, %v", text, cases, warnings, err)
+		}
+		if c := cases[0]; c.Query != `how to "copy"` || c.Filters["part"] != "guide" || len(c.Expected) != 1 || !reflect.DeepEqual(c.Expected[0], want) {
+			t.Errorf("%s is read as %+v", text, c)
+		}
+	}
+	if strings.Contains(d.get("?read=a.md").Body.String(), "deskhand eval") {
+		t.Error("a case without a question")
+	}
+}
+
 // FuzzRead checks that the page shows any text of a corpus as text.
 func FuzzRead(f *testing.F) {
 	f.Add("--- Chunk: a (Chunk 1 of 1) (Target) ---\ntext", "a.md#x", `{"chunks":[{"chunk_id":"a"}]}`)
@@ -165,8 +245,8 @@ func TestManyLibrariesAreSuggested(t *testing.T) {
 	d := newDesk()
 	d.page.options.Libraries = func() []string { return []string{"alpha", `b"<c>`} }
 	tools := d.page.options.Tools
-	d.page.options.Tools = func() (search, read contract.Tool) {
-		search, read = tools()
+	d.page.options.Tools = func(half bool) (search, read contract.Tool) {
+		search, read = tools(half)
 		search.Input = json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"library":{"type":"string","description":"Only this."}}}`)
 		return search, read
 	}

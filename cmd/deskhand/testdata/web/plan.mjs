@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { work } from './board.mjs'
+import { attempt, work } from './board.mjs'
 import { accessible, until } from './desk.mjs'
 
 const clean = page => assert.deepEqual(page.errors, [])
@@ -68,6 +68,32 @@ export const stories = {
     await column(page, 'To do').getByText('Paint the door').waitFor()
     assert.equal(await page.getByText('Fix the roof').count(), 0)
     assert.equal(await page.getByText('blocked by').count(), 0) // what is gone blocks nothing
+    clean(page)
+  },
+
+  async 'defect B10: a card tells of its attempts and its question, and what is done can be hidden'(desk) {
+    await work(desk)
+    const long = 'Paint ' + 'the door and '.repeat(30)
+    const asks = await attempt(desk, 'Choose', 'say once')
+    const task = asks.task.split('/').pop()
+    await until('it has ended', async () => !JSON.parse(await desk.run('tasks', 'ls', '--json')).tasks[0].has_in_progress_attempt)
+    await desk.run('tasks', 'start', task, '--executor', 'fake', '--prompt', 'ask Red or green?')
+    await add(desk, long), await desk.run('tasks', 'set', await add(desk, 'Old'), '--status', 'done')
+    const page = await desk.window('/work')
+    const card = page.locator('.card', { hasText: 'Choose' })
+    await card.getByText('Red or green?').waitFor()
+    await card.getByText('2 attempts').waitFor()
+    const title = page.locator('.card', { hasText: 'Paint' }).locator('a')
+    assert.ok(await title.evaluate(e => e.getBoundingClientRect().height) < 110, 'a long title fills the column')
+    await page.getByLabel('open only').check()
+    await page.waitForURL(/open=1/)
+    assert.equal(await page.locator('.column').count(), 3)
+    assert.equal(await page.getByText('Old').count(), 0)
+    await accessible(page, 'a board of what is open')
+    const small = await desk.window('/work?open=1', { javaScriptEnabled: false, ...phone })
+    assert.ok(await small.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+    await small.getByRole('link', { name: 'Show all' }).click()
+    await small.getByText('Old').waitFor()
     clean(page)
   },
 

@@ -1,8 +1,10 @@
 // Measures in a real browser what the pages promise, and prints it: the first
 // paint, the page with 1,000 open questions, and how long a draft takes from a
-// key to three other windows, and when an attempt's changes can be reviewed. STORY:
-// only the measurements whose name this regular expression matches, of questions
-// and review.
+// key to three other windows, when an attempt's changes can be reviewed, and a board,
+// an inbox and a conversation that are large. STORY: only the measurements whose name
+// this regular expression matches, of questions, review, inbox, board and conversation.
+import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { Desk, launch, until } from './desk.mjs'
 import { attempt, work } from './board.mjs'
 
@@ -21,14 +23,32 @@ async function numbers(page) {
 }
 const best = all => Object.fromEntries(Object.keys(all[0]).map(key => [key, Math.min(...all.map(one => one[key]))]))
 // loads opens the page where none was, so that nothing has to be taken down first.
-async function loads(page) {
+async function everyLoad(page) {
   const all = [], url = page.url()
   for (let i = 0; i < 15; i++) {
     await page.goto('about:blank')
     await page.goto(url)
     all.push(await numbers(page))
   }
-  return best(all)
+  return all
+}
+const loads = async page => best(await everyLoad(page))
+const median = all => all.sort((a, b) => a - b)[all.length >> 1]
+// usable words how soon the page can be used.
+const usable = async page => {
+  const all = await everyLoad(page)
+  return `first paint ${best(all).paint} ms, usable ${best(all).interactive} ms, median ${median(all.map(one => one.interactive))} ms (15 loads)`
+}
+// took is the median time from an act to what it shows, in milliseconds, over ten times.
+const took = async (act, shown) => {
+  const times = []
+  for (let i = 0; i < 10; i++) {
+    const began = Date.now()
+    await act(i)
+    await shown(i)
+    times.push(Date.now() - began)
+  }
+  return median(times) + ' ms'
 }
 const questions = async () => {
   const id = await desk.ask('Which name?')
@@ -90,8 +110,61 @@ const review = async () => {
     console.log(`60 files with ${await page.locator('#changes-title .add').innerText()} lines (${name}): first paint ${best(all).paint} ms, usable ${sorted[0]} ms, median ${sorted[7]} ms (15 loads)`)
   }
 }
+
+// inbox measures 300 open questions of three projects, and finding one of them.
+const inbox = async () => {
+  for (let i = 0; i < 300; i += 20) await Promise.all(Array.from({ length: 20 }, (_, n) => desk.ask(`Question ${i + n} of ${'abc'[n % 3]}: which of them?`, '-o', 'A', '-o', 'B')))
+  const page = await desk.window('/')
+  console.log(`300 questions: ${await usable(page)}`)
+  if (await page.locator('#list li').count() !== 300) throw new Error('the page does not have 300 questions')
+  await page.locator('.filter summary').first().click()
+  const found = await took(i => page.getByRole('searchbox').fill(`question ${100 + i} of`), i => until('it is found', async () => (await page.locator('#list .heading').allInnerTexts()).join().startsWith(`Question ${100 + i} of`)))
+  console.log(`  one of 300 found in ${found}`)
+}
+
+// board measures 500 tasks with an attempt each, and finding one of them.
+const board = async () => {
+  await work(desk)
+  for (let i = 0; i < 500; i += 10) await Promise.all(Array.from({ length: 10 }, (_, n) => attempt(desk, `Task ${i + n}`, 'say Done.')))
+  await until('all have ended', async () => JSON.parse(await desk.run('tasks', 'ls', '--json')).tasks.every(t => !t.has_in_progress_attempt), 600000)
+  const page = await desk.window('/work')
+  console.log(`500 attempts, ${await page.locator('.card').count()} cards: ${await usable(page)}`)
+  await page.goto(desk.base + '/work?agent=fake')
+  console.log(`  all ${await page.locator('.card').count()} of a filter: ${await usable(page)}`)
+  const found = await took(async i => { await page.getByRole('searchbox').fill(`task ${10 + i}`); await page.keyboard.press('Enter') }, i => page.locator('.card a', { hasText: `Task ${10 + i}` }).first().waitFor())
+  console.log(`  found in ${found}`)
+}
+
+// conversation measures a log of 20 MB: its page, a search in it, and how long a line
+// takes from the agent to the page.
+const conversation = async () => {
+  const go = join(desk.dir, 'go')
+  desk.env.DESKHAND_CONFIG = join(desk.dir, 'deskhand.yaml')
+  writeFileSync(desk.env.DESKHAND_CONFIG, `tasks:\n  executors:\n    printer: {kind: shell, command: [sh, -c, 'awk "BEGIN { for (i = 1; i <= 290000; i++) printf \\"line %d of a log with lines of some length, as those of a build are\\n\\", i }"; echo needle; until test -e ${go}; do sleep 0.05; done; for i in 1 2 3 4 5 6 7 8 9 10; do echo said $i $(date +%s%3N).; sleep 0.7; done', '{{prompt}}']}\n`)
+  await work(desk)
+  const task = JSON.parse(await desk.run('tasks', 'add', 'Print', '--project', 'shop', '--json')).task_id
+  const { attempt_id: id } = JSON.parse(await desk.run('tasks', 'start', task, '--executor', 'printer', '--json'))
+  const page = await desk.window('/work/attempts/' + id)
+  await page.locator('#log').getByText('needle').waitFor({ timeout: 120000 })
+  console.log(`a log of 20 MB: ${await usable(page)}`)
+  await page.locator('#log').getByText('needle').waitFor()
+  await page.evaluate(() => {
+    window.lag = []
+    new MutationObserver(() => {
+      for (const [all, n, at] of document.querySelector('#log').textContent.matchAll(/said (\d+) (\d{13})\./g)) window.lag[n] ??= Date.now() - at
+    }).observe(document.querySelector('#log'), { childList: true, subtree: true, characterData: true })
+  })
+  writeFileSync(go, '')
+  const lag = await until('all is seen', () => page.evaluate(() => window.lag.filter(n => n !== undefined).length === 10 && window.lag.slice(1)))
+  console.log(`  a line is seen after ${median(lag)} ms (median of 10)`)
+  await page.locator('#standing').getByText('completed').waitFor()
+  for (const words of ['needle', 'line 7', 'no such words']) {
+    const found = await took(async () => { await page.goto(desk.base + '/work/attempts/' + id + '?q=' + encodeURIComponent(words)) }, () => page.getByText(/^\d+ found$|^No matches/).first().waitFor())
+    console.log(`  "${words}" is searched in ${found}`)
+  }
+}
 try {
-  for (const [name, measure] of Object.entries({ questions, review })) if (new RegExp(process.env.STORY ?? '').test(name)) await measure()
+  for (const [name, measure] of Object.entries({ questions, review, inbox, board, conversation })) if (new RegExp(process.env.STORY ?? '').test(name)) await measure()
 } finally {
   await desk.close()
   await browser.close()

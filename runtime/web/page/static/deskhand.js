@@ -75,7 +75,9 @@
     const own = [...document.querySelectorAll('.bar nav a')].map(a => ({ name: a.firstChild.textContent.trim(), path: a.getAttribute('href'), kind: 'page' }));
     if (own.some(p => p.path === base + '/work')) own.push({ name: 'New task', path: base + '/work?new=1#new', kind: 'action' }, { name: 'Projects', path: base + '/work/projects', kind: 'page' });
     own.push({ name: 'Open on a phone', path: base + '/phone', kind: 'page' });
-    return own.filter(p => words.split(/\s+/).every(w => p.name.toLowerCase().includes(w.toLowerCase())));
+    const all = own.filter(p => words.split(/\s+/).every(w => p.name.toLowerCase().includes(w.toLowerCase())));
+    if (words && own.some(p => p.path === base + '/search')) all.push({ name: `Search the docs for “${words}”`, path: `${base}/search?q=${encodeURIComponent(words)}`, kind: 'search' });
+    return all;
   };
   const find = async () => {
     const mine = ++asked, words = field.value.trim();
