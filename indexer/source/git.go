@@ -70,11 +70,11 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 			return s, ErrUnchanged
 		}
 	}
-	var err error
-	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	if err := s.copied(); err != nil {
+		return nil, err
 	}
-	s.Root, g.dir = filepath.Join(s.temp, "source"), filepath.Join(s.temp, "source")
+	g.dir = s.Root
+	var err error
 	if s.Revision, err = g.checkout(ctx, cmp.Or(ref, "HEAD"), o.Path); err != nil {
 		s.Close()
 		return nil, err

@@ -58,7 +58,7 @@ func openSite(ctx context.Context, address string, o Options) (_ *Source, err er
 		s.Close()
 		return nil, err
 	}
-	s.LeftOut = c.leftOut()
+	s.LeftOut = c.left.list()
 	return s, nil
 }
 

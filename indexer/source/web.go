@@ -107,12 +107,12 @@ type visitor struct {
 	sleep  func(context.Context, time.Duration) error
 	last   time.Time
 	total  int64
-	left   map[formats.Left]int
+	left   leftOut
 	failed int // number of consecutive failures
 }
 
 func newVisitor(start *url.URL, o Options) *visitor {
-	v := &visitor{client: guardedClient(start), others: clientFor(start, netguard.Guard{}), start: start, pace: pace, now: time.Now, sleep: sleep, left: map[formats.Left]int{}}
+	v := &visitor{client: guardedClient(start), others: clientFor(start, netguard.Guard{}), start: start, pace: pace, now: time.Now, sleep: sleep, left: leftOut{}}
 	if o.clock != nil {
 		v.now, v.sleep = o.clock.Now, o.clock.Sleep
 	}
@@ -304,15 +304,7 @@ func (v *visitor) fault(why string) error {
 
 // leave counts pages that could not be downloaded, by reason.
 func (v *visitor) leave(n int, reason string) {
-	v.left[formats.Left{Ending: "page", Reason: reason}] += n
-}
-
-func (v *visitor) leftOut() (list []formats.Left) {
-	for l, n := range v.left {
-		l.Count = n
-		list = append(list, l)
-	}
-	return formats.Sorted(list)
+	v.left.add("page", reason, n)
 }
 
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN._~+@=,-]+`) })
@@ -417,13 +409,12 @@ func put(root, name string, body []byte) error {
 // onWeb creates a source for docs whose pages are downloaded one by one.
 func onWeb(start *url.URL, address string, o Options) (*Source, error) {
 	s := &Source{Name: strings.TrimPrefix(start.Hostname(), "www."), Address: address, whole: true}
-	var err error
-	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	if err := s.copied(); err != nil {
+		return nil, err
 	}
-	if s.Root = filepath.Join(s.temp, "source"); os.Mkdir(s.Root, 0o700) != nil {
+	if err := os.Mkdir(s.Root, 0o700); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("create a folder for %s", s.Address)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	return s, nil
 }
