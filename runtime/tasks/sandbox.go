@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -275,17 +276,44 @@ func (r *run) enterSandbox(is Sandbox) (err error) {
 
 // boxTemp creates a sandbox's private folder. The folder's path must be short,
 // because it contains a socket, and systems limit the path of a socket to about
-// 100 bytes.
+// 100 bytes. If it would be longer, the folder is in the system's temporary folder, and
+// a file of the process names it, see [Manager.removeBoxTemp].
 func (m *Manager) boxTemp(processID string) (string, error) {
 	const maxSocket = 90
 	dir := filepath.Join(m.runDir(processID), "box")
+	m.removeBoxTemp(processID)
 	if len(dir) > maxSocket {
-		return os.MkdirTemp("", "deskhand-box-")
+		far := filepath.Join(os.TempDir(), boxPrefix+rand.Text()[:12])
+		// Recorded first, so that no kill leaves a folder that nothing names.
+		return far, errors.Join(os.WriteFile(m.boxRecord(processID), []byte(far), 0o600), os.Mkdir(far, 0o700))
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return "", fmt.Errorf("create a sandbox's folder: %w", err)
 	}
 	return filepath.EvalSymlinks(dir)
+}
+
+const boxPrefix = "deskhand-box-"
+
+// boxRecord returns the path of the file that names a sandbox's folder outside of the
+// process's own.
+func (m *Manager) boxRecord(processID string) string {
+	return filepath.Join(m.runDir(processID), "box-folder")
+}
+
+// removeBoxTemp removes the folder outside of the process's own that its sandbox had, if
+// the runner was killed before it could. It removes nothing but such a folder, whatever
+// the record says.
+func (m *Manager) removeBoxTemp(processID string) {
+	record := m.boxRecord(processID)
+	far, err := os.ReadFile(record)
+	if err != nil {
+		return
+	}
+	if dir, name := filepath.Split(string(far)); filepath.Clean(dir) == filepath.Clean(os.TempDir()) && strings.HasPrefix(name, boxPrefix) {
+		os.RemoveAll(string(far))
+	}
+	os.Remove(record)
 }
 
 // containerRecord returns the path of the file that lists a process's containers.

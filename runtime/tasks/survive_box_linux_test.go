@@ -30,6 +30,12 @@ func TestAttackBoxKilledAnywhereNoCommitIsLost(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			needsBox(t, mode)
 			k := newBoxKiller(t, mode)
+			short, err := os.MkdirTemp("", "k") // for sockets
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(short) })
+			t.Setenv("TMPDIR", short)
 			most := rounds(t, len(boxVictims))
 			for round := 0; k.killed < most && round < 4*most; round++ { // some exit before they can be killed
 				k.round(boxVictims[round%len(boxVictims)])
@@ -40,6 +46,9 @@ func TestAttackBoxKilledAnywhereNoCommitIsLost(t *testing.T) {
 			t.Logf("%d killed, %v; %d commits told of, %d folders gone, %d follow-ups", k.killed, k.by, k.told, k.gone, k.followed)
 			if k.killed < most || k.told == 0 || k.gone == 0 || k.followed == 0 {
 				t.Error("the test shows nothing")
+			}
+			if left := files(t, short); len(left) > 0 {
+				t.Errorf("%d folders of killed runners are left, for example %s", len(left), left[0])
 			}
 		})
 	}

@@ -189,6 +189,7 @@ func (m *Manager) evict(ctx context.Context, p process) {
 		kill()
 		killOrphans(p.AttemptID)
 	}
+	m.removeBoxTemp(p.ID)
 }
 
 // endLost ends a process that this manager has taken over. w is what is left of its work on
