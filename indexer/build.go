@@ -112,7 +112,8 @@ func (b *build) walk(ctx context.Context, root string) error {
 	if len(pick.include) == 0 {
 		pick.include = b.about.include
 	}
-	f, err := walk(ctx, root, pick, b.options.GitIgnore || b.about.gitIgnore, b.options.Formats != nil)
+	pick.gitIgnore, pick.gitExcludes = b.options.GitIgnore || b.about.gitIgnore, b.options.GitExcludes
+	f, err := walk(ctx, root, pick, b.options.Formats != nil)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ func walked(t *testing.T, dir string, pick selection, gitIgnore bool) (pages []s
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err = walk(t.Context(), root, pick, gitIgnore, false)
+	pick.gitIgnore = gitIgnore
+	f, err = walk(t.Context(), root, pick, false)
 	if err != nil {
 		t.Fatal(err)
 	}

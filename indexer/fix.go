@@ -26,7 +26,7 @@ func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return file, false, nil
 	}
-	f, err := walk(ctx, root, selection{}, false, false)
+	f, err := walk(ctx, root, selection{}, false)
 	if err != nil {
 		return file, false, fmt.Errorf("fix %s: %w", dir, err)
 	}

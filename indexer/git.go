@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -57,17 +58,7 @@ const maxEpoch = 253402300799
 func gitHead(ctx context.Context, dir string) (commit string, seconds int64, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-C", dir, "-c", "core.sshCommand=false", "-c", "core.fsmonitor=false", "rev-list", "-1", "--format=%ct", "HEAD")
-	cmd.WaitDelay = gitWait / 4
-	for _, v := range os.Environ() {
-		// If deskhand runs in a git hook, GIT_ variables are set and may refer to a
-		// checkout other than that of dir.
-		if !strings.HasPrefix(v, "GIT_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
-	out, err := cmd.Output()
+	out, err := gitCommand(ctx, dir, "rev-list", "-1", "--format=%ct", "HEAD").Output()
 	if err != nil {
 		return "", 0, false
 	}
@@ -76,4 +67,48 @@ func gitHead(ctx context.Context, dir string) (commit string, seconds int64, ok 
 		return "", 0, false
 	}
 	return hash, seconds, true
+}
+
+// gitCommand returns a git command in dir that runs no program from the checkout's configuration.
+func gitCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.sshCommand=false", "-c", "core.fsmonitor=false"}, args...)...)
+	cmd.WaitDelay = gitWait / 4
+	for _, v := range os.Environ() {
+		// If deskhand runs in a git hook, GIT_ variables are set and may refer to a
+		// checkout other than that of dir. The user's configuration does not.
+		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_CONFIG_GLOBAL=") || strings.HasPrefix(v, "GIT_CONFIG_NOSYSTEM=") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
+	return cmd
+}
+
+// gitExcludes returns the files with exclude rules that git reads besides .gitignore, first
+// those that take precedence: the checkout's and the user's. They need not exist. Without
+// git, there are none.
+func gitExcludes(ctx context.Context, dir string) (files []string) {
+	ctx, cancel := context.WithTimeout(ctx, gitWait)
+	defer cancel()
+	own, err := gitCommand(ctx, dir, "rev-parse", "--git-path", "info/exclude").Output()
+	if err != nil {
+		return nil
+	}
+	if file := strings.TrimSuffix(string(own), "\n"); filepath.IsAbs(file) {
+		files = append(files, file)
+	} else {
+		files = append(files, filepath.Join(dir, file))
+	}
+	users, err := gitCommand(ctx, dir, "config", "--type=path", "core.excludesFile").Output()
+	if file := strings.TrimSuffix(string(users), "\n"); err == nil {
+		if file != "" {
+			files = append(files, file)
+		}
+		return files
+	}
+	settings := os.Getenv("XDG_CONFIG_HOME")
+	if home, err := os.UserHomeDir(); settings == "" && err == nil {
+		settings = filepath.Join(home, ".config")
+	}
+	return append(files, filepath.Join(settings, "git", "ignore"))
 }

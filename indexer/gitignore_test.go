@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,6 +94,44 @@ func TestGitIgnoreAboveTheCorpusCounts(t *testing.T) {
 	wantProblems(t, f.problems)
 	pages, _ = walked(t, filepath.Join(dir, "docs"), selection{}, false)
 	wantPaths(t, "pages without gitignore", pages, "a.draft.md", "a.md", "b.draft.md", "generated/c.md")
+}
+
+// The checkout's and the user's own excludes count below all .gitignore files, as in git, in
+// worktrees too.
+func TestGitExcludesAreThoseOfGit(t *testing.T) {
+	needGit(t)
+	home := t.TempDir()
+	dir := corpus(t, map[string]string{".gitignore": "!kept.user.md\n", "docs/a.md": "", "docs/private.md": "", "docs/x.user.md": "", "docs/kept.user.md": "", "docs/kept.own.md": "", "docs/.gitignore": "!kept.own.md\n"})
+	git(t, dir, "", "init", "-q")
+	put(t, dir, ".git/info/exclude", "/docs/private.md\n*.own.md\n")
+	put(t, home, "config", "[core]\n\texcludesFile = "+filepath.ToSlash(filepath.Join(home, "mine"))+"\n")
+	put(t, home, "mine", "*.user.md\n!private.md\n")
+	put(t, home, "git/ignore", "a.md\n")
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("GIT_DIR", filepath.Join(home, "elsewhere")) // as in a hook
+	for _, test := range []struct {
+		config, of string
+		excludes   bool
+		want       []string
+	}{
+		{"config", dir, true, []string{"a.md", "kept.own.md", "kept.user.md"}},
+		{"none", dir, true, []string{"kept.own.md", "kept.user.md", "x.user.md"}},
+		{"config", dir, false, []string{"a.md", "kept.own.md", "kept.user.md", "private.md", "x.user.md"}},
+	} {
+		t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, test.config))
+		pages, _ := walked(t, filepath.Join(test.of, "docs"), selection{gitExcludes: test.excludes}, true)
+		wantPaths(t, fmt.Sprintf("pages with %s and excludes %v", test.config, test.excludes), pages, test.want...)
+	}
+
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, "config"))
+	os.Unsetenv("GIT_DIR") // Setenv restores it
+	git(t, dir, "", "add", "-f", ".")
+	git(t, dir, "", "commit", "-q", "-m", "one")
+	tree := filepath.Join(t.TempDir(), "tree")
+	git(t, dir, "", "worktree", "add", "-q", tree)
+	pages, _ := walked(t, filepath.Join(tree, "docs"), selection{gitExcludes: true}, true)
+	wantPaths(t, "pages of a worktree", pages, "a.md", "kept.own.md", "kept.user.md")
 }
 
 func TestGitIgnoreOutsideOfACheckoutReachesNoFurtherUp(t *testing.T) {

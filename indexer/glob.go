@@ -78,7 +78,11 @@ func covers(glob, name string) bool {
 }
 
 // selection selects the files of a corpus.
-type selection struct{ include, exclude []string }
+type selection struct {
+	include, exclude []string
+	// gitIgnore and gitExcludes have the meaning of GitIgnore and GitExcludes in Options.
+	gitIgnore, gitExcludes bool
+}
 
 // leaves reports whether an exclude glob covers name, which is a file or folder.
 func (s selection) leaves(name string) bool {

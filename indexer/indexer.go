@@ -57,6 +57,9 @@ type Options struct {
 	// .gitignore files above Dir in the same checkout. metadata.json can also turn
 	// GitIgnore on.
 	GitIgnore bool
+	// GitExcludes also excludes the files that the checkout's .git/info/exclude or the
+	// user's core.excludesFile matches. If GitIgnore is off, it has no effect.
+	GitExcludes bool
 	// Accept is called with the finished index before it replaces the old one. If it
 	// returns an error, Build returns this error, and the old index stays. Nil accepts
 	// every index.

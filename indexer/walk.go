@@ -66,11 +66,11 @@ func (f *found) leftOut() []formats.Left {
 // it also lists files in other formats. It never follows links to folders, because
 // these could form a loop or lead to a page that is already listed. It follows links
 // to files inside root.
-func walk(ctx context.Context, root string, pick selection, gitIgnore, others bool) (*found, error) {
-	w := &walker{root: root, pick: pick, git: gitIgnore, others: others, found: &found{foreign: map[string]int{}}}
+func walk(ctx context.Context, root string, pick selection, others bool) (*found, error) {
+	w := &walker{root: root, pick: pick, others: others, found: &found{foreign: map[string]int{}}}
 	var above ignores
-	if gitIgnore {
-		above = w.ignoresAbove()
+	if pick.gitIgnore {
+		above = w.ignoresAbove(ctx)
 	}
 	if err := w.folder(ctx, ".", nil, above); err != nil {
 		return nil, err
@@ -125,7 +125,6 @@ func similar(dir string) string {
 type walker struct {
 	root   string
 	pick   selection
-	git    bool
 	others bool // include files in other formats
 	found  *found
 }
@@ -159,7 +158,7 @@ func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores
 		switch {
 		case e.Name() == manifestFile:
 			m = w.manifest(path.Join(dir, manifestFile))
-		case e.Name() == ".gitignore" && w.git:
+		case e.Name() == ".gitignore" && w.pick.gitIgnore:
 			ig = w.withIgnore(ig, dir)
 		}
 	}
@@ -277,8 +276,9 @@ func (w *walker) withIgnore(ig ignores, dir string) ignores {
 }
 
 // ignoresAbove reads the .gitignore files in the folders from the top of root's git
-// checkout down to root's parent. Their rules also apply to root.
-func (w *walker) ignoresAbove() ignores {
+// checkout down to root's parent, and the excludes of the checkout if they are picked. Their
+// rules also apply to root.
+func (w *walker) ignoresAbove(ctx context.Context) ignores {
 	var list ignores
 	prefix := ""
 	for dir := w.root; ; dir = filepath.Dir(dir) {
@@ -288,6 +288,13 @@ func (w *walker) ignoresAbove() ignores {
 			}
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			if w.pick.gitExcludes {
+				for _, file := range gitExcludes(ctx, dir) {
+					if src, err := readSettings(file); err == nil {
+						list = append(list, ignoreFile{prefix: prefix, rules: parseIgnore(src)})
+					}
+				}
+			}
 			slices.Reverse(list)
 			return list
 		}

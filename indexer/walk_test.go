@@ -95,6 +95,6 @@ func TestCheckGlobRefusesWhatItCannotMatch(t *testing.T) {
 func TestWalkEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := walk(ctx, corpus(t, map[string]string{"a.md": ""}), selection{}, false, false)
+	_, err := walk(ctx, corpus(t, map[string]string{"a.md": ""}), selection{}, false)
 	mustBe(t, err, context.Canceled)
 }

@@ -3,31 +3,10 @@
 package artifact
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
-
-// ErrLocked is the error of LockFile if another process has the lock.
-var ErrLocked = errors.New("locked")
-
-// LockFile opens path, creating it if needed, and locks it while it is open. The system
-// releases the lock when the process exits for any reason.
-func LockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, ErrLocked
-		}
-		return nil, err
-	}
-	return f, nil
-}
 
 // syncFolder ensures that renames in dir survive a system crash.
 func syncFolder(dir string) error {

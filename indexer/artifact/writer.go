@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/language"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/filelock"
 )
 
 // Writer writes an artifact. It must not be used concurrently.
@@ -51,8 +52,8 @@ func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create index folder: %w", err)
 	}
-	lock, err := LockFile(filepath.Join(dir, lockName))
-	if errors.Is(err, ErrLocked) {
+	lock, err := filelock.Lock(filepath.Join(dir, lockName))
+	if errors.Is(err, filelock.ErrLocked) {
 		return nil, &fault.Fault{Code: "locked", Message: "another build is writing to " + dir,
 			Hint: "wait until it finishes, or use another folder with -o", Retryable: true}
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/scratch"
 	"github.com/deskhand/deskhand/indexer/shelf"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -256,22 +257,19 @@ func current(e shelf.Entry, o shelf.Options) bool {
 
 // makeLibrary writes the pages of d to a temporary folder and indexes them.
 func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, o shelf.Options) (shelf.Result, []string, error) {
-	dir, err := os.MkdirTemp("", "deskhand-deps-")
+	dir, err := scratch.New("deps")
 	if err != nil {
 		return shelf.Result{}, nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
 	}
-	defer os.RemoveAll(dir)
+	defer dir.Close()
 	if d.Dir == "" {
-		temp, err := os.MkdirTemp("", "deskhand-unpacked-")
+		from, err := unpack(ctx, &d, d.archive)
 		if err != nil {
-			return shelf.Result{}, nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
-		}
-		defer os.RemoveAll(temp)
-		if err := unpack(ctx, &d, d.archive, temp); err != nil {
 			return shelf.Result{}, nil, err
 		}
+		defer from.Close()
 	}
-	p, err := write(ctx, dir, d)
+	p, err := write(ctx, dir.Path, d)
 	if err != nil {
 		return shelf.Result{}, nil, err
 	}
@@ -283,7 +281,7 @@ func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, 
 		return shelf.Result{}, nil, err
 	}
 	r, err := s.Add(ctx, shelf.Options{
-		Source: dir, Name: name, Version: d.Version, NoGitIgnore: true, Embedder: o.Embedder,
+		Source: dir.Path, Name: name, Version: d.Version, NoGitIgnore: true, Embedder: o.Embedder,
 		Made: &shelf.Made{Source: d.source(), Revision: Generator},
 	})
 	return r, p.notes, err

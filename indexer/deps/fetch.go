@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/indexer/scratch"
 	"github.com/deskhand/deskhand/indexer/source"
 )
 
@@ -61,36 +61,38 @@ func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
 	if d.Version == "" {
 		return nil, errors.New("no lock file has its version; " + d.Why)
 	}
-	temp, err := os.MkdirTemp("", "deskhand-fetch-")
+	temp, err := scratch.New("fetch")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", d.Name, err)
 	}
-	done := func() { _ = os.RemoveAll(temp) } // any leftover files are in the system's temporary folder
-	if _, err := tool(ctx, d.at, "npm", "pack", "--ignore-scripts", "--pack-destination", temp, "--", d.Name+"@"+d.Version); err != nil {
+	done := func() { _ = temp.Close() } // a later call deletes leftover files
+	if _, err := tool(ctx, d.at, "npm", "pack", "--ignore-scripts", "--pack-destination", temp.Path, "--", d.Name+"@"+d.Version); err != nil {
 		return done, err
 	}
-	files, _ := filepath.Glob(filepath.Join(temp, "*.tgz"))
+	files, _ := filepath.Glob(filepath.Join(temp.Path, "*.tgz"))
 	if len(files) != 1 {
 		return done, fmt.Errorf("npm pack wrote %d archives instead of one", len(files))
 	}
-	return done, unpack(ctx, d, files[0], temp)
+	from, err := unpack(ctx, d, files[0])
+	return func() { done(); _ = from.Close() }, err
 }
 
-// unpack unpacks the archive of an npm package to temp, and sets Dir. The archive is
-// checked like any untrusted archive.
-func unpack(ctx context.Context, d *Dependency, archive, temp string) error {
-	from, err := source.Open(ctx, archive, source.Options{Temp: temp})
+// unpack unpacks the archive of an npm package, and sets Dir. The archive is checked like
+// any untrusted archive. The caller must close the unpacked source.
+func unpack(ctx context.Context, d *Dependency, archive string) (*source.Source, error) {
+	from, err := source.Open(ctx, archive, source.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// In yarn's archives, the package is in node_modules/NAME. The root is the only folder
 	// at the top, for example "package" or "node_modules".
 	got := Dependency{Ecosystem: NPM, Name: d.Name, Version: d.Version}
 	if !got.try(from.Root, from.Root) && !got.try(filepath.Join(from.Root, filepath.FromSlash(d.Name)), from.Root) {
-		return fmt.Errorf("%s does not contain %s %s", filepath.Base(archive), d.Name, d.Version)
+		from.Close()
+		return nil, fmt.Errorf("%s does not contain %s %s", filepath.Base(archive), d.Name, d.Version)
 	}
 	d.Dir = got.Dir
-	return nil
+	return from, nil
 }
 
 // tool runs a program in dir and returns its standard output. If the program fails,

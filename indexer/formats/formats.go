@@ -24,6 +24,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/deskhand/deskhand/indexer/scratch"
 )
 
 // File is a file that can be converted if it has one of the formats.
@@ -166,9 +168,6 @@ func IsDocs(name string) bool {
 
 // Options configure a Converter. The zero value is ready to use.
 type Options struct {
-	// Temp is the folder in which the folder for pages is created. If it is
-	// empty, the system's temporary folder is used.
-	Temp string
 	// CountOnly is the reason for not converting any files. If it is empty, files
 	// are converted.
 	CountOnly string
@@ -180,7 +179,7 @@ type Options struct {
 // used concurrently.
 type Converter struct {
 	o   Options
-	dir string
+	dir *scratch.Folder // nil before the first page
 
 	mu     sync.Mutex
 	n      int
@@ -195,10 +194,10 @@ func New(o Options) *Converter {
 
 // Close removes the pages.
 func (c *Converter) Close() error {
-	if c == nil || c.dir == "" {
+	if c == nil {
 		return nil
 	}
-	if err := os.RemoveAll(c.dir); err != nil {
+	if err := c.dir.Close(); err != nil {
 		return fmt.Errorf("remove converted pages: %w", err)
 	}
 	return nil
@@ -410,15 +409,15 @@ func (c *Converter) write(w *work, name, markdown string, lines []int) error {
 	if c.bytes += int64(len(markdown)); c.bytes > maxAll {
 		return errors.New("the converted docs are larger than 1 GB")
 	}
-	if c.dir == "" {
-		dir, err := os.MkdirTemp(c.o.Temp, "deskhand-pages-")
+	if c.dir == nil {
+		dir, err := scratch.New("pages")
 		if err != nil {
 			return &diskError{fmt.Errorf("create a folder for pages: %w", err)}
 		}
 		c.dir = dir
 	}
 	c.n++
-	p := Page{Path: path.Join(w.Path, name), File: w.Path, Open: filepath.Join(c.dir, fmt.Sprintf("%d.md", c.n)), Lines: lines}
+	p := Page{Path: path.Join(w.Path, name), File: w.Path, Open: filepath.Join(c.dir.Path, fmt.Sprintf("%d.md", c.n)), Lines: lines}
 	if err := os.WriteFile(p.Open, []byte(markdown), 0o600); err != nil {
 		return &diskError{fmt.Errorf("write page: %w", err)}
 	}

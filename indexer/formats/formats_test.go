@@ -24,7 +24,6 @@ func converted(t *testing.T, o Options, files map[string]string) (map[string]str
 		}
 		list = append(list, File{Path: name, Open: open})
 	}
-	o.Temp = dir
 	c := New(o)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {

@@ -97,7 +97,12 @@ var retries = &retry.GenericPolicy{
 	Retryable: retry.DefaultPredicate, Backoff: retry.DefaultBackoff, MinWait: 100 * time.Millisecond, MaxWait: 3 * time.Second, MaxRetry: 3,
 }
 
+// redirect checks a redirect, and removes the registry's password or token if it leads to
+// another host. [http.Client] keeps them for other ports and for subdomains.
 func redirect(r *http.Request, via []*http.Request) error {
+	if r.URL.Host != via[0].URL.Host {
+		r.Header.Del("Authorization")
+	}
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("it redirects more than %d times", maxRedirects)
 	}

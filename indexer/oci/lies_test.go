@@ -377,6 +377,48 @@ func TestAttackRegistriesThePassword(t *testing.T) {
 	}
 }
 
+// Not even another port or a subdomain of the registry gets its token.
+func TestAttackRegistriesTheTokenElsewhere(t *testing.T) {
+	got := map[string]string{}
+	client := http.Client{CheckRedirect: redirect, Transport: hosts(func(w http.ResponseWriter, r *http.Request) {
+		got[r.URL.Host] = r.Header.Get("Authorization")
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		}
+	})}
+	for _, to := range []string{"https://registry.example/b", "https://registry.example:8443/b", "https://blobs.registry.example/b", "https://other.example/?to=https://registry.example:8444/"} {
+		r, err := http.NewRequest(http.MethodGet, "https://registry.example/?to="+url.QueryEscape(to), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer secret")
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+	}
+	if len(got) != 5 {
+		t.Errorf("asked %v", got)
+	}
+	for host, token := range got {
+		if (token != "") != (host == "registry.example") {
+			t.Errorf("%s got %q", host, token)
+		}
+	}
+}
+
+// hosts is a transport that leads to one handler.
+type hosts http.HandlerFunc
+
+func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h(w, r)
+	response := w.Result()
+	response.Request = r
+	return response, nil
+}
+
 func parseURL(t *testing.T, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)

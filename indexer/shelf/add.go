@@ -168,7 +168,7 @@ func (o Options) fetching() func(done, total int) {
 // build returns the options for building the library l from the docs in from.
 func (o Options) build(from *source.Source, folder string, l *artifact.Library) indexer.Options {
 	build := indexer.Options{
-		Dir: from.Dir, Named: from.Shown(), Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil,
+		Dir: from.Dir, Named: from.Shown(), Out: folder, Library: l, PlainTexts: !o.Texts, GitIgnore: !o.NoGitIgnore && o.Made == nil, GitExcludes: !from.Copied(),
 		Embedder: o.Embedder, Progress: o.Progress,
 	}
 	if !o.Texts {

@@ -106,11 +106,13 @@ func CheckName(name, version string) error {
 
 // folderOf returns a library's folder. The folder's name is the library's ID, with
 // slashes and capitals encoded as %XX. Capitals are encoded because some file systems
-// ignore case.
+// ignore case. So are the start of a name that is a device on Windows, and a dot at the end,
+// which Windows ignores.
 func (s Shelf) folderOf(id string) string {
 	var b strings.Builder
-	for _, r := range []byte(id) {
-		if r == '/' || r == '%' || r < unicode.MaxASCII && unicode.IsUpper(rune(r)) {
+	device := devicePattern.MatchString(id)
+	for i, r := range []byte(id) {
+		if i == 0 && device || r == '.' && i == len(id)-1 || r == '/' || r == '%' || r < unicode.MaxASCII && unicode.IsUpper(rune(r)) {
 			fmt.Fprintf(&b, "%%%02X", r)
 			continue
 		}
@@ -118,6 +120,9 @@ func (s Shelf) folderOf(id string) string {
 	}
 	return filepath.Join(s.Dir, b.String())
 }
+
+// devicePattern matches the names of devices on Windows, with any extension.
+var devicePattern = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 
 // List returns the libraries, sorted by name and version, and a problem for each
 // folder that is not a library. A shelf that does not exist is treated as empty.
@@ -248,13 +253,18 @@ func entryOf(dir string, m *artifact.Metadata, info fs.FileInfo) Entry {
 
 // Find returns the library with the given NAME or NAME@VERSION. If id has no version
 // and there are several versions, it returns the newest. If there is no such library,
-// it returns fault "no_library" with similar names.
+// it returns fault "no_library" with similar names, or with the reason why it cannot be read.
 func (s Shelf) Find(id string) (Entry, error) {
-	entries, _, err := s.List()
+	entries, problems, err := s.List()
 	if err != nil {
 		return Entry{}, err
 	}
-	return Among(entries, id)
+	found, err := Among(entries, id)
+	i := slices.IndexFunc(problems, func(p Problem) bool { return p.Folder == s.folderOf(id) })
+	if err != nil && i >= 0 {
+		return Entry{}, fault.New("no_library", fmt.Sprintf("the library '%s' cannot be read: %s", id, problems[i].Reason), "add it again: deskhand add SOURCE --name NAME; or delete its folder "+problems[i].Folder)
+	}
+	return found, err
 }
 
 // Among does the same as [Shelf.Find] in entries, a list that List returned.

@@ -114,6 +114,30 @@ func TestLibrariesOnAShelf(t *testing.T) {
 	}
 }
 
+// Windows has no folder with the name of a device or a dot at its end.
+func TestFoldersWithNamesOfDevices(t *testing.T) {
+	s := Shelf{"shelf"}
+	for id, want := range map[string]string{"nul": "%6Eul", "com1.txt": "%63om1.txt", "Con": "%43on", "x.": "x%2E", "nul@1.0": "nul@1.0", "console": "console", "com10": "com10", "a/nul": "a%2Fnul"} {
+		if got := filepath.Base(s.folderOf(id)); got != want {
+			t.Errorf("the folder of %s is %s, want %s", id, got, want)
+		}
+	}
+}
+
+// A library that cannot be read is not called missing.
+func TestADamagedLibraryIsNamed(t *testing.T) {
+	s, docs := Shelf{t.TempDir()}, t.TempDir()
+	write(t, docs, map[string]string{"a.md": "# Alpha\n"})
+	e := add(t, s, Options{Source: docs, Name: "alpha", Version: "1.0"})
+	write(t, e.Folder, map[string]string{artifact.MetadataFile: "{"})
+	if _, err := s.Find("alpha@1.0"); fault.Of(err) == nil || fault.Of(err).Code != "no_library" || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged library: %v", err)
+	}
+	if _, err := s.Find("beta"); fault.Of(err) == nil || !strings.Contains(err.Error(), "there is no library 'beta'") {
+		t.Errorf("no library: %v", err)
+	}
+}
+
 func TestAFailedAddLeavesTheOldLibrary(t *testing.T) {
 	s := Shelf{t.TempDir()}
 	docs := t.TempDir()

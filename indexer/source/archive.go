@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,8 +19,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/deskhand/deskhand/indexer/formats"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -56,8 +59,8 @@ func isArchive(address string) bool {
 // folder.
 func openArchive(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Name: nameOf(address), Address: WithoutPassword(address)}
-	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	if err = s.copied(); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -66,7 +69,7 @@ func openArchive(ctx context.Context, address string, o Options) (_ *Source, err
 	}()
 	file := address
 	if strings.Contains(address, "://") {
-		file = filepath.Join(s.temp, "archive")
+		file = filepath.Join(s.temp.Path, "archive")
 		if err := download(ctx, address, file, maxDownload); err != nil {
 			return nil, err
 		}
@@ -79,8 +82,7 @@ func openArchive(ctx context.Context, address string, o Options) (_ *Source, err
 	if s.Digest, err = digestOf(file); err != nil {
 		return nil, err
 	}
-	s.Root = filepath.Join(s.temp, "source")
-	if err := unpack(ctx, file, s.Root, s.Address); err != nil {
+	if s.LeftOut, err = unpack(ctx, file, s.Root, s.Address); err != nil {
 		return nil, err
 	}
 	if m := namedVersion(s.Name); m[1] != "" {
@@ -169,28 +171,30 @@ type unpacker struct {
 	written int64
 	entries int             // including the folders that are created
 	folders map[string]bool // that were created
+	left    leftOut
 }
 
 // unpack writes the files in an archive below root. It skips links, devices and paths
-// that lead out of root. It returns an error if the archive exceeds a limit.
-func unpack(ctx context.Context, file, root, shown string) error {
+// that lead out of root, and counts docs whose names no file can have. It returns an error
+// if the archive exceeds a limit.
+func unpack(ctx context.Context, file, root, shown string) ([]formats.Left, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return fmt.Errorf("read archive: %w", err)
+		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	if err := os.Mkdir(root, 0o700); err != nil {
-		return fmt.Errorf("unpack: %w", err)
+		return nil, fmt.Errorf("unpack: %w", err)
 	}
-	u := &unpacker{root: root, packed: info.Size(), folders: map[string]bool{}}
+	u := &unpacker{root: root, packed: info.Size(), folders: map[string]bool{}, left: leftOut{}}
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("read archive: %w", err)
+		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	defer f.Close()
 	var magic [4]byte
 	_, _ = io.ReadFull(f, magic[:]) // if the file is too short, the archive's reader reports that
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read archive: %w", err)
+		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	switch {
 	case string(magic[:2]) == "PK":
@@ -206,7 +210,7 @@ func unpack(ctx context.Context, file, root, shown string) error {
 	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
 		err = fault.New("source_failed", fmt.Sprintf("cannot unpack %s: %v", shown, err), "create the archive again, or unpack it yourself and pass the folder")
 	}
-	return err
+	return u.left.list(), err
 }
 
 func (u *unpacker) zip(ctx context.Context, r io.ReaderAt, size int64) error {
@@ -290,12 +294,16 @@ func (u *unpacker) count() error {
 	return nil
 }
 
-// file writes an entry. It skips a path that is outside root, and a file that is too large
-// to be a page.
+// file writes an entry. It skips a path that is outside root, a name that no file can have,
+// and a file that is too large to be a page.
 func (u *unpacker) file(name string, content io.Reader) error {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil // the path is outside root
+	}
+	if err := checkName(name); err != nil {
+		u.leave(name, err)
+		return nil
 	}
 	for dir := path.Dir(name); dir != "." && !u.folders[dir]; dir = path.Dir(dir) {
 		if err := u.count(); err != nil {
@@ -304,10 +312,15 @@ func (u *unpacker) file(name string, content io.Reader) error {
 		u.folders[dir] = true
 	}
 	to := filepath.Join(u.root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(to), 0o700)
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if slices.ContainsFunc(badNames, func(e error) bool { return errors.Is(err, e) }) {
+		u.leave(name, errBadName)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -325,4 +338,37 @@ func (u *unpacker) file(name string, content io.Reader) error {
 		return os.Remove(to) // it is too large to be a page
 	}
 	return nil
+}
+
+// Limits on names, which hold on all systems, so that an archive always gives the same
+// library. File systems allow at most 255 bytes in a part.
+const (
+	maxNamePart = 255
+	maxName     = 800
+)
+
+var (
+	errLongName = errors.New("its name is too long")
+	errBadName  = errors.New("its name cannot be that of a file")
+	// badNames are the system's errors for a name that no file can have, for example
+	// because a folder of the archive has it.
+	badNames = []error{syscall.ENAMETOOLONG, syscall.ENOTDIR, syscall.EISDIR, syscall.EINVAL}
+)
+
+// checkName returns the reason why no file can have a name.
+func checkName(name string) error {
+	switch {
+	case len(name) > maxName || slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > maxNamePart }):
+		return errLongName
+	case strings.Contains(name, "\x00"):
+		return errBadName
+	}
+	return nil
+}
+
+// leave counts a file that is not unpacked, if it may be docs.
+func (u *unpacker) leave(name string, why error) {
+	if IsPage(name) || formats.Wants(name) {
+		u.left.add(strings.ToLower(path.Ext(name)), why.Error(), 1)
+	}
 }

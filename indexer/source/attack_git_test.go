@@ -36,25 +36,29 @@ func TestAttackSourcesGitRunsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir, map[string]string{
-		".gitattributes": "*.md filter=lfs\n", ".gitmodules": "[submodule \"s\"]\n\tpath = docs/s\n\turl = ext::" + ran("ext") + "\n",
+		".gitattributes": "*.md filter=lfs text eol=crlf\ndocs/b.md filter=own working-tree-encoding=UTF-16\n", "docs/b.md": "# B $Id$\n", ".gitmodules": "[submodule \"s\"]\n\tpath = docs/s\n\turl = ext::" + ran("ext") + "\n",
 		".lfsconfig": "[lfs]\n\turl = http://127.0.0.1:1/\n",
 	})
 	git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, dir, "rev-parse", "HEAD")+",docs/s")
+	git(t, dir, "update-index", "--add", "--cacheinfo", "100644,"+object(t, dir, "# B $Id$\n", "hash-object", "-w", "--stdin")+",docs/b.md")
 	git(t, dir, "add", "docs/etc", ".gitattributes", ".gitmodules", ".lfsconfig")
 	git(t, dir, "commit", "-q", "-m", "three")
 	git(t, dir, "tag", "v3.0.0")
 
 	global := filepath.Join(t.TempDir(), "config")
 	write(t, filepath.Dir(global), map[string]string{"config": "[core]\n\thooksPath = " + hooks + "\n\tfsmonitor = " + filepath.Join(hooks, "fsmonitor-watchman") + "\n[init]\n\ttemplateDir = " + filepath.Dir(hooks) +
-		"\n[submodule]\n\trecurse = true\n[protocol \"ext\"]\n\tallow = always\n[filter \"lfs\"]\n\tsmudge = " + ran("smudge") + "\n\tprocess = " + ran("process") + "\n\trequired = true\n"})
+		"\n[submodule]\n\trecurse = true\n[protocol \"ext\"]\n\tallow = always\n[filter \"lfs\"]\n\tsmudge = " + ran("smudge") + "\n\tprocess = " + ran("process") + "\n\trequired = true\n" +
+		"[filter \"own\"]\n\tsmudge = " + ran("own-smudge") + "\n\tprocess = " + ran("own-process") + "\n\trequired = true\n"})
 	t.Setenv("GIT_CONFIG_GLOBAL", global)
 	s, err := Open(t.Context(), dir+"#v3.0.0", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if b, err := os.ReadFile(filepath.Join(s.Dir, "a.md")); err != nil || string(b) != "# Two\n" {
-		t.Errorf("a.md is %q, %v", b, err)
+	for name, want := range map[string]string{"a.md": "# Two\n", "b.md": "# B $Id$\n"} {
+		if b, err := os.ReadFile(filepath.Join(s.Dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s is %q, %v; want it as in the repository", name, b, err)
+		}
 	}
 	if info, err := os.Lstat(filepath.Join(s.Dir, "etc")); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("a link of the repository: %v, %v", info, err)

@@ -102,6 +102,35 @@ func TestAttackSourcesGitBombs(t *testing.T) {
 	}
 }
 
+// Docs in an archive whose names no file can have are counted, and the others are read.
+func TestAttackSourcesArchiveNames(t *testing.T) {
+	dir := t.TempDir()
+	headers := []tar.Header{
+		{Name: strings.Repeat("n", 300) + ".md"}, {Name: strings.Repeat("d", 300) + "/a.md"}, {Name: strings.Repeat("long/", 200) + "a.md"}, {Name: strings.Repeat("p", 300) + ".png"},
+		{Name: "file.md"}, {Name: "file.md/below.md"}, {Name: "folder.html/a.md"}, {Name: "folder.html"}, {Name: strings.Repeat("k", 252) + ".md"},
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, h := range append(headers, tar.Header{Name: "nul\x00.md"}) {
+		if _, err := z.Create(h.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, map[string]string{"names.tar.gz": string(tarball(t, headers...)), "names.zip": b.String()})
+	for name, want := range map[string]string{
+		"names.tar.gz": "left out: 3 .md (its name is too long), 1 .html (its name cannot be that of a file), 1 .md (its name cannot be that of a file)",
+		"names.zip":    "left out: 3 .md (its name is too long), 2 .md (its name cannot be that of a file), 1 .html (its name cannot be that of a file)",
+	} {
+		s := opened(t, filepath.Join(dir, name), Options{})
+		if got := formats.LeftOut(s.LeftOut); got != want || filesOf(t, s) != "file.md folder.html/a.md "+headers[8].Name {
+			t.Errorf("%s: %s, files %s", name, got, filesOf(t, s))
+		}
+	}
+}
+
 // Entries of an archive that are no files make none, and folders count.
 func TestAttackSourcesArchivesWithOddEntries(t *testing.T) {
 	dir := t.TempDir()

@@ -30,8 +30,8 @@ const maxDocument = 64 << 20
 // openDocument copies or downloads a single file.
 func openDocument(ctx context.Context, address string, o Options) (_ *Source, err error) {
 	s := &Source{Address: WithoutPassword(address), whole: true}
-	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	if err = s.copied(); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -39,7 +39,6 @@ func openDocument(ctx context.Context, address string, o Options) (_ *Source, er
 		}
 	}()
 	name := filepath.Base(address)
-	s.Root = filepath.Join(s.temp, "source")
 	if err := os.Mkdir(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}

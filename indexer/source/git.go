@@ -70,11 +70,11 @@ func openRepository(ctx context.Context, address string, o Options) (*Source, er
 			return s, ErrUnchanged
 		}
 	}
-	var err error
-	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	if err := s.copied(); err != nil {
+		return nil, err
 	}
-	s.Root, g.dir = filepath.Join(s.temp, "source"), filepath.Join(s.temp, "source")
+	g.dir = s.Root
+	var err error
 	if s.Revision, err = g.checkout(ctx, cmp.Or(ref, "HEAD"), o.Path); err != nil {
 		s.Close()
 		return nil, err
@@ -160,9 +160,14 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 	}
 	ctx, stop := g.bounded(ctx)
 	defer func() { err = cmp.Or(stop(), err) }()
-	for _, step := range steps {
+	for i, step := range steps {
 		if _, err := g.run(ctx, g.dir, step...); err != nil {
 			return "", err
+		}
+		if i == 0 {
+			if err := put(g.dir, ".git/info/attributes", []byte(plainFiles)); err != nil {
+				return "", err
+			}
 		}
 	}
 	out, err := g.run(ctx, g.dir, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
@@ -183,6 +188,11 @@ func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit stri
 	_, err = g.run(ctx, g.dir, "checkout", "--quiet", "--detach", "--no-recurse-submodules", commit)
 	return commit, err
 }
+
+// plainFiles are attributes that override those of the repository and of the user. Files are
+// then checked out as they are in the repository: git runs no filters, for example of Git LFS,
+// and converts no line ends.
+const plainFiles = "* -filter -text -ident !eol !working-tree-encoding\n"
 
 // sizeEvery is the time between two looks at the size of a checkout.
 const sizeEvery = 500 * time.Millisecond
@@ -268,15 +278,14 @@ func escapeGlob(s string) string {
 }
 
 // run runs git in such a way that git runs nothing from a repository: no hooks, no
-// Git LFS filters, no submodules, no helper protocols and no terminal prompts. The
-// user's git configuration applies, because it contains credentials and proxies.
+// submodules, no helper protocols and no terminal prompts. The user's git configuration
+// applies, because it contains credentials and proxies.
 func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
 	safe := []string{
 		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.symlinks=false", "-c", "core.fsmonitor=false",
-		"-c", "submodule.recurse=false", "-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false",
-		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false",
+		"-c", "submodule.recurse=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false",
 	}
 	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second

@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/filelock"
 )
 
 // journal stores a site's pages between visits. It has a file with one line per page,
@@ -61,8 +61,8 @@ func openJournal(start *url.URL, o Options) (*journal, error) {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("save pages of %s: %w", start, err)
 	}
-	lock, err := artifact.LockFile(j.dir + ".lock")
-	if errors.Is(err, artifact.ErrLocked) {
+	lock, err := filelock.Lock(j.dir + ".lock")
+	if errors.Is(err, filelock.ErrLocked) {
 		return nil, &fault.Fault{Code: "locked", Message: fmt.Sprintf("another process is downloading %s", start),
 			Hint: "wait until it finishes, then retry", Retryable: true}
 	}

@@ -61,7 +61,7 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 		if more > 0 {
 			v.leave(more, fmt.Sprintf("more than %d", maxWebPages))
 		}
-		s.LeftOut = v.leftOut()
+		s.LeftOut = v.left.list()
 		return s, nil
 	}
 	if err := put(s.Root, "llms.md", first.body); err != nil {
@@ -70,7 +70,7 @@ func openLLMs(ctx context.Context, address string, o Options) (_ *Source, err er
 	if err := v.named(ctx, s, first, o); err != nil {
 		return nil, err
 	}
-	s.LeftOut = v.leftOut()
+	s.LeftOut = v.left.list()
 	return s, nil
 }
 

@@ -2,9 +2,11 @@ package source
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // robots holds the rules in a robots.txt that apply to deskhand according to RFC 9309.
@@ -29,8 +31,9 @@ func parseRobots(src []byte) (r robots) {
 	groups := map[string]*robots{}
 	var names []string
 	inRules := true
-	for line := range bytes.Lines(src[:min(len(src), maxRobots)]) {
-		text, _, _ := strings.Cut(string(line), "#")
+	src = bytes.TrimPrefix(src[:min(len(src), maxRobots)], []byte("\uFEFF"))
+	for line := range strings.FieldsFuncSeq(string(src), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		text, _, _ := strings.Cut(line, "#")
 		key, value, found := strings.Cut(text, ":")
 		if !found {
 			continue
@@ -74,7 +77,7 @@ func (r *robots) add(key, value string) {
 			r.delay = min(time.Duration(min(seconds, 3600)*float64(time.Second)), maxPace)
 		}
 	case value != "": // an empty Disallow allows everything
-		r.rules = append(r.rules, robotsRule{value, key == "allow"})
+		r.rules = append(r.rules, robotsRule{normalPath(value), key == "allow"})
 	}
 }
 
@@ -82,6 +85,7 @@ func (r *robots) add(key, value string) {
 // matching rule applies. If an allowing rule and a disallowing rule have the same
 // length, the allowing rule applies.
 func (r robots) allows(path string) bool {
+	path = normalPath(path)
 	longest, allow := -1, true
 	for _, rule := range r.rules {
 		if n := len(rule.pattern); robotsMatch(rule.pattern, path) && (n > longest || n == longest && rule.allow) {
@@ -111,4 +115,26 @@ func robotsMatch(pattern, path string) bool {
 		rest = rest[at+len(part):]
 	}
 	return !toEnd || rest == ""
+}
+
+// normalPath returns a path or pattern in the form in which RFC 9309, section 2.2.2, compares
+// them: characters outside of ASCII are escaped, and unreserved characters are not.
+func normalPath(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		c, escaped := path[i], false
+		if c == '%' && i+2 < len(path) {
+			if n, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
+				c, escaped = byte(n), true
+				i += 2
+			}
+		}
+		unreserved := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+		if c > unicode.MaxASCII || escaped && !unreserved {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }

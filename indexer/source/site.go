@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
 // SitePrefix is the prefix of a site's address, for example
@@ -31,6 +32,9 @@ const (
 	maxSitemap   = 50 << 20
 	maxSitemaps  = 50
 	maxAddresses = 200_000
+	// maxAddress is the maximum length of a page's address. According to sitemaps.org, it
+	// is below 2,048.
+	maxAddress = 32 << 10
 )
 
 // openSite downloads the pages that are in the site's sitemap and below an address. It
@@ -54,7 +58,7 @@ func openSite(ctx context.Context, address string, o Options) (_ *Source, err er
 		s.Close()
 		return nil, err
 	}
-	s.LeftOut = c.leftOut()
+	s.LeftOut = c.left.list()
 	return s, nil
 }
 
@@ -70,23 +74,29 @@ func openCrawl(start *url.URL, o Options) (*crawl, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := newVisitor(start, o)
+	c := &crawl{visitor: newVisitor(start, o), journal: j}
 	// A page on another host belongs to another site, even if this site redirects
 	// to it.
-	redirect := v.client.CheckRedirect
-	v.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
-		if r.URL.Host != start.Host {
-			return &outside{r.URL.Host}
+	redirect := c.client.CheckRedirect
+	c.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		switch {
+		case r.URL.Host != start.Host:
+			return &outside{r.URL}
+		case !c.robots.allows(r.URL.RequestURI()):
+			return errDisallowed
 		}
 		return redirect(r, via)
 	}
-	return &crawl{visitor: v, journal: j}, nil
+	return c, nil
 }
 
-// outside is the error for a page on another host.
-type outside struct{ host string }
+// errDisallowed is the reason for a page that robots.txt disallows.
+const errDisallowed = redirectError("disallowed by robots.txt")
 
-func (o *outside) Error() string { return "it redirects to " + o.host }
+// outside is the error for a page on another host.
+type outside struct{ at *url.URL }
+
+func (o *outside) Error() string { return "it redirects to " + o.at.Host }
 
 // run downloads the pages and writes them to the folder of the source s.
 func (c *crawl) run(ctx context.Context, s *Source, o Options) error {
@@ -153,16 +163,19 @@ func (c *crawl) page(ctx context.Context, w located) (entry, []byte, error) {
 	return e, page.body, err
 }
 
-// readRobots reads robots.txt. If the server fails to return this file, the site
-// is not visited.
+// readRobots reads robots.txt, which may be on another host (RFC 9309, section 2.3.1.2). If
+// the server fails to return this file, the site is not visited.
 func (c *crawl) readRobots(ctx context.Context) error {
 	page, err := c.get(ctx, c.start.ResolveReference(&url.URL{Path: "/robots.txt"}), maxRobots, nil)
 	var status *statusError
 	var elsewhere *outside
+	if errors.As(err, &elsewhere) {
+		page, err = c.get(ctx, elsewhere.at, maxRobots, nil)
+	}
 	switch {
 	case err == nil:
 		c.robots = parseRobots(page.body)
-	case errors.As(err, &elsewhere), errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests: // there is no robots.txt
+	case errors.As(err, new(*netguard.Refused)), errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests: // there is no robots.txt
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
@@ -187,7 +200,8 @@ func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 	if err != nil {
 		return nil, err
 	}
-	below := c.start.Path[:strings.LastIndexByte(c.start.Path, '/')+1]
+	below := c.start.EscapedPath()
+	below = below[:strings.LastIndexByte(below, '/')+1]
 	if isSitemap(c.start) {
 		below = "/"
 	}
@@ -202,7 +216,10 @@ func (c *crawl) wanted(ctx context.Context) (wanted []located, err error) {
 		case seen[at.String()]:
 			continue
 		case !c.robots.allows(at.RequestURI()):
-			c.leave(1, "disallowed by robots.txt")
+			c.leave(1, string(errDisallowed))
+			continue
+		case len(at.String()) > maxAddress:
+			c.leave(1, fmt.Sprintf("its address has more than %d bytes", maxAddress))
 			continue
 		}
 		seen[at.String()] = true
@@ -232,7 +249,8 @@ func isSitemap(u *url.URL) bool {
 
 // sitemaps reads the sitemap that the user gave. If there is none, it reads the
 // sitemaps in robots.txt, or else the sitemaps at the usual addresses. It also
-// reads all sitemaps that these refer to.
+// reads all sitemaps that these refer to. It returns an error only if it finds no pages
+// and a sitemap cannot be read.
 func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 	var queue []string
 	usual := false
@@ -246,6 +264,7 @@ func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 		queue = []string{c.start.ResolveReference(&url.URL{Path: path.Join(path.Dir(c.start.Path+"x"), "sitemap.xml")}).String(), c.start.ResolveReference(&url.URL{Path: "/sitemap.xml"}).String()}
 	}
 	seen := map[string]bool{}
+	var unreadable error
 	for i := 0; i < len(queue) && len(seen) < maxSitemaps && len(all) < maxAddresses; i++ {
 		at, err := c.start.Parse(strings.TrimSpace(queue[i]))
 		if err != nil || at.Host != c.start.Host || seen[at.String()] {
@@ -267,9 +286,16 @@ func (c *crawl) sitemaps(ctx context.Context) (all []located, err error) {
 		}
 		pages, more, err := parseSitemap(page.body)
 		if err != nil {
-			return nil, c.fault(fmt.Sprintf("the sitemap %s cannot be read: %v", at, err))
+			unreadable = cmp.Or(unreadable, c.fault(fmt.Sprintf("the sitemap %s cannot be read: %v", at, err)))
+			if !usual {
+				c.leave(1, "a sitemap cannot be read")
+			}
+			continue
 		}
 		all, queue = append(all, pages...), append(queue, more...)
+	}
+	if len(all) == 0 && unreadable != nil {
+		return nil, unreadable
 	}
 	return all[:min(len(all), maxAddresses)], nil
 }
@@ -287,6 +313,9 @@ func parseSitemap(src []byte) (pages []located, more []string, err error) {
 	}
 	limited := &io.LimitedReader{R: r, N: maxSitemap + 1}
 	d := xml.NewDecoder(limited) // the decoder supports only XML's predefined entities
+
+	// Addresses are ASCII, so all common encodings are read the same.
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	for {
 		token, err := d.Token()
 		switch {

@@ -23,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/deskhand/deskhand/indexer/formats"
+	"github.com/deskhand/deskhand/indexer/scratch"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -34,9 +35,6 @@ type Options struct {
 	Path string
 	// AllowFile permits file:// addresses.
 	AllowFile bool
-	// Temp is the folder in which temporary folders are created. If it is empty,
-	// the system's temporary folder is used.
-	Temp string
 	// Known is the revision that the caller already has. If a repository is still at
 	// this revision, Open fetches nothing and returns ErrUnchanged. If Known is empty,
 	// it is ignored.
@@ -85,7 +83,8 @@ type Source struct {
 	Digest string
 	// Licence is the SPDX identifier of the licence file, or empty if it is unknown.
 	Licence string
-	// LeftOut counts the pages that could not be downloaded.
+	// LeftOut counts the pages that could not be downloaded, and the docs in an archive
+	// that could not be unpacked.
 	LeftOut []formats.Left
 	// MarkdownOnly is the reason why files in other formats are not treated as docs.
 	// It is set if the source is a whole repository, because a repository contains
@@ -93,8 +92,23 @@ type Source struct {
 	// treated as docs.
 	MarkdownOnly string
 
-	temp  string
-	whole bool // Root is the docs folder
+	temp  *scratch.Folder // nil if the source is not copied
+	whole bool            // Root is the docs folder
+}
+
+// leftOut counts docs that are left out. The counts of the keys are zero.
+type leftOut map[formats.Left]int
+
+func (l leftOut) add(ending, reason string, n int) {
+	l[formats.Left{Ending: ending, Reason: reason}] += n
+}
+
+func (l leftOut) list() (list []formats.Left) {
+	for left, n := range l {
+		left.Count = n
+		list = append(list, left)
+	}
+	return formats.Sorted(list)
 }
 
 // Shown returns a name for Dir that can be shown to the user. It consists of the
@@ -111,12 +125,25 @@ func IsAddress(address string) bool {
 	return isRepository(address) && !exists(address) || isSite(address)
 }
 
+// Copied reports whether Dir is a copy, and not the folder that the user named.
+func (s *Source) Copied() bool { return s.temp != nil }
+
+// copied creates the temporary folder for a copy of the source and sets Root to the path in
+// it where the copy will be.
+func (s *Source) copied() (err error) {
+	if s.temp, err = scratch.New("source"); err != nil {
+		return fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	}
+	s.Root = filepath.Join(s.temp.Path, "source")
+	return nil
+}
+
 // Close removes the files that Open copied.
 func (s *Source) Close() error {
-	if s == nil || s.temp == "" {
+	if s == nil {
 		return nil
 	}
-	if err := os.RemoveAll(s.temp); err != nil {
+	if err := s.temp.Close(); err != nil {
 		return fmt.Errorf("remove the copy of %s: %w", s.Address, err)
 	}
 	return nil
@@ -222,7 +249,7 @@ func (s *Source) find(wanted string) error {
 		return nil
 	}
 	s.Dir, s.Path = s.Root, "."
-	if s.temp == "" || s.whole {
+	if s.temp == nil || s.whole {
 		return nil
 	}
 	for _, isDocs := range docsBy {

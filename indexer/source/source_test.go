@@ -189,9 +189,9 @@ func TestAttackSourcesArchives(t *testing.T) {
 			t.Errorf("%s: %+v", address, s)
 		}
 		var files []string
-		_ = filepath.WalkDir(s.temp, func(path string, d os.DirEntry, _ error) error {
+		_ = filepath.WalkDir(s.temp.Path, func(path string, d os.DirEntry, _ error) error {
 			if !d.IsDir() && d.Name() != "archive" {
-				rel, _ := filepath.Rel(s.temp, path)
+				rel, _ := filepath.Rel(s.temp.Path, path)
 				files = append(files, filepath.ToSlash(rel))
 			}
 			return nil

@@ -39,6 +39,10 @@ const (
 	// maxFailures is the number of consecutive failures after which a visit ends.
 	maxFailures = 10
 	requestWait = time.Minute
+	// maxRedirects is the maximum number of redirects of a page.
+	maxRedirects = 10
+	// maxHeader is the maximum length of a header that is sent back to the server.
+	maxHeader = 1 << 10
 )
 
 // agent is the program's name in requests and in robots.txt.
@@ -55,15 +59,20 @@ func clientFor(start *url.URL, guard netguard.Guard) *http.Client {
 	return &http.Client{Transport: guard.Transport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
 		case guard.Inside && r.URL.Host != start.Host:
-			return fmt.Errorf("it redirects to %s", r.URL.Host)
+			return redirectError("it redirects to " + r.URL.Host)
 		case start.Scheme == "https" && r.URL.Scheme != "https":
-			return errors.New("it redirects to an address without https")
-		case len(via) >= 10:
-			return errors.New("it redirects more than 10 times")
+			return redirectError("it redirects to an address without https")
+		case len(via) >= maxRedirects:
+			return redirectError(fmt.Sprintf("it redirects more than %d times", maxRedirects))
 		}
 		return nil
 	}}
 }
+
+// redirectError is the error for a redirect that is not followed.
+type redirectError string
+
+func (e redirectError) Error() string { return string(e) }
 
 // webAddress parses the address of a site. It returns fault "bad_source" if the address
 // does not use https. Addresses on this machine or in its network may use http.
@@ -98,14 +107,23 @@ type visitor struct {
 	sleep  func(context.Context, time.Duration) error
 	last   time.Time
 	total  int64
-	left   map[formats.Left]int
+	left   leftOut
 	failed int // number of consecutive failures
 }
 
 func newVisitor(start *url.URL, o Options) *visitor {
-	v := &visitor{client: guardedClient(start), others: clientFor(start, netguard.Guard{}), start: start, pace: pace, now: time.Now, sleep: sleep, left: map[formats.Left]int{}}
+	v := &visitor{client: guardedClient(start), others: clientFor(start, netguard.Guard{}), start: start, pace: pace, now: time.Now, sleep: sleep, left: leftOut{}}
 	if o.clock != nil {
 		v.now, v.sleep = o.clock.Now, o.clock.Sleep
+	}
+	for _, client := range []*http.Client{v.client, v.others} {
+		follows := client.CheckRedirect
+		client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+			if err := follows(r, via); err != nil {
+				return err
+			}
+			return v.wait(r.Context()) // each redirect is a request
+		}
 	}
 	return v
 }
@@ -177,7 +195,7 @@ func (v *visitor) wait(ctx context.Context) error {
 // once makes a single request. retry is the delay before the request may be retried, or
 // negative if it must not be retried.
 func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header http.Header) (page webPage, retry time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestWait)
+	ctx, cancel := context.WithTimeout(ctx, requestWait+maxRedirects*v.pace)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -194,9 +212,7 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		var refused *netguard.Refused
-		var elsewhere *outside
-		if errors.As(err, &refused) || errors.As(err, &elsewhere) {
+		if response != nil || errors.As(err, new(*netguard.Refused)) { // there is a response if a redirect is not followed
 			return page, -1, err
 		}
 		return page, v.pace, err
@@ -221,7 +237,15 @@ func (v *visitor) once(ctx context.Context, at *url.URL, limit int64, header htt
 		return page, -1, errTotal
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	return webPage{at: response.Request.URL, kind: kind, body: body, etag: response.Header.Get("ETag"), modified: response.Header.Get("Last-Modified")}, -1, nil
+	return webPage{at: response.Request.URL, kind: kind, body: body, etag: shortHeader(response, "ETag"), modified: shortHeader(response, "Last-Modified")}, -1, nil
+}
+
+// shortHeader returns a header of a response, or "" if it is too long to be sent back.
+func shortHeader(r *http.Response, key string) string {
+	if value := r.Header.Get(key); len(value) <= maxHeader {
+		return value
+	}
+	return ""
 }
 
 var errTotal = fmt.Errorf("its pages exceed %d MB in total", maxWebTotal>>20)
@@ -250,9 +274,12 @@ func (v *visitor) miss(ctx context.Context, err error) error {
 	var refused *netguard.Refused
 	var status *statusError
 	var elsewhere *outside
+	var redirect redirectError
 	switch {
 	case errors.As(err, &elsewhere):
 		why = "on another host"
+	case errors.As(err, &redirect):
+		why = string(redirect)
 	case errors.As(err, &refused):
 		why = "on this machine or its network"
 	case errors.As(err, &status):
@@ -262,7 +289,7 @@ func (v *visitor) miss(ctx context.Context, err error) error {
 	}
 	v.leave(1, why)
 	gone := status != nil && status.code < 500 && status.code != http.StatusTooManyRequests
-	if v.failed++; gone || refused != nil || elsewhere != nil {
+	if v.failed++; gone || refused != nil || elsewhere != nil || redirect != "" {
 		v.failed = 0
 	}
 	if v.failed >= maxFailures {
@@ -277,15 +304,7 @@ func (v *visitor) fault(why string) error {
 
 // leave counts pages that could not be downloaded, by reason.
 func (v *visitor) leave(n int, reason string) {
-	v.left[formats.Left{Ending: "page", Reason: reason}] += n
-}
-
-func (v *visitor) leftOut() (list []formats.Left) {
-	for l, n := range v.left {
-		l.Count = n
-		list = append(list, l)
-	}
-	return formats.Sorted(list)
+	v.left.add("page", reason, n)
 }
 
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN._~+@=,-]+`) })
@@ -390,13 +409,12 @@ func put(root, name string, body []byte) error {
 // onWeb creates a source for docs whose pages are downloaded one by one.
 func onWeb(start *url.URL, address string, o Options) (*Source, error) {
 	s := &Source{Name: strings.TrimPrefix(start.Hostname(), "www."), Address: address, whole: true}
-	var err error
-	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
-		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
+	if err := s.copied(); err != nil {
+		return nil, err
 	}
-	if s.Root = filepath.Join(s.temp, "source"); os.Mkdir(s.Root, 0o700) != nil {
+	if err := os.Mkdir(s.Root, 0o700); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("create a folder for %s", s.Address)
+		return nil, fmt.Errorf("create a folder for %s: %w", s.Address, err)
 	}
 	return s, nil
 }

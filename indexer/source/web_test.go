@@ -282,6 +282,74 @@ func TestSitesGoOnWhereTheyWereInterrupted(t *testing.T) {
 	}
 }
 
+// One bad sitemap of many does not hide the pages of the others, and a page of HTML where a
+// sitemap may be is none.
+func TestASitemapThatCannotBeRead(t *testing.T) {
+	for what, robots := range map[string]string{"named by robots.txt": "Sitemap: /index.xml\n", "at the usual addresses": ""} {
+		t.Run(what, func(t *testing.T) {
+			web := newWebServer(t)
+			web.has("/robots.txt", "text/plain", robots)
+			web.has("/index.xml", "text/xml", "<sitemapindex><sitemap><loc>/bad.xml</loc></sitemap><sitemap><loc>/sitemap.xml</loc></sitemap></sitemapindex>")
+			for _, bad := range []string{"/bad.xml", "/docs%20a/sitemap.xml"} {
+				web.has(bad, "text/html", "<html><p>An app<br></html>")
+			}
+			web.has("/sitemap.xml", "text/xml", `<?xml version="1.0" encoding="ISO-8859-1"?><urlset><url><loc>/docs%20a/x</loc></url><url><loc>/other</loc></url></urlset>`)
+			web.has("/docs%20a/x", "text/html", "<main>X</main>")
+			o := Options{clock: &testClock{now: time.Unix(1e9, 0)}, Cache: t.TempDir()}
+			if got := filesOf(t, opened(t, "site:"+web.URL+"/docs%20a/", o)); got != "docs-a/x.html" {
+				t.Errorf("files %q, want docs-a/x.html", got)
+			}
+			web.pages["/sitemap.xml"] = nil
+			if _, err := Open(t.Context(), "site:"+web.URL+"/docs%20a/", o); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+				t.Errorf("without another sitemap: %v, want an error that names the bad one", err)
+			}
+		})
+	}
+}
+
+// Each redirect is a request at the allowed rate, and robots.txt is also for where it leads.
+func TestSitesRedirects(t *testing.T) {
+	web := newWebServer(t)
+	web.has("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private/\n")
+	web.has("/sitemap.xml", "text/xml", "<urlset><url><loc>/moved</loc></url><url><loc>/hidden</loc></url><url><loc>/loop</loc></url></urlset>")
+	web.leads("/moved", "/further")
+	web.leads("/further", "/a")
+	web.leads("/hidden", "/private/x")
+	web.leads("/loop", "/loop")
+	web.has("/a", "text/html", "<main>A</main>")
+	web.has("/private/x", "text/html", "<main>X</main>")
+	clock := &testClock{now: time.Unix(1e9, 0)}
+	s := opened(t, "site:"+web.URL, Options{clock: clock, Cache: t.TempDir()})
+	if got := formats.LeftOut(s.LeftOut); filesOf(t, s) != "moved.html" || got != "left out: 1 page (disallowed by robots.txt), 1 page (it redirects more than 10 times)" {
+		t.Errorf("files %s, %s", filesOf(t, s), got)
+	}
+	asked := web.requests()
+	if slices.Contains(asked, "/private/x") || len(asked) != 16 || len(clock.slept) != len(asked)-1 {
+		t.Errorf("%d pauses between the requests %v", len(clock.slept), asked)
+	}
+}
+
+// Addresses and headers that are too long to be kept between visits do not end the next one.
+func TestAttackSourcesLongAddresses(t *testing.T) {
+	web := newWebServer(t)
+	long := "/" + strings.Repeat("x", 600<<10)
+	web.has("/sitemap.xml", "text/xml", "<urlset><url><loc>/a</loc></url><url><loc>"+long+"</loc></url></urlset>")
+	web.has(long, "text/html", "<main>Long</main>")
+	web.pages["/a"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", `"`+strings.Repeat("e", 600<<10)+`"`)
+		w.Header().Set("Last-Modified", strings.Repeat("m", 600<<10))
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<main>A</main>")
+	}
+	o := Options{clock: &testClock{now: time.Unix(1e9, 0)}, Cache: t.TempDir()}
+	for range 2 {
+		s := opened(t, "site:"+web.URL, o)
+		if got := formats.LeftOut(s.LeftOut); filesOf(t, s) != "a.html" || got != "left out: 1 page (its address has more than 32768 bytes)" {
+			t.Errorf("files %s, %s", filesOf(t, s), got)
+		}
+	}
+}
+
 // Two visits at once would delete each other's pages, and ask the server twice as often as
 // they may.
 func TestOneVisitToASiteAtATime(t *testing.T) {
@@ -454,9 +522,48 @@ func TestRobotsRules(t *testing.T) {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
+	for _, src := range []string{"\uFEFFUser-agent: *\nDisallow: /b\u00fccher", "User-agent: *\rDisallow: /b%c3%BCcher/\r", "User-Agent:DESKHAND\r\nDisallow: /%62\u00fccher\r\n\r\nUser-agent: *\r\nAllow: /\r\n"} {
+		if r := parseRobots([]byte(src)); r.allows("/b%C3%BCcher/1") || !r.allows("/bucher") {
+			t.Errorf("%q: %+v", src, r.rules)
+		}
+	}
 	if r := parseRobots([]byte("User-agent: *\nCrawl-delay: 1e300\n")); r.delay != maxPace {
 		t.Errorf("a delay of %v", r.delay)
 	}
+}
+
+// A robots.txt on another host counts (RFC 9309, section 2.3.1.2).
+func TestRobotsElsewhere(t *testing.T) {
+	web := newWebServer(t)
+	web.leads("/robots.txt", "http://rules.example/robots.txt")
+	web.has("/sitemap.xml", "text/xml", "<urlset><url><loc>/a</loc></url><url><loc>/private/b</loc></url></urlset>")
+	start, err := url.Parse(web.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openCrawl(start, Options{clock: &testClock{now: time.Unix(1e9, 0)}, Cache: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	c.others = &http.Client{Transport: answers("User-agent: *\nDisallow: /private/\n")}
+	if err := c.readRobots(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if wanted, err := c.wanted(t.Context()); err != nil || len(wanted) != 1 || wanted[0].at.Path != "/a" {
+		t.Errorf("wanted %v, %v", wanted, err)
+	}
+}
+
+// answers is a transport whose servers all send the same text.
+type answers string
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	_, err := w.WriteString(string(a))
+	response := w.Result()
+	response.Request = r
+	return response, err
 }
 
 func TestOneFileIsASource(t *testing.T) {

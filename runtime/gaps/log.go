@@ -21,7 +21,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/filelock"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
@@ -122,8 +122,8 @@ func (l *Log) write(line []byte) error {
 // second file would replace the first one. The size decides whether it is still the
 // full file: a new file may have the number (inode) of one that was deleted.
 func (l *Log) setAside() error {
-	lock, err := artifact.LockFile(l.path + ".lock")
-	if errors.Is(err, artifact.ErrLocked) {
+	lock, err := filelock.Lock(l.path + ".lock")
+	if errors.Is(err, filelock.ErrLocked) {
 		return nil
 	}
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/filelock"
 )
 
 // Change holds the current and the planned content of one file.
@@ -203,11 +203,11 @@ func (r Records) lock() (*os.File, error) {
 			"choose a folder that you can write to: deskhand config state; nothing was written")
 	}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		f, err := artifact.LockFile(filepath.Join(r.dir, ".lock"))
+		f, err := filelock.Lock(filepath.Join(r.dir, ".lock"))
 		switch {
 		case err == nil:
 			return f, nil
-		case !errors.Is(err, artifact.ErrLocked):
+		case !errors.Is(err, filelock.ErrLocked):
 			return nil, fmt.Errorf("lock the backups: %w", err)
 		case time.Since(began) > maxLockWait:
 			return nil, &fault.Fault{Code: "locked", Message: "another deskhand init is writing",
