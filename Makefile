@@ -12,6 +12,7 @@
 # make test-agents [AGENTS="claude codex"]   drive real coding agents, with a scripted model (needs npm)
 # make received [CLIENTS="claude gemini"] [TABLE=docs/clients.md]   what real MCP clients hand their model of every tool (needs Node.js 20 and npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
+# make multilingual TEXTS=dir   train the words that --embed multilingual adds to it; each folder of dir has one for each language
 # make survive    kill servers, runners and agents, in sandboxes too, at 100 random moments each (an hour)
 # make simulate [STEPS=1000000] [SEED=1]   the rules of questions and attempts on hosts that are cut off, restart and have wrong clocks (minutes)
 # make outages [OUTAGES=30] [FAILOVERS=5]   crash PostgreSQL and promote its replica so often while people answer: is an acknowledged answer lost?
@@ -57,7 +58,7 @@ LATER = GOGC=400
 # last: the tests of the program have compiled it by then.
 PLATFORMS = darwin/arm64 windows/amd64 linux/amd64
 
-.PHONY: all build demo site recording test test-packages test-program test-attacks meanwhile race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image test-containers simulate outages
+.PHONY: all build demo site recording test test-packages test-program test-attacks meanwhile race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model multilingual clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release newcomer test-chart test-image test-containers simulate outages
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -236,6 +237,10 @@ received: build
 model: build
 	@test -n "$(TEXTS)" || { echo "say where the texts are: make model TEXTS=dir"; exit 1; }
 	bin/deskhand train $(patsubst %/.,%,$(sort $(wildcard $(TEXTS)/*/.))) -o indexer/embed/model/builtin.model
+
+multilingual:
+	@test -n "$(TEXTS)" || { echo "say where the texts are: make multilingual TEXTS=dir"; exit 1; }
+	$(GO) run ./indexer/embed/train/multilingual indexer/embed/model/multilingual.model $(patsubst %/.,%,$(sort $(wildcard $(TEXTS)/*/.)))
 
 release-snapshot:
 	$(PLAIN) run ./deploy/release -out dist $(RELEASE)

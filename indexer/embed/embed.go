@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/deskhand/deskhand/indexer/embed/model"
+	"github.com/deskhand/deskhand/indexer/language"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -74,9 +75,14 @@ type provider struct {
 // deskhand.
 const Default = "builtin"
 
+// Multilingual is the specification of the included model with words of several
+// languages.
+const Multilingual = "multilingual"
+
 // providers lists the providers in the order in which they are tried.
 var providers = []provider{
 	{Default, func(spec string) bool { return spec == Default }, openBuiltin, false},
+	{Multilingual, func(spec string) bool { return spec == Multilingual }, openMultilingual, false},
 	{"none", func(spec string) bool { return spec == "none" }, openNone, false},
 	{"openai:MODEL", begins("openai:"), service("https://api.openai.com/v1", "OPENAI_API_KEY", hosted), true},
 	{"ollama:MODEL", begins("ollama:"), openOllama, true},
@@ -106,10 +112,6 @@ func Open(spec string) (Embedder, error) { return OpenWith(spec, Options{}) }
 func OpenWith(spec string, o Options) (Embedder, error) {
 	if p := providerOf(spec); p != nil {
 		return p.open(spec, o)
-	}
-	if spec == "multilingual" {
-		return nil, fault.New("bad_embedder", "deskhand has no multilingual model",
-			"keep "+Default+", which finds pages in every language by their words, or use a provider's model, such as ollama:bge-m3")
 	}
 	var names []string
 	for _, p := range providers {
@@ -146,6 +148,33 @@ func openBuiltin(string, Options) (Embedder, error) {
 }
 
 var includedModel = sync.OnceValues(func() (*Static, error) { return Parse(model.Weights) })
+
+// openMultilingual joins the included model with the words of other languages, once for
+// all indexes of a process.
+func openMultilingual(string, Options) (Embedder, error) {
+	m, err := multilingualModel()
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+var multilingualModel = sync.OnceValues(func() (*Static, error) {
+	m, err := includedModel()
+	if err != nil {
+		return nil, err
+	}
+	added, err := Parse(model.Added)
+	if err != nil {
+		return nil, err
+	}
+	joined, err := m.With(added)
+	if err != nil {
+		return nil, err
+	}
+	joined.languages = []language.Code{language.German, language.Spanish, language.Japanese, language.Chinese}
+	return joined, nil
+})
 
 func openNone(string, Options) (Embedder, error) { return nil, nil }
 

@@ -389,7 +389,6 @@ func TestSpecificationsOfRemoteModels(t *testing.T) {
 		"vertex:text-embedding-004":          "",
 		"localai:bert":                       "",
 		"ollama:":                            "bad_embedder",
-		"multilingual":                       "bad_embedder",
 		"mistral:mistral-embed":              "no_key",
 		"jina:jina-embeddings-v3":            "no_key",
 		"mixedbread:mxbai-embed-large-v1":    "no_key",

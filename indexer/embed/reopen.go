@@ -27,7 +27,7 @@ func Weights(e Embedder) []byte {
 	if !ok {
 		return nil
 	}
-	if ours, err := Open("builtin"); err == nil && ours.Name() == m.name {
+	if included(m.name) != nil {
 		return nil
 	}
 	return m.data
@@ -51,11 +51,22 @@ func Reopen(name string, weights []byte) (Embedder, error) {
 		if m.name == name {
 			return m, nil
 		}
-	} else if ours, err := Open("builtin"); err == nil && ours.Name() == name {
-		return ours, nil
+	} else if m := included(name); m != nil {
+		return m, nil
 	}
 	return nil, fault.New("other_model", fmt.Sprintf("the index uses the embedding model %s, which this deskhand does not have", name),
 		"rebuild the index: deskhand index")
+}
+
+// included returns the model of this program with the given name, or nil. It opens the
+// multilingual one only if the name is not that of the built-in one.
+func included(name string) *Static {
+	for _, open := range []func() (*Static, error){includedModel, multilingualModel} {
+		if m, err := open(); err == nil && m.name == name {
+			return m
+		}
+	}
+	return nil
 }
 
 // Fingerprint identifies everything in this program that affects e's vectors. It

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/indexer/language"
 )
 
 // Static is a local embedding model with one vector per token. The vector of some text
@@ -24,8 +27,9 @@ type Static struct {
 	name       string
 	dimensions int
 	vocabulary Vocabulary
-	scales     []byte // f32 per row
-	rows       []byte // 4 bits per number
+	scales     []byte          // f32 per row
+	rows       []byte          // 4 bits per number
+	languages  []language.Code // that the model was trained on besides English
 	scratch    sync.Pool
 }
 
@@ -65,6 +69,12 @@ func (m *Static) Dimensions() int { return m.dimensions }
 
 // Vocabulary returns the model's vocabulary.
 func (m *Static) Vocabulary() *Vocabulary { return &m.vocabulary }
+
+// Speaks reports whether the model was trained on texts in a language. In others, it
+// recognizes only names and code.
+func (m *Static) Speaks(c language.Code) bool {
+	return c == language.English || slices.Contains(m.languages, c)
+}
 
 // Documents returns the vectors of docs. Each has length 1, or is all zeros if the
 // document has no known word. It returns an error only if ctx is cancelled.

@@ -46,8 +46,31 @@ func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	}
 	v.offsets = binary.LittleEndian.AppendUint32(v.offsets, uint32(len(v.strings)))
 	for size := slotsFor(len(tokens)); ; size *= 2 {
-		if v.fill(tokens, size) {
+		if v.fill(size, 0) {
 			return v, nil
+		}
+	}
+}
+
+// With returns the vocabulary with the tokens of v, which keep their rows, and then
+// those of added. If both have a token, its row is the one in added. It returns an
+// error if there are more than 65,535 rows.
+func (v *Vocabulary) With(added *Vocabulary) (*Vocabulary, error) {
+	both := &Vocabulary{rows: v.rows + added.rows}
+	if both.rows > maxRows {
+		return nil, fmt.Errorf("%d tokens; the maximum is %d", both.rows, maxRows)
+	}
+	for _, part := range []*Vocabulary{v, added} {
+		from := uint32(len(both.strings))
+		for row := range part.rows {
+			both.offsets = binary.LittleEndian.AppendUint32(both.offsets, from+part.start(row))
+		}
+		both.strings = append(both.strings, part.strings[:part.start(part.rows)]...)
+	}
+	both.offsets = binary.LittleEndian.AppendUint32(both.offsets, uint32(len(both.strings)))
+	for size := slotsFor(both.rows); ; size *= 2 {
+		if both.fill(size, v.rows) {
+			return both, nil
 		}
 	}
 }
@@ -61,10 +84,14 @@ func slotsFor(rows int) int {
 	return size
 }
 
-func (v *Vocabulary) fill(tokens []string, size int) bool {
+// fill makes a table with the given number of slots: first the rows from first on, and
+// then those before it. Of two rows with the same token, the one that is entered first
+// is found. It returns false if the table is too small.
+func (v *Vocabulary) fill(size, first int) bool {
 	v.slots = make([]byte, 2*size)
-	for row, t := range tokens {
-		at, ok := v.free(hashToken(t))
+	for i := range v.rows {
+		row := (first + i) % v.rows
+		at, ok := v.free(hashWord(hashSeed, v.token(row)))
 		if !ok {
 			return false
 		}
@@ -97,13 +124,15 @@ func (v *Vocabulary) Token(row int) string { return string(v.token(row)) }
 // token returns the token of a row, or nil if a damaged file points outside its
 // strings.
 func (v *Vocabulary) token(row int) []byte {
-	from := binary.LittleEndian.Uint32(v.offsets[4*row:])
-	to := binary.LittleEndian.Uint32(v.offsets[4*row+4:])
+	from, to := v.start(row), v.start(row+1)
 	if from > to || int64(to) > int64(len(v.strings)) {
 		return nil
 	}
 	return v.strings[from:to]
 }
+
+// start returns the offset of a row's token in the strings.
+func (v *Vocabulary) start(row int) uint32 { return binary.LittleEndian.Uint32(v.offsets[4*row:]) }
 
 // Row returns the row of a token, or -1 if the token has no row. The token must be
 // spelled as in the vocabulary.

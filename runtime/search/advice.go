@@ -40,7 +40,7 @@ const (
 // question, and nil otherwise.
 func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	model, ok := r.embedder.(*embed.Static)
-	if !ok || r.language != language.English || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
+	if !ok || r.language != language.English || r.abroad || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
 		return nil, nil
 	}
 	found := r.best / max(r.total, 1e-9)

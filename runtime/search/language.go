@@ -202,13 +202,12 @@ func (r *run) othersOnly(keep func(int) bool) func(int) bool {
 	return func(chunk int) bool { return r.isForeign(chunk) && (keep == nil || keep(chunk)) }
 }
 
-// untaught reports whether the question is not in English and the model is a local
-// one. In such a question, the built-in model knows only the names. A model that
-// was trained on docs in the language knows more, but trusting it more gave worse
-// results too (docs/ranking.md).
+// untaught reports whether the model is a local one that was not trained on the
+// question's language. In such a question, it knows only the names. A model of the
+// user's own may know more, but trusting it more gave worse results (docs/ranking.md).
 func (r *run) untaught() bool {
-	_, static := r.embedder.(*embed.Static)
-	return static && r.by == Both && r.language != language.English
+	m, static := r.embedder.(*embed.Static)
+	return static && r.by == Both && !m.Speaks(r.language)
 }
 
 // untaughtShare is the factor for the weight of meaning in an untaught question
@@ -219,6 +218,32 @@ const untaughtShare = 0.6
 func (w weights) untaught() weights {
 	lost := (1 - untaughtShare) * w.meaning
 	w.words, w.meaning = w.words+lost, w.meaning-lost
+	return w
+}
+
+// isAbroad reports whether the question is in a language that no page has, and a local
+// model knows it. Of such a question, the pages have only names and words that mean
+// something else in another language, such as "die".
+func (r *run) isAbroad(text string) bool {
+	m, static := r.embedder.(*embed.Static)
+	if !static || r.by != Both {
+		return false
+	}
+	asked, ok := language.OfQuestion(text)
+	if !ok || asked == language.English || !m.Speaks(asked) {
+		return false
+	}
+	return r.spoken == nil || !slices.Contains(r.spoken.all, asked)
+}
+
+// abroadShare is the factor for the weight of words in such a question
+// (docs/ranking.md).
+const abroadShare = 0.5
+
+// abroad returns the weights for a question in a language that no page has.
+func (w weights) abroad() weights {
+	lost := (1 - abroadShare) * w.words
+	w.words, w.meaning = w.words-lost, w.meaning+lost
 	return w
 }
 

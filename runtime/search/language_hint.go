@@ -19,8 +19,9 @@ const leastEnglish = 0.1
 const maxLanguages = 5
 
 // languageHint returns the hint h, which may be nil, or what to do about a question in
-// a language that none of the indexes has. A model on another machine may know several
-// languages, so its hits need no such hint.
+// a language that none of the indexes has. A model that knows the language finds answers
+// in other languages, so its hits need no such hint. A model on another machine may know
+// any language.
 func languageHint(h *Hint, question string, in ...*run) *Hint {
 	asked, ok := language.OfQuestion(question)
 	if !ok {
@@ -28,7 +29,7 @@ func languageHint(h *Hint, question string, in ...*run) *Hint {
 	}
 	chunks, all := map[language.Code]int{}, 0
 	for _, r := range in {
-		if _, static := r.embedder.(*embed.Static); !static && r.embedder != nil {
+		if m, static := r.embedder.(*embed.Static); static && m.Speaks(asked) || !static && r.embedder != nil {
 			return h
 		}
 		all += r.reader.Len()

@@ -84,6 +84,9 @@ type run struct {
 	// elsewhere holds, for each term of the question, itself if any chunk has it, and
 	// otherwise the stem of the same word in another language that a chunk has.
 	elsewhere map[string]string
+	// abroad reports whether the question is in a language that no page has; see
+	// [run.isAbroad].
+	abroad bool
 	// literal reports whether the query is to be taken literally; see [literal].
 	literal bool
 	// learnt reports that the ranker orders the hits, see [run.unfound]. It is set
@@ -149,6 +152,9 @@ func (r *run) read(text string) error {
 	r.meant, r.weigh = apply(mended, text), r.by.weights(text)
 	if r.short && r.by == Both {
 		r.weigh = textWeights
+	}
+	if r.abroad = r.isAbroad(text); r.abroad {
+		r.weigh = r.weigh.abroad()
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// embedIndex writes one page with the vectors of e, which an index says are
+// embedIndex writes files, or one page of its own, with the vectors of e, which an index says are
 // those of the model called name.
-func embedIndex(t *testing.T, dir string, e embed.Embedder, name string, weights []byte) {
+func embedIndex(t *testing.T, dir string, e embed.Embedder, name string, weights []byte, files ...file) {
 	t.Helper()
 	w, err := artifact.Create(dir)
 	if err != nil {
@@ -23,19 +23,26 @@ func embedIndex(t *testing.T, dir string, e embed.Embedder, name string, weights
 	}
 	defer w.Abort()
 	w.Use(artifact.Model{Provider: "static", Name: name, Key: name, Weights: weights})
-	doc := cutPage(file{path: "a.md", text: "# Retries\n\nThe client attempts a call again.\n\n## Colours\n\nRed and blue.\n"})
-	for _, c := range doc.Chunks {
-		vectors, err := e.Documents(context.Background(), []embed.Document{{Heading: c.Heading, Body: c.Text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := artifact.NewVector(vectors[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc.Vectors = append(doc.Vectors, v)
+	if files == nil {
+		files = []file{{path: "a.md", text: "# Retries\n\nThe client attempts a call again.\n\n## Colours\n\nRed and blue.\n"}}
 	}
-	g, err := artifact.Encode([]artifact.Document{doc})
+	var docs []artifact.Document
+	for _, f := range files {
+		doc := cutPage(f)
+		for _, c := range doc.Chunks {
+			vectors, err := e.Documents(context.Background(), []embed.Document{{Heading: c.Heading, Body: c.Text}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := artifact.NewVector(vectors[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc.Vectors = append(doc.Vectors, v)
+		}
+		docs = append(docs, doc)
+	}
+	g, err := artifact.Encode(docs)
 	if err != nil {
 		t.Fatal(err)
 	}

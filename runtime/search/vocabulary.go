@@ -230,7 +230,7 @@ type wanted struct {
 // the same model, so only the postings differ.
 func (r *run) follow(first *run) {
 	r.weights, r.total, r.phrases, r.quoted = first.weights, first.total, first.phrases, first.quoted
-	r.meant, r.sensible, r.weigh, r.literal, r.wanted = first.meant, first.sensible, first.weigh, first.literal, first.wanted
+	r.meant, r.sensible, r.weigh, r.literal, r.wanted, r.abroad = first.meant, first.sensible, first.weigh, first.literal, first.wanted, first.abroad
 	r.language = first.language
 }
 

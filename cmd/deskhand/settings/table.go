@@ -44,9 +44,9 @@ type setting struct {
 var table = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), path: true, called: "OUT",
 		usage: "index folder", trust: free}, // reading is free; MayBuildInto guards writing
-	{name: "embed", fallback: embed.Default, path: true, suffix: ".model", called: "SPEC", choices: []string{"builtin", "none"},
-		usage: "embedding model of the index: builtin, none, FILE.model, PROVIDER:MODEL or URL#MODEL",
-		trust: whenStricter("it is `builtin`, `none` or a file", near)},
+	{name: "embed", fallback: embed.Default, path: true, suffix: ".model", called: "SPEC", choices: []string{"builtin", "multilingual", "none"},
+		usage: "embedding model of the index: builtin, multilingual, none, FILE.model, PROVIDER:MODEL or URL#MODEL",
+		trust: whenStricter("it is `builtin`, `multilingual`, `none` or a file", near)},
 	{name: "embed-timeout", fallback: search.DefaultEmbedTimeout.String(), called: "TIME", check: embedTimeout,
 		usage: "how long a search waits for a provider to embed its question, for example 800ms or 2s", trust: free},
 	{name: "cache", path: true, called: "DIR", trust: needsTrust,

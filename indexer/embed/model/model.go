@@ -13,3 +13,11 @@ import _ "embed" // needed for Weights
 //
 //go:embed builtin.model
 var Weights []byte
+
+// Added is a model file with German, Spanish, Japanese and Chinese words. Package embed
+// opens it joined with Weights, as "multilingual". Like Weights, it is loaded only when it
+// is read. SOURCES-multilingual.md lists what it was trained on, and "make multilingual"
+// trains it again.
+//
+//go:embed multilingual.model
+var Added []byte

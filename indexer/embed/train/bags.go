@@ -18,6 +18,16 @@ var phrases = []string{"how do i", "how to", "how can i", "what is", "what are",
 	"when should i", "what is the best way to", "which option", "documentation for", "help with",
 	"how do you", "can we", "where is", "which", "trying to", "unable to", "what does"}
 
+// openings lists question openings in other languages, by the code of the language.
+var openings = map[string][]string{
+	"de": {"wie kann ich", "wie", "wie geht", "was ist", "was sind", "warum", "gibt es eine möglichkeit", "ich möchte", "ich will",
+		"wo finde ich", "kann ich", "was passiert wenn", "wie funktioniert", "wann sollte ich", "welche", "wo", "kann man", "wozu dient"},
+	"es": {"cómo puedo", "cómo", "cómo se", "qué es", "qué son", "por qué", "hay alguna forma de", "quiero", "necesito",
+		"dónde encuentro", "puedo", "qué pasa si", "cómo funciona", "cuándo debería", "cuál", "dónde", "se puede", "para qué sirve"},
+	"ja": {"方法", "どうすれば", "どのように", "とは何ですか", "なぜ", "できますか", "どこで", "したい", "するには", "どうなりますか", "いつ使う", "どれ", "について教えて", "必要ですか", "ありますか"},
+	"zh": {"如何", "怎么", "怎样", "什么是", "为什么", "有没有办法", "我想", "我需要", "在哪里", "可以吗", "会发生什么", "什么时候", "哪个", "能不能", "应该", "是什么"},
+}
+
 // item is a bag of rows with their weights.
 type item struct {
 	rows    []uint16
@@ -31,8 +41,10 @@ func (l *learner) pair(number int, counts []uint8, query, document *item) {
 	text := l.texts[number]
 	query.clear()
 	if l.pairs[number].kind.isHeading() && r.chance(phraseShare) {
-		for _, row := range l.phrases[r.below(len(l.phrases))] {
-			query.add(row, counts)
+		if phrases := l.phrases[l.pairs[number].in[0]]; len(phrases) > 0 {
+			for _, row := range phrases[r.below(len(phrases))] {
+				query.add(row, counts)
+			}
 		}
 	}
 	before := len(query.rows)

@@ -20,8 +20,8 @@ const (
 
 type learner struct {
 	*trainer
-	phrases      [][]uint16
-	first        []float32 // first and second are the moments of Adam
+	phrases      [][][]uint16 // by language
+	first        []float32    // first and second are the moments of Adam
 	second       []float32
 	steps        []int32
 	items        []item // queries of the batch, then its documents
@@ -77,12 +77,22 @@ func (t *trainer) learner() *learner {
 		sameQuery:   make([]uint32, batchPairs), sameDocument: make([]uint32, batchPairs),
 		pages: make([]uint64, batchPairs), wide: make([]bool, batchPairs),
 	}
-	for _, p := range phrases {
-		var rows []uint16
-		embed.Words(p, func(word []byte, joined bool) { rows = t.vocabulary.AppendWord(rows, word, joined) })
-		l.phrases = append(l.phrases, rows)
+	l.phrases = [][][]uint16{t.rowsOfAll(phrases)}
+	for _, language := range t.others {
+		l.phrases = append(l.phrases, t.rowsOfAll(openings[language]))
 	}
 	return l
+}
+
+// rowsOfAll returns the rows of the words of each text.
+func (t *trainer) rowsOfAll(texts []string) [][]uint16 {
+	var all [][]uint16
+	for _, text := range texts {
+		var rows []uint16
+		embed.Words(text, func(word []byte, joined bool) { rows = t.vocabulary.AppendWord(rows, word, joined) })
+		all = append(all, rows)
+	}
+	return all
 }
 
 // learn performs one step. If the number of pairs is not a multiple of 4, it drops the
@@ -268,11 +278,15 @@ type use struct {
 	weight float32
 }
 
-// findUses lists, for each touched row, the items that contain it, in item order.
+// findUses lists, for each touched row that may change, the items that contain it, in
+// item order.
 func (l *learner) findUses(n int) {
 	l.touchedRows = l.touchedRows[:0]
 	for _, it := range l.items[:2*n] {
 		for _, r := range it.rows {
+			if int(r) < l.fixed {
+				continue
+			}
 			if l.counts[r] == 0 {
 				l.touchedRows = append(l.touchedRows, r)
 			}
@@ -289,6 +303,9 @@ func (l *learner) findUses(n int) {
 	l.uses = slices.Grow(l.uses[:0], int(total))[:total]
 	for i, it := range l.items[:2*n] {
 		for k, r := range it.rows {
+			if int(r) < l.fixed {
+				continue
+			}
 			l.uses[l.counts[r]] = use{int32(i), it.weights[k]}
 			l.counts[r]++
 		}

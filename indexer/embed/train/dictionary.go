@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -82,21 +83,31 @@ const (
 
 // pair creates the pairs of all sources.
 func (t *trainer) pair(sources [][]*page, progress func()) error {
+	all := make([][]rough, len(sources))
+	each(t.ctx, len(sources), func(i int) {
+		defer progress()
+		all[i] = t.sourcePairs(sources[i])
+		sources[i] = nil
+	})
+	return t.number(all)
+}
+
+// number converts the words of all pairs, by source, to numbers.
+func (t *trainer) number(sources [][]rough) error {
 	pairs := make([][]pair, len(sources))
 	words := make([]dictionary, len(sources))
 	each(t.ctx, len(sources), func(i int) {
-		defer progress()
-		all := t.sourcePairs(sources[i])
-		sources[i] = nil
-		pairs[i] = make([]pair, len(all))
-		for j, p := range all {
+		pairs[i] = make([]pair, len(sources[i]))
+		for j, p := range sources[i] {
 			query, document := words[i].number(nil, p.query), words[i].number(nil, p.document)
 			pairs[i][j] = pair{
-				kind: p.kind, source: int32(i), page: int32(p.page),
+				kind: p.kind, source: int32(i), page: int32(p.page), in: p.in,
 				query: query[:min(len(query), maxQueryWords)], document: document[:min(len(document), maxDocumentWords)],
-				sameQuery: uint32(hash64(beginning(p.query, 400))), sameDocument: uint32(hash64(beginning(p.document, 120))),
+				sameQuery:    uint32(hash64(beginning(cmp.Or(p.same[0], p.query), 400))),
+				sameDocument: uint32(hash64(beginning(cmp.Or(p.same[1], p.document), 120))),
 			}
 		}
+		sources[i] = nil
 	})
 	t.report.Kinds = map[string]int{}
 	for i := range pairs {

@@ -19,28 +19,32 @@ type pair struct {
 	// sameQuery and sameDocument are hashes. If one of them is equal in two pairs, the
 	// pairs are not negative examples for each other.
 	sameQuery, sameDocument uint32
+	// in holds the languages of the query and the document. It is zero if the texts
+	// have only one language.
+	in [2]uint8
 }
 
 type kind uint8
 
 const (
-	headingBody  kind = iota // a heading and its section
-	titleHeading             // a page title with a heading, and the words of the section without its heading
-	titleBody                // a page's title and its first section, or a section with a generic heading
-	question                 // a heading that is a question, and the words of the answer without the heading
-	firstRest                // a section's first sentence, and the rest of the section
-	innerRest                // a sentence from inside a section, and the rest of the section
-	linkTarget               // a link's words, and the section it points to
-	sentTarget               // the sentence around a link, and the section it points to
-	description              // a page's description, and its first section
-	titleAbout               // a page's title, and its description
-	termMeaning              // a name in a list or table, and its explanation
+	headingBody    kind = iota // a heading and its section
+	titleHeading               // a page title with a heading, and the words of the section without its heading
+	titleBody                  // a page's title and its first section, or a section with a generic heading
+	question                   // a heading that is a question, and the words of the answer without the heading
+	firstRest                  // a section's first sentence, and the rest of the section
+	innerRest                  // a sentence from inside a section, and the rest of the section
+	linkTarget                 // a link's words, and the section it points to
+	sentTarget                 // the sentence around a link, and the section it points to
+	description                // a page's description, and its first section
+	titleAbout                 // a page's title, and its description
+	termMeaning                // a name in a list or table, and its explanation
+	translatedLine             // a line of a section, and the same line in English
 	kinds
 )
 
 var kindNames = [kinds]string{"heading-body", "title-heading-body", "title-body", "question-answer", "first-rest",
 	"inner-rest", "link-target", "sentence-target", "description-body", "title-description",
-	"term-meaning"}
+	"term-meaning", "translated-line"}
 
 // wide reports whether pairs of this kind represent a whole page. For such pairs, no
 // section of the same page is a negative example.
@@ -74,6 +78,10 @@ type rough struct {
 	kind            kind
 	page            int
 	query, document string
+	// same holds the English texts of which query and document are translations, and in
+	// their languages. Both are empty if the texts have only one language.
+	same [2]string
+	in   [2]uint8
 }
 
 // The share of sections that produce a pair of each kind. The values give enough pairs
@@ -91,7 +99,9 @@ func pagePairs(seed uint64, n int, pages []*page, links linkIndex) []rough {
 	p := pages[n]
 	r := randomOf(seed, hash64(p.path))
 	var out []rough
-	add := func(k kind, query, document string) { out = append(out, rough{k, n, query, document}) }
+	add := func(k kind, query, document string) {
+		out = append(out, rough{kind: k, page: n, query: query, document: document})
+	}
 	first := true
 	for _, s := range p.sections {
 		if wordCount(s.body) < minBodyWords {

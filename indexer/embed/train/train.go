@@ -91,6 +91,8 @@ type trainer struct {
 	pairs      []pair
 	dictionary dictionary
 	vocabulary *embed.Vocabulary
+	fixed      int       // number of rows at the start that do not change
+	others     []string  // codes of the languages after English
 	texts      []encoded // text of the pairs, with the same indexes
 	frequency  []int     // by row
 	weights    []float32 // rows of length Dimensions
@@ -105,22 +107,29 @@ func Train(ctx context.Context, opts Options) (Report, error) {
 	if err := t.check(); err != nil {
 		return t.report, err
 	}
-	steps := []struct {
-		name string
-		do   func() error
-	}{
+	return t.run([]step{
 		{"read", t.read},
 		{"vocabulary", t.chooseWords},
 		{"encode", t.encode},
 		{"start", t.start},
 		{"learn", t.learn},
 		{"write", t.write},
-	}
+	})
+}
+
+// step is one phase of a run.
+type step struct {
+	name string
+	do   func() error
+}
+
+// run takes the steps in order.
+func (t *trainer) run(steps []step) (Report, error) {
 	for _, s := range steps {
 		begin := time.Now()
 		err := s.do()
-		if ctx.Err() != nil {
-			return t.report, ctx.Err()
+		if t.ctx.Err() != nil {
+			return t.report, t.ctx.Err()
 		}
 		if err != nil {
 			return t.report, err
@@ -166,10 +175,12 @@ func (o Options) check() error {
 	return nil
 }
 
-// write writes the model to a temporary file first, so that readers never see an
+func (t *trainer) write() error { return t.writeModel(t.vocabulary, t.weights) }
+
+// writeModel writes a model to a temporary file first, so that readers never see an
 // incomplete file.
-func (t *trainer) write() error {
-	data, err := embed.Encode(t.vocabulary, t.Dimensions, t.weights)
+func (t *trainer) writeModel(vocabulary *embed.Vocabulary, weights []float32) error {
+	data, err := embed.Encode(vocabulary, t.Dimensions, weights)
 	if err != nil {
 		return fmt.Errorf("encode the model: %w", err)
 	}

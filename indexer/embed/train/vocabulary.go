@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -156,19 +157,30 @@ const (
 
 // encode converts the pairs' words to rows and counts the rows.
 func (t *trainer) encode() error {
-	rows := make([][]uint16, len(t.dictionary.entries))
-	blocks(t.ctx, len(rows), 4096, func(from, to int) {
+	rows := t.dictionary.rows(t.ctx, t.vocabulary)
+	return t.encodeWith(func(uint8) [][]uint16 { return rows })
+}
+
+// rows returns the rows of each word.
+func (d *dictionary) rows(ctx context.Context, v *embed.Vocabulary) [][]uint16 {
+	rows := make([][]uint16, len(d.entries))
+	blocks(ctx, len(rows), 4096, func(from, to int) {
 		for i := from; i < to; i++ {
-			e := t.dictionary.entries[i]
-			rows[i] = t.vocabulary.AppendWord(nil, []byte(e.word), e.joined)
+			e := d.entries[i]
+			rows[i] = v.AppendWord(nil, []byte(e.word), e.joined)
 		}
 	})
+	return rows
+}
+
+// encodeWith does the same as encode. rows returns the rows of each word in a language.
+func (t *trainer) encodeWith(rows func(language uint8) [][]uint16) error {
 	t.dictionary = dictionary{}
 	t.texts = make([]encoded, len(t.pairs))
 	blocks(t.ctx, len(t.pairs), 1024, func(from, to int) {
 		for i := from; i < to; i++ {
 			p := &t.pairs[i]
-			t.texts[i] = encoded{rowsOf(p.query, rows, maxQueryRows), rowsOf(p.document, rows, maxDocumentRows)}
+			t.texts[i] = encoded{rowsOf(p.query, rows(p.in[0]), maxQueryRows), rowsOf(p.document, rows(p.in[1]), maxDocumentRows)}
 			p.query, p.document = nil, nil
 		}
 	})

@@ -92,8 +92,10 @@ func built(c *console.Console, r indexer.Report, unchanged bool) string {
 
 // modelName returns an embedding model's name for people.
 func modelName(e *artifact.Embedding) string {
-	if own, err := embed.Open(embed.Default); err == nil && own.Name() == e.String() {
-		return "built-in"
+	for _, own := range [][2]string{{embed.Default, "built-in"}, {embed.Multilingual, "built-in, multilingual"}} {
+		if m, err := embed.Open(own[0]); err == nil && m.Name() == e.String() {
+			return own[1]
+		}
 	}
 	return fmt.Sprintf("%s, %d dimensions", e, e.Dimensions)
 }
