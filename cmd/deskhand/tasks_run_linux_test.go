@@ -53,3 +53,36 @@ func TestRunAsksAfterAFailureAndEndsWithCtrlC(t *testing.T) {
 		t.Errorf("tasks run = %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
 	}
 }
+
+// An agent can begin in a repository without a commit, if no file is left out by that.
+func TestRunInAnEmptyRepository(t *testing.T) {
+	peopleStore(t)
+	for _, kind := range []string{"--bare", "--quiet"} {
+		dir := t.TempDir()
+		if out, err := exec.Command("git", "init", "-qb", "main", kind, dir).CombinedOutput(); err != nil {
+			t.Fatalf("git init: %v %s", err, out)
+		}
+		t.Chdir(dir)
+		got := deskhand(t, "", "tasks", "run", "--agent", "fake", "write b.txt two")
+		if got.code != 0 || !strings.Contains(got.stderr, "created its first commit") {
+			t.Errorf("git init %s: tasks run = %d, stderr %q", kind, got.code, got.stderr)
+		}
+		if out, err := exec.Command("git", "-C", dir, "rev-list", "--count", "main").CombinedOutput(); err != nil || string(out) != "1\n" {
+			t.Errorf("git init %s: main has %q commits, %v", kind, out, err)
+		}
+	}
+
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "-qb", "main", dir).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v %s", err, out)
+	}
+	write(t, dir, map[string]string{"a.go": "package a\n"})
+	t.Chdir(dir)
+	got := deskhand(t, "", "tasks", "run", "--agent", "fake", "write b.txt two")
+	if got.code != 1 || !strings.Contains(got.stderr, "has files but no commit") || !strings.Contains(got.stderr, "git add -A && git commit") {
+		t.Errorf("with files: tasks run = %d, stderr %q", got.code, got.stderr)
+	}
+	if out, err := exec.Command("git", "-C", dir, "rev-list", "--all").Output(); err != nil || len(out) != 0 {
+		t.Errorf("with files: commits %q, %v", out, err)
+	}
+}

@@ -20,7 +20,8 @@ func tasksRunCommand(a *app) *cobra.Command {
 		Use:   "run PROMPT",
 		Short: "Have an agent work in this repository, and follow it until it finishes",
 		Long: "Have an agent work in the git repository of this folder, and follow it until it finishes. If the repository has\n" +
-			"no project, one is created. Ctrl-C leaves the agent running. At the end, you choose what to do with its work.",
+			"no project, one is created; if it has neither a commit nor a file, so is an empty first commit. Ctrl-C leaves the\n" +
+			"agent running. At the end, you choose what to do with its work.",
 		Example: "  deskhand tasks run 'Round prices to cents, with a test'\n" +
 			"  deskhand tasks run --agent codex - < plan.md",
 		Args: arguments(1, 1000, "a prompt"),

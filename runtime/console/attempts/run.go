@@ -10,6 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
@@ -28,6 +29,12 @@ func (c *Command) Run(ctx context.Context, prompt, agent, variant string, images
 		return err
 	}
 	project, repo, err := c.Manager.ProjectAt(ctx, ".")
+	if f := fault.Of(err); f != nil && f.Code == worktree.NoCommits {
+		if err = worktree.FirstCommit(ctx, "."); err == nil {
+			c.Tell("this repository was empty: created its first commit, which is empty too")
+			project, repo, err = c.Manager.ProjectAt(ctx, ".")
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -30,39 +30,50 @@ type Found struct {
 // Faults: not_found, no_commits, repo_not_trusted, and invalid_argument for an empty
 // path.
 func Inspect(ctx context.Context, path string) (Found, error) {
-	if path == "" {
-		return Found{}, fault.New(InvalidArgument, "the path of the repository is empty", "name the folder of a git repository")
-	}
-	absolute, err := filepath.Abs(path)
+	top, _, err := topFolder(ctx, path)
 	if err != nil {
-		return Found{}, fmt.Errorf("find %s: %w", path, err)
+		return Found{}, err
 	}
-	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
-		return Found{}, fault.New(NotFound, fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
-	}
-	out, err := settled(ctx, absolute, "rev-parse", "--show-toplevel")
-	if err != nil && strings.Contains(err.Error(), "work tree") { // a bare repository
-		out, err = git(ctx, absolute, "rev-parse", "--absolute-git-dir")
-	}
-	if f := fault.Of(err); f != nil {
-		return Found{}, f
-	}
-	if err != nil {
-		return Found{}, fault.New(NotFound, fmt.Sprintf("%s is not in a git repository: %v", path, err), "run git init there, or name another folder")
-	}
-	found := Found{}
-	if found.Path, err = resolved(absolute, strings.TrimSuffix(string(out), "\n")); err != nil {
-		return Found{}, fmt.Errorf("find the top folder of %s: %w", path, err)
-	}
-	out, err = git(ctx, found.Path, "rev-list", "--all", "--max-count=1")
+	found := Found{Path: top}
+	out, err := git(ctx, found.Path, "rev-list", "--all", "--max-count=1")
 	if err != nil {
 		return Found{}, fault.New(NoCommits, fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "run git fsck there")
 	}
 	if len(out) == 0 {
-		return Found{}, fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first")
+		return Found{}, fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first: git commit --allow-empty -m 'First commit'")
 	}
 	found.Branch = defaultBranch(ctx, found.Path)
 	return found, nil
+}
+
+// topFolder returns the top folder of the repository that contains path, and whether the
+// repository is bare.
+func topFolder(ctx context.Context, path string) (top string, bare bool, err error) {
+	if path == "" {
+		return "", false, fault.New(InvalidArgument, "the path of the repository is empty", "name the folder of a git repository")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", false, fmt.Errorf("find %s: %w", path, err)
+	}
+	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
+		return "", false, fault.New(NotFound, fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
+	}
+	out, err := settled(ctx, absolute, "rev-parse", "--show-toplevel")
+	if err != nil && strings.Contains(err.Error(), "work tree") {
+		bare = true
+		out, err = git(ctx, absolute, "rev-parse", "--absolute-git-dir")
+	}
+	if f := fault.Of(err); f != nil {
+		return "", false, f
+	}
+	if err != nil {
+		return "", false, fault.New(NotFound, fmt.Sprintf("%s is not in a git repository: %v", path, err), "run git init there, or name another folder")
+	}
+	if top, err = resolved(absolute, strings.TrimSuffix(string(out), "\n")); err != nil {
+		return "", false, fmt.Errorf("find the top folder of %s: %w", path, err)
+	}
+	return top, bare, nil
 }
 
 func defaultBranch(ctx context.Context, path string) string {
