@@ -163,6 +163,10 @@ const (
 	checkRows   = "WITH changed AS (%s RETURNING 1) SELECT 1 / (CASE WHEN (SELECT count(*) FROM changed) = %d THEN 1 ELSE 0 END)"
 )
 
+// replaceEvents removes what the event with the given number of newer ones replaces. It runs
+// after that event was added, because the newest event gives the next one its number.
+const replaceEvents = "DELETE FROM events WHERE topic = $1 AND key = $2 AND seq < (" + newest + ") - $3"
+
 // apply sends all statements in one pipeline, which is one implicit transaction. It is
 // retried only if nothing was sent.
 func (s *postgresStore) apply(ctx context.Context, firm bool, p *Plan) (seq int64, err error) {
@@ -172,12 +176,13 @@ func (s *postgresStore) apply(ctx context.Context, firm bool, p *Plan) (seq int6
 	b.Queue(lockWriters)
 	b.Queue(checkClock, p.At.UnixMilli())
 	s.queueStatements(b, p.Changes)
-	for _, e := range p.Events {
+	queueEvents(b, afterCrash, p.Events)
+	added := b.Len() - 1
+	for i, e := range p.Events {
 		if p.Latest {
-			b.Queue("DELETE FROM events WHERE topic = $1 AND key = $2", e.Topic, e.Key)
+			b.Queue(replaceEvents, e.Topic, e.Key, len(p.Events)-1-i)
 		}
 	}
-	queueEvents(b, takeAfterCrash, p.Events)
 	var before int64
 	_, err = again(ctx, func() (struct{}, error) {
 		conn, done, err := s.lane(ctx)
@@ -186,7 +191,7 @@ func (s *postgresStore) apply(ctx context.Context, firm bool, p *Plan) (seq int6
 		}
 		defer done()
 		var none any
-		err = raw(conn, func(c *pgx.Conn) error { return flight(ctx, c, b, b.Len()-1, &before, &none) })
+		err = raw(conn, func(c *pgx.Conn) error { return flight(ctx, c, b, added, &before, &none) })
 		if err != nil && !tooManyConnections(err) && !pgconn.SafeToRetry(err) {
 			err = &sent{notSure(err)} // not to be sent again
 		}

@@ -25,6 +25,11 @@ type Event struct {
 	Data []byte
 }
 
+// newest is the query for the number of the newest event. There is no row with that number:
+// while a backup reads PostgreSQL, all versions of a row are kept, and who reads or changes the
+// row walks through them. The floor is above all events after a crash of PostgreSQL.
+const newest = "SELECT MAX(seq) FROM (SELECT MAX(seq) AS seq FROM events UNION ALL SELECT floor FROM feed) AS ends"
+
 // Limits of the events kept in memory. The newest events are in memory while
 // there are watchers, so that many watchers share one read. A watcher that
 // needs older events reads the table.

@@ -111,7 +111,7 @@ func (s *sqliteStore) look(ctx context.Context) (now feedState, err error) {
 		return now, err
 	}
 	defer conn.Close()
-	if err := conn.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&now.seq); err != nil || pool != s.reader {
+	if err := conn.QueryRowContext(ctx, newest).Scan(&now.seq); err != nil || pool != s.reader {
 		return now, err
 	}
 	err = conn.Raw(func(c any) (err error) {

@@ -111,7 +111,7 @@ func (s *postgresStore) seq(ctx context.Context) (seq int64, err error) {
 		return 0, err
 	}
 	defer done()
-	err = conn.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
+	err = conn.QueryRowContext(ctx, newest).Scan(&seq)
 	return seq, err
 }
 
@@ -253,11 +253,11 @@ func (s *postgresStore) start(ctx context.Context, b *pgx.Batch) (t transaction,
 
 // readPosition reads the clock in a statement of its own, because a wait for the
 // lock in an earlier one may have taken a while.
-const readPosition = "SELECT seq, clock_timestamp() FROM feed WHERE id = 1"
+const readPosition = "SELECT (" + newest + "), clock_timestamp()"
 
 // lockWriters locks the row that every writer locks before it changes what others
 // may change. Only one transaction writes at a time, so that sequence numbers appear
-// in order and no deadlock is possible.
+// in order and no deadlock is possible. Locking makes no new version of the row.
 const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 
 // After a crash or a failover, changes that did not wait for the disk may be lost, and other
@@ -266,20 +266,19 @@ const lockWriters = "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE"
 // The events before count as pruned, so that every follower reads the state again: it may show
 // a change that was lost.
 //
-// markCrash inserts the row that such a crash has removed, while the writers' lock is held.
-// skipLost skips the numbers in a statement of its own, for a transaction that then reads the
-// position.
+// markCrash inserts the row that such a crash has removed, while the writers' lock is held, and
+// computes the number before the next event's. skipNumbers is for the rest of that statement.
 const (
-	markCrash = "lost AS (INSERT INTO crash_marker (id) VALUES (1) ON CONFLICT DO NOTHING RETURNING id)"
-	skipped   = "1000000"
-	skipLost  = "WITH " + markCrash + " UPDATE feed SET seq = seq + " + skipped + ", pruned = seq + " + skipped + " FROM lost WHERE feed.id = 1"
+	markCrash = "WITH lost AS (INSERT INTO crash_marker (id) VALUES (1) ON CONFLICT DO NOTHING RETURNING id), " +
+		"numbers AS (SELECT (" + newest + ") + 1000000 * (SELECT COUNT(*) FROM lost) AS before)"
+	skipNumbers = "UPDATE feed SET floor = before, pruned = before FROM numbers, lost WHERE feed.id = 1"
 )
 
-// Statements that give numbers to $1 events. takeAfterCrash skips numbers as skipLost does.
+// Beginnings of the statement that appends events after the number before. Either the
+// transaction knows that number ($5), or it has not looked for a crash yet.
 const (
-	takeNumbers    = "numbers AS (UPDATE feed SET seq = seq + $1 WHERE id = 1 RETURNING seq - $1 AS before)"
-	takeAfterCrash = markCrash + ", numbers AS (UPDATE feed SET seq = seq + $1 + (SELECT count(*) FROM lost) * " + skipped +
-		", pruned = CASE WHEN EXISTS (SELECT 1 FROM lost) THEN seq + " + skipped + " ELSE pruned END WHERE id = 1 RETURNING seq - $1 AS before)"
+	afterKnown = "WITH numbers AS (SELECT $5::bigint AS before)"
+	afterCrash = markCrash + ", skip AS (" + skipNumbers + ")"
 )
 
 // setLocal sets the settings of one transaction. Without synchronous_commit, the
@@ -304,7 +303,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (transaction, posi
 	b.Queue("BEGIN")
 	b.Queue(setLocal, localSettings(firm)...)
 	b.Queue(lockWriters)
-	b.Queue(skipLost)
+	b.Queue(markCrash + " " + skipNumbers)
 	b.Queue(readPosition)
 	return s.start(ctx, b)
 }
@@ -312,7 +311,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (transaction, posi
 func (t *pgTx) commit(ctx context.Context, events []Event) error {
 	b := &pgx.Batch{}
 	if len(events) > 0 {
-		queueEvents(b, takeNumbers, events)
+		queueEvents(b, afterKnown, events, events[0].Seq-1)
 	}
 	b.Queue("COMMIT")
 	err := raw(t.Conn, func(c *pgx.Conn) error {
@@ -339,20 +338,20 @@ func notSure(err error) error {
 }
 
 // queueEvents adds the statement that appends events to the feed and notifies the
-// listeners of the commit. It assigns the sequence numbers by the given statement, which are
-// those after the newest event: the row of the newest number stays locked until the commit, so
-// the numbers have no gaps and become visible in order.
-func queueEvents(b *pgx.Batch, numbers string, events []Event) *pgx.QueuedQuery {
+// listeners of the commit. Its beginning, with args from $5 on, gives the number before the
+// first event's: writers hold their lock until the commit, so the numbers have no gaps and
+// become visible in order.
+func queueEvents(b *pgx.Batch, beginning string, events []Event, args ...any) {
 	var at []int64
 	var topics, keys, data []string
 	for _, e := range events {
 		at, topics = append(at, e.At.UnixMilli()), append(topics, e.Topic)
 		keys, data = append(keys, e.Key), append(data, string(e.Data))
 	}
-	return b.Queue(`WITH `+numbers+`,
+	b.Queue(beginning+`,
 		added AS (INSERT INTO events (seq, at, topic, key, data) SELECT before + n, at, topic, key, data
-			FROM numbers, unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS e (at, topic, key, data, n))
-		SELECT before, pg_notify('`+channel+`', '') FROM numbers`, int64(len(events)), at, topics, keys, data)
+			FROM numbers, unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS e (at, topic, key, data, n))
+		SELECT before, pg_notify('`+channel+`', '') FROM numbers`, append([]any{at, topics, keys, data}, args...)...)
 }
 
 func (t *pgTx) rollback() {

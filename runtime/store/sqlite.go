@@ -183,11 +183,6 @@ func (t *liteTx) commit(ctx context.Context, events []Event) error {
 		}
 		rest = rest[n:]
 	}
-	if len(events) > 0 {
-		if _, err := t.ExecContext(ctx, "UPDATE feed SET seq = ? WHERE id = 1", events[len(events)-1].Seq); err != nil {
-			return fmt.Errorf("append to feed: %w", err)
-		}
-	}
 	if err := t.Commit(); err != nil {
 		return &uncertain{err}
 	}
@@ -202,7 +197,7 @@ func (t *liteTx) rollback() {
 // open reads the newest sequence number. It has no clock.
 func (t *liteTx) open(ctx context.Context) (transaction, position, error) {
 	var at position
-	if err := t.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&at.seq); err != nil {
+	if err := t.QueryRowContext(ctx, newest).Scan(&at.seq); err != nil {
 		t.rollback()
 		return nil, at, fmt.Errorf("read feed: %w", err)
 	}

@@ -399,7 +399,7 @@ func TestAStoreThatWasCutOffIsWhole(t *testing.T) {
 			var tasks, requests, events, last int64
 			for query, n := range map[string]*int64{
 				"SELECT COUNT(*) FROM tasks": &tasks, "SELECT COUNT(*) FROM once": &requests,
-				"SELECT COUNT(*) FROM events": &events, "SELECT seq FROM feed": &last,
+				"SELECT COUNT(*) FROM events": &events, "SELECT MAX(seq) FROM events": &last,
 			} {
 				if err := tx.QueryRow(t.Context(), query).Scan(n); err != nil {
 					return err
