@@ -174,6 +174,16 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	return r, nil
 }
 
+// isStored reports whether there is a request with the ID, whoever may see it.
+func (h *Hub) isStored(ctx context.Context, id string) (is bool, err error) {
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		found, err := queryRequests(ctx, tx, "WHERE id = ?", id)
+		is = len(found) > 0
+		return err
+	})
+	return is, err
+}
+
 // open adds a prepared request to the store. found reports whether its key was used
 // before.
 func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, err error) {
@@ -184,7 +194,7 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 			return r, false, err
 		}
 	}
-	err = h.db.Update(ctx, func(tx *store.Tx) error {
+	put := func(tx *store.Tx) error {
 		ruled = Change{}
 		if r.Key != "" {
 			old, err := queryRequests(ctx, tx, "WHERE once = ?", onceKey(r))
@@ -223,7 +233,18 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 			opened = *ruled.Request
 		}
 		return err
-	})
+	}
+	err = h.db.Update(ctx, put)
+	if errors.Is(err, store.ErrUncertain) {
+		stored, e := h.isStored(ctx, opened.ID)
+		switch {
+		case e != nil:
+		case stored:
+			err = nil
+		default:
+			err = h.db.Update(ctx, put)
+		}
+	}
 	if err != nil {
 		return Request{}, false, err
 	}

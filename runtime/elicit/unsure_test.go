@@ -17,7 +17,7 @@ import (
 // PostgreSQL commits an answer, but the connection breaks before it confirms this.
 // The person is told that the answer was accepted, or at most who gave it.
 func TestAnAnswerWhoseCommitIsLostIsNotRefusedBecauseOfItself(t *testing.T) {
-	place, breaks := cutting(t, storetest.Postgres(t))
+	place, breaks := cutting(t, storetest.Postgres(t), CompletedBy)
 	h := peer(t, place, attended)
 	other := peer(t, place, attended)
 	id := mustOpen(t, h, greeting()).ID
@@ -35,9 +35,28 @@ func TestAnAnswerWhoseCommitIsLostIsNotRefusedBecauseOfItself(t *testing.T) {
 	refusedWith(t, other, accept(id, "Ada"), AlreadyCompleted) // another person's answer came first
 }
 
+// PostgreSQL stores a question, but the connection breaks before it confirms this, as in a
+// failover. The asker gets that question, and there is no second one.
+func TestAQuestionWhoseCommitIsLostIsAskedOnce(t *testing.T) {
+	place, breaks := cutting(t, storetest.Postgres(t), Requested)
+	h := peer(t, place, attended)
+	breaks.Store(1)
+	asked, err := h.Open(t.Context(), greeting())
+	if breaks.Load() != 0 {
+		t.Fatal("no commit was cut")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := h.List(t.Context(), Filter{})
+	if err != nil || len(all.Requests) != 1 || all.Requests[0].ID != asked.ID {
+		t.Errorf("asked %s, and the store has %+v, %v", asked.ID, all, err)
+	}
+}
+
 // cutting starts a proxy between a hub and its PostgreSQL. It breaks the connection
-// after the server has committed the next breaks answers.
-func cutting(t *testing.T, place string) (through string, breaks *atomic.Int64) {
+// after the server has committed the next breaks actions of a type.
+func cutting(t *testing.T, place string, action ActionType) (through string, breaks *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(place)
 	mustDo(t, err)
@@ -57,7 +76,7 @@ func cutting(t *testing.T, place string) (through string, breaks *atomic.Int64) 
 			if err != nil {
 				return
 			}
-			go relay(client, filepath.Join(server, name), breaks)
+			go relay(client, filepath.Join(server, name), action, breaks)
 		}
 	}()
 	query.Set("host", dir)
@@ -65,7 +84,7 @@ func cutting(t *testing.T, place string) (through string, breaks *atomic.Int64) 
 	return u.String(), breaks
 }
 
-func relay(client net.Conn, path string, breaks *atomic.Int64) {
+func relay(client net.Conn, path string, action ActionType, breaks *atomic.Int64) {
 	defer client.Close()
 	server, err := net.Dial("unix", path)
 	if err != nil {
@@ -81,8 +100,8 @@ func relay(client net.Conn, path string, breaks *atomic.Int64) {
 			if err != nil {
 				return
 			}
-			// The event of an answer is sent together with the commit.
-			if bytes.Contains(b[:n], []byte(`{"type":"`+string(CompletedBy)+`"`)) && breaks.Load() > 0 {
+			// The event of an action is sent together with the commit.
+			if bytes.Contains(b[:n], []byte(`{"type":"`+string(action)+`"`)) && breaks.Load() > 0 {
 				breaks.Add(-1)
 				cut.Store(true)
 			}
