@@ -79,7 +79,7 @@ func TestRunInAnEmptyRepository(t *testing.T) {
 	write(t, dir, map[string]string{"a.go": "package a\n"})
 	t.Chdir(dir)
 	got := deskhand(t, "", "tasks", "run", "--agent", "fake", "write b.txt two")
-	if got.code != 1 || !strings.Contains(got.stderr, "has files but no commit") || !strings.Contains(got.stderr, "git add -A && git commit") {
+	if got.code != 1 || !strings.Contains(got.stderr, "would not see its files") || !strings.Contains(got.stderr, "git add -A && git commit") {
 		t.Errorf("with files: tasks run = %d, stderr %q", got.code, got.stderr)
 	}
 	if out, err := exec.Command("git", "-C", dir, "rev-list", "--all").Output(); err != nil || len(out) != 0 {

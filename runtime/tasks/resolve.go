@@ -54,7 +54,7 @@ func resolvePrompt(distances []worktree.Distance) string {
 		}
 		fmt.Fprintf(&b, "\nIn %s run: git merge %s\nThat is branch %s. These files conflict:\n", d.Name, d.Tip, d.Target)
 		for _, path := range d.Conflicts[:min(len(d.Conflicts), most)] {
-			fmt.Fprintf(&b, "- %s\n", path)
+			fmt.Fprintf(&b, "- %s\n", worktree.OnOneLine(path))
 		}
 		if more := len(d.Conflicts) - most; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)

@@ -14,11 +14,11 @@ func TestThePromptToResolveNamesCommitsAndPaths(t *testing.T) {
 		many = append(many, fmt.Sprintf("lib/f%d", i))
 	}
 	got := resolvePrompt([]worktree.Distance{
-		{Name: "shop", Target: "main", Tip: "abc", Conflicts: []string{"shop/README.md"}},
+		{Name: "shop", Target: "main", Tip: "abc", Conflicts: []string{"shop/README.md", "shop/a\n- b"}},
 		{Name: "docs", Target: "main", Tip: "def"},
 		{Name: "lib", Target: "release", Tip: "123", Conflicts: many},
 	})
-	for _, want := range []string{"In shop run: git merge abc\n", "branch main", "- shop/README.md\n", "In lib run: git merge 123\n", "branch release", "- and 10 more\n", "commit the merge"} {
+	for _, want := range []string{"In shop run: git merge abc\n", "branch main", "- shop/README.md\n", "- \"shop/a\\012- b\"\n", "In lib run: git merge 123\n", "branch release", "- and 10 more\n", "commit the merge"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}

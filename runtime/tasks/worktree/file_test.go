@@ -213,7 +213,7 @@ func FuzzInside(f *testing.F) {
 	})
 }
 
-func TestQuoteKeepsANameOnOneLine(t *testing.T) {
+func TestOnOneLineKeepsANameOnOneLine(t *testing.T) {
 	for path, want := range map[string]string{
 		"shop/a b.txt":      "shop/a b.txt",
 		"shop/grün":         "shop/grün",
@@ -224,9 +224,9 @@ func TestQuoteKeepsANameOnOneLine(t *testing.T) {
 		"\"shop\"/a":        `"\"shop\"/a"`,
 		"shop/tab\tand\x7f": `"shop/tab\011and\177"`,
 	} {
-		got := quote(path)
+		got := OnOneLine(quote(path))
 		if got != want {
-			t.Errorf("quote(%q) = %s, want %s", path, got, want)
+			t.Errorf("OnOneLine(quote(%q)) = %s, want %s", path, got, want)
 		}
 		if back, err := unquote(got); err != nil || back != path {
 			t.Errorf("unquote(%s) = %q, %v; want %q", got, back, err, path)

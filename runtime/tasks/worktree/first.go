@@ -20,12 +20,12 @@ func FirstCommit(ctx context.Context, path string) error {
 		return err
 	}
 	if !bare {
-		files, err := git(ctx, top, "status", "--porcelain", "-z")
+		files, err := git(ctx, top, "status", "--porcelain", "-z", "--untracked-files=normal")
 		if err != nil {
 			return fmt.Errorf("look for files in %s: %w", top, err)
 		}
 		if len(files) > 0 {
-			return fault.New(NoCommits, fmt.Sprintf("repository %s has files but no commit, so an agent would not see them", top),
+			return fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet, so an agent would not see its files", top),
 				"commit them first: git add -A && git commit -m 'First commit'")
 		}
 	}

@@ -9,14 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// quote returns path in a form that can be shown on one line and passed back. If
-// the path is not UTF-8, contains a control character or starts with a double quote,
-// quote puts it in double quotes with octal escapes, the way git quotes it. Otherwise it
-// returns the path unchanged.
+// quote returns path in a form that can be shown in JSON and passed back. If
+// the path is not UTF-8 or starts with a double quote, quote puts it in double
+// quotes with octal escapes, the way git quotes it. Otherwise it returns the
+// path unchanged.
 func quote(path string) string {
-	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) && !strings.ContainsFunc(path, unicode.IsControl) {
+	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
 	}
+	return octal(path)
+}
+
+// OnOneLine returns a path of this package's results in a form that cannot look like
+// several lines of a text: one with control characters is put in quotes too. It can be
+// passed back.
+func OnOneLine(path string) string {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return octal(path)
+	}
+	return path
+}
+
+// octal puts path in double quotes with octal escapes.
+func octal(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := range len(path) {
