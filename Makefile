@@ -45,6 +45,10 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 UNWATCHED = modernc.org github.com/yuin/goldmark github.com/blugelabs github.com/blevesearch github.com/RoaringBitmap \
 	github.com/klauspost/compress github.com/philippgille/chromem-go github.com/JohannesKaufmann github.com/pressly
 RACE = -race $(foreach module,$(UNWATCHED),-gcflags=$(module)/...=-race=false)
+# Packages in which nothing runs concurrently, so there is nothing in their tests that the
+# race detector could watch, and they take a sixth of the time without it.
+# runtime/sequential_test.go checks that.
+SEQUENTIAL = chunker runtime runtime/elicit/form
 # More packages at a time than two cores have: they mostly wait for programs that they
 # start. The slowest is first.
 SLOWEST = ./runtime/tasks
@@ -76,12 +80,13 @@ test:
 	@$(MAKE) --no-print-directory -j3 test-packages test-program test-attacks
 
 test-packages:
-	$(GO) test $(RACE) $(TEST_FLAGS) -p $(AT_ONCE) -timeout 30m $(SLOWEST) $$($(GO) list ./... | grep -v '/cmd/deskhand$$') $(TOOLS_OF_TESTS)
+	$(GO) test $(RACE) $(TEST_FLAGS) -p $(AT_ONCE) -timeout 30m $(SLOWEST) $$($(GO) list ./... | grep -v '/cmd/deskhand$$' $(foreach p,$(SEQUENTIAL),| grep -v '/deskhand/$(p)$$')) $(TOOLS_OF_TESTS)
 
 # These tests start the program as it is shipped, so there is nothing in them that the
 # race detector could watch; "make race" builds the program with it. Half of their time is
 # that of attacks, and most of it they wait.
 test-program:
+	$(PLAIN) test $(TEST_FLAGS) $(addprefix ./,$(SEQUENTIAL))
 	$(PLAIN) test $(TEST_FLAGS) -timeout 30m -skip '^TestAttack' ./cmd/deskhand
 
 test-attacks:

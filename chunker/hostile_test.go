@@ -82,7 +82,6 @@ func TestHostileFilesEndInTimeAndLoseNothing(t *testing.T) {
 	const size = 1 << 18
 	for _, h := range hostile {
 		t.Run(h.name, func(t *testing.T) {
-			t.Parallel()
 			src := h.make(size)
 			start := time.Now()
 			page := Split("p.md", []byte(src), Options{})

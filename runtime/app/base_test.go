@@ -135,7 +135,7 @@ func clientAt(t *testing.T, at string) *http.Client {
 }
 
 // mostPages bounds a crawl: the manual has some hundred pages, and a few are enough.
-const mostPages = 60
+const mostPages = 30
 
 // crawl opens a page and everything that it leads to.
 func (b *browser) crawl(start string) {

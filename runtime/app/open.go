@@ -156,8 +156,7 @@ func (a *App) storeComes(ctx context.Context) bool {
 
 // openStore opens a store with every package's tables.
 func (a *App) openStore(ctx context.Context, place string) (*store.DB, error) {
-	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema(), rules.Schema())
-	db, err := store.Open(ctx, place, append(append(schemas, webpush.Schema(), outbox.Schema()), surface.Schemas()...)...)
+	db, err := store.Open(ctx, place, schemas()...)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +166,12 @@ func (a *App) openStore(ctx context.Context, place string) (*store.DB, error) {
 	}
 	db.SetActor(cmp.Or(who, elicit.Local), a.config.Command)
 	return db, nil
+}
+
+// schemas returns the tables of every package.
+func schemas() []store.Schema {
+	all := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema(), people.Schema(), rules.Schema())
+	return append(append(all, webpush.Schema(), outbox.Schema()), surface.Schemas()...)
 }
 
 // ownHub returns a separate hub that uses the same store, for a caller that closes the

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // double is a runner of one session s: a script, and an agent that ends when it
@@ -172,9 +174,18 @@ func TestOneAnswerIsBounded(t *testing.T) { // I-065
 // that closes ends it without saying that the run has ended.
 func TestASilentStreamIsKeptAlive(t *testing.T) { // I-031
 	s, _, post := serve(t, newDouble(), Options{KeepAlive: 20 * time.Millisecond})
-	resp := post(hello + `,"format":"openai"}`)
-	time.AfterFunc(500*time.Millisecond, s.Close)
-	if got := all(t, resp.Body); strings.Count(got, ": keep-alive\n\n") < 2 || strings.Contains(got, "DONE") || strings.Contains(got, `"stop"`) {
+	body := bufio.NewReader(post(hello + `,"format":"openai"}`).Body)
+	late := time.AfterFunc(waittest.Patience, s.Close)
+	defer late.Stop()
+	var got string
+	for strings.Count(got, ": keep-alive\n\n") < 2 {
+		line, err := body.ReadString('\n')
+		if got += line; err != nil {
+			t.Fatalf("the stream ends with %v:\n%s\nwant comments", err, got)
+		}
+	}
+	go s.Close()
+	if got += all(t, body); strings.Contains(got, "DONE") || strings.Contains(got, `"stop"`) {
 		t.Errorf("the stream:\n%s\nwant comments and no end", got)
 	}
 }

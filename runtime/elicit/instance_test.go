@@ -68,10 +68,25 @@ func TestADeadAskerIsKnownBeforeItsLeaseEnds(t *testing.T) {
 			t.Errorf("a silent asker on another machine: not dead after %v", time.Since(since))
 		}
 		claim(far, leaseTime)
-		renewed := time.AfterFunc(100*time.Millisecond, func() { claim(far, leaseTime) })
-		defer renewed.Stop()
+		looked, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for again := time.NewTicker(askerLook / 5); ; { // at least once between two looks
+				select {
+				case <-looked:
+					return
+				case <-again.C:
+					if _, _, err := db.Claim(t.Context(), store.Lease{Name: askerPrefix + far, Holder: far}, leaseTime); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		}()
 		if died(far) {
 			t.Error("an asker that renews its lease is dead")
 		}
+		close(looked)
+		<-ended
 	})
 }

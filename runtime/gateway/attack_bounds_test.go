@@ -19,9 +19,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// hugeBytes is the size of most answers in these tests, more than twice what a call may
-// take. Before there was a limit, 300 MB took 862 MB of memory, and 900 MB took 6 GB.
-const hugeBytes = 100_000_000
+// hugeBytes is the size of most answers in these tests, more than a call may take. Before
+// there was a limit, an answer took three times its size: 300 MB took 862 MB of memory, and
+// 900 MB took 6 GB.
+const hugeBytes = 50_000_000
 
 // fill writes n bytes of text.
 func fill(w io.Writer, n int) {
@@ -115,7 +116,7 @@ func TestAttackDoorsUpstreamAnswers(t *testing.T) {
 		},
 		"an event of many lines": func(w http.ResponseWriter, _ json.RawMessage) {
 			sse(w)
-			for range hugeBytes / 300 { // 30 MB in lines
+			for range hugeBytes / 150 { // 30 MB in lines
 				fmt.Fprintf(w, "data: %s\n", strings.Repeat(" ", 90))
 			}
 			fmt.Fprint(w, "\n")
@@ -133,7 +134,7 @@ func TestAttackDoorsUpstreamAnswers(t *testing.T) {
 		"notifications": func(w http.ResponseWriter, id json.RawMessage) {
 			sse(w)
 			one := `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("x", 10_000) + `"}}` + "\n\n"
-			for range hugeBytes * 3 / 10 / len(one) { // 30 MB, of which 4 pass: reading takes the time
+			for range hugeBytes * 6 / 10 / len(one) { // 30 MB, of which 4 pass: reading takes the time
 				if _, err := io.WriteString(w, one); err != nil {
 					return
 				}

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
+	goose "github.com/pressly/goose/v3/database"
 )
 
 // channel is the PostgreSQL notification channel for new events.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
+	goose "github.com/pressly/goose/v3/database"
 	"modernc.org/sqlite"
 )
 
