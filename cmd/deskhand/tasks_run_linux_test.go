@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -84,5 +85,29 @@ func TestRunInAnEmptyRepository(t *testing.T) {
 	}
 	if out, err := exec.Command("git", "-C", dir, "rev-list", "--all").Output(); err != nil || len(out) != 0 {
 		t.Errorf("with files: commits %q, %v", out, err)
+	}
+}
+
+// An attempt starts from the person's branch. If that lacks commits of the branch it
+// follows, the log says so.
+func TestRunSaysThatTheBranchIsBehind(t *testing.T) {
+	origin := inRepository(t)
+	clone := filepath.Join(t.TempDir(), "shop")
+	for _, args := range [][]string{
+		{"clone", "-q", origin, clone}, {"-C", origin, "commit", "-q", "--allow-empty", "-m", "second"}, {"-C", origin, "commit", "-q", "--allow-empty", "-m", "third"}, {"-C", clone, "fetch", "-q"},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	t.Chdir(clone)
+	if got := done(t, "", "tasks", "run", "--agent", "fake", "write b.txt two"); !strings.Contains(got, "main of shop is 2 commits behind origin/main") {
+		t.Errorf("behind: the log is %s", got)
+	}
+	if out, err := exec.Command("git", "merge", "-q", "--ff-only").CombinedOutput(); err != nil {
+		t.Fatalf("git merge: %v %s", err, out)
+	}
+	if got := done(t, "", "tasks", "run", "--agent", "fake", "write c.txt three"); strings.Contains(got, "behind") {
+		t.Errorf("not behind: the log is %s", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // errorText returns the text of an error and its hint.
@@ -50,6 +51,7 @@ func (r *run) prepare() error {
 		r.c.tree.Repos = bases
 		for i := range bases {
 			r.c.attempt.Repos[i].Base = bases[i].Base
+			r.noteUpstream(bases[i])
 		}
 	case r.c.tree.Present(r.ctx):
 		if err := r.c.tree.Lock(r.ctx); err != nil || r.c.removed == 0 {
@@ -75,6 +77,20 @@ func (r *run) prepare() error {
 		}
 	}
 	return r.noteTree()
+}
+
+// noteUpstream says in the log if the attempt begins from a branch that lacks commits of
+// the one it follows.
+func (r *run) noteUpstream(repo worktree.Repo) {
+	if repo.Cloned {
+		return // has what the remote has
+	}
+	upstream, commits, err := repo.BehindUpstream(r.ctx)
+	if err != nil || commits == 0 {
+		return
+	}
+	r.log.Append(logs.System(fmt.Sprintf("%s of %s is %s behind %s, and the attempt starts from it; to start from newer files, pull first",
+		repo.Target, repo.Name, textutil.Count(commits, "commit"), upstream)))
 }
 
 // noteTree records that the worktrees exist, and stores their base commits.
