@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,7 +22,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 2 {
-		return fmt.Errorf("usage: multilingual FILE.model DIR...")
+		return errors.New("pass the file to write and at least one folder of translations")
 	}
 	builtin, err := embed.Open(embed.Default)
 	if err != nil {
