@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -321,4 +322,17 @@ func TestAClientCannotForgeARow(t *testing.T) {
 	if _, err := hub.Dispatch(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// An invitation leads to the address that the server was started with, also if only the
+// server knows it.
+func TestAnInvitationLeadsToTheServersPublicAddress(t *testing.T) {
+	t.Setenv("CI", "")
+	state := t.TempDir()
+	socketOf(t, exec.Command("deskhand", "serve", "--http", "127.0.0.1:0", "--tools", "ask", "--base-url", "https://desk.example.com/team", "--state", state))
+	done(t, "", "people", "add", "ada", "--state", state)
+	waittest.Until(t, "the server has said where it is", func() (bool, any) {
+		got := deskhand(t, "", "people", "invite", "ada", "--state", state)
+		return strings.HasPrefix(got.stdout, "https://desk.example.com/team/") && !strings.Contains(got.stderr, "only on this machine"), got
+	})
 }

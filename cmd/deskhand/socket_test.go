@@ -37,7 +37,7 @@ type socket struct {
 	killed bool
 }
 
-var servingAt = regexp.MustCompile(`(?m)^deskhand: serving MCP at (http://\S+)`)
+var servingAt = regexp.MustCompile(`(?m)^deskhand: serving MCP at (https?://\S+)`)
 
 // overSocket starts a server that asks for bearer.
 func overSocket(t testing.TB, flags ...string) *socket {

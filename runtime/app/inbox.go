@@ -274,7 +274,7 @@ func (p *peer) announce(ctx context.Context, address string) {
 		if err != nil {
 			return
 		}
-		_, held, detach, err := hub.Attach(ctx, elicit.Station{Kind: inboxStation, Address: address, Alone: true, Mail: p.app.sendsMail()})
+		_, held, detach, err := hub.Attach(ctx, elicit.Station{Kind: inboxStation, Address: address, Public: p.app.config.PublicURL, Alone: true, Mail: p.app.sendsMail()})
 		if err == nil && held {
 			p.log.Info("inbox kept", "address", address)
 			<-ctx.Done()

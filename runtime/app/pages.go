@@ -102,7 +102,7 @@ func (p *peoplePages) announce(ctx context.Context, address string) {
 		p.app.log.Warn("cannot announce the inbox", "error", err)
 		return
 	}
-	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: serverStation, Address: address, Mail: p.app.sendsMail()})
+	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: serverStation, Address: address, Public: p.app.config.PublicURL, Mail: p.app.sendsMail()})
 	if err != nil {
 		p.app.log.Warn("cannot announce the inbox", "error", err)
 		return

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -211,7 +212,8 @@ func known(ctx context.Context, db *store.DB, name string) error {
 }
 
 // InviteLink returns the address at which a browser uses an invitation: at the public
-// address if there is one, otherwise at the server that has the pages now. here reports
+// address if this process or a server knows one, otherwise at the server that has the
+// pages now. here reports
 // that only this machine reaches it. It fails with code no_inbox if there is no server.
 func (a *App) InviteLink(ctx context.Context, secret string) (link string, here bool, err error) {
 	in, err := a.Visitors()
@@ -228,12 +230,22 @@ func (a *App) InviteLink(ctx context.Context, secret string) (link string, here 
 		if err != nil {
 			return "", false, err
 		}
-		if base = InboxAddress(up); base == "" {
+		if base = cmp.Or(publicAddress(up), InboxAddress(up)); base == "" {
 			return "", false, fault.New("no_inbox", "no server has pages now, so an invitation would lead nowhere", "start deskhand serve --http first, or set public_url")
 		}
 	}
 	link = in.InviteLink(base, secret)
 	return link, in.Home(base) != base, nil
+}
+
+// publicAddress returns the public address that a server was started with, or "".
+func publicAddress(up []elicit.Station) string {
+	for _, s := range up {
+		if s.Public != "" {
+			return strings.TrimSuffix(s.Public, "/")
+		}
+	}
+	return ""
 }
 
 // directory is a [web.Directory] that opens the store when it is first asked, because a

@@ -18,6 +18,8 @@ type Station struct {
 	Kind string `json:"kind"`
 	// Address is where a person finds it, for example a URL.
 	Address string `json:"address,omitempty"`
+	// Public is the address at which others reach it, if its process knows one.
+	Public string `json:"public,omitempty"`
 	// Alone allows only one station of this kind among all processes.
 	Alone bool `json:"alone,omitempty"`
 	// Mail reports that its process sends mail.
@@ -38,7 +40,7 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 		name += "/" + rand.Text() // there may be several of a kind
 	}
 	l := store.Lease{Name: name, Holder: h.instance}
-	if s.Address != "" || len(s.Members) > 0 {
+	if s.Address != "" || s.Public != "" || len(s.Members) > 0 {
 		data, err := json.Marshal(s)
 		if err != nil {
 			return Station{}, false, nil, fmt.Errorf("encode station: %w", err)
