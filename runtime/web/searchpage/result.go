@@ -41,15 +41,12 @@ type hit struct {
 }
 
 // Above returns the headings above the section, which tell apart sections that are
-// all called "Usage".
+// all called "Usage". The first is the page's.
 func (h hit) Above() []string {
 	parts := strings.Split(h.Breadcrumb, " > ")
 	n := len(parts) - 1
 	if parts[n] != h.Heading {
 		return nil
-	}
-	if h.Same {
-		return parts[min(1, n):n] // the hit above names the page
 	}
 	return parts[:n]
 }
