@@ -213,8 +213,8 @@ func known(ctx context.Context, db *store.DB, name string) error {
 
 // InviteLink returns the address at which a browser uses an invitation: at the public
 // address if this process or a server knows one, otherwise at the server that has the
-// pages now. here reports
-// that only this machine reaches it. It fails with code no_inbox if there is no server.
+// pages now. here reports that only this machine reaches it. It fails with code no_inbox
+// if there is no server.
 func (a *App) InviteLink(ctx context.Context, secret string) (link string, here bool, err error) {
 	in, err := a.Visitors()
 	if err != nil {

@@ -3,7 +3,6 @@ package app
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -47,7 +46,7 @@ func (l *docsServer) corpus() (c searchpage.Corpus) {
 		for _, one := range all {
 			pages += one.Engine.Metadata().Stats.TotalFiles
 		}
-		c.Size = strings.ReplaceAll(text.Count(len(all), "library"), "librarys", "libraries") + ", " + text.Count(pages, "page")
+		c.Size = text.Count(len(all), "library") + ", " + text.Count(pages, "page")
 		return c
 	}
 	if l.engine == nil {

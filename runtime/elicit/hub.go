@@ -238,7 +238,7 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 	if errors.Is(err, store.ErrUncertain) {
 		stored, e := h.isStored(ctx, opened.ID)
 		switch {
-		case e != nil:
+		case e != nil: // err says what happened
 		case stored:
 			err = nil
 		default:

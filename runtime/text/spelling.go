@@ -13,6 +13,9 @@ func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
+	if stem, ok := strings.CutSuffix(what, "y"); ok && !strings.ContainsAny(stem[max(0, len(stem)-1):], "aeou") {
+		return fmt.Sprintf("%d %sies", n, stem) // libraries, but days
+	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 

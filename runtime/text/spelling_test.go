@@ -45,3 +45,13 @@ func TestSimilarNamesTheNearestFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestCountInSingularAndPlural(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 library": Count(1, "library"), "2 libraries": Count(2, "library"), "0 days": Count(0, "day"), "3 commits": Count(3, "commit"),
+	} {
+		if got != want {
+			t.Errorf("Count = %q, want %q", got, want)
+		}
+	}
+}
