@@ -26,7 +26,7 @@ type published struct {
 	elsewhere    *elsewhere
 	later        []*contract.Later // one per kind
 	toolsOf      func(ctx context.Context, person string) []contract.Tool
-	instructions string
+	instructions func(context.Context) string
 }
 
 // publish validates c and indexes a copy. An entry that cannot be published is an
@@ -37,7 +37,7 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		prompts:      make(map[string]*contract.Prompt, len(c.Prompts)),
 		resources:    make(map[string]*contract.Resource, len(c.Resources)),
 		toolOrder:    make(map[string]int, len(c.Tools)),
-		instructions: c.Instructions,
+		instructions: instructions(&c),
 		toolsOf:      c.ToolsOf,
 	}
 	for i, t := range c.Tools {
