@@ -372,6 +372,27 @@ export const stories = {
     await has('mine')
   },
 
+  async 'a draft that the server has, unknown to its page, is no conflict'(desk) {
+    const id = await desk.ask('Why?')
+    const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
+    const field = page => page.getByRole('textbox').first()
+    const has = text => until('the hub has ' + text, async () => JSON.stringify((await desk.request(id)).answers ?? '').includes(text))
+    await a.route('**/draft', async route => { await route.fetch(); await route.abort() })
+    await field(a).fill('once')
+    await has('once')
+    await a.unroute('**/draft')
+    await a.goto(desk.base + '/history')
+    let sent = 0
+    a.on('request', r => { if (r.url().endsWith('/draft')) sent++ })
+    await a.goBack()
+    await a.locator('html[data-ready]').waitFor()
+    assert.equal(await field(a).inputValue(), 'once')
+    await field(b).fill('twice')
+    await until('the first window has it', async () => await field(a).inputValue() === 'twice')
+    assert.equal(await a.locator('.conflict:visible').count(), 0)
+    assert.equal(sent, 0)
+  },
+
   async 'what an agent writes, and another window, is text'(desk) {
     const evil = '"><img src=x onerror="window.hit=1"><script>window.hit=1</script>[x](javascript:window.hit=1)'
     const [a, b] = [await desk.window(), await desk.window()]
