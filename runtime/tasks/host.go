@@ -31,9 +31,9 @@ const hostFile = "host-id"
 
 var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // the format of rand.Text
 
-// hostID returns this machine's ID, and creates it on the first call. Processes that
-// create it concurrently get the same ID.
-func hostID(dir string) (string, error) {
+// HostID returns the ID of the machine whose [Options.Dir] is dir, and creates it on the
+// first call. Processes that create it concurrently get the same ID.
+func HostID(dir string) (string, error) {
 	path := filepath.Join(dir, hostFile)
 	for range 2 {
 		b, err := os.ReadFile(path)
@@ -82,7 +82,7 @@ func (m *Manager) identify(ctx context.Context) {
 	if !store.IsPostgres(m.db.Place()) {
 		return
 	}
-	id, err := hostID(m.options.Dir)
+	id, err := HostID(m.options.Dir)
 	if err != nil {
 		m.host, m.noHost = "unknown/"+m.instance, err // no attempt belongs to this ID
 		m.options.Log.Warn("this machine has no ID", "error", err)
