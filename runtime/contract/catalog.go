@@ -15,6 +15,10 @@ type Catalog struct {
 	// Elsewhere holds everything that other servers publish besides tools; nil if
 	// there is nothing.
 	Elsewhere *Elsewhere
+	// ElsewhereOf returns what a person with a name sees instead of Elsewhere, and the same
+	// value until something changes. It may wait the first time. If it is nil, all see the
+	// same.
+	ElsewhereOf func(ctx context.Context, person string) *Elsewhere
 	// ToolsOf returns the tools that were listed with the credential of a person with a
 	// name. It may wait for them the first time. It is nil if there are none.
 	ToolsOf func(ctx context.Context, person string) []Tool

@@ -9,13 +9,14 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// published is an indexed catalog. It is immutable.
+// published is an indexed catalog. It is immutable, except for theirs, a cache.
 type published struct {
 	tools        map[string]*contract.Tool
 	prompts      map[string]*contract.Prompt
@@ -24,6 +25,9 @@ type published struct {
 	unannounced  []*mcp.Tool // in order; not registered with the SDK
 	standIn      string      // a tool that the SDK knows; empty if there is none
 	elsewhere    *elsewhere
+	elsewhereOf  func(ctx context.Context, person string) *contract.Elsewhere
+	theirs       sync.Map // *elsewhere by person
+	log          *slog.Logger
 	later        []*contract.Later // one per kind
 	toolsOf      func(ctx context.Context, person string) []contract.Tool
 	instructions func(context.Context) string
@@ -39,6 +43,8 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		toolOrder:    make(map[string]int, len(c.Tools)),
 		instructions: instructions(&c),
 		toolsOf:      c.ToolsOf,
+		elsewhereOf:  c.ElsewhereOf,
+		log:          log,
 	}
 	for i, t := range c.Tools {
 		err := contract.Publishable(&t)
@@ -63,7 +69,7 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		}
 	}
 	for _, prompt := range c.Prompts {
-		if prompt.Name == "" || p.prompts[prompt.Name] != nil {
+		if prompt.Name == "" || prompt.Name == anyPrompt || p.prompts[prompt.Name] != nil {
 			return nil, fmt.Errorf("publish prompt %q: the name is empty or used twice", prompt.Name)
 		}
 		p.prompts[prompt.Name] = &prompt

@@ -155,7 +155,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	}
 	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.renaming, s.middleware)
-	s.sdk.AddSendingMiddleware(unjudged, acknowledging)
+	s.sdk.AddSendingMiddleware(unjudged, acknowledging, s.onlyTheirs)
 	if err := s.serveTasks(); err != nil {
 		return nil, err
 	}
