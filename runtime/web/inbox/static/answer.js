@@ -71,6 +71,7 @@ const question = (() => {
     const form = $('#form');
     if (!form) return $('[data-held]') || setTimeout(goOn);
     $('#open').classList.add('live');
+    form.autocomplete = 'off'; // after a step back, the browser would fill in an older draft than the page has
     for (const q of $$('.question', form)) { remember(q); sift(q); }
     restore();
     setTimeout(present);
@@ -281,12 +282,14 @@ const question = (() => {
     }
     keep(current(), all);
   };
-  // restore restores drafts that this browser could not send before.
+  // restore restores drafts that this browser could not send before. The server may have
+  // stored one whose response did not come before the person left the page.
   const restore = () => {
     const all = unsent(current());
     for (const [question, one] of Object.entries(all)) {
       const el = questionOf(question);
       if (!el) continue;
+      if (skips(el) === one.skip && JSON.stringify(fieldsOf(el)) === JSON.stringify(one.fields)) { forgetOne(question); continue; }
       set(el, one.fields, one.skip);
       pending.set(question, { dirty: true, since: one.rev || 1 });
       touched.set(question, Date.now());
