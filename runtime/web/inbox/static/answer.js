@@ -283,7 +283,8 @@ const question = (() => {
     }
     keep(current(), all);
   };
-  // restore restores drafts that this browser could not send before.
+  // restore restores drafts that this browser could not send before. The server may have
+  // stored one whose response did not come before the person left the page.
   const restore = () => {
     const all = unsent(current());
     for (const [question, one] of Object.entries(all)) {
