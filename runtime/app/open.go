@@ -185,7 +185,7 @@ func (a *App) host() string {
 	if err != nil {
 		return ""
 	}
-	id, err := tasks.HostID(o.Dir)
+	id, err := tasks.MachineID(o.Dir)
 	if err != nil {
 		a.log.Warn("this machine has no ID", "error", err)
 	}
