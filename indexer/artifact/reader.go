@@ -471,6 +471,36 @@ func (r *Reader) Heading(chunk int) (string, error) {
 	return heading, nil
 }
 
+// Names are what a chunk is called.
+type Names struct {
+	// Heading, Title (of the page) and Breadcrumb point into the mapped file, like the
+	// results of Place.
+	Heading, Title, Breadcrumb []byte
+	Level                      int
+}
+
+// Names returns the names of a chunk. The chunk must be in range.
+func (r *Reader) Names(chunk int) (n Names, err error) {
+	g := r.groupOf(chunk)
+	i := chunk - g.firstChunk
+	page := int(g.chunkField(i, chunkPage))
+	if page >= g.pages {
+		return n, r.damagedBy(errDamaged)
+	}
+	strs := g.bytes(stringSection)
+	n.Level = int(g.chunkField(i, chunkLevel))
+	if n.Heading, err = bytesAt(strs, g.chunkField(i, chunkHeading)); err == nil {
+		n.Breadcrumb, err = bytesAt(strs, g.chunkField(i, chunkBreadcrumb))
+	}
+	if err == nil {
+		n.Title, err = bytesAt(strs, g.pageField(page, pageTitle))
+	}
+	if err != nil {
+		return n, r.damagedBy(err)
+	}
+	return n, nil
+}
+
 // Place returns the path of a chunk's page and the chunk's fragment. The chunk must be
 // in range. Both slices point into the mapped file. Do not modify them, and do not use
 // them after Close.
