@@ -85,7 +85,7 @@ func newLexical(all *[]group) *lexical {
 
 // open adds a group that has chunks.
 func (l *lexical) open(g *group) error {
-	if g.unchecked == nil {
+	if g.unchecked == nil || g.unchecked.done[postingSection].Load() {
 		if err := checkPostings(g.bytes(postingSection)); err != nil {
 			return fmt.Errorf("read postings: %w", err)
 		}
