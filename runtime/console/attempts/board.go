@@ -66,7 +66,7 @@ func (b board) Board(ctx context.Context) ([]tasks.Project, []tasks.CardColumn, 
 	}
 	var all []tasks.CardColumn
 	for _, p := range page.Projects {
-		columns, err := b.c.Manager.Cards(ctx, p, boardTasks)
+		columns, err := b.c.Manager.Cards(ctx, p, tasks.CardQuery{Limit: boardTasks})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -277,7 +277,7 @@ func (b *board) sift() {
 				}
 			}
 		}
-		tasks.SortCards(some)
+		tasks.SortCards(some, tasks.ByPriority)
 		b.shown = append(b.shown, some...)
 	}
 	b.cursor = min(b.cursor, max(len(b.shown)-1, 0))
