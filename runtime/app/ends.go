@@ -91,7 +91,7 @@ func (a *App) slackHook(o slack.Options) notify.Hook {
 			if p.Principal == elicit.Local {
 				continue
 			}
-			if b, err := a.boundary(ctx, p.Principal); err != nil || !b.Sees(project) {
+			if b, err := a.named(ctx, p.Principal); err != nil || !b.Sees(project) {
 				return errors.Join(outbox.ErrOver, err)
 			}
 		}
