@@ -48,7 +48,7 @@ RACE = -race $(foreach module,$(UNWATCHED),-gcflags=$(module)/...=-race=false)
 # Packages in which nothing runs concurrently, so there is nothing in their tests that the
 # race detector could watch, and they take a sixth of the time without it.
 # runtime/sequential_test.go checks that.
-SEQUENTIAL = chunker runtime runtime/elicit/form
+SEQUENTIAL = chunker runtime runtime/elicit/form runtime/web/diff
 # More packages at a time than two cores have: they mostly wait for programs that they
 # start. The slowest is first.
 SLOWEST = ./runtime/tasks
